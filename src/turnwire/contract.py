@@ -1,0 +1,91 @@
+"""What a wire is, the limits, and the shapes that the two backends share.
+
+Nothing of turnwire is imported here but the errors: protocols plug in by name (``WIRE_PACKAGES``) and by the shape
+of their package (:class:`Wire`), so that a new wire changes no code outside its own rooms.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from turnwire.errors import DecodeError, Issue, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    from typing_extensions import Buffer
+
+WIRES = ("nslip", "csp", "sstp", "sap", "kick")
+"""Names of the five wires, in the order in which they are tried."""
+
+WIRE_PACKAGES: Mapping[str, str] = {
+    "nslip": "turnwire.slip",
+    "csp": "turnwire.csp",
+    "sstp": "turnwire.sstp",
+    "sap": "turnwire.sap",
+    "kick": "turnwire.kick",
+}
+
+
+class Limits(NamedTuple):
+    """Bounds on what is read; each has a reason of its own (named behind it). Sizes are bytes."""
+
+    message: int = 16 << 20  # message_too_large
+    nesting: int = 128  # too_deep
+    fields: int = 256  # too_many_fields
+    key: int = 64 << 10  # key_too_long
+    integer_digits: int = 4300  # number_too_long
+    feed_buffer: int = 32 << 20  # buffer_full
+    ratio: int = 200  # ratio_too_high, once past ratio_from
+    ratio_from: int = 64 << 20
+    zstd_window: int = 8 << 20  # window_too_large
+
+
+LIMITS = Limits()
+"""The default limits. Pass ``LIMITS._replace(message=...)`` where an API takes ``limits=``."""
+
+
+class Column(NamedTuple):
+    """One column of a bulk scan.
+
+    kind: "u64", "i64", "u8", "bool", "enum" (u8 codes into ``names``), "timestamp" (int64 microseconds, UTC) or "text".
+    nullable: whether a record may lack it. names: for an enum, the names in the order of their codes.
+    """
+
+    name: str
+    kind: str
+    nullable: bool = False
+    names: tuple[str, ...] = ()
+
+
+class Wire(Protocol):
+    """The shape of a protocol package (``turnwire.slip`` and its siblings)."""
+
+    def detect(self, data: bytes, /) -> bool:
+        """Whether one record (white space around it removed) looks like this wire. Cheap; never raises."""
+
+    def decode(self, data: str | Buffer, /) -> Any:
+        """One message from text, strictly. Raises DecodeError."""
+
+    def encode(self, message: Any, /) -> str:
+        """The canonical text of one message. Raises EncodeError."""
+
+    def check(self, message: Any, /) -> list[Issue]:
+        """What is doubtful about a message."""
+
+
+def wire_package(name: str) -> ModuleType:
+    """The package of a wire by its name. Raises DecodeError(unknown_wire) for a name that is none."""
+    try:
+        return import_module(WIRE_PACKAGES[name])
+    except KeyError:
+        known = ", ".join(WIRES)
+        raise DecodeError(Reason.UNKNOWN_WIRE, f"{name!r} is no wire; the wires are {known}") from None
+    except ModuleNotFoundError as missing:
+        if missing.name != WIRE_PACKAGES[name]:
+            raise
+        raise DecodeError(
+            Reason.UNKNOWN_WIRE, f"this version of turnwire does not read {name} yet", wire=name
+        ) from None

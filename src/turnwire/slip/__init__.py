@@ -1,0 +1,19 @@
+"""nSLIP: the wire form of SLIP v0.1, complete, and a drop-in for slipcore 0.1.0."""
+
+from turnwire.slip.spec import WIRE, Act, Extra, FrameType, Slot  # first: the core modules import it
+from turnwire.slip.codec import decode, decode_many, detect, encode, encode_many
+from turnwire.slip.messages import SlipMessage
+
+__all__ = [
+    "WIRE",
+    "Act",
+    "Extra",
+    "FrameType",
+    "SlipMessage",
+    "Slot",
+    "decode",
+    "decode_many",
+    "detect",
+    "encode",
+    "encode_many",
+]

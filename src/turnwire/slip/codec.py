@@ -1,0 +1,26 @@
+"""encode and decode of nSLIP: the functions of the chosen core themselves, with nothing around them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from turnwire import _backend
+
+if TYPE_CHECKING:
+    from turnwire._pure.nslip import decode, decode_many, encode, encode_many
+else:
+    _core = _backend.load("nslip")
+    decode = _core.decode
+    encode = _core.encode
+    decode_many = _core.decode_many
+    encode_many = _core.encode_many
+
+__all__ = ["decode", "decode_many", "detect", "encode", "encode_many"]
+
+_CANDIDATE = re.compile(rb"\s*@[A-Za-z][0-9A-Za-z\"]")
+
+
+def detect(data: bytes) -> bool:
+    """Whether one record looks like nSLIP: ``@``, a field prefix, a value."""
+    return _CANDIDATE.match(data) is not None

@@ -1,0 +1,14 @@
+"""The message class of nSLIP: the core's own, so that decoding makes no second object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turnwire import _backend
+
+if TYPE_CHECKING:
+    from turnwire._pure.nslip import SlipMessage
+else:
+    SlipMessage = _backend.load("nslip").SlipMessage
+
+__all__ = ["SlipMessage"]

@@ -1,0 +1,88 @@
+"""nSLIP (SLIP v0.1) as data: acts, frames, slots, prefixes. Section numbers are those of the specification."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+WIRE = "nslip"
+SCHEMA_VERSION = 1
+"""Version of the Act/Frame/Slot schema that the CBOR and protobuf forms carry (section 6)."""
+
+
+class Act(IntEnum):
+    """Speech acts, a closed set (section 2)."""
+
+    OBSERVE = 0
+    INFORM = 1
+    ASK = 2
+    REQUEST = 3
+    PROPOSE = 4
+    COMMIT = 5
+    ACCEPT = 6
+    REJECT = 7
+    EVAL = 8
+    ERROR = 9
+    META = 10
+
+
+class FrameType(IntEnum):
+    """Frame types (section 2)."""
+
+    TASK = 0
+    PLAN = 1
+    OBSERVATION = 2
+    EVALUATION = 3
+    CONTROL = 4
+
+
+class Slot(IntEnum):
+    """Slots with their stable codes (section 2)."""
+
+    GOAL_ID = 0
+    TASK_ID = 1
+    PARENT_TASK_ID = 2
+    RESULT_ID = 3
+    PRIORITY = 10
+    SCORE = 11
+    STATUS = 12
+    ERROR_CODE = 13
+    TAG = 20
+
+
+# Section 3: framing and the order in which the header is written.
+START_MARKER = "@"
+END_MARKER = "#"
+SEPARATOR = "|"
+HEADER = (("a", "act"), ("f", "frame"), ("c", "conv_id"), ("S", "src"), ("d", "dst"), ("T", "turn"))
+HEADER_PREFIXES = "afcSdT"
+SLOT_PREFIX = {
+    Slot.GOAL_ID: "g",
+    Slot.TASK_ID: "k",
+    Slot.PARENT_TASK_ID: "p",
+    Slot.RESULT_ID: "r",
+    Slot.PRIORITY: "q",
+    Slot.SCORE: "s",
+    Slot.STATUS: "u",
+    Slot.ERROR_CODE: "e",
+    Slot.TAG: "t",
+}
+PREFIX_SLOT = {prefix: slot for slot, prefix in SLOT_PREFIX.items()}
+STRING_SLOTS = frozenset({Slot.STATUS, Slot.TAG})
+
+BASE62_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+MAX_INTEGER = (1 << 64) - 1
+SHORT_STRING = 64
+"""Characters beyond which ``check`` warns: large artifacts live in stores and are referenced by id (section 2)."""
+
+
+class Extra(dict[str, str]):
+    """Unknown slots (and an unknown frame under "f") that ``unknown="keep"`` kept: prefix -> value as written.
+
+    ``before`` remembers how many known slots stood before each unknown one, so that writing gives the same bytes.
+    """
+
+    __slots__ = ("before",)
+
+    def __init__(self, *args: object, **kwargs: str) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.before: dict[str, int] = {}
