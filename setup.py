@@ -74,15 +74,26 @@ class BuildNative(build_ext):
         if SANITIZE:
             self.force = True
 
+    def build_extension(self, ext: Extension) -> None:
+        try:
+            super().build_extension(ext)
+        except Exception:
+            self.remove(ext.name)  # one of an earlier build must not stand in for it
+            raise
+
     def build_extensions(self) -> None:
         super().build_extensions()
-        made = {module.name: self.get_ext_fullpath(module.name) for module in self.extensions}
-        missing = sorted(name for name, path in made.items() if not os.path.exists(path))
+        names = [module.name for module in self.extensions]
+        missing = [name for name in names if not os.path.exists(self.get_ext_fullpath(name))]
         if missing:
-            for path in made.values():
-                if os.path.exists(path):
-                    os.remove(path)
+            for name in names:
+                self.remove(name)
             self.warn(f"could not compile {', '.join(missing)}; turnwire is installed in pure Python (slower)")
+
+    def remove(self, name: str) -> None:
+        path = self.get_ext_fullpath(name)
+        if os.path.exists(path):
+            os.remove(path)
 
 
 options: dict[str, Any] = {"build_ext": {"build_temp": f"{BUILD_DIR}/temp-{sys.implementation.cache_tag}"}}
