@@ -89,7 +89,7 @@ def test_the_public_face_is_short() -> None:
     assert len((PACKAGE / "__init__.py").read_text("utf-8").splitlines()) <= 60
 
 
-@pytest.mark.skipif(not (ROOT / "_native").is_dir(), reason="needs the source tree")
+@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
 def test_no_file_is_too_long() -> None:
     folders = ("src", "_native", "tests", "benchmarks", "examples")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
@@ -102,7 +102,7 @@ def test_no_file_is_too_long() -> None:
     assert {name: lines for name, lines in counted.items() if lines > LONGEST} == {}
 
 
-@pytest.mark.skipif(not (ROOT / "_native").is_dir(), reason="needs the source tree")
+@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
 def test_every_compiled_module_has_a_pure_twin_and_a_stub() -> None:
     compiled = {path.stem for path in (ROOT / "_native").glob("*.pyx")}
     assert compiled, "there is no native core"
