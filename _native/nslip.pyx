@@ -15,7 +15,7 @@ from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.slip import message_methods as methods
 from turnwire.slip.encoding import written_parts
 from turnwire.slip.faults import decode_fault, encode_fault, input_bytes, strip_span
-from turnwire.slip.spec import REASONS, Act, Extra, FrameType, Slot
+from turnwire.slip.spec import REASONS, WIRE, Act, Extra, FrameType, Slot
 
 cdef extern from "Python.h":
     void PyObject_GC_Track(void *)
@@ -91,6 +91,7 @@ cdef class SlipMessage:
     cdef Touched touched
     cdef object __weakref__
 
+    __wire__ = WIRE
     __match_args__ = methods.FIELDS
     __dataclass_fields__ = methods.DataclassFields()
     __hash__ = None

@@ -5,6 +5,7 @@ from turnwire.slip.spec import Act, FrameType, Slot
 from typing_extensions import Buffer
 
 class SlipMessage:
+    __wire__: ClassVar[str]
     __match_args__: ClassVar[tuple[str, ...]]
     __dataclass_fields__: ClassVar[Any]
     __hash__: ClassVar[None]  # type: ignore[assignment]

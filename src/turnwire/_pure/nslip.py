@@ -26,6 +26,7 @@ from turnwire.slip.spec import (
     PREFIX_SLOT,
     SLOT_PREFIX,
     STRING_SLOTS,
+    WIRE,
     Act,
     Extra,
     FrameType,
@@ -49,6 +50,7 @@ class SlipMessage:
     """
 
     __slots__ = ("conv_id", "turn", "src", "dst", "act", "frame", "slots", "extra", "__weakref__")
+    __wire__ = WIRE
     __match_args__ = methods.FIELDS
     __dataclass_fields__ = methods.DataclassFields()
     __hash__ = None  # type: ignore[assignment]
