@@ -196,8 +196,7 @@ def _spans(data: bytes) -> dict[str, Span]:
 def _plain(cbor2: ModuleType, data: bytes, span: Span, path: str) -> Any:
     """An integer or a text; everything else is of the wrong type here, and never reaches cbor2."""
     major, argument, after = span.head
-    if major == _TAG and argument in (_MAX_ITEMS = 1 << 16  # in one value, whatever it nests: what is skipped must be cheap too
-_BIGNUM, _NEGATIVE_BIGNUM):
+    if major == _TAG and argument in (_BIGNUM, _NEGATIVE_BIGNUM):
         inner = _head(data, after)
         if inner.major == _BYTES and len(data[inner.after : span.end].lstrip(b"\0")) > 8:
             reason = Reason.TOO_LARGE if argument == _BIGNUM else Reason.NEGATIVE

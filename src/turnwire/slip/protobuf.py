@@ -1,7 +1,7 @@
 """nSLIP messages as protobuf (section 6): ``slip.proto`` beside this file, its descriptor built from our own tables.
 
-No generated module is needed, so any protobuf runtime from 4.22 on does, and the descriptor lives in a pool of its own:
-it clashes with nobody who compiled ``slip.proto`` himself. ``turnwire.slip.schema`` has the rules about versions, unknown
+No generated module is needed, so any recent protobuf runtime does, and the descriptor lives in a pool of its own: it
+clashes with nobody who compiled ``slip.proto`` himself. ``turnwire.slip.schema`` has the rules about versions, unknown
 slots and frames.
 
 protobuf itself lets a later field override an earlier one, drops a known field of another wire type, and cuts enums

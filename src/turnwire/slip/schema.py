@@ -48,7 +48,7 @@ _PROBE = "@a0|f0|c0|S0|d0|T0|{prefix}{value}#"
 
 
 class Entry(NamedTuple):
-    """One slot: its code (an int), or its prefix letter with the value as nSLIP writes it; ``offset`` where it stood."""
+    """One slot: its code, or its prefix letter with the value as nSLIP writes it; ``offset`` is where it stood."""
 
     key: int | str
     value: int | str
@@ -225,6 +225,4 @@ def fault(reason: Reason, text: str, offset: int | None = None, path: str | None
 
 def too_large_to_write(size: int) -> EncodeError:
     """What writing raises where reading would refuse the result."""
-    return EncodeError(
-        Reason.MESSAGE_TOO_LARGE, f"{size} bytes are more than {LIMITS.message}", wire=WIRE
-    )
+    return EncodeError(Reason.MESSAGE_TOO_LARGE, f"{size} bytes are more than {LIMITS.message}", wire=WIRE)
