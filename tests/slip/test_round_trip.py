@@ -86,7 +86,9 @@ def test_text_and_its_bytes_have_one_outcome(text: str) -> None:
 
 
 @needs_both
-@given(twins.fields, st.integers(0, 6), st.none() | st.booleans() | st.floats() | st.text() | st.integers() | st.binary())
+@given(
+    twins.fields, st.integers(0, 6), st.none() | st.booleans() | st.floats() | st.text() | st.integers() | st.binary()
+)
 def test_wrong_values_are_refused_alike(fields: tuple[Any, ...], place: int, value: Any) -> None:
     values = [*fields]
     values[place] = value

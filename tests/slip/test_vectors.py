@@ -24,7 +24,9 @@ def read(message: Any) -> dict[str, Any]:
     return fields | {"act": message.act.name, "frame": message.frame.name, "slots": slots}
 
 
-@pytest.mark.parametrize("form", [str, str.encode, lambda text: memoryview(text.encode())], ids=["str", "bytes", "view"])
+@pytest.mark.parametrize(
+    "form", [str, str.encode, lambda text: memoryview(text.encode())], ids=["str", "bytes", "view"]
+)
 @vectors.cases("slip", op="decode")
 def test_decode(core: Any, case: dict[str, Any], form: Any) -> None:
     nslip = core("nslip")

@@ -90,7 +90,23 @@ def _base62(number: int) -> str:
 
 # --- seeded loops, quick enough for hundreds of thousands of cases ----------------------------------------------------
 
-_PIECES = ['"', "\\", "|", "#", "@", "\n", "\x00", "S9", "|a5|u", "\u00e9", "\u2028", "\U0001f600", "\ud7ff", "\ue000", "x"]
+_PIECES = [
+    '"',
+    "\\",
+    "|",
+    "#",
+    "@",
+    "\n",
+    "\x00",
+    "S9",
+    "|a5|u",
+    "\u00e9",
+    "\u2028",
+    "\U0001f600",
+    "\ud7ff",
+    "\ue000",
+    "x",
+]
 
 
 def random_text(chance: random.Random) -> str:
@@ -113,7 +129,23 @@ def random_fields(chance: random.Random) -> tuple[Any, ...]:
     return (*heads, Act(chance.randrange(11)), FrameType(chance.randrange(5)), slots)
 
 
-_BYTES = [b'"', b"\\", b"|", b"#", b"@", b"\n", b"\x00", b"\xff", b"\xc3", b"\xed\xa0\x80", b"z", b"0", b"x", b"f5", b" "]
+_BYTES = [
+    b'"',
+    b"\\",
+    b"|",
+    b"#",
+    b"@",
+    b"\n",
+    b"\x00",
+    b"\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"z",
+    b"0",
+    b"x",
+    b"f5",
+    b" ",
+]
 
 
 def damaged(wire: bytes, chance: random.Random) -> bytes:

@@ -135,9 +135,13 @@ def _span(data: bytes, start: int) -> Span:
     first = _head(data, start)
     place, open_items, announced = start, [1], 1
     while open_items:
-        head = _head(data, place)
-        place = head.after
+        if not open_items[-1]:
+            open_items.pop()
+            continue
         open_items[-1] -= 1
+        item = place
+        head = _head(data, item)
+        place = head.after
         inside = 0
         if head.major in (_BYTES, _TEXT):
             if head.argument > len(data) - place:
@@ -147,8 +151,6 @@ def _span(data: bytes, start: int) -> Span:
             inside = head.argument * (1 if head.major == _ARRAY else 2)
         elif head.major == _TAG:
             inside = 1
-        while open_items and not open_items[-1]:
-            open_items.pop()
         if inside:
             if inside > len(data) - place:
                 raise fault(Reason.BAD_ENCODING, "more items are announced than there are bytes", len(data))
@@ -156,7 +158,7 @@ def _span(data: bytes, start: int) -> Span:
             if announced > _MAX_ITEMS:
                 raise fault(Reason.TOO_MANY_FIELDS, f"a value of more than {_MAX_ITEMS} items", start)
             if len(open_items) >= LIMITS.nesting:
-                raise fault(Reason.TOO_DEEP, f"items nest deeper than {LIMITS.nesting}", place)
+                raise fault(Reason.TOO_DEEP, f"items nest deeper than {LIMITS.nesting}", item)
             open_items.append(inside)
     return Span(start, place, first)
 

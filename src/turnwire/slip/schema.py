@@ -76,7 +76,13 @@ def content(message: SlipMessage) -> Content:
     for before, entry in reversed(kept):
         entries.insert(before, entry)
     return Content(
-        *(getattr(settled, name) for name in NUMBERS), int(settled.act), extra.get("f", int(settled.frame)), entries
+        settled.conv_id,
+        settled.turn,
+        settled.src,
+        settled.dst,
+        int(settled.act),
+        extra.get("f", int(settled.frame)),
+        entries,
     )
 
 
