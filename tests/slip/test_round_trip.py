@@ -124,7 +124,7 @@ def test_cut_off_at_every_byte(core: Any) -> None:
 
 
 def test_every_bit_flipped_has_one_outcome(core: Any) -> None:
-    """A message has no check sum: a flipped bit may give another good one, but never a crash, and never a lost error."""
+    """A message has no check sum: a flipped bit may give another good one, but never a crash or the same message."""
     nslip = core("nslip")
     wire = '@a3|f0|c3|S0|d1|T1|gH|u"d\u00e9\\"j"#'.encode()
     original = twins.plain(nslip.decode(wire))

@@ -14,7 +14,8 @@ BASE = {"conv_id": 3, "turn": 1, "src": 0, "dst": 1, "act": Act.REQUEST, "frame"
 
 
 def expected(case: dict[str, Any]) -> dict[str, Any]:
-    return case["expect"] | {"slots": list(case["expect"]["slots"].items())}
+    fields: dict[str, Any] = case["expect"]
+    return fields | {"slots": list(fields["slots"].items())}
 
 
 def read(message: Any) -> dict[str, Any]:

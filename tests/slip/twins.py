@@ -11,7 +11,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 import turnwire.slip  # noqa: F401  (the core modules expect the package to be there)
-from tests.conftest import BACKENDS
 from turnwire.errors import WireError
 from turnwire.slip.spec import STRING_SLOTS, Act, Extra, FrameType, Slot
 
@@ -55,7 +54,7 @@ def plain_outcome(function: Any, *arguments: Any, **named: Any) -> tuple[Any, ..
 
 numbers = st.integers(0, MAX) | st.integers(0, 4000) | st.sampled_from([0, 61, 62, 62**10, MAX - 1, MAX])
 texts = st.text(st.characters(exclude_categories=["Cs"])) | st.text('\\"|#@\n\r\x00\u2028aS9u0')
-_free = [letter for letter in "ABCDEFGHIJKLMNOPQRUVWXYZbhijlmnovwxyz"]
+_free = list("ABCDEFGHIJKLMNOPQRUVWXYZbhijlmnovwxyz")
 
 
 @st.composite

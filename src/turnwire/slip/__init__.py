@@ -19,14 +19,10 @@ from turnwire.slip.messages import SlipMessage
 if TYPE_CHECKING:
     from turnwire.slip import base62, protocol
     from turnwire.slip.artifacts import ArtifactStore, resolve
-    from turnwire.slip.base62 import decode as decode_int_base62
-    from turnwire.slip.base62 import encode as encode_int_base62
     from turnwire.slip.cbor import from_cbor, to_cbor
     from turnwire.slip.protobuf import from_protobuf, to_protobuf
+    from turnwire.slip.protocol import decode_int_base62, decode_message, encode_int_base62, encode_message
     from turnwire.slip.rules import announce, announced, check
-
-encode_message = encode
-decode_message = decode
 
 _LATER = {
     "ArtifactStore": "artifacts",
@@ -40,6 +36,8 @@ _LATER = {
     "check": "rules",
     "encode_int_base62": "protocol",
     "decode_int_base62": "protocol",
+    "encode_message": "protocol",
+    "decode_message": "protocol",
 }
 """Name -> the module that has it, imported when the name is first asked for."""
 

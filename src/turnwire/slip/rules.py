@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.errors import EncodeError, Issue, Reason
-from turnwire.slip.spec import HEADER, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, Act, FrameType, Slot
+from turnwire.slip import base62
+from turnwire.slip.spec import HEADER, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, WIRE, Act, FrameType, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,9 +94,15 @@ def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHE
     """The META/CONTROL message that tells ``dst`` which schema version ``src`` writes (section 6).
 
     nSLIP text has no place for a version that readers of v0.1 survive, so it travels in a message of its own, with the
-    TAG ``schema=1``. Raises EncodeError(wrong_type|negative|too_large) for a version that is no integer 1 .. 2**64-1.
+    TAG ``schema=1``. Raises EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is no
+    integer 1 .. 2**64-1; the other arguments are judged when the message is encoded.
     """
-    _core.encode(_core.SlipMessage(**(_GOOD | {"slots": {Slot.GOAL_ID: version}})))
+    try:
+        base62.encode(version)
+    except EncodeError as error:
+        raise EncodeError(error.reason, error.text, wire=WIRE, path="/version") from None
+    if version == 0:
+        raise EncodeError(Reason.UNSUPPORTED_VERSION, "versions count from 1", wire=WIRE, path="/version")
     message: SlipMessage = _core.SlipMessage(
         conv_id, turn, src, dst, Act.META, FrameType.CONTROL, {Slot.TAG: f"schema={version}"}
     )
