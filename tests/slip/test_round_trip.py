@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.conftest import BACKENDS, PURE_ONLY
 from tests.slip import twins
 from turnwire import DecodeError, Reason
 
+UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
 needs_both = pytest.mark.skipif(PURE_ONLY, reason="compares two cores")
 
 
@@ -158,3 +160,15 @@ def test_reuse_after_an_error(core: Any) -> None:
         with pytest.raises(DecodeError):
             nslip.decode("@a3|f0|c3|S0|d1|T1")
         assert nslip.decode("@a3|f0|c3|S0|d1|T1#").src == 0
+
+
+def test_the_upstream_lines(core: Any) -> None:
+    """Real traffic: each line decodes, and encodes to the same bytes, one by one and all at once."""
+    nslip = core("nslip")
+    data = UPSTREAM.read_bytes()
+    lines = data.splitlines()
+    assert len(lines) == 4356
+    messages = [nslip.decode(line) for line in lines]
+    assert [nslip.encode(message).encode() for message in messages] == lines
+    assert nslip.decode_many(data) == nslip.decode_many(lines) == messages
+    assert nslip.encode_many(messages) == b"".join(line + b"\n" for line in lines)
