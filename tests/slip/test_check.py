@@ -106,6 +106,13 @@ def test_what_was_read_can_be_written(backend: str, wire: str) -> None:
         assert {issue.severity for issue in check(nslip.decode(wire, unknown="keep"))} <= {"info"}
 
 
+@pytest.mark.parametrize("message", [None, 7, "@a3|f0|c3|S0|d1|T1#", {}], ids=repr)
+def test_only_messages_are_checked(nslip: Any, message: Any) -> None:
+    with pytest.raises(EncodeError) as caught:
+        check(message)
+    assert caught.value.reason is Reason.WRONG_TYPE
+
+
 # --- the announcement -------------------------------------------------------------------------------------------------
 
 

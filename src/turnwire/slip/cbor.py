@@ -42,7 +42,7 @@ KEYS = {
 _NAMES = {key: name for name, key in KEYS.items()}
 _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _SIMPLE = range(8)
 _WIDTHS = {24: 1, 25: 2, 26: 4, 27: 8}
-_MAX_ITEMS = 1 << 16  # in one value, whatever it nests: what is skipped must be cheap too
+_MAX_ITEMS = 1 << 12  # in one value, whatever it nests: what is skipped must be cheap too
 _BIGNUM, _NEGATIVE_BIGNUM = 2, 3
 
 
@@ -95,28 +95,23 @@ def _cbor2() -> ModuleType:
 # --- structure, judged before anything is built -------------------------------------------------------------------
 
 
-class Head(NamedTuple):
-    """The first bytes of an item: major type, argument, and where what follows begins."""
+class Span(NamedTuple):
+    """One item: its bytes, its major type and argument, and where what follows them begins."""
 
+    start: int
+    end: int
     major: int
     argument: int
     after: int
 
 
-class Span(NamedTuple):
-    """One item: its bytes and its head."""
-
-    start: int
-    end: int
-    head: Head
-
-
-def _head(data: bytes, place: int) -> Head:
+def _head(data: bytes, place: int) -> tuple[int, int, int]:
+    """(major type, argument, offset behind them) of the first bytes of an item."""
     if place >= len(data):
         raise fault(Reason.BAD_ENCODING, "the data ends in the middle of an item", len(data))
     major, short = data[place] >> 5, data[place] & 31
     if short < 24:
-        return Head(major, short, place + 1)
+        return major, short, place + 1
     width = _WIDTHS.get(short)
     if width is None:
         what = "an indefinite length" if short == 31 else "a reserved head"
@@ -127,29 +122,23 @@ def _head(data: bytes, place: int) -> Head:
     argument = int.from_bytes(data[place + 1 : after], "big")
     if major == _SIMPLE and width == 1 and argument < 32:
         raise fault(Reason.BAD_ENCODING, "a simple value below 32 takes one byte", place)
-    return Head(major, argument, after)
+    return major, argument, after
 
 
 def _span(data: bytes, start: int) -> Span:
     """The well-formed item at ``start``; it may hold anything, nested as deep as the limit says."""
-    first = _head(data, start)
-    place, open_items, announced = start, [1], 1
-    while open_items:
-        if not open_items[-1]:
-            open_items.pop()
-            continue
-        open_items[-1] -= 1
-        item = place
-        head = _head(data, item)
-        place = head.after
+    major, argument, after = head = _head(data, start)
+    place, item, announced = after, start, 1
+    open_items: list[int] = []  # how many items each open array, map or tag still waits for
+    while True:
         inside = 0
-        if head.major in (_BYTES, _TEXT):
-            if head.argument > len(data) - place:
+        if major in (_BYTES, _TEXT):
+            if argument > len(data) - place:
                 raise fault(Reason.BAD_ENCODING, "a string is longer than the data", len(data))
-            place += head.argument
-        elif head.major in (_ARRAY, _MAP):
-            inside = head.argument * (1 if head.major == _ARRAY else 2)
-        elif head.major == _TAG:
+            place += argument
+        elif major in (_ARRAY, _MAP):
+            inside = argument * (1 if major == _ARRAY else 2)
+        elif major == _TAG:
             inside = 1
         if inside:
             if inside > len(data) - place:
@@ -157,35 +146,40 @@ def _span(data: bytes, start: int) -> Span:
             announced += inside
             if announced > _MAX_ITEMS:
                 raise fault(Reason.TOO_MANY_FIELDS, f"a value of more than {_MAX_ITEMS} items", start)
-            if len(open_items) >= LIMITS.nesting:
+            if len(open_items) >= LIMITS.nesting - 1:  # the message itself is the first
                 raise fault(Reason.TOO_DEEP, f"items nest deeper than {LIMITS.nesting}", item)
             open_items.append(inside)
-    return Span(start, place, first)
+        while open_items and not open_items[-1]:
+            open_items.pop()
+        if not open_items:
+            return Span(start, place, *head)
+        open_items[-1] -= 1
+        item = place
+        major, argument, place = _head(data, item)
 
 
 def _spans(data: bytes) -> dict[str, Span]:
     """Where the known keys' values stand in the one map that ``data`` is."""
-    outer = _head(data, 0)
-    if outer.major != _MAP:
+    major, count, place = _head(data, 0)
+    if major != _MAP:
         raise fault(Reason.WRONG_TYPE, "a message is a map", 0)
-    if outer.argument > LIMITS.fields:
+    if count > LIMITS.fields:
         raise fault(Reason.TOO_MANY_FIELDS, f"a map of more than {LIMITS.fields} keys", 0)
     found: dict[str, Span] = {}
     seen = set()
-    place = outer.after
-    for _ in range(outer.argument):
+    for _ in range(count):
         key = _span(data, place)
-        identity: Any = key.head[:2]
-        if key.head.major == _TEXT:
-            identity = data[key.head.after : key.end]
-        elif key.head.major not in (_UNSIGNED, _NEGATIVE):
+        identity: Any = (key.major, key.argument)
+        if key.major == _TEXT:
+            identity = data[key.after : key.end]
+        elif key.major not in (_UNSIGNED, _NEGATIVE):
             raise fault(Reason.WRONG_TYPE, "keys are integers or text", place)
         if identity in seen:
             raise fault(Reason.DUPLICATE, "a key stands twice", place)
         seen.add(identity)
         value = _span(data, key.end)
-        if key.head.major == _UNSIGNED and key.head.argument in _NAMES:
-            found[_NAMES[key.head.argument]] = value
+        if key.major == _UNSIGNED and key.argument in _NAMES:
+            found[_NAMES[key.argument]] = value
         place = value.end
     if place < len(data):
         raise fault(Reason.TRAILING_JUNK, "after the message nothing may follow", place)
@@ -197,10 +191,10 @@ def _spans(data: bytes) -> dict[str, Span]:
 
 def _plain(cbor2: ModuleType, data: bytes, span: Span, path: str) -> Any:
     """An integer or a text; everything else is of the wrong type here, and never reaches cbor2."""
-    major, argument, after = span.head
+    major, argument, after = span[2:]
     if major == _TAG and argument in (_BIGNUM, _NEGATIVE_BIGNUM):
         inner = _head(data, after)
-        if inner.major == _BYTES and len(data[inner.after : span.end].lstrip(b"\0")) > 8:
+        if inner[0] == _BYTES and len(data[inner[2] : span.end].lstrip(b"\0")) > 8:
             reason = Reason.TOO_LARGE if argument == _BIGNUM else Reason.NEGATIVE
             raise fault(reason, "integers go from 0 to 2**64-1", span.start, path)
     if major not in (_UNSIGNED, _NEGATIVE, _TEXT):
@@ -218,12 +212,12 @@ def _entries(cbor2: ModuleType, data: bytes, slots: Span) -> list[Entry]:
     if count > LIMITS.fields:
         raise fault(Reason.TOO_MANY_FIELDS, f"more than {LIMITS.fields} slots", slots.start, "/slots")
     entries = []
-    place = slots.head.after
+    place = slots.after
     for index in range(count):
         entry = _span(data, place)
         if _array(entry, "an entry is an array") < 2:
             raise fault(Reason.WRONG_TYPE, "an entry is [slot, value]", entry.start, "/slots")
-        key = _span(data, entry.head.after)
+        key = _span(data, entry.after)
         value = _span(data, key.end)
         plain = [_plain(cbor2, data, item, f"/slots/{index}") for item in (key, value)]
         entries.append(Entry(plain[0], plain[1], entry.start))
@@ -232,6 +226,6 @@ def _entries(cbor2: ModuleType, data: bytes, slots: Span) -> list[Entry]:
 
 
 def _array(span: Span, text: str) -> int:
-    if span.head.major != _ARRAY:
+    if span.major != _ARRAY:
         raise fault(Reason.WRONG_TYPE, text, span.start, "/slots")
-    return span.head.argument
+    return span.argument

@@ -30,8 +30,16 @@ def check(message: SlipMessage) -> list[Issue]:
     * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and stand here by their id
       (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
     * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
+
+    Raises EncodeError(wrong_type) for what is no message.
     """
-    return [*_refusals(message), *_remarks(message)]
+    try:
+        _core.encode(message)
+    except EncodeError as error:
+        if error.path is None:
+            raise  # no message at all
+        return [*_refusals(message), *_remarks(message)]
+    return list(_remarks(message))
 
 
 def _refusals(message: SlipMessage) -> Iterator[Issue]:
