@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
 from tests.slip import binary, twins
@@ -104,6 +105,27 @@ def test_what_was_read_can_be_written(backend: str, wire: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rules, "_core", nslip)
         assert {issue.severity for issue in check(nslip.decode(wire, unknown="keep"))} <= {"info"}
+
+
+anything = st.none() | st.booleans() | st.floats() | st.text(st.characters()) | st.integers() | st.binary()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(
+    st.lists(anything, min_size=6, max_size=6),
+    anything | st.dictionaries(anything | st.sampled_from(list(Slot)), anything),
+    anything | st.dictionaries(st.sampled_from("fxgS") | anything, anything | st.sampled_from(["7", '"ok"'])),
+)
+def test_anything_in_a_message_is_judged(backend: str, header: list[Any], slots: Any, extra: Any) -> None:
+    nslip = twins.core_of(backend)
+    message = nslip.SlipMessage(*header, slots, extra=extra)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rules, "_core", nslip)
+        warnings = [issue for issue in check(message) if issue.severity == "warning"]
+    refused = twins.outcome(nslip.encode, message)
+    assert bool(warnings) == (refused[0] != "value")
+    if warnings:
+        assert (refused[1], refused[5]) in [(issue.reason, issue.where) for issue in warnings]
 
 
 @pytest.mark.parametrize("message", [None, 7, "@a3|f0|c3|S0|d1|T1#", {}], ids=repr)

@@ -75,7 +75,7 @@ def _remarks(message: SlipMessage) -> Iterator[Issue]:
             yield _long(value, f"/slots/{getattr(slot, 'name', None) or _slot_name(slot)}")
     for prefix, value in extra.items() if isinstance(extra, dict) else ():
         if prefix == "f":
-            if message.frame > max(FrameType):
+            if isinstance(message.frame, int) and message.frame > max(FrameType):
                 yield Issue(Reason.UNKNOWN_FRAME, "/frame", "info", f"the unknown frame {value} is kept")
             continue
         where = f"/extra/{prefix}"
