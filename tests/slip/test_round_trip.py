@@ -172,3 +172,25 @@ def test_the_upstream_lines(core: Any) -> None:
     assert [nslip.encode(message).encode() for message in messages] == lines
     assert nslip.decode_many(data) == nslip.decode_many(lines) == messages
     assert nslip.encode_many(messages) == b"".join(line + b"\n" for line in lines)
+
+
+@needs_both
+def test_many_damaged_lines_have_one_outcome() -> None:
+    """decode_many of lines, of one buffer and of a list; encode_many of what was read."""
+    native, pure = (twins.core_of(backend) for backend in ("native", "pure"))
+    chance = random.Random(77)
+    for number in range(twins.rounds(1500) // 2):
+        lines = [pure.encode(pure.SlipMessage(*twins.random_fields(chance))).encode() for _ in range(3)]
+        lines += [b"", b" \t", b"\r"][: chance.randrange(4)]
+        chance.shuffle(lines)
+        if number % 3:
+            lines[0] = twins.damaged(lines[0], chance)
+        for data in (b"\n".join(lines), b"\r\n".join(lines) + b"\n", lines):
+            ours = twins.outcome(lambda core, many: [*map(twins.plain, core.decode_many(many))], native, data)
+            theirs = twins.outcome(lambda core, many: [*map(twins.plain, core.decode_many(many))], pure, data)
+            assert ours == theirs, data
+            written = [
+                twins.outcome(lambda core, many: core.encode_many(core.decode_many(many)), core, data)
+                for core in (native, pure)
+            ]
+            assert written[0] == written[1], data
