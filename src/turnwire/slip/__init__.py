@@ -15,6 +15,7 @@ from turnwire.slip.spec import (  # first: the core modules import it
 )
 from turnwire.slip.codec import decode, decode_many, detect, encode, encode_many
 from turnwire.slip.messages import SlipMessage
+from turnwire.slip.stream import stream
 
 if TYPE_CHECKING:
     from turnwire.slip import base62, protocol
@@ -70,6 +71,7 @@ __all__ = [
     "from_protobuf",
     "protocol",
     "resolve",
+    "stream",
     "to_cbor",
     "to_protobuf",
 ]
