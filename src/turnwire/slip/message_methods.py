@@ -88,11 +88,7 @@ def from_dict(cls: type[SlipMessage], fields: Mapping[str, Any]) -> SlipMessage:
     slots = fields.get("slots") or {}
     if not isinstance(slots, Mapping):
         raise _fault(Reason.WRONG_TYPE, "slots is a mapping", "/slots")
-    extra = Extra()
-    for item in fields.get("extra") or ():
-        extra[item["prefix"]] = item["value"]
-        if item.get("before") is not None:
-            extra.before[item["prefix"]] = item["before"]
+    extra = _extra_from(fields.get("extra") or ())
     frame: Any = fields["frame"]
     if not ("f" in extra and isinstance(frame, int)):
         frame = _member(FrameType, frame, Reason.UNKNOWN_FRAME, "/frame")
@@ -103,6 +99,30 @@ def from_dict(cls: type[SlipMessage], fields: Mapping[str, Any]) -> SlipMessage:
         {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()},
         extra=extra or None,
     )
+
+
+def _extra_from(items: Any) -> Extra:
+    """The kept fields of ``to_dict``; what stands in them is judged when the message is encoded."""
+    if not isinstance(items, (list, tuple)):
+        raise _fault(Reason.WRONG_TYPE, "extra is a list", "/extra")
+    extra = Extra()
+    for index, item in enumerate(items):
+        path = f"/extra/{index}"
+        if not isinstance(item, Mapping):
+            raise _fault(Reason.WRONG_TYPE, "a kept field is a mapping", path)
+        prefix, value, before = item.get("prefix"), item.get("value"), item.get("before")
+        if prefix is None or value is None:
+            raise _fault(Reason.MISSING_FIELD, "a kept field has a prefix and a value", path)
+        if not (isinstance(prefix, str) and isinstance(value, str)):
+            raise _fault(Reason.WRONG_TYPE, "prefix and value are strings", path)
+        if prefix in extra:
+            raise _fault(Reason.DUPLICATE, f"the field {prefix} stands twice", path)
+        extra[prefix] = value
+        if before is not None:
+            if not isinstance(before, int) or isinstance(before, bool):
+                raise _fault(Reason.WRONG_TYPE, "before is an integer", path)
+            extra.before[prefix] = before
+    return extra
 
 
 def _member(enum: Any, value: Any, reason: Reason, path: str) -> Any:
@@ -123,11 +143,14 @@ def _fault(reason: Reason, text: str, path: str) -> DecodeError:
 class DataclassFields:
     """``__dataclass_fields__``, made when first asked for, so that ``dataclasses.replace`` and ``asdict`` work.
 
+    The seven fields are those of slipcore 0.1.0. ``extra`` is an InitVar beside them: ``fields`` and ``asdict`` do not
+    see it, and ``replace`` hands it on.
+
     The import of ``dataclasses`` costs more than all of turnwire; nobody pays it who does not use it.
     """
 
     def __get__(self, instance: object, owner: type) -> dict[str, Any]:
-        from dataclasses import field, make_dataclass
+        from dataclasses import InitVar, make_dataclass
 
         template = make_dataclass(
             "SlipMessage",
@@ -135,7 +158,8 @@ class DataclassFields:
                 *((name, int) for name in FIELDS[:4]),
                 ("act", Act),
                 ("frame", FrameType),
-                ("slots", dict, field(default_factory=dict)),
+                ("slots", dict),
+                ("extra", InitVar, None),
             ],
         )
         fields: dict[str, Any] = template.__dataclass_fields__
