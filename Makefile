@@ -113,4 +113,4 @@ dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 clean: ## remove all that was built; the virtual environments (.venv*) stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
 	rm -f src/turnwire/_native/*.so src/turnwire/_native/*.pyd
-	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name '.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

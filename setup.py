@@ -11,7 +11,6 @@ TURNWIRE_SANITIZE=LIST      build with ``-fsanitize=LIST``, e.g. ``address,undef
 import os
 import sys
 from glob import glob
-from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -96,5 +95,4 @@ class BuildNative(build_ext):
             os.remove(path)
 
 
-options: dict[str, Any] = {"build_ext": {"build_temp": f"{BUILD_DIR}/temp-{sys.implementation.cache_tag}"}}
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative}, options=options)
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative}, options={"build": {"build_base": BUILD_DIR}})

@@ -48,7 +48,9 @@ def every_message(lines: list[bytes]) -> None:
     started = time.perf_counter()
     same = sum(slip.encode(slip.decode(line)).encode() == line for line in lines)
     seconds = time.perf_counter() - started
-    print(f"   {same:,} of {len(lines):,} came back byte for byte, {seconds / len(lines) * 1e6:.1f} µs for each round trip")
+    print(
+        f"   {same:,} of {len(lines):,} came back byte for byte, {seconds / len(lines) * 1e6:.1f} µs for each round trip"
+    )
 
 
 def one_error() -> None:
@@ -98,8 +100,9 @@ def a_query(path: Path) -> None:
     messages = polars.DataFrame(turnwire.scan(path, wire="nslip"))
     print(f"   {messages.height:,} rows, {messages.width} columns in {(time.perf_counter() - started) * 1e3:.1f} ms")
     print(QUERY.rstrip().replace("\n", "\n   "), end="\n\n")
-    with polars.SQLContext(messages=messages) as context, polars.Config(
-        tbl_hide_dataframe_shape=True, tbl_formatting="MARKDOWN", tbl_hide_column_data_types=True
+    with (
+        polars.SQLContext(messages=messages) as context,
+        polars.Config(tbl_hide_dataframe_shape=True, tbl_formatting="MARKDOWN", tbl_hide_column_data_types=True),
     ):
         table = str(context.execute(QUERY, eager=True))
     print("   " + table.replace("\n", "\n   "))
