@@ -24,7 +24,7 @@ TESTED := tests
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-native test-pure test-wheel test-sanitize lint typecheck stubtest bench tables \
+.PHONY: help setup build demo test test-native test-pure test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
         soak dist clean
 
 help: ## list what can be made
@@ -72,8 +72,10 @@ test-native: $(VENV)/.extra-test build/.native-$(TAG) ## run the suite on the na
 test-pure: $(VENV)/.extra-test ## run the suite with the compiled modules left out
 	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
 
-test-wheel: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, run the suite against the installed wheel
+test-dist: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, install with and without a compiler
 	TURNWIRE_DIST=dist $(PYTEST) tests/packaging -m packaging $(ARGS)
+
+test-wheel: $(VENV)/.extra-test dist ## run the suite against the installed wheel, away from the source tree
 	INTERPRETER=$(INTERPRETER) sh .ci/test-wheel $(ARGS)
 
 test-sanitize: $(VENV)/.extra-test ## run the suite on a core built with address and undefined-behaviour checks

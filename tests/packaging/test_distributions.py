@@ -1,4 +1,4 @@
-"""What the sdist and the wheel hold, and that an install without a compiler works. Slow: `make test-wheel` runs it."""
+"""What the sdist and the wheel hold, and that an install without a compiler works. Slow: `make test-dist` runs it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -105,11 +106,21 @@ def test_wheel_holds_every_python_module(wheel_names: set[str]) -> None:
 
 
 def environment_with(sdist: Path, folder: Path, **variables: str) -> Path:
-    """The interpreter of a new environment into which the sdist was installed."""
-    run(sys.executable, "-m", "venv", folder)
+    """The interpreter of a new environment into which the sdist was installed.
+
+    pip would keep the wheel it builds and hand the one built without a compiler to the next install of the same file,
+    so that its cache serves the requirements only.
+    """
+    with tarfile.open(sdist) as archive:
+        (name,) = (name for name in archive.getnames() if name.count("/") == 1 and name.endswith("/pyproject.toml"))
+        stream = archive.extractfile(name)
+        assert stream is not None
+        project = tomllib.loads(stream.read().decode())
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
-    pip = (python, "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir")
-    run(*pip, sdist, **variables)
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--disable-pip-version-check")
+    run(*pip, *project["build-system"]["requires"], *project["project"]["dependencies"])
+    run(*pip, "--no-cache-dir", "--no-deps", "--no-build-isolation", sdist, **variables)
     return python
 
 
