@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Reasons; the order is that of REASONS in nslip.pyx. */
+/* Reasons; the order is that of REASONS in slip/spec.py. */
 enum {
     TW_OK = 0, TW_BAD_FRAMING, TW_EMPTY_MESSAGE, TW_EMPTY_FIELD, TW_UNKNOWN_PREFIX, TW_EMPTY_VALUE, TW_BAD_DIGIT,
     TW_TOO_LARGE, TW_WRONG_TYPE, TW_UNTERMINATED_STRING, TW_BAD_ESCAPE, TW_JUNK_AFTER_STRING, TW_DUPLICATE,
@@ -105,14 +105,17 @@ static inline int tw_lowest_byte(uint64_t found)
 #endif
 }
 
-/* Where the next '"' or '\\' stands in s[p..end), or end. Sets *high where a byte in front of it is not ASCII. */
-static inline size_t tw_quote_or_slash(const uint8_t *s, size_t p, size_t end, int *high)
+/* Where the next '"' or '\\' (in a log also newline) stands in s[p..end), or end. Sets *high where a byte in front of it
+ * is not ASCII. */
+static inline __attribute__((always_inline)) size_t tw_string_stop(const uint8_t *s, size_t p, size_t end, int log,
+                                                                   int *high)
 {
     const uint64_t tops = 0x8080808080808080ull;
     uint64_t w, found;
     while (p + 8 <= end) {
         memcpy(&w, s + p, 8);
         found = tw_find_two(w, '"', '\\');
+        if (log) found |= tw_find_two(w, '\n', '\n');
         if (found) {
             int clear = tw_lowest_byte(found);
             uint8_t all = 0;
@@ -124,7 +127,7 @@ static inline size_t tw_quote_or_slash(const uint8_t *s, size_t p, size_t end, i
         p += 8;
     }
     for (; p < end; p++) {
-        if (s[p] == '"' || s[p] == '\\') return p;
+        if (s[p] == '"' || s[p] == '\\' || (log && s[p] == '\n')) return p;
         *high |= s[p] >> 7;
     }
     return end;
@@ -151,7 +154,7 @@ static int tw_string(const uint8_t *s, size_t first, size_t end, size_t size, in
     int high = 0;
     *escaped = 0;
     for (;;) {
-        p = tw_quote_or_slash(s, p, end, &high);
+        p = tw_string_stop(s, p, end, 0, &high);
         if (p >= end) return tw_unclosed(s, first, end, size, flags, f);
         if (s[p] == '"') break;
         if (p + 1 >= end) return tw_unclosed(s, first, end, size, flags, f);
@@ -291,17 +294,20 @@ static int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t siz
     return TW_OK;
 }
 
-/* The common message that fills s[0..size) and ends with '#' (the sentinel of every loop here): canonical header, plain
- * ASCII strings, integers of at most ten digits, nothing unknown. 1 with *f filled, or 0: then ask tw_nslip_parse. */
-static inline int tw_nslip_fast(const uint8_t *restrict s, size_t size, tw_fields *restrict f)
+/* The common message at s[0]: canonical header, plain ASCII strings, integers of at most ten digits, nothing unknown.
+ * The loops over digits have no bound of their own: a '#' must stand at s[size - 1] or before it, behind s[0]. A record
+ * of a log (log != 0) may be followed by anything; otherwise the message must fill s[0..size). 1 with *f filled
+ * (f->end behind its '#'), or 0: then ask tw_nslip_parse. */
+static inline __attribute__((always_inline)) int tw_nslip_fast(const uint8_t *restrict s, size_t size, int log,
+                                                               tw_fields *restrict f)
 {
     static const uint8_t header[] = "SdT";
     tw_values *v = f->v;
-    const uint8_t *p = s + 8, *last = s + size - 1;
+    const uint8_t *p = s + 8;
     uint64_t value;
     uint32_t present = 0, count = 0;
     uint8_t d;
-    if (size < 20 || s[1] != 'a' || s[3] != '|' || s[4] != 'f' || s[6] != '|' || s[7] != 'c') return 0;
+    if (size < 19 || s[1] != 'a' || s[3] != '|' || s[4] != 'f' || s[6] != '|' || s[7] != 'c') return 0;
     v->head[TW_ACT] = tw_digit[s[2]];
     v->head[TW_FRAME] = tw_digit[s[5]];
     if (tw_digit[s[2]] > TW_MAX_ACT || tw_digit[s[5]] > TW_MAX_FRAME) return 0;
@@ -328,23 +334,24 @@ static inline int tw_nslip_fast(const uint8_t *restrict s, size_t size, tw_field
         if (slot == TW_TAG || slot == TW_STATUS) {
             int which = slot == TW_TAG, high = 0;
             if (*p != '"') return 0;
-            size_t first = (size_t)(p + 1 - s), end = tw_quote_or_slash(s, first, size, &high);
+            size_t first = (size_t)(p + 1 - s), end = tw_string_stop(s, first, size, log, &high);
             if (end >= size || s[end] != '"' || high) return 0;
             f->text_first[which] = first;
             f->text_length[which] = end - first;
             p = s + end + 1;
+            if (log && end + 1 >= size) return 0;
         } else {
             TW_DIGITS;
             v->ints[slot] = value;
         }
         present |= 1u << slot;
         v->order[count++] = (uint8_t)slot;
-        if (p > last) return 0;
     }
 #undef TW_DIGITS
-    if (p != last) return 0;
+    if (*p != '#' || (!log && p != s + size - 1)) return 0;
     v->present = (uint16_t)present;
     v->count = (uint8_t)count;
+    f->end = (size_t)(p + 1 - s);
     f->escaped = f->non_ascii = f->unknown_count = 0;
     return 1;
 }
