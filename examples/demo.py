@@ -87,10 +87,15 @@ def a_damaged_log(lines: list[bytes]) -> None:
     heading(f"4. A damaged log of the same messages ({len(log):,} bytes)")
     scan = turnwire.scan(log, wire="nslip", columns=["act", "src"])
     good = sum(len(batch) for batch in scan)
-    rejects = polars.DataFrame(scan.rejects)
-    print(f"   {good:,} good, {len(rejects)} rejected; a damaged message never costs its neighbour\n")
-    for row in rejects.iter_rows(named=True):
-        print(f"   line {row['line']:>5}  {row['reason']:<20} {row['raw'].decode()}")
+    bad, counts = scan.rejects, scan.counts
+    print(f"   {good:,} good, {len(bad)} rejected: a damaged message never costs its neighbour")
+    print(
+        f"   {counts.records:,} + {counts.rejects:,} + {counts.text:,} bytes of records, rejects and text = {counts.bytes:,}\n"
+    )
+    for reject in bad.rows():
+        print(
+            f"   line {reject['line']:>5}, byte {reject['offset']:>7}  {reject['reason']:<12}  {reject['raw'].decode()}"
+        )
 
 
 def a_query(path: Path) -> None:

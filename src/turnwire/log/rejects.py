@@ -123,6 +123,9 @@ class Rejects:
         """Frees the temporary file."""
         self._raw.close()
 
+    def __del__(self) -> None:
+        self.close()
+
 
 def first_error(
     found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes
