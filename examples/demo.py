@@ -111,7 +111,7 @@ def a_query(path: Path) -> None:
         print("   " + str(answer).replace("\n", "\n   "))
 
     messages = turnwire.scan(path, wire="nslip")  # DuckDB finds it by its name in the query
-    verdict = "the same" if duckdb.sql(QUERY).fetchall() == answer.rows() else "otherwise"
+    verdict = "the same" if duckdb.execute(QUERY).fetchall() == answer.rows() else "otherwise"
     print(f"   DuckDB, reading the scan of {messages.counts.bytes:,} bytes itself, says {verdict}.")
 
 

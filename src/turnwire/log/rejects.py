@@ -127,9 +127,7 @@ class Rejects:
         self.close()
 
 
-def first_error(
-    found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes
-) -> DecodeError:
+def first_error(found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes) -> DecodeError:
     """What ``errors="raise"`` raises for the first reject of a block; ``offset`` is the fault in the input."""
     reason = scanner.reasons[found["reason"][0]]
     assert reason is not None, "code 0 is no reason"

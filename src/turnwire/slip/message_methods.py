@@ -33,8 +33,8 @@ def represent(message: SlipMessage) -> str:
 def equal(left: SlipMessage, right: object) -> bool:
     """Whether all fields are equal; slots compare as dicts do, without their order."""
     if type(left) is not type(right):
-        return NotImplemented
-    return state(left) == state(right)  # type: ignore[arg-type]
+        return NotImplemented  # type: ignore[no-any-return]
+    return state(left) == state(right)
 
 
 def replace(message: SlipMessage, changes: dict[str, Any]) -> SlipMessage:
@@ -96,8 +96,12 @@ def from_dict(cls: type[SlipMessage], fields: Mapping[str, Any]) -> SlipMessage:
     frame: Any = fields["frame"]
     if not ("f" in extra and isinstance(frame, int)):
         frame = _member(FrameType, frame, Reason.UNKNOWN_FRAME, "/frame")
+    conv_id, turn, src, dst = (fields[name] for name in FIELDS[:4])
     return cls(
-        *(fields[name] for name in FIELDS[:4]),
+        conv_id,
+        turn,
+        src,
+        dst,
         _member(Act, fields["act"], Reason.UNKNOWN_ACT, "/act"),
         frame,
         {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()},
@@ -138,7 +142,7 @@ class DataclassFields:
                 ("slots", dict, field(default_factory=dict)),
             ],
         )
-        fields: dict[str, Any] = template.__dataclass_fields__
+        fields: dict[str, Any] = vars(template)["__dataclass_fields__"]
         return fields
 
 
@@ -165,6 +169,8 @@ def reduce(message: SlipMessage, base: type) -> tuple[Any, ...]:
 def rebuild(cls: type[SlipMessage] | None, *fields: Any) -> SlipMessage:
     """The other half of :func:`reduce`."""
     if cls is None:
-        from turnwire.slip.messages import SlipMessage as cls  # noqa: N813
+        from turnwire.slip import messages
+
+        cls = messages.SlipMessage
     *values, extra = fields
     return cls(*values, extra=extra)
