@@ -24,6 +24,7 @@ DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
     "autotestdict": False,
+    "auto_pickle": False,
     "boundscheck": False,
     "wraparound": False,
     "cdivision": True,
@@ -58,7 +59,14 @@ def extensions() -> list[Extension]:
         )
         for stem in MODULES
     ]
-    built: list[Extension] = cythonize(modules, include_path=["."], build_dir=BUILD_DIR, compiler_directives=DIRECTIVES)
+    generated = glob(f"{BUILD_DIR}/_native/*.c")
+    built: list[Extension] = cythonize(
+        modules,
+        include_path=["."],
+        build_dir=BUILD_DIR,
+        compiler_directives=DIRECTIVES,
+        force=any(os.path.getmtime(path) < os.path.getmtime(__file__) for path in generated),  # directives may differ
+    )
     for module in built:
         module.optional = not REQUIRED  # cythonize drops the flag of the modules it is given
     return built

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.slip.spec import WIRE, Act, Extra, FrameType, Slot
 
 if TYPE_CHECKING:
     from turnwire.slip.messages import SlipMessage
+
+Message = TypeVar("Message", bound="SlipMessage")
 
 FIELDS = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
 
@@ -37,7 +39,7 @@ def equal(left: SlipMessage, right: object) -> bool:
     return state(left) == state(right)
 
 
-def replace(message: SlipMessage, changes: dict[str, Any]) -> SlipMessage:
+def replace(message: Message, changes: dict[str, Any]) -> Message:
     """A copy with some fields replaced. ``slots`` and ``extra`` are copied, so that the two share nothing."""
     values = {name: getattr(message, name) for name in FIELDS}
     values["slots"] = dict(message.slots)
@@ -71,7 +73,7 @@ def to_dict(message: SlipMessage) -> dict[str, Any]:
     return result
 
 
-def from_dict(cls: type[SlipMessage], fields: Mapping[str, Any]) -> SlipMessage:
+def from_dict(cls: type[Message], fields: Mapping[str, Any]) -> Message:
     """The message of ``to_dict``; names and codes are both taken for act, frame and slots.
 
     Raises DecodeError(missing_field|unknown_act|unknown_frame|unknown_slot|wrong_type) with the field in ``path``.
@@ -146,13 +148,13 @@ class DataclassFields:
         return fields
 
 
-def shallow_copy(message: SlipMessage) -> SlipMessage:
+def shallow_copy(message: Message) -> Message:
     """What ``copy.copy`` does to a dataclass: the same slots dict in a second message."""
     *fields, extra = state(message)
     return type(message)(*fields, extra=extra)
 
 
-def deep_copy(message: SlipMessage, memo: dict[int, Any]) -> SlipMessage:
+def deep_copy(message: Message, memo: dict[int, Any]) -> Message:
     """A copy that shares nothing."""
     from copy import deepcopy
 
