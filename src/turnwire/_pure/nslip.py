@@ -258,7 +258,7 @@ class _Parser:
         if prefix in (_BAR, _HASH):
             raise Fault(Reason.EMPTY_FIELD, place)
         header = _HEADER.get(prefix)
-        slot: Any = _SLOTS.get(prefix)
+        slot = _SLOTS.get(prefix)
         if header is not None:
             seen = self.header[header] is not None
         elif slot is not None:
@@ -271,7 +271,7 @@ class _Parser:
             raise Fault(Reason.DUPLICATE, place)
         return self.value(place + 1, prefix, header, slot)
 
-    def value(self, first: int, prefix: int, header: int | None, slot: Slot | None) -> int:
+    def value(self, first: int, prefix: int, header: int | None, slot: Any) -> int:
         data = self.data
         if first >= self.end:
             raise Fault(Reason.BAD_FRAMING, self.end)
