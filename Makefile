@@ -18,7 +18,7 @@ NATIVE := build/.native-$(TAG)
 ifneq ($(PURE),)
 NATIVE :=
 endif
-SOURCES := setup.py $(wildcard _native/*.pyx _native/*.pxd _native/*.h)
+SOURCES := setup.py $(wildcard _native/*.pyx _native/*.px[di] _native/*.h)
 STUBBED = $(patsubst src/turnwire/_native/%.pyi,turnwire._native.%,$(wildcard src/turnwire/_native/*.pyi))
 TESTED := tests
 

@@ -53,7 +53,7 @@ def extensions() -> list[Extension]:
             f"turnwire._native.{stem}",
             [f"_native/{stem}.pyx"],
             include_dirs=[".", "_native"],
-            depends=[*sorted(glob("_native/*.h")), *sorted(glob("_native/*.pxd"))],
+            depends=[*sorted(glob("_native/*.h")), *sorted(glob("_native/*.px[di]"))],
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         )

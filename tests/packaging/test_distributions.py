@@ -67,7 +67,7 @@ def sources(*suffixes: str) -> set[str]:
 
 
 def test_sdist_holds_all_native_sources(sdist_names: set[str]) -> None:
-    wanted = {f"_native/{name}" for name in sources(".pyx", ".pxd", ".h")}
+    wanted = {f"_native/{name}" for name in sources(".pyx", ".pxd", ".pxi", ".h")}
     assert wanted
     assert wanted - sdist_names == set()
 
@@ -94,7 +94,7 @@ def test_wheel_holds_every_compiled_module_and_its_stub(wheel_names: set[str]) -
 
 
 def test_wheel_holds_no_sources_of_the_core_and_nothing_else_at_the_top(wheel_names: set[str]) -> None:
-    assert {name for name in wheel_names if name.endswith((".pyx", ".pxd", ".h", ".c"))} == set()
+    assert {name for name in wheel_names if name.endswith((".pyx", ".pxd", ".pxi", ".h", ".c"))} == set()
     tops = {name.split("/")[0] for name in wheel_names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"turnwire"}
 
