@@ -105,8 +105,8 @@ def test_wheel_holds_every_python_module(wheel_names: set[str]) -> None:
     assert ours - wheel_names == set()
 
 
-def environment_with(sdist: Path, folder: Path, **variables: str) -> Path:
-    """The interpreter of a new environment into which the sdist was installed.
+def environment_with(sdist: Path, folder: Path, *extras: str, **variables: str) -> Path:
+    """The interpreter of a new environment into which the sdist was installed, with what some extras bring.
 
     pip would keep the wheel it builds and hand the one built without a compiler to the next install of the same file,
     so that its cache serves the requirements only.
@@ -116,10 +116,11 @@ def environment_with(sdist: Path, folder: Path, **variables: str) -> Path:
         stream = archive.extractfile(name)
         assert stream is not None
         project = tomllib.loads(stream.read().decode())
+    brought = [requirement for extra in extras for requirement in project["project"]["optional-dependencies"][extra]]
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", python, "install", "--disable-pip-version-check")
-    run(*pip, *project["build-system"]["requires"], *project["project"]["dependencies"])
+    run(*pip, *project["build-system"]["requires"], *project["project"]["dependencies"], *brought)
     run(*pip, "--no-cache-dir", "--no-deps", "--no-build-isolation", sdist, **variables)
     return python
 
@@ -137,10 +138,13 @@ def test_without_a_compiler_the_sdist_installs_pure(sdist: Path, tmp_path: Path)
 
 
 def test_with_a_compiler_the_sdist_installs_native(sdist: Path, tmp_path: Path) -> None:
-    python = environment_with(sdist, tmp_path / "native")
+    python = environment_with(sdist, tmp_path / "native", "sql")
     assert run(python, "-c", "import turnwire; print(turnwire.backend)").strip() == "native"
     assert run(python, "-c", DECODE).strip() == WIRE
     assert "native" in run(python, "-m", "turnwire", "info")
+    # Polars and DuckDB read a scan where there is no pyarrow to help them.
+    assert run(python, "-c", "import importlib.util as u; print(u.find_spec('pyarrow'))").strip() == "None"
+    assert "itself, says the same." in run(python, ROOT / "examples" / "demo.py")
 
 
 def test_a_required_native_core_that_cannot_be_built_is_an_error(sdist: Path, tmp_path: Path) -> None:
