@@ -21,6 +21,7 @@ endif
 SOURCES := setup.py $(wildcard _native/*.pyx _native/*.px[di] _native/*.h)
 STUBBED = $(patsubst src/turnwire/_native/%.pyi,turnwire._native.%,$(wildcard src/turnwire/_native/*.pyi))
 TESTED := tests
+EXAMPLES := 20000
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
@@ -94,8 +95,8 @@ typecheck: $(VENV)/.extra-lint ## mypy --strict
 stubtest: $(VENV)/.extra-lint build/.native-$(TAG) ## compare the stubs of the compiled modules with what was compiled
 	$(PY) -m mypy.stubtest --mypy-config-file pyproject.toml $(STUBBED)
 
-soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long
-	HYPOTHESIS_PROFILE=soak $(PYTEST) $(TESTED) -m "not packaging" $(ARGS)
+soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long: make soak TESTED=tests/slip EXAMPLES=200000
+	HYPOTHESIS_PROFILE=soak SOAK_EXAMPLES=$(EXAMPLES) $(PYTEST) $(TESTED) -m "not packaging" $(ARGS)
 
 # ---- measuring
 
