@@ -1,7 +1,7 @@
 """The twin fixture: every test that asks for ``backend`` or ``core`` runs on native and on pure.
 
 Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
-HYPOTHESIS_PROFILE ("soak" runs for long: SOAK_EXAMPLES each). A test that sets ``max_examples`` itself opts out of that.
+HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each). A test that sets ``max_examples`` itself opts out of that.
 """
 
 from __future__ import annotations
