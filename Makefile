@@ -29,7 +29,7 @@ EXAMPLES := 20000
         soak dist clean
 
 help: ## list what can be made
-	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "  PYTHON=python3.13 takes another interpreter, TURNWIRE_PURE=1 leaves the compiled core out,"
 	@echo "  TESTED=tests/slip runs a part of the tests, ARGS='-k name -x' is passed on to pytest."
