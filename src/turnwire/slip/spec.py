@@ -110,7 +110,7 @@ class Extra(dict[str, str]):
     __slots__ = ("before",)
 
     def __init__(self, *args: object, **kwargs: str) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.before: dict[str, int] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
