@@ -82,6 +82,8 @@ def passes(size: int, rounds: int) -> Iterator[Group]:
             "four columns": once(partial(stream, data, traffic.FOUR_COLUMNS), total),
             "offset and length": once(partial(stream, data, ("offset", "length")), total),
         }
+        if hasattr(bulk._core, "choose_simd"):
+            runs["all columns, scalar code"] = once(partial(scalar, data), total)
         if kind.endswith("ids"):
             runs["all columns, all batches kept"] = once(partial(keep, data), total)
         facts = {"bytes": len(data), "records": total}
@@ -114,6 +116,15 @@ def all_at_once(data: bytes) -> int:
 def by_pattern(data: bytes) -> int:
     """Header fields and the rest of each message as bytes; no number is read and no slot is told from another."""
     return len(PATTERN.findall(data))
+
+
+def scalar(data: bytes) -> int:
+    """One pass of the C code that runs on every processor."""
+    bulk._core.choose_simd(False)
+    try:
+        return stream(data, None)
+    finally:
+        bulk._core.choose_simd(bulk._core.SIMD != "scalar")
 
 
 def pure_stream(data: bytes) -> int:

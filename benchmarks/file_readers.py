@@ -27,7 +27,7 @@ import turnwire
 from turnwire.slip import Act, FrameType
 
 DISTINCT = 100_000
-CHECKED = 2_000
+CHECKED = 1_000
 SMALL = ("act", "frame")
 POLARS = {
     name: polars.String if name in traffic.TEXTS else polars.UInt8 if name in SMALL else polars.UInt64

@@ -91,6 +91,7 @@ def ratio(samples: dict[str, list[float]], name: str, base: str) -> Ratio:
 def machine() -> dict[str, Any]:
     """What the figures were taken on."""
     import turnwire
+    from turnwire.slip import bulk
 
     cpu: dict[str, str] = {}
     info = Path("/proc/cpuinfo")
@@ -107,5 +108,6 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}, {' '.join(platform.libc_ver())}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "turnwire": f"{turnwire.__version__}, {turnwire.backend} core",
+        "simd": getattr(bulk._core, "SIMD", "none"),
         "versions": {name: version(name) for name in PEERS},
     }

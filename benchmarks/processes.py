@@ -72,7 +72,9 @@ def memory(wanted: tuple[int, ...]) -> list[Group]:
                 suffixes = STREAMING if how == "streamed" else WHOLE
                 samples = {reader: [peak(how, reader, paths[suffixes[reader][0]])] for reader in readers}
                 facts = {"rows": total, **sizes(paths)}
-                groups.append(Group(table=f"memory, {how}", case=f"{total:,} rows", facts=facts, samples=samples))
+                groups.append(
+                    Group(table=f"memory, {how}", case=f"{size >> 20} MiB of nSLIP", facts=facts, samples=samples)
+                )
     return groups
 
 

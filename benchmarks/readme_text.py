@@ -71,7 +71,7 @@ AFTER = """
   most.
 - **One message.** `timeit` loops; the loop itself (about 5 ns) is part of every figure. The garbage collector is
   on. Decoders and encoders are made once. All decoders are checked to give the same values before any is timed.
-- **Files.** Before anything is timed, every reader must give exactly the 2,000 rows that were written, compared
+- **Files.** Before anything is timed, every reader must give exactly the 1,000 rows that were written, compared
   value by value as Python objects; every timed run must give the right number of rows.
 - **memchr** moves with the machine more than anything else here (caches, neighbours): judge by ns/record beside
   it. It is the mean of five passes a round.

@@ -94,7 +94,13 @@ def in_python(results: Results) -> str:
 
 def files(results: Results, section: str, table: str) -> str:
     """Readers of files."""
-    return against(groups(results, section, table), "rows", lambda _: "turnwire", table)
+    found = groups(results, section, table)
+    lines = []
+    for group in found:
+        sizes = {name.removesuffix(" bytes"): size for name, size in group["facts"].items() if name.endswith(" bytes")}
+        told = ", ".join(f"{size / 1e6:.1f} MB of {name}" for name, size in sizes.items())
+        lines.append(f"{group['case'].capitalize()}: {group['facts']['rows']:,} rows, {told}.")
+    return "\n".join([against(found, "rows", lambda _: "turnwire", table), "", " ".join(lines)])
 
 
 def starts(results: Results) -> str:
@@ -147,7 +153,7 @@ def facts(result: dict[str, Any]) -> str:
     lines = [
         f"- {cpu}, {machine['cores']} cores; {machine['system']}",
         f"- features of the CPU that matter here: {' '.join(machine['features']) or 'none known'}",
-        f"- {machine['python']}; turnwire {machine['turnwire']}",
+        f"- {machine['python']}; turnwire {machine['turnwire']}, the bulk scan uses {machine['simd']}",
         f"- {versions}",
     ]
     return "\n".join(lines)
@@ -186,6 +192,8 @@ def tables(results: Results) -> str:
     """All tables of these results, the goals first."""
     first = next(iter(results.values()))
     parts = [facts(first), "", "## Goals", "", goals(results)]
+    if any(result["effort"] == "quick" for result in results.values()):
+        parts += ["", "A quick run: too few rounds to quote, and inputs too small for memory to be used again."]
     for section, result in results.items():
         for title, render in PARTS[section]:
             note = NOTES.get(title)

@@ -39,8 +39,8 @@ class Effort(NamedTuple):
     memory_bytes: tuple[int, ...]
 
 
-FULL = Effort(31, 0.008, 7, 192 << 20, 5, 32 << 20, 41, (32 << 20, 128 << 20))
-QUICK = Effort(5, 0.002, 3, 4 << 20, 2, 1 << 20, 5, (4 << 20,))
+FULL = Effort(31, 0.008, 7, 192 << 20, 5, 24 << 20, 41, (24 << 20, 192 << 20))
+QUICK = Effort(5, 0.002, 2, 16 << 20, 2, 512 << 10, 3, (2 << 20,))
 
 
 def messages(effort: Effort) -> list[Any]:
