@@ -91,6 +91,9 @@ class Scan:
                 block = found.send(position)
             except StopIteration:
                 return
+            except OSError as error:
+                error.filename = source.name if error.filename is None else error.filename
+                raise
             batch, error, position, line = self._block(source, block, line)
             self._bytes += position
             if len(batch):
