@@ -34,7 +34,7 @@ PEERS = ("msgspec", "orjson", "json")
 
 
 class Effort(NamedTuple):
-    """How hard to measure: rounds a subject, seconds a round, bytes of a bulk scan, values of an array, lines of a set."""
+    """How hard to measure: rounds a subject, seconds a round, bytes of a scan, values of an array, lines of a set."""
 
     rounds: int
     seconds: float
@@ -190,7 +190,7 @@ def base62(effort: Effort) -> Iterator[Measure]:
     numbers = [chance.getrandbits(chance.randint(1, 64)) for _ in range(effort.values)]
     cores = twins("base62")
     few = numbers[:1000]
-    texts = [core_text for core_text in map(cores["pure"].encode, few)]
+    texts = [cores["pure"].encode(number) for number in few]
     column = np.array(numbers, np.uint64)
     digits = cores["pure"].encode_array(column)
     for task, function, items in (("base62 encode", "encode", few), ("base62 decode", "decode", texts)):

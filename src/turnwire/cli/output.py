@@ -66,7 +66,7 @@ def opened(path: str) -> Output:
     """A file to write, or standard output for "-". Raises OSError."""
     if path == "-":
         return standard_output()
-    return Output(open(path, "wb"), path)  # noqa: SIM115  (Output closes it)
+    return Output(open(path, "wb"), path)
 
 
 def flush() -> None:

@@ -122,10 +122,10 @@ def _said(code: int, *lines: str) -> int:
 
 
 def _usage(error: click.ClickException) -> int:
-    error.message = "\n".join(printable(line) for line in error.message.split("\n"))
     text = io.StringIO()
     error.show(text)
-    complain(text.getvalue().rstrip("\n"))
+    for line in text.getvalue().rstrip("\n").split("\n"):
+        complain(printable(line))
     return error.exit_code
 
 
