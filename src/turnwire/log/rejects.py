@@ -144,6 +144,9 @@ class Rejects:
         """Frees the temporary file."""
         self._raw.close()
 
+    def __del__(self) -> None:
+        self._raw.close()
+
 
 def first_error(
     found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes

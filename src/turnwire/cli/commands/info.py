@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 import pkgutil
+import platform
 from importlib.util import find_spec
 from typing import Any
 
