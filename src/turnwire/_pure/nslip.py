@@ -113,7 +113,7 @@ _COMMON = re.compile(
 _SLOT = re.compile(r'\|(.)("[^"]*"|[0-9A-Za-z]+)')
 _ACTS = {ALPHABET[act]: act for act in Act}
 _FRAMES = {ALPHABET[frame]: frame for frame in FrameType}
-_SMALL = dict(zip((high + low for high in ("", *ALPHABET) for low in ALPHABET), (*range(62), *range(62 * 62))))
+_SMALL = dict(zip((high + low for high in ("", *ALPHABET) for low in ALPHABET), (*range(62), *range(62 * 62)), strict=True))
 
 
 def _integer(digits: str) -> int:
