@@ -2,10 +2,11 @@
 
 import os
 import sys
+from glob import glob
 
 from setuptools import Extension, setup
 
-MODULES = ("base62", "nslip")
+MODULES = ("base62", "nslip", "space")
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 
 
@@ -18,6 +19,7 @@ def extensions() -> list[Extension]:
         Extension(
             f"turnwire._native.{stem}",
             [f"_native/{stem}.pyx"],
+            depends=sorted(glob("_native/*.h")),
             extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
         )
         for stem in MODULES

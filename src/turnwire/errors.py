@@ -50,6 +50,20 @@ class Reason(str, Enum):
     TRAILING_JUNK = "trailing_junk"
     NEWLINE_IN_STRING = "newline_in_string"
     LONG_STRING = "long_string"
+    # KickLang: Space Format
+    BOM = "bom"
+    NO_SECTIONS = "no_sections"
+    EMPTY_HEADER = "empty_header"
+    BAD_HEADER = "bad_header"
+    LEADING_SPACE = "leading_space"
+    TRAILING_SPACE = "trailing_space"
+    NESTED_SIGIL = "nested_sigil"
+    SPACE_IN_QUALIFIER = "space_in_qualifier"
+    SIGIL_IN_BODY = "sigil_in_body"
+    UNCLOSED_FENCE = "unclosed_fence"
+    LONE_RETURN = "lone_return"
+    INDEX_GAP = "index_gap"
+    DUPLICATE_SECTION = "duplicate_section"
 
     def __str__(self) -> str:
         return self.value
