@@ -98,14 +98,13 @@ class SlipMessage:
         return methods.equal(self, other)  # type: ignore[arg-type]
 
     def __copy__(self) -> Self:
-        return type(self)(*methods.state(self)[:7], extra=self.extra)  # type: ignore[arg-type]
+        return methods.shallow_copy(self)  # type: ignore[arg-type, return-value]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return methods.deep_copy(self, memo)  # type: ignore[arg-type, return-value]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), *methods.state(self))  # type: ignore[arg-type]
-
-
-def _rebuild(cls: type[SlipMessage], *fields: Any) -> SlipMessage:
-    return cls(*fields[:7], extra=fields[7])
+        return methods.reduce(self, SlipMessage)  # type: ignore[arg-type]
 
 
 # --- decode ---------------------------------------------------------------------------------------------------------
@@ -392,7 +391,9 @@ def encode(message: SlipMessage) -> str:
     Raises EncodeError(wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|lone_surrogate) with the
     field in ``path``.
     """
-    return "@" + "|".join(written_parts(message)) + "#"
+    if not isinstance(message, SlipMessage):
+        raise encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
+    return "@" + "|".join(written_parts(message)) + "#"  # type: ignore[arg-type]
 
 
 def encode_many(messages: Iterable[SlipMessage]) -> bytes:
