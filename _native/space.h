@@ -64,18 +64,7 @@ static inline int tw_sigil_at_1(const uint8_t *p, const uint8_t *end) {
         (void)start;                                                                                                 \
         return tw_white(p[-1]);                                                                                      \
     }                                                                                                                \
-    static inline int tw_sigil_at_##KIND(const UNIT *p, const UNIT *end) { return p < end && *p == TW_SIGIL; }       \
-    /* The first lone surrogate, or n. */                                                                            \
-    static size_t tw_surrogate_##KIND(const UNIT *d, size_t n) {                                                     \
-        size_t i = 0;                                                                                                \
-        for (; i + 128 <= n; i += 128) {                                                                             \
-            UNIT found = 0;                                                                                          \
-            for (size_t k = 0; k < 128; k++) found |= (UNIT)((d[i + k] & ~(UNIT)0x7FF) == 0xD800);                   \
-            if (found) break;                                                                                        \
-        }                                                                                                            \
-        while (i < n && (d[i] & ~(UNIT)0x7FF) != 0xD800) i++;                                                        \
-        return i;                                                                                                    \
-    }
+    static inline int tw_sigil_at_##KIND(const UNIT *p, const UNIT *end) { return p < end && *p == TW_SIGIL; }
 
 TW_WIDE(2, uint16_t)
 TW_WIDE(4, uint32_t)
@@ -93,7 +82,23 @@ TW_SCALAR_NEXT(1, uint8_t)
 TW_SCALAR_NEXT(2, uint16_t)
 TW_SCALAR_NEXT(4, uint32_t)
 
+/* Whether [a, b) holds a lone surrogate. Whole blocks are counted without a branch, so that compilers vectorise. */
+#define TW_SURROGATES(NAME, UNIT)                                                                                   \
+    static int NAME(const UNIT *d, size_t a, size_t b) {                                                             \
+        UNIT found = 0;                                                                                              \
+        for (; a + 256 <= b && !found; a += 256)                                                                     \
+            for (size_t k = 0; k < 256; k++) found |= (UNIT)((UNIT)(d[a + k] & (UNIT)~0x7FF) == 0xD800);             \
+        for (; a < b && !found; a++) found = (UNIT)((d[a] & (UNIT)~0x7FF) == 0xD800);                                \
+        return found != 0;                                                                                           \
+    }
+
+TW_SURROGATES(tw_surrogates_scalar_2, uint16_t)
+TW_SURROGATES(tw_surrogates_scalar_4, uint32_t)
+
 #ifdef TW_X86
+
+__attribute__((target("avx2"))) TW_SURROGATES(tw_surrogates_avx2_2, uint16_t)
+__attribute__((target("avx2"))) TW_SURROGATES(tw_surrogates_avx2_4, uint32_t)
 
 #define TW_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 
@@ -221,9 +226,25 @@ static inline size_t tw_mark(int kind, const void *d, size_t n) {
     return n && *(const uint32_t *)d == 0xFEFF;
 }
 
-/* The first lone surrogate of a string, or n. */
-static inline size_t tw_surrogate(int kind, const void *d, size_t n) {
-    return kind == 2 ? tw_surrogate_2((const uint16_t *)d, n) : tw_surrogate_4((const uint32_t *)d, n);
+/* Whether the units [a, b) have no UTF-8 form (kinds 2, 4) or are none (kind 1, where both ends must be boundaries of
+ * characters). */
+static inline int tw_damaged(int kind, const void *d, size_t a, size_t b, int fast) {
+    if (kind == 1) return !tw_utf8_valid((const uint8_t *)d + a, b - a);
+#ifdef TW_X86
+    if (fast && kind == 2) return tw_surrogates_avx2_2((const uint16_t *)d, a, b);
+    if (fast) return tw_surrogates_avx2_4((const uint32_t *)d, a, b);
+#else
+    (void)fast;
+#endif
+    return kind == 2 ? tw_surrogates_scalar_2((const uint16_t *)d, a, b)
+                     : tw_surrogates_scalar_4((const uint32_t *)d, a, b);
+}
+
+/* The last boundary of a character at or before b, no more than three units back. */
+static inline size_t tw_boundary(int kind, const void *d, size_t b, size_t n) {
+    if (kind != 1 || b >= n) return b < n ? b : n;
+    for (int k = 0; k < 3 && b && (((const uint8_t *)d)[b] & 0xC0) == 0x80; k++) b--;
+    return b;
 }
 
 #endif

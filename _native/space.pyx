@@ -7,7 +7,7 @@ hold the bytes, sections found in a string hold the string: nothing is converted
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_Substring
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from turnwire.errors import Reason
 from turnwire.kick import section_methods as methods
@@ -20,10 +20,10 @@ cdef extern from "space.h" nogil:
     ctypedef struct tw_fence:
         size_t count
         uint32_t mark
-    int tw_utf8_valid(const uint8_t *p, size_t n)
     int tw_space_fast()
     size_t tw_mark(int kind, const void *d, size_t n)
-    size_t tw_surrogate(int kind, const void *d, size_t n)
+    int tw_damaged(int kind, const void *d, size_t a, size_t b, int fast)
+    size_t tw_boundary(int kind, const void *d, size_t b, size_t n)
     size_t tw_next(int kind, const void *d, size_t first, size_t n, int fast)
     size_t tw_next_outside(int kind, const void *d, size_t first, size_t n, tw_fence *fence)
     size_t tw_line_end(int kind, const void *d, size_t first, size_t n)
@@ -36,15 +36,20 @@ cdef extern from "space.h" nogil:
 cdef int FAST = tw_space_fast()
 
 
+cdef size_t WINDOW = 1 << 14  # units that are validated, then searched, while the cache holds them
+
+
 cdef struct Text:
     int kind
     const void *data
     size_t size
+    size_t checked  # everything before is known to have a UTF-8 form
 
 
 cdef inline Text view(object source) noexcept:
     """The units of a str or bytes; they live as long as the object does."""
     cdef Text text
+    text.checked = 0
     if type(source) is bytes:
         text.kind = 1
         text.data = <const void *>PyBytes_AS_STRING(source)
@@ -205,32 +210,27 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
     cdef list sections = [], marks = []
     cdef tw_fence fence
     cdef tw_header header
-    cdef size_t first, start, following, body
+    cdef size_t first, start, following, body, preamble_end
     cdef size_t sigil = 3 if text.kind == 1 else 1
     cdef Py_ssize_t fault
     cdef int empty
     cdef Section section
-    if type(source) is bytes:
-        if not tw_utf8_valid(<const uint8_t *>text.data, text.size):
-            raise utf8_fault(source)
-    elif text.kind == 1:
+    if type(source) is str and text.kind == 1:
         return 0, text.size, sections, marks  # Latin-1 text holds no sigil
-    elif tw_surrogate(text.kind, text.data, text.size) < text.size:
-        raise utf8_fault(source)
     first = tw_mark(text.kind, text.data, text.size)
     if first and not lenient:
-        raise space_fault(source, Reason.BOM, 0)
+        raise refusal(source, text, Reason.BOM, 0)
     fence.count = fence.mark = 0
-    start = begin(text, first, fences, &fence)
-    preamble_end = start
+    if fences and not checked_up_to(&text, text.size):
+        raise utf8_fault(source)
+    preamble_end = start = begin(&text, first, &fence if fences else NULL)
     while start < text.size:
         body = tw_line_end(text.kind, text.data, start, text.size)
         if body < text.size:
             body += 1
-        if fences:
-            following = tw_next_outside(text.kind, text.data, body, text.size, &fence)
-        else:
-            following = begin(text, body, False, NULL)
+        following = begin(&text, body, &fence if fences else NULL)
+        if following == DAMAGED:
+            break
         if lenient:
             tw_split(text.kind, text.data, start + sigil, header_end(text, start, body), &header)
             if header.issues:
@@ -238,7 +238,7 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
         else:
             fault = tw_judge(text.kind, text.data, start + sigil, header_end(text, start, body), &empty)
             if fault >= 0:
-                raise space_fault(source, Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER, start if empty else fault)
+                raise refusal(source, text, Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER, start if empty else fault)
         section = Section.__new__(Section)
         section.source = source
         section.parts = None
@@ -248,33 +248,62 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
         section.stuffing = stuffing
         sections.append(section)
         start = following
+    if not checked_up_to(&text, text.size):
+        raise utf8_fault(source)
     return first, preamble_end, sections, marks
 
 
-cdef inline size_t begin(Text text, size_t line, bint fences, tw_fence *fence) noexcept:
-    """The first header in the lines from ``line`` (the start of one) on, or the size of the text."""
-    if fences:
+cdef size_t DAMAGED = <size_t>-1
+
+
+cdef object refusal(object source, Text text, object reason, size_t place):
+    """The error to raise for a fault, which is another one where the text is not UTF-8."""
+    return space_fault(source, reason, place) if checked_up_to(&text, text.size) else utf8_fault(source)
+
+
+cdef inline bint checked_up_to(Text *text, size_t stop) noexcept:
+    """Validates what is not yet validated before ``stop`` (or before the character that goes across it)."""
+    if stop <= text.checked:
+        return True
+    stop = tw_boundary(text.kind, text.data, stop, text.size)
+    if tw_damaged(text.kind, text.data, text.checked, stop, FAST):
+        return False
+    text.checked = stop
+    return True
+
+
+cdef size_t begin(Text *text, size_t line, tw_fence *fence) noexcept:
+    """The first header in the lines from ``line`` (the start of one) on, the size of the text, or DAMAGED."""
+    cdef size_t stop, found
+    if fence != NULL:
         return tw_next_outside(text.kind, text.data, line, text.size, fence)
     if tw_sigil_at(text.kind, text.data, line, text.size):
         return line
-    if line >= text.size:
-        return text.size
-    return tw_next(text.kind, text.data, line + 1, text.size, FAST)
+    while line < text.size:
+        stop = min(line + WINDOW, text.size)
+        if not checked_up_to(text, stop):
+            return DAMAGED
+        # Two units more, for a sigil that begins in this window and ends in the next.
+        found = tw_next(text.kind, text.data, line + 1, min(stop + 3, text.size), FAST)
+        if found < min(stop + 3, text.size):
+            return found
+        line = stop
+    return text.size
 
 
 def has_section(str source not None):
     """Whether lenient reading finds a section: any line starts with the sigil. No issue, no refusal."""
     cdef Text text = view(source)
-    cdef size_t first
     if text.kind == 1:
         return False
-    first = tw_mark(text.kind, text.data, text.size)
-    return begin(text, first, False, NULL) < text.size
+    text.checked = text.size
+    return begin(&text, tw_mark(text.kind, text.data, text.size), NULL) < text.size
 
 
 def next_header(bytes data not None, Py_ssize_t start):
     """The first offset >= start where a line begins with the sigil, or the length: where reading can begin anew."""
     cdef Text text = view(data)
+    text.checked = text.size
     if start <= 0:
-        return begin(text, 0, False, NULL)
+        return begin(&text, 0, NULL)
     return tw_next(text.kind, text.data, start, text.size, FAST) if <size_t>start < text.size else text.size
