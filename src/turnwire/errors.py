@@ -50,8 +50,18 @@ class Reason(str, Enum):
     TRAILING_JUNK = "trailing_junk"
     NEWLINE_IN_STRING = "newline_in_string"
     LONG_STRING = "long_string"
-    # KickLang: Space Format
+    # JSON text (the JSON wires: SSTP, SAP, KickLang envelopes)
+    NOT_OBJECT = "not_object"
+    DUP_KEY = "dup_key"
+    BAD_JSON = "bad_json"
+    BAD_NUMBER = "bad_number"
+    NOT_FINITE = "not_finite"
+    CUT_OFF = "cut_off"
+    CONTROL_CHARACTER = "control_character"
+    CODE_FENCE = "code_fence"
+    PROSE = "prose"
     BOM = "bom"
+    # KickLang: Space Format
     NO_SECTIONS = "no_sections"
     EMPTY_HEADER = "empty_header"
     BAD_HEADER = "bad_header"
