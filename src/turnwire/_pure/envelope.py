@@ -1,0 +1,154 @@
+"""Envelopes of KickLang in plain Python: the readable twin of ``_native/envelope.pyx``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire._pure.space import has_section
+from turnwire.kick import envelope_methods as methods
+from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES
+
+if TYPE_CHECKING:
+    from turnwire.kick.space import Space
+    from turnwire.kick.spec import MessageType
+
+
+class Envelope:
+    """One message between agents (section 001).
+
+    Args:
+        id: UUID v4. timestamp: ISO 8601 date and time. sender, receiver: roles, the receiver also "Broadcast".
+        type: a :class:`MessageType` or its string. channel: ``⫻family/name``. content: a Space document.
+        correlation_id: the id of the request that this answers, or None.
+        extra: unknown keys and their JSON values, kept and written back.
+
+    Mutable. Values are judged by ``check`` and ``encode``, not when they are set.
+    """
+
+    __slots__ = ("__weakref__", "_parsed", "extra", *FIELDS)
+    __match_args__ = FIELDS
+    __hash__ = None  # type: ignore[assignment]
+    id: str
+    timestamp: str
+    sender: str
+    receiver: str
+    type: MessageType
+    channel: str
+    content: str
+    correlation_id: str | None
+    extra: dict[str, Any]
+    _parsed: tuple[str, Space] | None
+
+    def __init__(
+        self,
+        id: str,
+        timestamp: str,
+        sender: str,
+        receiver: str,
+        type: MessageType | str,
+        channel: str,
+        content: str,
+        correlation_id: str | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        self.id = id
+        self.timestamp = timestamp
+        self.sender = sender
+        self.receiver = receiver
+        self.type = methods.message_type(type)
+        self.channel = channel
+        self.content = content
+        self.correlation_id = correlation_id
+        self.extra = {} if extra is None else extra
+        self._parsed = None
+
+    @property
+    def space(self) -> Space:
+        """The content as a Space document, read leniently when first asked for."""
+        return methods.space(self)
+
+    @property
+    def family(self) -> str | None:
+        """The family of the channel ("command" of ``⫻command/dispatch``), or None where the channel has none."""
+        return methods.channel_parts(self.channel)[0]
+
+    def replace(self, **changes: Any) -> Envelope:
+        """A copy with some fields replaced; ``extra`` is copied."""
+        return methods.replace(self, changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of this envelope, extra keys behind the fields."""
+        return methods.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Envelope:
+        """The envelope of a JSON object. Raises DecodeError with the field in ``path``."""
+        return methods.from_dict(cls, fields)
+
+    def __repr__(self) -> str:
+        return methods.represent(self)
+
+    def __eq__(self, other: object) -> bool:
+        return methods.equal(self, other)
+
+    def __copy__(self) -> Envelope:
+        return type(self)(*methods.state(self))  # type: ignore[operator]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Envelope, methods.state(self)
+
+
+_REQUIRED = frozenset(REQUIRED_FIELDS)
+_ALL = frozenset(FIELDS)
+
+
+def build(fields: dict[str, Any]) -> Envelope | None:
+    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type."""
+    kind = fields.get("type")
+    if not isinstance(kind, str) or kind not in TYPES or not fields.keys() >= _REQUIRED:
+        return None
+    for name in FIELDS:
+        if not isinstance(fields.get(name, ""), str):
+            return None
+    if methods.channel_parts(fields["channel"])[0] is None:
+        return None
+    extra = {key: value for key, value in fields.items() if key not in _ALL}
+    return Envelope(*[fields.get(name) for name in FIELDS], extra=extra)  # type: ignore[arg-type]
+
+
+_UUID4 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
+_PLAIN_TIME = re.compile(
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z?"
+)
+
+
+def is_uuid4(text: str) -> bool:
+    """Whether a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
+    return _UUID4.fullmatch(text) is not None
+
+
+def is_plain_time(text: str) -> bool:
+    """Whether a text is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
+    return _PLAIN_TIME.fullmatch(text) is not None
+
+
+def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool:
+    """Whether ``check`` surely finds nothing; False says only that it must look closer.
+
+    verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
+    (no issue as long as there is a correlation_id).
+    """
+    texts = (envelope.id, envelope.timestamp, envelope.sender, envelope.receiver, envelope.channel, envelope.content)
+    if envelope.extra or any(type(text) is not str for text in texts):
+        return False
+    correlation = envelope.correlation_id
+    try:
+        verdict = verdicts.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel), "unknown")
+    except TypeError:
+        return False
+    if verdict is not None and (verdict != "correlation" or correlation is None):
+        return False
+    if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
+        return False
+    return is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and has_section(envelope.content)
