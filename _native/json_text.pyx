@@ -13,7 +13,7 @@ from libc.string cimport memcmp, memcpy
 
 from turnwire._pure.json_text import Reader as _PureReader, write as _pure_write
 from turnwire.contract import LIMITS
-from turnwire.errors import Reason
+from turnwire.errors import DecodeError, Reason
 from turnwire.json_faults import broken_utf8, fault, input_bytes, opening, unexpected
 
 cdef extern from "Python.h":
@@ -25,6 +25,7 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
     int Py_DTSF_ADD_DOT_0
     Py_hash_t PyObject_Hash(object value) except? -1
+    Py_ssize_t PyDict_GET_SIZE(object value)
 
 cdef extern from *:
     """
@@ -82,6 +83,8 @@ cdef inline bint is_digit(unsigned char byte) noexcept nogil:
 
 
 cdef inline Bytes skip(Bytes place, Bytes end) noexcept nogil:
+    if place < end and place[0] > 32:
+        return place
     while place < end and (place[0] == 32 or place[0] == 10 or place[0] == 13 or place[0] == 9):
         place += 1
     return place
@@ -173,7 +176,7 @@ cdef class Reader:
     def read(self, data, limits=LIMITS):
         """The object in ``data``. Raises DecodeError."""
         cdef Text text
-        cdef Py_ssize_t size
+        cdef Py_ssize_t size = 0, most = default_message
         raw = data
         if type(data) is str:
             try:
@@ -185,17 +188,17 @@ cdef class Reader:
         if type(raw) is bytes:
             text.start = <Bytes><char*>raw
             size = len(<bytes>raw)
-        if limits is LIMITS:
-            text.nesting, text.key, text.digits = default_nesting, default_key, default_digits
-            message = default_message
-        else:
-            message, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
+        text.nesting = default_nesting
+        text.key = default_key
+        text.digits = default_digits
+        if limits is not DEFAULT:
+            most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
         if text.nesting > DEEPEST:
             return _PureReader(self.wire, self.kept).read(data, limits)
         text.place = text.start
         text.end = text.start + size
-        if size > <Py_ssize_t>message:
-            raise self.fault(&text, MESSAGE_TOO_LARGE, text.start + <Py_ssize_t>message)
+        if size > most:
+            raise self.fault(&text, MESSAGE_TOO_LARGE, text.start + most)
         return self.message(&text)
 
     cdef object fault(self, Text* text, object reason, Bytes place):
@@ -264,6 +267,7 @@ cdef class Reader:
         """The object whose brace stands at ``text.place``; it is the ``depth``-th open container."""
         cdef dict result = {}
         cdef Bytes quote
+        cdef Py_ssize_t count = 0
         if depth > text.nesting:
             raise self.fault(text, TOO_DEEP, text.place)
         text.place = skip(text.place + 1, text.end)
@@ -275,14 +279,22 @@ cdef class Reader:
             if quote >= text.end or quote[0] != 34:
                 raise self.misfit(text, quote)
             key = self.key(text)
-            if PyDict_Contains(result, key):
-                raise self.fault(text, DUP_KEY, quote)
             text.place = skip(text.place, text.end)
             if text.place >= text.end or text.place[0] != 58:
+                if PyDict_Contains(result, key):
+                    raise self.fault(text, DUP_KEY, quote)
                 raise self.misfit(text, text.place)
             text.place += 1
-            value = self.value(text, depth)
+            try:
+                value = self.value(text, depth)
+            except DecodeError:
+                if PyDict_Contains(result, key):  # met before whatever is wrong with the value
+                    raise self.fault(text, DUP_KEY, quote) from None
+                raise
             PyDict_SetItem(result, key, value)
+            count += 1
+            if PyDict_GET_SIZE(result) != count:
+                raise self.fault(text, DUP_KEY, quote)
             text.place = skip(text.place, text.end)
             if text.place >= text.end:
                 raise self.misfit(text, text.place)
@@ -470,6 +482,7 @@ cdef class Reader:
             raise self.fault(text, NUMBER_TOO_LONG, start) from None
 
 
+cdef object DEFAULT = LIMITS
 cdef Py_ssize_t default_message = LIMITS.message, default_nesting = LIMITS.nesting
 cdef Py_ssize_t default_key = LIMITS.key, default_digits = LIMITS.integer_digits
 

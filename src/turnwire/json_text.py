@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits
+from turnwire._pure.json_text import locate
 from turnwire.json_faults import input_bytes
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("json_text")
 
-__all__ = ["input_bytes", "read_object", "reader", "write"]
+__all__ = ["input_bytes", "locate", "read_object", "reader", "write"]
 
 
 def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> dict[str, Any]:
