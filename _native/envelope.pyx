@@ -4,7 +4,7 @@ The rules stand in ``turnwire.kick.rules``; what is here says "surely nothing wr
 """
 
 cimport cython
-from cpython.dict cimport PyDict_GetItem, PyDict_Size
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
 
@@ -17,6 +17,10 @@ cdef extern from *:
 
 cdef dict KNOWN_TYPES = TYPES
 cdef object ALL_FIELDS = frozenset(FIELDS)
+cdef tuple FIELD_TUPLE = tuple(FIELDS)
+cdef PyObject *FIELD_NAMES[8]
+for _place in range(8):
+    FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
 cdef object in_space = has_section
 
 
@@ -100,41 +104,45 @@ cdef class Envelope:
         return type(self), methods.state(self)
 
 
-cdef inline object text_field(dict fields, object name):
-    """The str under a key, or None."""
-    cdef PyObject *value = PyDict_GetItem(fields, name)
-    return <object>value if value != NULL and type(<object>value) is str else None
-
-
 def build(dict fields not None):
     """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type."""
     cdef Envelope envelope = Envelope.__new__(Envelope)
+    cdef PyObject *values[8]
+    cdef PyObject *key
     cdef PyObject *item
-    cdef Py_ssize_t known = 7
-    envelope.id = text_field(fields, "id")
-    envelope.timestamp = text_field(fields, "timestamp")
-    envelope.sender = text_field(fields, "sender")
-    envelope.receiver = text_field(fields, "receiver")
-    envelope.channel = text_field(fields, "channel")
-    envelope.content = text_field(fields, "content")
-    kind = text_field(fields, "type")
-    if (
-        envelope.id is None or envelope.timestamp is None or envelope.sender is None or envelope.receiver is None
-        or envelope.channel is None or envelope.content is None or kind is None
-    ):
-        return None
-    item = PyDict_GetItem(KNOWN_TYPES, kind)
-    if item == NULL or not is_channel(envelope.channel):
-        return None
-    envelope.type = <object>item
-    item = PyDict_GetItem(fields, "correlation_id")
-    if item != NULL:
-        if type(<object>item) is not str:
+    cdef Py_ssize_t place = 0, known = 0
+    cdef int i
+    for i in range(8):
+        values[i] = NULL
+    # The reader shares the keys and most texts hold them in their usual order: then no key is looked up.
+    while known < 8 and PyDict_Next(fields, &place, &key, &item) and key == <PyObject *>FIELD_NAMES[known]:
+        values[known] = item
+        known += 1
+    if known < PyDict_Size(fields):
+        known = 0
+        for i in range(8):
+            values[i] = PyDict_GetItemWithError(fields, <object>FIELD_NAMES[i])
+            known += values[i] != NULL
+    for i in range(8):
+        if values[i] == NULL:
+            if i < 7:
+                return None
+        elif type(<object>values[i]) is not str:
             return None
-        envelope.correlation_id = <object>item
-        known = 8
+    item = PyDict_GetItemWithError(KNOWN_TYPES, <object>values[4])
+    if item == NULL or not is_channel(<str>values[5]):
+        return None
+    envelope.id = <object>values[0]
+    envelope.timestamp = <object>values[1]
+    envelope.sender = <object>values[2]
+    envelope.receiver = <object>values[3]
+    envelope.type = <object>item
+    envelope.channel = <object>values[5]
+    envelope.content = <object>values[6]
+    if values[7] != NULL:
+        envelope.correlation_id = <object>values[7]
     if PyDict_Size(fields) != known:
-        envelope._extra = {key: value for key, value in fields.items() if key not in ALL_FIELDS}
+        envelope._extra = {name: value for name, value in fields.items() if name not in ALL_FIELDS}
     return envelope
 
 
@@ -226,7 +234,7 @@ def is_clean(Envelope envelope not None, dict verdicts not None):
         and isinstance(envelope.type, str)
     ):
         return False
-    verdict = PyDict_GetItem(verdicts, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
+    verdict = PyDict_GetItemWithError(verdicts, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
     if verdict == NULL or (<object>verdict is not None and correlation is None):
         return False
     if correlation is not None and (type(correlation) is not str or not uuid4(<str>correlation)):

@@ -204,7 +204,7 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
     Returns (length of the byte order mark, end of the preamble, sections, marks), all in units of the source; marks are
     (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises
     DecodeError(bad_utf8), and in strict mode bom, empty_header and bad_header, at the first fault; bad_utf8 is judged
-    before everything else.
+    before everything else (for a str it is lone_surrogate).
     """
     cdef Text text = view(source)
     cdef list sections = [], marks = []
@@ -292,11 +292,10 @@ cdef size_t begin(Text *text, size_t line, tw_fence *fence) noexcept:
 
 
 def has_section(str source not None):
-    """Whether lenient reading finds a section: any line starts with the sigil. No issue, no refusal."""
+    """Whether lenient reading finds a section: the text has a UTF-8 form and a line that starts with the sigil."""
     cdef Text text = view(source)
-    if text.kind == 1:
+    if text.kind == 1 or not checked_up_to(&text, text.size):
         return False
-    text.checked = text.size
     return begin(&text, tw_mark(text.kind, text.data, text.size), NULL) < text.size
 
 

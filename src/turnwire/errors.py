@@ -105,6 +105,7 @@ class Reason(str, Enum):
     RECEIVER_NOT_ALLOWED = "receiver_not_allowed"
     CONTENT_NOT_SPACE = "content_not_space"
     BAD_POLICY = "bad_policy"
+    UNKNOWN_STATUS = "unknown_status"
 
     def __str__(self) -> str:
         return self.value

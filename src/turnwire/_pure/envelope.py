@@ -27,7 +27,7 @@ class Envelope:
     """
 
     __slots__ = ("__weakref__", "_parsed", "extra", *FIELDS)
-    __match_args__ = FIELDS
+    __match_args__ = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
     __hash__ = None  # type: ignore[assignment]
     id: str
     timestamp: str
@@ -90,10 +90,10 @@ class Envelope:
         return methods.represent(self)
 
     def __eq__(self, other: object) -> bool:
-        return methods.equal(self, other)
+        return methods.equal(self, other)  # type: ignore[no-any-return]
 
     def __copy__(self) -> Envelope:
-        return type(self)(*methods.state(self))  # type: ignore[operator]
+        return type(self)(*methods.state(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Envelope, methods.state(self)
@@ -114,7 +114,8 @@ def build(fields: dict[str, Any]) -> Envelope | None:
     if methods.channel_parts(fields["channel"])[0] is None:
         return None
     extra = {key: value for key, value in fields.items() if key not in _ALL}
-    return Envelope(*[fields.get(name) for name in FIELDS], extra=extra)  # type: ignore[arg-type]
+    values = {name: fields.get(name) for name in FIELDS}
+    return Envelope(**values, extra=extra)  # type: ignore[arg-type]
 
 
 _UUID4 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")

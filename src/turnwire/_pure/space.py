@@ -11,6 +11,7 @@ eol is LF or CRLF and nothing else; ws is what ``str.isspace`` says.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from turnwire.errors import Reason
@@ -29,7 +30,7 @@ class _Header(NamedTuple):
     type: str | None
     qualifier: str | None
     place: str | None
-    index: str | None
+    number: str | None
     inline: str | None
     issues: int
 
@@ -142,7 +143,7 @@ class Section:
         return methods.represent(self)
 
     def __eq__(self, other: object) -> bool:
-        return methods.equal(self, other)
+        return methods.equal(self, other)  # type: ignore[no-any-return]
 
     def __hash__(self) -> int:
         return hash(methods.parts_of(self))
@@ -216,7 +217,7 @@ def parse(
     Returns (length of the byte order mark, end of the preamble, sections, marks), all in units of the source; marks are
     (place of the sigil, bits) of the headers with issues, bits as in ``spec.HEADER_ISSUES``. Raises
     DecodeError(bad_utf8), and in strict mode bom, empty_header and bad_header, at the first fault; bad_utf8 is judged
-    before everything else.
+    before everything else (for a str it is lone_surrogate).
     """
     text = _text_of(source)
     first = 1 if text.startswith(_BOM) else 0
@@ -226,7 +227,7 @@ def parse(
     starts.append(len(text))
     sections = []
     marks = []
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         body = text.find("\n", start, end) + 1 or end
         line = header_line(text, start, body)
         if lenient:
@@ -302,8 +303,14 @@ def fence_after(line: str, fence: str) -> str:
 
 
 def has_section(source: str) -> bool:
-    """Whether lenient reading finds a section: any line starts with the sigil. No issue, no refusal."""
-    return source.startswith((SIGIL, _BOM + SIGIL)) or _AT_LINE_START in source
+    """Whether lenient reading finds a section: the text has a UTF-8 form and a line that starts with the sigil."""
+    if not source.startswith((SIGIL, _BOM + SIGIL)) and _AT_LINE_START not in source:
+        return False
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def next_header(data: bytes, start: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend, json_text
 from turnwire.contract import LIMITS, Limits
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
@@ -23,7 +23,7 @@ else:
     _core = _backend.load("envelope")
     has_section = _backend.load("space").has_section
 
-__all__ = ["decode", "detect", "encode", "has_section", "json_schema"]
+__all__ = ["_core", "decode", "detect", "encode", "has_section", "json_schema"]
 
 _read = json_text.reader(WIRE, FIELDS).read
 
@@ -75,31 +75,11 @@ def _field_error(data: str | Buffer, fields: dict[str, Any]) -> DecodeError:
         raise AssertionError("build refuses only what field_fault explains")
     reason, name, words = fault
     raw = json_text.input_bytes(data, WIRE)
-    offset = _value_offset(raw, fields, name)
+    offset = json_text.locate(raw, f"/{name}")
     line = raw.count(b"\n", 0, offset) + 1
     return DecodeError(reason, words, offset=offset, line=line, wire=WIRE, path=f"/{name}")
 
 
-def _value_offset(raw: bytes, fields: dict[str, Any], name: str) -> int:
-    """The byte at which the value of a key of the (good) object ``raw`` starts; the brace for a key it lacks."""
-    from json.decoder import JSONDecoder, scanstring
-
-    text = raw.decode()
-    place = brace = text.index("{")
-    if name not in fields:
-        return len(text[:brace].encode())
-    value = JSONDecoder()
-    while True:
-        key, place = scanstring(text, _SKIP.match(text, place + 1).end() + 1)  # type: ignore[union-attr]
-        place = _SKIP.match(text, place).end() + 1  # type: ignore[union-attr]
-        place = _SKIP.match(text, place).end()  # type: ignore[union-attr]
-        if key == name:
-            return len(text[:place].encode())
-        place = value.raw_decode(text, place)[1]
-        place = _SKIP.match(text, place).end()  # type: ignore[union-attr]
-
-
-_SKIP = re.compile(r"[ \t\n\r]*")
 _CHANNEL = re.compile(rb'"channel"\s*:\s*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
 
 

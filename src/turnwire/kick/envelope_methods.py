@@ -72,7 +72,8 @@ def from_dict(cls: type[Envelope], fields: Mapping[str, Any]) -> Envelope:
     if fault is not None:
         raise DecodeError(fault[0], fault[2], wire=WIRE, path=f"/{fault[1]}")
     extra = {key: value for key, value in fields.items() if key not in FIELDS}
-    return cls(*(fields.get(name) for name in FIELDS), extra=extra)  # type: ignore[arg-type]
+    values = {name: fields.get(name) for name in FIELDS}
+    return cls(**values, extra=extra)  # type: ignore[arg-type]
 
 
 def field_fault(fields: Mapping[str, Any]) -> tuple[Reason, str, str] | None:
@@ -109,8 +110,8 @@ def represent(envelope: Envelope) -> str:
     )
 
 
-def equal(left: Envelope, right: object) -> bool:
+def equal(left: Envelope, right: object) -> Any:
     """Whether all fields and extras are equal."""
     if type(left) is not type(right):
         return NotImplemented
-    return state(left) == state(right)  # type: ignore[arg-type]
+    return state(left) == state(right)

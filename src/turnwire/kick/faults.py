@@ -11,6 +11,7 @@ _TEXT = {
     Reason.BAD_HEADER: "a header is ⫻name/type:place/index without white space, empty parts or further slashes",
     Reason.NO_SECTIONS: "there is text but no line that starts with ⫻",
     Reason.BAD_UTF8: "the text is not valid UTF-8",
+    Reason.LONE_SURROGATE: "half of a surrogate pair is no character",
 }
 
 
@@ -23,12 +24,16 @@ def space_fault(source: str | bytes, reason: Reason, place: int) -> DecodeError:
 
 
 def utf8_fault(source: str | bytes) -> DecodeError:
-    """The DecodeError(bad_utf8) of a document that has no UTF-8 form; it points at the first bad byte."""
-    data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+    """The DecodeError of a document that has no UTF-8 form: bad_utf8 at the first bad byte, lone_surrogate in a str."""
     try:
-        data.decode()
+        if isinstance(source, bytes):
+            source.decode()
+        else:
+            source.encode()
     except UnicodeDecodeError as error:
-        return space_fault(data, Reason.BAD_UTF8, error.start)
+        return space_fault(source, Reason.BAD_UTF8, error.start)
+    except UnicodeEncodeError as error:
+        return space_fault(source, Reason.LONE_SURROGATE, error.start)
     raise AssertionError("utf8_fault is called for texts that are not UTF-8")
 
 

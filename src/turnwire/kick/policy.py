@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.kick.envelope_methods import channel_parts
-from turnwire.kick.spec import DEFAULT_ROWS, ROLES, TYPES, WIRE
+from turnwire.kick.spec import DEFAULT_ROWS, ROLES, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:
     from turnwire.kick.messages import Envelope
@@ -205,7 +205,8 @@ def _row(row: Any, path: str) -> Row:
     for key in ("channel", "type", "senders", "receivers"):
         if key not in row:
             raise _bad(f"the row lacks {key}", f"{path}/{key}")
-    family, _, name = row["channel"].removeprefix("⫻").partition("/") if isinstance(row["channel"], str) else ("", "", "")
+    channel = row["channel"] if isinstance(row["channel"], str) else ""
+    family, _, name = channel.removeprefix(SIGIL).partition("/")
     if not family or not name:
         raise _bad('a channel is "family/name" or "family/*"', f"{path}/channel")
     if row["type"] != "*" and row["type"] not in TYPES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import Issue, Reason, RuleError
-from turnwire.kick import codec
+from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, TYPES, WIRE
 from turnwire.kick.times import is_timestamp

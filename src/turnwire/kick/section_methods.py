@@ -106,8 +106,8 @@ def represent(section: Section) -> str:
     return f"<Section {header_text(section)!r}, {len(section.content)} characters>"
 
 
-def equal(left: Section, right: object) -> bool:
+def equal(left: Section, right: object) -> Any:
     """Whether all parts are equal, ``raw`` included."""
     if type(left) is not type(right):
         return NotImplemented
-    return parts_of(left) == parts_of(right)  # type: ignore[arg-type]
+    return parts_of(left) == parts_of(right)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
@@ -108,7 +109,8 @@ def parse_space(
     mode: "strict" raises DecodeError with reason, byte offset and line at the first fault (bad_utf8, bom,
     empty_header, bad_header, no_sections); "lenient" takes every header and reports issues bom, empty_header,
     leading_space, trailing_space, nested_sigil, space_in_qualifier. fences: a sigil inside a Markdown code fence is
-    text. stuffing: a content line that starts with ``\\`` and the sigil loses that one backslash. Rule 1 of section 004.
+    text. stuffing: a content line that starts with ``\\`` and the sigil loses that one backslash.
+    Rule 1 of section 004.
     """
     lenient = is_lenient(mode)
     source = input_source(text)
@@ -200,4 +202,4 @@ def _pieces(raw: bytes) -> list[tuple[int, int]]:
         edges.append(place)
         place = _core.next_header(raw, place + 1)
     edges.append(len(raw))
-    return [(a, b) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+    return [(a, b) for a, b in pairwise(edges) if b > a]

@@ -97,3 +97,123 @@ RULES = {
     Reason.MISSING_CORRELATION_ID: "004.3",
 }
 """Which section, or rule of section 004, an issue of ``check`` comes from."""
+
+# The two loops (section 003) as transition tables --------------------------------------------------------------------
+
+
+class TaskState(str, Enum):
+    """Where a task is in the dispatch-execute-report loop."""
+
+    DISPATCHED = "dispatched"
+    ACCEPTED = "accepted"
+    RUNNING = "running"
+    DELIVERED = "delivered"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+    __hash__ = str.__hash__
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Signal(str, Enum):
+    """What an agent reports about a task, as far as the loop is concerned."""
+
+    ACCEPTED = "accepted"
+    PROGRESS = "progress"
+    ARTIFACT = "artifact"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+    __hash__ = str.__hash__
+
+    def __str__(self) -> str:
+        return self.value
+
+
+STATUS_WORDS = {
+    "Accepted": Signal.ACCEPTED,
+    "In Progress": Signal.PROGRESS,
+    "Completed": Signal.COMPLETED,
+    "Failed": Signal.FAILED,
+}
+"""The first content line of ``⫻report/status`` (sections 002 and 003; "Failed" is a reading)."""
+
+CLOSED = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.STOPPED})
+
+TASK_TRANSITIONS = {
+    (TaskState.DISPATCHED, Signal.ACCEPTED): TaskState.ACCEPTED,
+    (TaskState.DISPATCHED, Signal.FAILED): TaskState.FAILED,  # refused
+    (TaskState.ACCEPTED, Signal.PROGRESS): TaskState.RUNNING,
+    (TaskState.ACCEPTED, Signal.ARTIFACT): TaskState.DELIVERED,
+    (TaskState.ACCEPTED, Signal.FAILED): TaskState.FAILED,
+    (TaskState.RUNNING, Signal.PROGRESS): TaskState.RUNNING,
+    (TaskState.RUNNING, Signal.ARTIFACT): TaskState.DELIVERED,
+    (TaskState.RUNNING, Signal.FAILED): TaskState.FAILED,
+    (TaskState.DELIVERED, Signal.PROGRESS): TaskState.DELIVERED,
+    (TaskState.DELIVERED, Signal.ARTIFACT): TaskState.DELIVERED,
+    (TaskState.DELIVERED, Signal.COMPLETED): TaskState.COMPLETED,
+    (TaskState.DELIVERED, Signal.FAILED): TaskState.FAILED,
+    (TaskState.STOPPED, Signal.FAILED): TaskState.STOPPED,  # how an agent owns up to having been stopped
+}
+"""What is in order. Everything else is out of order (or late, once a task is closed)."""
+
+SIGNAL_STATE = {
+    Signal.ACCEPTED: TaskState.ACCEPTED,
+    Signal.PROGRESS: TaskState.RUNNING,
+    Signal.ARTIFACT: TaskState.DELIVERED,
+    Signal.COMPLETED: TaskState.COMPLETED,
+    Signal.FAILED: TaskState.FAILED,
+}
+"""What a signal says about its task, in order or not: a task that is out of order moves there if that is forward, so
+that one missing message is one fault and not one for each message behind it."""
+FORWARD = list(TaskState)
+
+ESCALATION_RECEIVERS = ("Human", "Supervisor")
+
+
+class EventKind(str, Enum):
+    """What the monitor says. Kinds in ``FAULTS`` are faults, the others tell how the work goes."""
+
+    DISPATCHED = "dispatched"
+    ACCEPTED = "accepted"
+    PROGRESS = "progress"
+    ARTIFACT = "artifact"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    ASKED = "asked"
+    ANSWERED = "answered"
+    ALERT = "alert"
+    VIOLATION = "violation"
+    ESCALATED = "escalated"
+    # Faults
+    INVALID = "invalid"
+    UNAUTHORISED = "unauthorised"
+    DUPLICATE = "duplicate"
+    ID_REUSED = "id_reused"
+    UNCORRELATED = "uncorrelated"
+    DUPLICATE_TASK = "duplicate_task"
+    OUT_OF_ORDER = "out_of_order"
+    UNKNOWN_STATUS = "unknown_status"
+    LATE = "late"
+    WHILE_PAUSED = "while_paused"
+    MISDIRECTED = "misdirected"
+    OVERDUE = "overdue"
+
+    __hash__ = str.__hash__
+
+    def __str__(self) -> str:
+        return self.value
+
+
+FAULTS = frozenset(list(EventKind)[list(EventKind).index(EventKind.INVALID) :])
+
+SIGNAL_EVENT = {signal: EventKind(signal.value) for signal in Signal}
+
+UNAUTHORISED_REASONS = frozenset({Reason.ROLE_NOT_ALLOWED, Reason.RECEIVER_NOT_ALLOWED})
+"""Issues that make an envelope void for the monitor: it changes no state."""
