@@ -7,7 +7,7 @@ them: ``id`` (a new UUID v4 without it), ``timestamp`` (the present time in UTC 
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypedDict
 from uuid import uuid4
 
@@ -103,7 +103,7 @@ def error(sender: str, task: str, text: str, **options: Unpack[Options]) -> Enve
 
 
 def violation(sender: str, task: str, text: str, **options: Unpack[Options]) -> Envelope:
-    """``⫻alert/violation``: tells everybody of a violation in ``task``; a ``correlation_id`` names the related tasks."""
+    """``⫻alert/violation``: tells everybody of a violation in ``task``; a ``correlation_id`` names related ones."""
     return _build("Alert", "alert/violation", sender, BROADCAST, ("alert", "violation", task), text, options)
 
 
@@ -150,7 +150,7 @@ def _build(
 ) -> Envelope:
     name, type_, place = header
     section = Section(name, type_, place=place, index=options.get("index", "001"), content=text)
-    now = options.get("timestamp") or datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = options.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = section_text(section, path="/content")
     envelope = Envelope(
         options.get("id") or str(uuid4()), now, sender, receiver, kind, SIGIL + channel, content,

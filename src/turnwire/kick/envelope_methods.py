@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import DecodeError, Reason
@@ -20,12 +21,19 @@ def message_type(value: Any) -> Any:
 
 def channel_parts(channel: str) -> tuple[str | None, str | None]:
     """(family, name) of ``⫻family/name``; the name may hold further slashes. (None, None) for anything else."""
+    return _short_channel(channel) if len(channel) <= 128 else _split_channel(channel)
+
+
+def _split_channel(channel: str) -> tuple[str | None, str | None]:
     if not channel.startswith(SIGIL):
         return None, None
     family, _, name = channel[1:].partition("/")
     if not family or not name or any(letter.isspace() or letter == SIGIL for letter in channel[1:]):
         return None, None
     return family, name
+
+
+_short_channel = lru_cache(1024)(_split_channel)
 
 
 def space(envelope: Envelope) -> Space:

@@ -125,6 +125,15 @@ def parse_space(
     return Space(preamble, sections, issues, bom=first > 0, fences=fences, stuffing=stuffing)
 
 
+def first_section(text: str) -> Section | None:
+    """The first section of a text, read leniently; None where there is none, or no text to be read."""
+    try:
+        sections: list[Section] = _core.parse(text, True)[2]
+    except DecodeError:
+        return None
+    return sections[0] if sections else None
+
+
 def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
     issues = []
     line = 1

@@ -7,13 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from turnwire.kick.codec import has_section
+from turnwire.kick.space import first_section
 from turnwire.kick.spec import FAULTS, EventKind, Signal, TaskState
 
 if TYPE_CHECKING:
     from turnwire.errors import Issue
     from turnwire.kick.messages import Envelope
-    from turnwire.kick.space import Section
 
 
 class Event(NamedTuple):
@@ -218,15 +217,11 @@ def drop(table: dict[str, list[Ended]], what: Ended) -> None:
 
 def task_name(envelope: Envelope) -> str | None:
     """The task id: the place of the content's first section (⫻task/dispatch:T-7/001)."""
-    section = _first_section(envelope)
+    section = first_section(envelope.content)
     return None if section is None else section.place
 
 
 def first_line(envelope: Envelope) -> str:
     """The first content line of the first section (or its inline text), without white space around it."""
-    section = _first_section(envelope)
+    section = first_section(envelope.content)
     return "" if section is None else (section.inline or section.content.partition("\n")[0]).strip()
-
-
-def _first_section(envelope: Envelope) -> Section | None:
-    return envelope.space.sections[0] if has_section(envelope.content) else None
