@@ -54,7 +54,8 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
         text = "the content holds no Space section: no line starts with ⫻"
         issues.append(Issue(Reason.CONTENT_NOT_SPACE, "/content", "warning", text))
     correlation = envelope.correlation_id
-    if correlation and not core.is_uuid4(correlation):
+    missing = any(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
+    if correlation is not None and not missing and not core.is_uuid4(correlation):
         text = f"{correlation!r} is no UUID of version 4"
         issues.append(Issue(Reason.CORRELATION_ID_NOT_UUID4, "/correlation_id", "warning", text))
     return issues + [_unknown_key(key) for key in envelope.extra]
