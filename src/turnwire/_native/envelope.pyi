@@ -1,0 +1,44 @@
+from typing import Any, ClassVar
+
+from turnwire.kick.space import Space
+from turnwire.kick.spec import MessageType
+
+class Envelope:
+    __match_args__: ClassVar[tuple[str, ...]]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    id: str
+    timestamp: str
+    sender: str
+    receiver: str
+    type: MessageType
+    channel: str
+    content: str
+    correlation_id: str | None
+    extra: dict[str, Any]
+    def __init__(
+        self,
+        id: str,
+        timestamp: str,
+        sender: str,
+        receiver: str,
+        type: MessageType | str,
+        channel: str,
+        content: str,
+        correlation_id: str | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None: ...
+    @property
+    def space(self) -> Space: ...
+    @property
+    def family(self) -> str | None: ...
+    def replace(self, **changes: Any) -> Envelope: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Envelope: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __copy__(self) -> Envelope: ...
+
+def build(fields: dict[str, Any]) -> Envelope | None: ...
+def is_uuid4(text: str) -> bool: ...
+def is_plain_time(text: str) -> bool: ...
+def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool: ...
