@@ -15,7 +15,7 @@ from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.slip import message_methods as methods
 from turnwire.slip.encoding import written_parts
 from turnwire.slip.faults import decode_fault, encode_fault, input_bytes, strip_span
-from turnwire.slip.spec import Act, Extra, FrameType, Slot
+from turnwire.slip.spec import REASONS, WIRE, Act, Extra, FrameType, Slot
 
 cdef extern from "Python.h":
     void PyObject_GC_Track(void *)
@@ -41,13 +41,6 @@ cdef extern from "nslip_object.h":
 tw_nslip_tables()
 tw_write_tables()
 
-# In the order of the enum in nslip_parse.h.
-REASONS = (
-    None, Reason.BAD_FRAMING, Reason.EMPTY_MESSAGE, Reason.EMPTY_FIELD, Reason.UNKNOWN_PREFIX, Reason.EMPTY_VALUE,
-    Reason.BAD_DIGIT, Reason.TOO_LARGE, Reason.WRONG_TYPE, Reason.UNTERMINATED_STRING, Reason.BAD_ESCAPE,
-    Reason.JUNK_AFTER_STRING, Reason.DUPLICATE, Reason.MISSING_FIELD, Reason.UNKNOWN_ACT, Reason.UNKNOWN_FRAME,
-    Reason.TRAILING_JUNK, Reason.BAD_UTF8, Reason.NEWLINE_IN_STRING, Reason.MESSAGE_TOO_LARGE,
-)
 cdef tuple ACTS = tuple(Act)
 cdef tuple FRAMES = tuple(FrameType)
 cdef tuple SLOTS = tuple(Slot)
@@ -98,6 +91,7 @@ cdef class SlipMessage:
     cdef Touched touched
     cdef object __weakref__
 
+    __wire__ = WIRE
     __match_args__ = methods.FIELDS
     __dataclass_fields__ = methods.DataclassFields()
     __hash__ = None
@@ -397,7 +391,7 @@ cdef inline SlipMessage decode_text(object data, int flags):
         and s[0] == c'@'
         and s[text.size - 1] == c'#'
         and (
-            tw_nslip_fast(s, text.size, &f)
+            tw_nslip_fast(s, text.size, 0, &f)
             or tw_nslip_parse(s, 0, text.size, text.size, flags, &f) == TW_OK
         )
     ):
@@ -461,6 +455,7 @@ cdef list decode_lines(bytes raw, int flags):
     cdef SlipMessage message
     cdef list messages = []
     f.unknown = unknown
+    f.text_first[0] = f.text_first[1] = 0
     while start < size:
         newline = <const uint8_t *>memchr(s + start, c'\n', size - start)
         stop = size if newline == NULL else <size_t>(newline - s)
@@ -471,11 +466,13 @@ cdef list decode_lines(bytes raw, int flags):
         if last > first:
             message = new_message()
             f.v = &message.v
-            code = TW_OK
-            if s[first] != c'@' or s[last - 1] != c'#' or not tw_nslip_fast(s + first, last - first, &f):
-                code = tw_nslip_parse(s, first, last, size, flags, &f)
+            if s[first] == c'@' and s[last - 1] == c'#' and tw_nslip_fast(s + first, last - first, 0, &f):
+                code = TW_OK
+                f.end += first
+                f.text_first[0] += first
+                f.text_first[1] += first
             else:
-                f.end = last
+                code = tw_nslip_parse(s, first, last, size, flags, &f)
             if code == TW_OK and f.end < last:
                 code = TW_TRAILING_JUNK
             if code != TW_OK:
@@ -484,6 +481,28 @@ cdef list decode_lines(bytes raw, int flags):
             messages.append(message)
         start = stop + 1
     return messages
+
+
+def decode_record(bytes data, size_t start, final, *, unknown=REFUSE_UNKNOWN, size_t limit=16 << 20):
+    """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset behind it), or None when more
+    data is needed to tell. Raises DecodeError, whose offset and line count from the start of ``data``."""
+    cdef tw_fields f
+    cdef tw_unknown unknown_fields[48]
+    cdef SlipMessage message = new_message()
+    cdef const uint8_t *s = <const uint8_t *>PyBytes_AS_STRING(data)
+    cdef size_t size = PyBytes_GET_SIZE(data)
+    f.unknown = unknown_fields
+    f.v = &message.v
+    f.text_first[0] = f.text_first[1] = 0
+    if start >= size:
+        raise ValueError("start lies behind the data")
+    cdef int code = tw_nslip_record(s, start, size, final, flags_of(unknown), limit, &f)
+    if code == TW_MORE:
+        return None
+    if code != TW_OK:
+        raise fault(data, code, &f)
+    add_objects(message, s, &f)
+    return message, f.end
 
 
 # --- encode ----------------------------------------------------------------------------------------------------------

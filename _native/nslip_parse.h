@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Reasons; the order is that of REASONS in nslip.pyx. */
+/* Reasons; the order is that of REASONS in slip/spec.py. */
 enum {
     TW_OK = 0, TW_BAD_FRAMING, TW_EMPTY_MESSAGE, TW_EMPTY_FIELD, TW_UNKNOWN_PREFIX, TW_EMPTY_VALUE, TW_BAD_DIGIT,
     TW_TOO_LARGE, TW_WRONG_TYPE, TW_UNTERMINATED_STRING, TW_BAD_ESCAPE, TW_JUNK_AFTER_STRING, TW_DUPLICATE,
@@ -39,6 +39,7 @@ typedef struct {
     size_t text_first[2];                    /* STATUS, TAG: first byte inside the quotes */
     size_t text_length[2];
     size_t end;                              /* behind '#', or where the fault is */
+    size_t string_end;                       /* with TW_BAD_UTF8: the closing quote of the string that was judged */
     uint8_t headers;                         /* bit per header field */
     uint8_t escaped, non_ascii;              /* bit 0 STATUS, bit 1 TAG */
     uint8_t unknown_count;
@@ -105,14 +106,17 @@ static inline int tw_lowest_byte(uint64_t found)
 #endif
 }
 
-/* Where the next '"' or '\\' stands in s[p..end), or end. Sets *high where a byte in front of it is not ASCII. */
-static inline size_t tw_quote_or_slash(const uint8_t *s, size_t p, size_t end, int *high)
+/* Where the next '"' or '\\' (in a log also newline) stands in s[p..end), or end. Sets *high where a byte in front of it
+ * is not ASCII. */
+static inline __attribute__((always_inline)) size_t tw_string_stop(const uint8_t *s, size_t p, size_t end, int log,
+                                                                   int *high)
 {
     const uint64_t tops = 0x8080808080808080ull;
     uint64_t w, found;
     while (p + 8 <= end) {
         memcpy(&w, s + p, 8);
         found = tw_find_two(w, '"', '\\');
+        if (log) found |= tw_find_two(w, '\n', '\n');
         if (found) {
             int clear = tw_lowest_byte(found);
             uint8_t all = 0;
@@ -124,7 +128,7 @@ static inline size_t tw_quote_or_slash(const uint8_t *s, size_t p, size_t end, i
         p += 8;
     }
     for (; p < end; p++) {
-        if (s[p] == '"' || s[p] == '\\') return p;
+        if (s[p] == '"' || s[p] == '\\' || (log && s[p] == '\n')) return p;
         *high |= s[p] >> 7;
     }
     return end;
@@ -151,7 +155,7 @@ static int tw_string(const uint8_t *s, size_t first, size_t end, size_t size, in
     int high = 0;
     *escaped = 0;
     for (;;) {
-        p = tw_quote_or_slash(s, p, end, &high);
+        p = tw_string_stop(s, p, end, 0, &high);
         if (p >= end) return tw_unclosed(s, first, end, size, flags, f);
         if (s[p] == '"') break;
         if (p + 1 >= end) return tw_unclosed(s, first, end, size, flags, f);
@@ -164,6 +168,7 @@ static int tw_string(const uint8_t *s, size_t first, size_t end, size_t size, in
     *non_ascii = high;
     if (*non_ascii) {
         size_t valid = tw_utf8_valid(s + *from, *length);
+        f->string_end = p;
         if (valid < *length) TW_FAULT(TW_BAD_UTF8, *from + valid);
     }
     p++;
@@ -291,17 +296,20 @@ static int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t siz
     return TW_OK;
 }
 
-/* The common message that fills s[0..size) and ends with '#' (the sentinel of every loop here): canonical header, plain
- * ASCII strings, integers of at most ten digits, nothing unknown. 1 with *f filled, or 0: then ask tw_nslip_parse. */
-static inline int tw_nslip_fast(const uint8_t *restrict s, size_t size, tw_fields *restrict f)
+/* The common message at s[0]: canonical header, plain ASCII strings, integers of at most ten digits, nothing unknown.
+ * The loops over digits have no bound of their own: a '#' must stand at s[size - 1] or before it, behind s[0]. A record
+ * of a log (log != 0) may be followed by anything; otherwise the message must fill s[0..size). 1 with *f filled
+ * (f->end behind its '#'), or 0: then ask tw_nslip_parse. */
+static inline __attribute__((always_inline)) int tw_nslip_fast(const uint8_t *restrict s, size_t size, int log,
+                                                               tw_fields *restrict f)
 {
     static const uint8_t header[] = "SdT";
     tw_values *v = f->v;
-    const uint8_t *p = s + 8, *last = s + size - 1;
+    const uint8_t *p = s + 8;
     uint64_t value;
     uint32_t present = 0, count = 0;
     uint8_t d;
-    if (size < 20 || s[1] != 'a' || s[3] != '|' || s[4] != 'f' || s[6] != '|' || s[7] != 'c') return 0;
+    if (size < 19 || s[1] != 'a' || s[3] != '|' || s[4] != 'f' || s[6] != '|' || s[7] != 'c') return 0;
     v->head[TW_ACT] = tw_digit[s[2]];
     v->head[TW_FRAME] = tw_digit[s[5]];
     if (tw_digit[s[2]] > TW_MAX_ACT || tw_digit[s[5]] > TW_MAX_FRAME) return 0;
@@ -328,25 +336,63 @@ static inline int tw_nslip_fast(const uint8_t *restrict s, size_t size, tw_field
         if (slot == TW_TAG || slot == TW_STATUS) {
             int which = slot == TW_TAG, high = 0;
             if (*p != '"') return 0;
-            size_t first = (size_t)(p + 1 - s), end = tw_quote_or_slash(s, first, size, &high);
+            size_t first = (size_t)(p + 1 - s), end = tw_string_stop(s, first, size, log, &high);
             if (end >= size || s[end] != '"' || high) return 0;
             f->text_first[which] = first;
             f->text_length[which] = end - first;
             p = s + end + 1;
+            if (log && end + 1 >= size) return 0;
         } else {
             TW_DIGITS;
             v->ints[slot] = value;
         }
         present |= 1u << slot;
         v->order[count++] = (uint8_t)slot;
-        if (p > last) return 0;
     }
 #undef TW_DIGITS
-    if (p != last) return 0;
+    if (*p != '#' || (!log && p != s + size - 1)) return 0;
     v->present = (uint16_t)present;
     v->count = (uint8_t)count;
+    f->end = (size_t)(p + 1 - s);
     f->escaped = f->non_ascii = f->unknown_count = 0;
     return 1;
+}
+
+enum { TW_MORE = -1 };                       /* what is there may still become a message */
+
+/* One record of a stream at s[start], of which s[start..size) has arrived. It is one line, like a record of a log; but
+ * its line may not be complete yet, so the end of the line is looked for no further than the parser came. */
+static int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
+{
+    const uint8_t *hash = (const uint8_t *)memchr(s + start, '#', size - start);
+    if (hash && tw_nslip_fast(s + start, (size_t)(hash - s) + 1 - start, 1, f) && f->end <= limit) {
+        f->end += start;
+        f->text_first[0] += start;
+        f->text_first[1] += start;
+        return TW_OK;
+    }
+    size_t most = size - start > limit ? start + limit : size;
+    int code = tw_nslip_parse(s, start, most, size, flags | TW_LOG, f);
+    /* The line may end where the fault is, or with "\r\n" right behind what a message may have. */
+    size_t seen = (code == TW_UNTERMINATED_STRING ? most : code == TW_BAD_UTF8 ? f->string_end : f->end) + 2;
+    if (seen > size) seen = size;
+    const uint8_t *newline = (const uint8_t *)memchr(s + start, '\n', seen - start);
+    if (newline) {
+        size_t end = (size_t)(newline - s);
+        if (end > start && s[end - 1] == '\r') end--;
+        if (end <= most) return tw_nslip_parse(s, start, end, size, flags | TW_LOG, f);
+    }
+    if (code == TW_OK) return TW_OK;
+    int at_end = code == TW_UNTERMINATED_STRING || f->end >= most;
+    if (!final) {
+        size_t last = at_end ? most : f->end;        /* what stands here may be the '\r' of a line that ends */
+        if ((at_end && most == size) || (last + 1 == size && s[last] == '\r')) return TW_MORE;
+    }
+    if (at_end && most < size) {
+        f->end = most;
+        return TW_MESSAGE_TOO_LARGE;
+    }
+    return code;
 }
 
 #endif
