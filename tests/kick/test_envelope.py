@@ -266,7 +266,8 @@ def test_detect() -> None:
     for fields in (SEED, REPORT, seed(sender=...), seed(content=...), seed(channel="command/x")):
         for ascii_only in (True, False):
             assert detect(b"\n " + json.dumps(fields, ensure_ascii=ascii_only).encode())
-    for other in (b"", b"@a0#", b"CSP/1\n", b"[]", b'{"header":{}}', "⫻a/b\n".encode(), b'{"t":"\\"sender\\""}', b"\xff{"):
+    other_wires = (b"", b"@a0#", b"CSP/1\n", b"[]", b'{"header":{}}', "⫻a/b\n".encode())
+    for other in (*other_wires, b'{"t":"\\"sender\\""}', b"\xff{"):
         assert not detect(other)
 
 
@@ -319,7 +320,7 @@ def test_twins_agree_on_every_cut_and_flipped_bit() -> None:
             assert outcome(NATIVE, bytes(flipped)) == outcome(PURE, bytes(flipped))
 
 
-@given(st.text(alphabet="0123456789abcdefABCDEF-4g", min_size=34, max_size=38), st.text("0123456789-:TZ.+ é", max_size=22))
+@given(st.text("0123456789abcdefABCDEF-4g", min_size=34, max_size=38), st.text("0123456789-:TZ.+ é", max_size=22))
 @settings(max_examples=100, deadline=None)
 def test_small_judges_agree(word: str, stamp: str) -> None:
     assert NATIVE.is_uuid4(word) == PURE.is_uuid4(word)

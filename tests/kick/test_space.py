@@ -198,10 +198,12 @@ def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:
 @settings(max_examples=200, deadline=None)
 def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuffing: bool) -> None:
     section = Section("a", "b", place="c", index="1", content=content)
+    refusals = (Reason.SIGIL_IN_BODY, Reason.UNCLOSED_FENCE, Reason.LONE_RETURN)
     try:
         text = Space("", [section, Section("end")], fences=fences, stuffing=stuffing).text()
     except EncodeError as error:
-        assert error.reason in (Reason.SIGIL_IN_BODY, Reason.UNCLOSED_FENCE, Reason.LONE_RETURN)
+        if error.reason not in refusals:
+            raise
         return
     first, last = parse_space(text, fences=fences, stuffing=stuffing).sections
     assert first.content == content[: pure.content_end(content, 0, len(content))]

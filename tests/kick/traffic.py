@@ -77,18 +77,14 @@ class Flow:
 
     def escalate(self, correlation: str, receiver: str = "Human") -> Envelope:
         text = f"⫻command/escalate:{self.task}/001\nplease decide\n"
-        return self.send(
-            "Orchestrator", receiver, "Command", "command/escalate", text, correlation_id=correlation
-        )
+        return self.send("Orchestrator", receiver, "Command", "command/escalate", text, correlation_id=correlation)
 
     def ask(self, sender: str = "Orchestrator") -> Envelope:
         return self.send(sender, self.agent, "Query", "query/context", f"⫻query/context:{self.task}/001\nstate?\n")
 
     def reply(self, query: Envelope, sender: str | None = None) -> Envelope:
         text = f"⫻query/answer:{self.task}/001\nfine\n"
-        return self.send(
-            sender or self.agent, query.sender, "Query", "query/context", text, correlation_id=query.id
-        )
+        return self.send(sender or self.agent, query.sender, "Query", "query/context", text, correlation_id=query.id)
 
 
 def orderly(flow: Flow) -> None:

@@ -153,7 +153,13 @@ def _build(
     now = options.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = section_text(section, path="/content")
     envelope = Envelope(
-        options.get("id") or str(uuid4()), now, sender, receiver, kind, SIGIL + channel, content,
+        options.get("id") or str(uuid4()),
+        now,
+        sender,
+        receiver,
+        kind,
+        SIGIL + channel,
+        content,
         options.get("correlation_id"),
     )
     for reason, where, severity, words in check(envelope, options.get("policy", DEFAULT_POLICY)):

@@ -88,9 +88,7 @@ def detect(data: bytes) -> bool:
     with a sender, a receiver and a channel."""
     if data.lstrip()[:1] != b"{":
         return False
-    return _CHANNEL.search(data) is not None or all(
-        key in data for key in (b'"sender"', b'"receiver"', b'"channel"')
-    )
+    return _CHANNEL.search(data) is not None or all(key in data for key in (b'"sender"', b'"receiver"', b'"channel"'))
 
 
 def json_schema() -> dict[str, Any]:

@@ -26,9 +26,11 @@ class Escalation:
         return correlation in self._violations
 
     def alert(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻alert/error`` and other alerts: told, and that is all."""
         tell(event(EventKind.ALERT, envelope, first_line(envelope)))
 
     def violation(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻alert/violation``: pauses the related tasks and sets the alarm for the escalation."""
         violation = Violation(envelope, self._loop.related(envelope))
         for key in {violation.id, violation.group}:
             self._violations.setdefault(key, []).append(violation)
@@ -41,6 +43,7 @@ class Escalation:
                 tell(event(EventKind.PAUSED, envelope, "pause this task", task))
 
     def escalate(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻command/escalate``: settles a violation when it goes to somebody who can decide."""
         violation = self._escalated(envelope)
         if violation is None:
             tell(event(EventKind.UNCORRELATED, envelope, "no violation with this correlation_id or task is known"))

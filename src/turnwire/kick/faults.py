@@ -55,9 +55,7 @@ def input_source(data: object) -> str | bytes:
 def type_fault(value: object) -> DecodeError:
     """What reading something that is no text raises: a ValueError like every other refusal."""
     kind = type(value).__name__
-    return DecodeError(
-        Reason.WRONG_TYPE, f"text or contiguous bytes are read, not {kind}", offset=0, line=1, wire=WIRE
-    )
+    return DecodeError(Reason.WRONG_TYPE, f"text or contiguous bytes are read, not {kind}", offset=0, line=1, wire=WIRE)
 
 
 def encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:

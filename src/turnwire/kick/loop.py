@@ -62,6 +62,7 @@ class TaskLoop:
         return list(found.values())
 
     def dispatch(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻command/dispatch``: a new task, a paused one that goes on, or a duplicate."""
         name = self._reading.task_of(envelope)
         running = self._named.get(name) if name is not None else None
         if running is not None and running.state not in CLOSED:
@@ -83,6 +84,7 @@ class TaskLoop:
         tell(event(EventKind.DISPATCHED, envelope, "", task))
 
     def status(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻report/status``: a status word about a task."""
         word = self._reading.status_of(envelope)
         signal = self._reading.words.get(word)
         task = self._reported(envelope, tell)
@@ -94,6 +96,7 @@ class TaskLoop:
         self._signal(task, signal, envelope, now, word, tell)
 
     def artifact(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻report/artifact``: the path of what was made."""
         task = self._reported(envelope, tell)
         if task is not None:
             path = self._reading.artifact_of(envelope)
@@ -178,6 +181,7 @@ class TaskLoop:
             del self._named[task.name]
 
     def stop(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻command/stop``: ends one task, those of a correlation, or all of an agent."""
         found = self._meant(envelope)
         if found is None:
             text = "the stop names a task or a correlation that is not known"
@@ -206,6 +210,7 @@ class TaskLoop:
         return own if own and name in (None, envelope.receiver) else None
 
     def resumed(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻command/resume``: lets paused tasks go on."""
         found = [task for task in self._meant(envelope) or [] if task.paused]
         if not found:
             tell(event(EventKind.UNCORRELATED, envelope, "there is no paused task to resume"))
@@ -214,5 +219,6 @@ class TaskLoop:
             tell(event(EventKind.RESUMED, envelope, "", task))
 
     def resume(self, task: Task, now: float | None) -> None:
+        """Lets one paused task go on; its deadline starts anew."""
         task.paused = False
         self._kept.alarms.set(task, "finish", now, self._kept.deadlines.finish)

@@ -22,6 +22,7 @@ class Questions:
         self._queries: dict[str, list[Query]] = {}  # by question id and by correlation
 
     def query(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻query/*``: an answer where a question is open on that correlation, else a question."""
         if envelope.correlation_id is not None:
             if self.answered(envelope, tell):
                 return

@@ -101,9 +101,7 @@ def is_lenient(mode: str) -> bool:
     return mode == "lenient"
 
 
-def parse_space(
-    text: str | Buffer, *, mode: str = "strict", fences: bool = False, stuffing: bool = False
-) -> Space:
+def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = False, stuffing: bool = False) -> Space:
     """Reads a Space document from text or contiguous bytes; ``text()`` of the result is the input.
 
     mode: "strict" raises DecodeError with reason, byte offset and line at the first fault (bad_utf8, bom,

@@ -201,12 +201,14 @@ def event(
     subject: Watched | None = None,
     issues: Iterable[Issue] = (),
 ) -> Event:
+    """An event about an envelope, and about a task or something else that is followed."""
     about = task if subject is None else subject
     name = None if task is None else task.name
     return Event(kind, name, envelope.id, None if about is None else about.id, text, tuple(issues))
 
 
 def drop(table: dict[str, list[Ended]], what: Ended) -> None:
+    """Takes something that has ended out of a table, under both its keys."""
     for key in {what.id, what.group}:
         several = table.get(key, [])
         if what in several:
