@@ -81,7 +81,7 @@ def test_remembered_verdicts_still_look_at_the_correlation(twin: str) -> None:
         assert [issue.reason for issue in check(with_it.replace(correlation_id=""), policy)] == [
             "missing_correlation_id"
         ]
-    assert policy._verdicts
+    assert policy.known
 
 
 def test_rows_in_front(twin: str) -> None:

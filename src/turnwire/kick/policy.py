@@ -53,15 +53,15 @@ class Policy:
     A policy does not change; :meth:`with_rows` gives a new one with rows in front.
     """
 
-    __slots__ = ("_families", "_known", "_verdicts", "roles", "rows")
+    __slots__ = ("_families", "_roles", "known", "roles", "rows")
     _MEMORY = 4096  # how many (sender, receiver, type, channel) are remembered
 
     def __init__(self, rows: Iterable[Row], roles: Iterable[str] = ROLES) -> None:
         self.rows = tuple(rows)
         self.roles = tuple(roles)
-        self._known = frozenset(self.roles)
+        self._roles = frozenset(self.roles)
         self._families = frozenset(row.channel.partition("/")[0] for row in self.rows)
-        self._verdicts: dict[tuple[Any, ...], str | None] = {}
+        self.known: dict[tuple[Any, ...], str | None] = {}
 
     def with_rows(self, *rows: Row) -> Policy:
         """A policy with these rows in front of the present ones."""
@@ -94,10 +94,10 @@ class Policy:
         found = [
             Issue(Reason.UNKNOWN_ROLE, f"/{field}", "info", f"{role!r} is no known role")
             for field, role in (("sender", envelope.sender), ("receiver", envelope.receiver))
-            if role not in self._known and (field == "sender" or role != "Broadcast")
+            if role not in self._roles and (field == "sender" or role != "Broadcast")
         ]
         refused = self.verdicts(envelope)
-        if not found and len(self._verdicts) < self._MEMORY:
+        if not found and len(self.known) < self._MEMORY:
             self._remember(envelope, refused)
         return found + [Issue(reason, f"/{field}", "warning", text) for reason, field, text, _ in refused]
 
@@ -105,7 +105,7 @@ class Policy:
         key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
         row = self.row_for(envelope.channel)
         if row is not None and all(verdict.reason is Reason.MISSING_CORRELATION_ID for verdict in refused):
-            self._verdicts[key] = "correlation" if row.correlation else None
+            self.known[key] = "correlation" if row.correlation else None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):
