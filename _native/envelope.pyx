@@ -8,8 +8,12 @@ from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
 
+from turnwire import json_text
+from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
-from turnwire.kick.spec import FIELDS, TYPES
+from turnwire.kick.policy import DEFAULT_POLICY
+from turnwire.kick.rules import judge
+from turnwire.kick.spec import FIELDS, TYPES, WIRE
 
 cdef extern from *:
     int PyUnicode_IS_ASCII(object text)
@@ -22,6 +26,10 @@ cdef extern from "space.h" nogil:
 
 cdef int FAST = tw_space_fast()
 
+cdef object READ = json_text.reader(WIRE, FIELDS).read
+cdef object DEFAULT_LIMITS = LIMITS
+cdef object STANDARD = DEFAULT_POLICY
+cdef dict STANDARD_KNOWN = DEFAULT_POLICY.known
 cdef dict KNOWN_TYPES = TYPES
 cdef object ALL_FIELDS = frozenset(FIELDS)
 cdef tuple FIELD_TUPLE = tuple(FIELDS)
@@ -110,7 +118,7 @@ cdef class Envelope:
         return type(self), methods.state(self)
 
 
-def build(dict fields not None):
+cpdef build(dict fields):
     """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type."""
     cdef Envelope envelope = Envelope.__new__(Envelope)
     cdef PyObject *values[8]
@@ -237,6 +245,11 @@ cdef bint has_section(str content) noexcept:
 
 
 def is_clean(Envelope envelope not None, dict verdicts not None):
+    """As the twin's: whether ``check`` surely finds nothing, given what the policy is known to say."""
+    return clean(envelope, verdicts)
+
+
+cdef bint clean(Envelope envelope, dict verdicts) except -1:
     """Whether ``check`` surely finds nothing; False says only that it must look closer.
 
     verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
@@ -258,3 +271,32 @@ def is_clean(Envelope envelope not None, dict verdicts not None):
     if correlation is not None and (type(correlation) is not str or not uuid4(<str>correlation)):
         return False
     return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and has_section(<str>envelope.content)
+
+
+def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
+    """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
+
+    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
+    missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
+    to ``check``, unless ``strict``: then the first warning is raised as RuleError.
+    """
+    fields = READ(data) if limits is DEFAULT_LIMITS else READ(data, limits)
+    envelope = build(fields)
+    if envelope is None:
+        raise methods.field_error(data, fields)
+    if strict:
+        check(envelope, policy, strict=True)
+    return envelope
+
+
+def check(Envelope envelope not None, policy=DEFAULT_POLICY, *, bint strict=False):
+    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``.
+
+    "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
+    a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
+    is raised as RuleError, its ``rule`` being the section of the specification.
+    """
+    cdef dict known = STANDARD_KNOWN if policy is STANDARD else policy.known
+    if clean(envelope, known):
+        return []
+    return judge(envelope, policy, strict)

@@ -18,7 +18,7 @@ from tests import vectors
 from tests.conftest import BACKENDS
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
-from turnwire.kick import Envelope, MessageType, check, codec, decode, detect, encode, json_schema
+from turnwire.kick import Envelope, MessageType, check, decode, detect, encode, json_schema
 
 SEED = {
     "id": "3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f",
@@ -285,15 +285,11 @@ def test_schema() -> None:
 
 
 def outcome(core: ModuleType, data: bytes) -> Any:
-    kept = codec._core
-    codec._core = core
     try:
-        envelope = decode(data)
-        return envelope.to_dict(), check(envelope)
+        envelope = core.decode(data)
     except WireError as error:
         return error.reason, error.offset, error.line, error.path
-    finally:
-        codec._core = kept
+    return envelope.to_dict(), core.check(envelope)
 
 
 NATIVE = import_module(f"turnwire._{BACKENDS[0]}.envelope")

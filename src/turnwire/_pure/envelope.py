@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from turnwire import json_text
 from turnwire._pure.space import has_section
+from turnwire.contract import LIMITS, Limits
 from turnwire.kick import envelope_methods as methods
-from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES
+from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.rules import is_uuid4, judge
+from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from turnwire.errors import Issue
     from turnwire.kick.space import Space
     from turnwire.kick.spec import MessageType
 
@@ -99,6 +106,7 @@ class Envelope:
         return Envelope, methods.state(self)
 
 
+_read = json_text.reader(WIRE, FIELDS).read
 _REQUIRED = frozenset(REQUIRED_FIELDS)
 _ALL = frozenset(FIELDS)
 
@@ -118,15 +126,9 @@ def build(fields: dict[str, Any]) -> Envelope | None:
     return Envelope(**values, extra=extra)  # type: ignore[arg-type]
 
 
-_UUID4 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
 _PLAIN_TIME = re.compile(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z?"
 )
-
-
-def is_uuid4(text: str) -> bool:
-    """Whether a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
-    return _UUID4.fullmatch(text) is not None
 
 
 def is_plain_time(text: str) -> bool:
@@ -153,3 +155,33 @@ def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool:
     if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
         return False
     return is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and has_section(envelope.content)
+
+
+def decode(
+    data: str | Buffer, *, strict: bool = False, policy: Policy = DEFAULT_POLICY, limits: Limits = LIMITS
+) -> Envelope:
+    """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
+
+    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
+    missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
+    to ``check``, unless ``strict``: then the first warning is raised as RuleError.
+    """
+    fields = _read(data, limits)
+    envelope = build(fields)
+    if envelope is None:
+        raise methods.field_error(data, fields)
+    if strict:
+        check(envelope, policy, strict=True)
+    return envelope
+
+
+def check(envelope: Envelope, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
+    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``.
+
+    "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
+    a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
+    is raised as RuleError, its ``rule`` being the section of the specification.
+    """
+    if is_clean(envelope, policy.known):
+        return []
+    return judge(envelope, policy, strict)

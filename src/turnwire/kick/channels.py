@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, TypedDict
 from uuid import uuid4
 
 from turnwire.errors import Reason
+from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.messages import Envelope
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
-from turnwire.kick.rules import check
 from turnwire.kick.space import Section
 from turnwire.kick.spec import BROADCAST, ORCHESTRATOR, SIGIL, STATUS_WORDS
 from turnwire.kick.tracking import task_name
@@ -162,7 +162,7 @@ def _build(
         content,
         options.get("correlation_id"),
     )
-    for reason, where, severity, words in check(envelope, options.get("policy", DEFAULT_POLICY)):
+    for reason, where, severity, words in codec._core.check(envelope, options.get("policy", DEFAULT_POLICY)):
         if severity == "warning":
             raise encode_fault(reason, words, str(where))
     return envelope

@@ -6,46 +6,21 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend, json_text
-from turnwire.contract import LIMITS, Limits
-from turnwire.errors import DecodeError
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
     from turnwire._pure import envelope as _core
-    from turnwire._pure.space import has_section
+    from turnwire._pure.envelope import check, decode
     from turnwire.kick.messages import Envelope
 else:
     _core = _backend.load("envelope")
-    has_section = _backend.load("space").has_section
+    decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
+    check = _core.check
 
-__all__ = ["_core", "decode", "detect", "encode", "has_section", "json_schema"]
-
-_read = json_text.reader(WIRE, FIELDS).read
-
-
-def decode(
-    data: str | Buffer, *, strict: bool = False, policy: Policy = DEFAULT_POLICY, limits: Limits = LIMITS
-) -> Envelope:
-    """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
-
-    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
-    missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
-    to ``check``, unless ``strict``: then the first warning is raised as RuleError.
-    """
-    fields = _read(data, limits)
-    envelope = _core.build(fields)
-    if envelope is None:
-        raise _field_error(data, fields)
-    if strict:
-        from turnwire.kick.rules import check
-
-        check(envelope, policy, strict=True)
-    return envelope
+__all__ = ["_core", "check", "decode", "detect", "encode", "json_schema"]
 
 
 def encode(envelope: Envelope, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
@@ -55,9 +30,7 @@ def encode(envelope: Envelope, strict: bool = True, *, policy: Policy = DEFAULT_
     everything that ``decode`` reads. Both raise EncodeError for what has no JSON form.
     """
     if strict:
-        from turnwire.kick.rules import check
-
-        for reason, where, severity, text in check(envelope, policy):
+        for reason, where, severity, text in _core.check(envelope, policy):
             if severity == "warning":
                 raise encode_fault(reason, text, str(where))
     fields = methods.to_dict(envelope)
@@ -66,18 +39,6 @@ def encode(envelope: Envelope, strict: bool = True, *, policy: Policy = DEFAULT_
         if fault is not None:
             raise encode_fault(fault[0], fault[2], f"/{fault[1]}")
     return json_text.write(fields, WIRE)
-
-
-def _field_error(data: str | Buffer, fields: dict[str, Any]) -> DecodeError:
-    """The error for the first field that is missing or wrong, at its value, or at the object's brace."""
-    fault = methods.field_fault(fields)
-    if fault is None:
-        raise AssertionError("build refuses only what field_fault explains")
-    reason, name, words = fault
-    raw = json_text.input_bytes(data, WIRE)
-    offset = json_text.locate(raw, f"/{name}")
-    line = raw.count(b"\n", 0, offset) + 1
-    return DecodeError(reason, words, offset=offset, line=line, wire=WIRE, path=f"/{name}")
 
 
 _CHANNEL = re.compile(rb'"channel"\s*:\s*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')

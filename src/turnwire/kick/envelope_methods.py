@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from turnwire import json_text
 from turnwire.errors import DecodeError, Reason
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 
@@ -99,6 +100,18 @@ def field_fault(fields: Mapping[str, Any]) -> tuple[Reason, str, str] | None:
         if name == "channel" and channel_parts(value)[0] is None:
             return Reason.BAD_CHANNEL, name, f"a channel is {SIGIL}family/name"
     return None
+
+
+def field_error(data: Any, fields: Mapping[str, Any]) -> DecodeError:
+    """The error for the first field that is missing or wrong, at its value, or at the object's brace."""
+    fault = field_fault(fields)
+    if fault is None:
+        raise AssertionError("build refuses only what field_fault explains")
+    reason, name, words = fault
+    raw = json_text.input_bytes(data, WIRE)
+    offset = json_text.locate(raw, f"/{name}")
+    line = raw.count(b"\n", 0, offset) + 1
+    return DecodeError(reason, words, offset=offset, line=line, wire=WIRE, path=f"/{name}")
 
 
 def _json_kind(value: Any) -> str:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from turnwire.errors import Issue, Reason
+from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.escalation import Escalation
 from turnwire.kick.loop import TaskLoop
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.questions import Questions
-from turnwire.kick.rules import check
 from turnwire.kick.spec import BAD_TYPE, STATUS_WORDS, UNAUTHORISED_REASONS, EventKind, Signal
 from turnwire.kick.times import seconds
 from turnwire.kick.tracking import Deadlines, Event, Kept, Reading, Recent, Task, event, first_line, task_name
@@ -86,7 +86,7 @@ class Monitor:
         and nothing falls overdue until :meth:`overdue` is asked.
         """
         events = [] if now is None else self.overdue(now)
-        warnings = [issue for issue in check(envelope, self.policy) if issue.severity == "warning"]
+        warnings = [issue for issue in codec._core.check(envelope, self.policy) if issue.severity == "warning"]
         if any(issue.reason in _NO_TEXT for issue in warnings):
             return [*events, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)]
         kind = self._known(envelope)

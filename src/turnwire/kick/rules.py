@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from turnwire._pure.space import has_section
 from turnwire.errors import Issue, Reason, RuleError
-from turnwire.kick import codec  # for its core, which tests exchange
-from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.policy import Policy
 from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, TYPES, WIRE
 from turnwire.kick.times import is_timestamp
 
@@ -15,15 +16,8 @@ if TYPE_CHECKING:
     from turnwire.kick.space import Space
 
 
-def check(envelope: Envelope, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
-    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``.
-
-    "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
-    a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
-    is raised as RuleError, its ``rule`` being the section of the specification.
-    """
-    if codec._core.is_clean(envelope, policy.known):
-        return []
+def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
+    """All that ``check`` finds; with ``strict`` the first warning is raised as RuleError instead."""
     issues = _issues(envelope, policy)
     if strict:
         for reason, where, severity, text in issues:
@@ -36,11 +30,10 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     broken = [_wrong_type(name, value) for name, value in _fields(envelope) if not isinstance(value, str)]
     if broken:
         return broken
-    core = codec._core
     issues = []
-    if not core.is_uuid4(envelope.id):
+    if not is_uuid4(envelope.id):
         issues.append(Issue(Reason.ID_NOT_UUID4, "/id", "warning", f"{envelope.id!r} is no UUID of version 4"))
-    if not (core.is_plain_time(envelope.timestamp) or is_timestamp(envelope.timestamp)):
+    if not is_timestamp(envelope.timestamp):
         text = f"{envelope.timestamp!r} is no ISO 8601 date and time"
         issues.append(Issue(Reason.BAD_TIMESTAMP, "/timestamp", "warning", text))
     if envelope.type not in TYPES:
@@ -50,15 +43,23 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     if envelope.type not in TYPES:
         refused = [issue for issue in refused if issue.reason is not Reason.TYPE_CHANNEL_MISMATCH]
     issues += refused
-    if not codec.has_section(envelope.content):
+    if not has_section(envelope.content):
         text = "the content holds no Space section: no line starts with ⫻"
         issues.append(Issue(Reason.CONTENT_NOT_SPACE, "/content", "warning", text))
     correlation = envelope.correlation_id
     missing = any(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
-    if correlation is not None and not missing and not core.is_uuid4(correlation):
+    if correlation is not None and not missing and not is_uuid4(correlation):
         text = f"{correlation!r} is no UUID of version 4"
         issues.append(Issue(Reason.CORRELATION_ID_NOT_UUID4, "/correlation_id", "warning", text))
     return issues + [_unknown_key(key) for key in envelope.extra]
+
+
+_UUID4 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
+
+
+def is_uuid4(text: str) -> bool:
+    """Whether a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
+    return _UUID4.fullmatch(text) is not None
 
 
 def _fields(envelope: Envelope) -> list[tuple[str, Any]]:
