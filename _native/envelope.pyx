@@ -18,13 +18,13 @@ from turnwire.kick.spec import FIELDS, TYPES, WIRE
 cdef extern from *:
     int PyUnicode_IS_ASCII(object text)
 cdef extern from "space.h" nogil:
-    int tw_space_fast()
-    int tw_damaged(int kind, const void *d, size_t a, size_t b, int fast)
+    int tw_level()
+    int tw_damaged(int kind, const void *d, size_t a, size_t b, int level)
     int tw_sigil_at(int kind, const void *d, size_t i, size_t n)
     size_t tw_mark(int kind, const void *d, size_t n)
-    size_t tw_next(int kind, const void *d, size_t first, size_t n, int fast)
+    size_t tw_next(int kind, const void *d, size_t first, size_t n, int level)
 
-cdef int FAST = tw_space_fast()
+cdef int LEVEL = tw_level()
 
 cdef object READ = json_text.reader(WIRE, FIELDS).read
 cdef object DEFAULT_LIMITS = LIMITS
@@ -236,12 +236,12 @@ cdef bint has_section(str content) noexcept:
     cdef size_t size = PyUnicode_GET_LENGTH(content), first
     cdef int kind = PyUnicode_KIND(content)
     cdef const void *data = PyUnicode_DATA(content)
-    if kind == 1 or tw_damaged(kind, data, 0, size, FAST):
+    if kind == 1 or tw_damaged(kind, data, 0, size, LEVEL):
         return False
     first = tw_mark(kind, data, size)
     if tw_sigil_at(kind, data, first, size):
         return True
-    return first < size and tw_next(kind, data, first + 1, size, FAST) < size
+    return first < size and tw_next(kind, data, first + 1, size, LEVEL) < size
 
 
 def is_clean(Envelope envelope not None, dict verdicts not None):

@@ -69,8 +69,8 @@ static inline int tw_sigil_at_1(const uint8_t *p, const uint8_t *end) {
 TW_WIDE(2, uint16_t)
 TW_WIDE(4, uint32_t)
 
-/* The first i in [from, n) with a sigil at i behind a newline, or n. from >= 1. The AVX2 paths hand the last few
- * units to the scalar one; nothing outside [from - 1, n) is read. */
+/* The first i in [from, n) with a sigil at i behind a newline, or n. from >= 1. The AVX paths hand the last few
+ * units down to the scalar one; nothing outside [from - 1, n) is read. */
 #define TW_SCALAR_NEXT(KIND, UNIT)                                                                                  \
     static size_t tw_next_scalar_##KIND(const UNIT *d, size_t from, size_t n) {                                      \
         for (size_t i = from; i < n; i++)                                                                            \
@@ -149,20 +149,73 @@ __attribute__((target("avx2,bmi"))) static size_t tw_next_avx2_1(const uint8_t *
 TW_AVX2_NEXT(2, uint16_t, 16, 16)
 TW_AVX2_NEXT(4, uint32_t, 32, 8)
 
-#define TW_NEXT(KIND, UNIT)                                                                                         \
-    static inline size_t tw_next_##KIND(const UNIT *d, size_t from, size_t n, int fast) {                            \
-        return fast ? tw_next_avx2_##KIND(d, from, n) : tw_next_scalar_##KIND(d, from, n);                           \
+__attribute__((target("avx512f,avx512bw,bmi"))) static size_t tw_next_avx512_1(const uint8_t *d, size_t from, size_t n) {
+    const __m512i newline = _mm512_set1_epi8('\n'), lead = _mm512_set1_epi8((char)0xE2);
+    size_t i = from;
+    for (; i + 256 <= n; i += 256) {
+        uint64_t hit[4];
+        for (int k = 0; k < 4; k++) {
+            __mmask64 lines = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(d + i + 64 * k - 1), newline);
+            hit[k] = _mm512_mask_cmpeq_epi8_mask(lines, _mm512_loadu_si512(d + i + 64 * k), lead);
+        }
+        if (!(hit[0] | hit[1] | hit[2] | hit[3])) continue;
+        for (int k = 0; k < 4; k++) {
+            for (uint64_t mask = hit[k]; mask; mask &= mask - 1) {
+                size_t place = i + 64 * (size_t)k + (size_t)__builtin_ctzll(mask);
+                if (tw_sigil_at_1(d + place, d + n)) return place;
+            }
+        }
     }
-static inline int tw_space_fast(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"); }
+    return tw_next_avx2_1(d, i, n);
+}
+
+#define TW_AVX512_NEXT(KIND, UNIT, LANE, STEP)                                                                      \
+    __attribute__((target("avx512f,avx512bw,bmi"))) static size_t tw_next_avx512_##KIND(const UNIT *d, size_t from,  \
+                                                                                        size_t n) {                  \
+        const __m512i sigil = _mm512_set1_epi##LANE(TW_SIGIL);                                                       \
+        size_t i = from;                                                                                             \
+        for (; i + 4 * STEP <= n; i += 4 * STEP) {                                                                   \
+            uint32_t hit[4];                                                                                         \
+            for (int k = 0; k < 4; k++)                                                                              \
+                hit[k] = _mm512_cmpeq_epi##LANE##_mask(_mm512_loadu_si512(d + i + STEP * k), sigil);                  \
+            if (!(hit[0] | hit[1] | hit[2] | hit[3])) continue;                                                      \
+            for (int k = 0; k < 4; k++) {                                                                            \
+                for (uint32_t mask = hit[k]; mask; mask &= mask - 1) {                                               \
+                    size_t place = i + STEP * (size_t)k + (size_t)__builtin_ctz(mask);                               \
+                    if (d[place - 1] == '\n') return place;                                                          \
+                }                                                                                                    \
+            }                                                                                                        \
+        }                                                                                                            \
+        return tw_next_avx2_##KIND(d, i, n);                                                                         \
+    }
+
+TW_AVX512_NEXT(2, uint16_t, 16, 32)
+TW_AVX512_NEXT(4, uint32_t, 32, 16)
+
+__attribute__((target("avx512f,avx512bw"))) static int tw_surrogates_avx512_2(const uint16_t *d, size_t a, size_t b) {
+    const __m512i high = _mm512_set1_epi16((short)0xF800), lead = _mm512_set1_epi16((short)0xD800);
+    for (; a + 128 <= b; a += 128) {
+        uint32_t found = 0;
+        for (int k = 0; k < 4; k++)
+            found |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(_mm512_loadu_si512(d + a + 32 * k), high), lead);
+        if (found) return 1;
+    }
+    return tw_surrogates_avx2_2(d, a, b);
+}
+
+#define TW_NEXT(KIND, UNIT)                                                                                         \
+    static inline size_t tw_next_##KIND(const UNIT *d, size_t from, size_t n, int level) {                           \
+        if (level == 2) return tw_next_avx512_##KIND(d, from, n);                                                    \
+        return level ? tw_next_avx2_##KIND(d, from, n) : tw_next_scalar_##KIND(d, from, n);                          \
+    }
 
 #else
 
 #define TW_NEXT(KIND, UNIT)                                                                                         \
-    static inline size_t tw_next_##KIND(const UNIT *d, size_t from, size_t n, int fast) {                            \
-        (void)fast;                                                                                                  \
+    static inline size_t tw_next_##KIND(const UNIT *d, size_t from, size_t n, int level) {                           \
+        (void)level;                                                                                                 \
         return tw_next_scalar_##KIND(d, from, n);                                                                    \
     }
-static inline int tw_space_fast(void) { return 0; }
 
 #endif
 
@@ -200,7 +253,7 @@ TW_NEXT(4, uint32_t)
     }
 #define TW_STRIP(...) __VA_ARGS__
 
-TW_ANY(size_t, tw_next, (size_t from, size_t n, int fast), from, n, fast)
+TW_ANY(size_t, tw_next, (size_t from, size_t n, int level), from, n, level)
 TW_ANY(size_t, tw_next_outside, (size_t from, size_t n, tw_fence *fence), from, n, fence)
 TW_ANY(size_t, tw_line_end, (size_t from, size_t n), from, n)
 TW_ANY(ptrdiff_t, tw_judge, (size_t a, size_t b, int *empty), a, b, empty)
@@ -228,13 +281,12 @@ static inline size_t tw_mark(int kind, const void *d, size_t n) {
 
 /* Whether the units [a, b) have no UTF-8 form (kinds 2, 4) or are none (kind 1, where both ends must be boundaries of
  * characters). */
-static inline int tw_damaged(int kind, const void *d, size_t a, size_t b, int fast) {
-    if (kind == 1) return !tw_utf8_valid((const uint8_t *)d + a, b - a);
+static inline int tw_damaged(int kind, const void *d, size_t a, size_t b, int level) {
+    if (kind == 1) return !tw_utf8_valid((const uint8_t *)d + a, b - a, level);
 #ifdef TW_X86
-    if (fast && kind == 2) return tw_surrogates_avx2_2((const uint16_t *)d, a, b);
-    if (fast) return tw_surrogates_avx2_4((const uint32_t *)d, a, b);
-#else
-    (void)fast;
+    if (level == 2 && kind == 2) return tw_surrogates_avx512_2((const uint16_t *)d, a, b);
+    if (level && kind == 2) return tw_surrogates_avx2_2((const uint16_t *)d, a, b);
+    if (level) return tw_surrogates_avx2_4((const uint32_t *)d, a, b);
 #endif
     return kind == 2 ? tw_surrogates_scalar_2((const uint16_t *)d, a, b)
                      : tw_surrogates_scalar_4((const uint32_t *)d, a, b);

@@ -20,11 +20,11 @@ cdef extern from "space.h" nogil:
     ctypedef struct tw_fence:
         size_t count
         uint32_t mark
-    int tw_space_fast()
+    int tw_level()
     size_t tw_mark(int kind, const void *d, size_t n)
-    int tw_damaged(int kind, const void *d, size_t a, size_t b, int fast)
+    int tw_damaged(int kind, const void *d, size_t a, size_t b, int level)
     size_t tw_boundary(int kind, const void *d, size_t b, size_t n)
-    size_t tw_next(int kind, const void *d, size_t first, size_t n, int fast)
+    size_t tw_next(int kind, const void *d, size_t first, size_t n, int level)
     size_t tw_next_outside(int kind, const void *d, size_t first, size_t n, tw_fence *fence)
     size_t tw_line_end(int kind, const void *d, size_t first, size_t n)
     Py_ssize_t tw_judge(int kind, const void *d, size_t a, size_t b, int *empty)
@@ -33,7 +33,7 @@ cdef extern from "space.h" nogil:
     int tw_is_return(int kind, const void *d, size_t i)
     int tw_sigil_at(int kind, const void *d, size_t i, size_t n)
 
-cdef int FAST = tw_space_fast()
+cdef int LEVEL = tw_level()
 
 
 cdef size_t WINDOW = 1 << 14  # units that are validated, then searched, while the cache holds them
@@ -266,7 +266,7 @@ cdef inline bint checked_up_to(Text *text, size_t stop) noexcept:
     if stop <= text.checked:
         return True
     stop = tw_boundary(text.kind, text.data, stop, text.size)
-    if tw_damaged(text.kind, text.data, text.checked, stop, FAST):
+    if tw_damaged(text.kind, text.data, text.checked, stop, LEVEL):
         return False
     text.checked = stop
     return True
@@ -284,7 +284,7 @@ cdef size_t begin(Text *text, size_t line, tw_fence *fence) noexcept:
         if not checked_up_to(text, stop):
             return DAMAGED
         # Two units more, for a sigil that begins in this window and ends in the next.
-        found = tw_next(text.kind, text.data, line + 1, min(stop + 3, text.size), FAST)
+        found = tw_next(text.kind, text.data, line + 1, min(stop + 3, text.size), LEVEL)
         if found < min(stop + 3, text.size):
             return found
         line = stop
@@ -305,4 +305,4 @@ def next_header(bytes data not None, Py_ssize_t start):
     text.checked = text.size
     if start <= 0:
         return begin(&text, 0, NULL)
-    return tw_next(text.kind, text.data, start, text.size, FAST) if <size_t>start < text.size else text.size
+    return tw_next(text.kind, text.data, start, text.size, LEVEL) if <size_t>start < text.size else text.size

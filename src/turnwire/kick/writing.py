@@ -48,7 +48,7 @@ def section_text(
         raise encode_fault(Reason.LONE_RETURN, "a carriage return at the end would not read back", f"{path}/content")
     if stuffing:
         content = stuffed(content)
-    elif fences or SIGIL in content:
+    if fences or (SIGIL in content and not stuffing):
         _judge_body(content, fences, fences, f"{path}/content")
     text = f"{SIGIL}{header}\n{content}\n" if content else f"{SIGIL}{header}\n"
     try:
