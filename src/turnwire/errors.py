@@ -106,6 +106,7 @@ class Reason(str, Enum):
     CONTENT_NOT_SPACE = "content_not_space"
     BAD_POLICY = "bad_policy"
     UNKNOWN_STATUS = "unknown_status"
+    UNKNOWN_ID = "unknown_id"
 
     def __str__(self) -> str:
         return self.value
