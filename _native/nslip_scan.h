@@ -146,7 +146,8 @@ static int tw_scan_slow(tw_scan *k, size_t at)
         code = TW_MESSAGE_TOO_LARGE;
         f.end = end;
     }
-    if (newline == k->size && !k->final && k->size - at <= k->limit) return TW_WAIT;
+    /* The byte behind the limit may be the '\r' of a line that ends there, so one more is waited for. */
+    if (newline == k->size && !k->final && k->size - at - 1 <= k->limit) return TW_WAIT;
     if (k->rejects.count == k->rejects.room) return TW_WAIT;
     size_t stop = tw_next_candidate(s, at + 1, end, line);
     tw_store_reject(k, at, stop, f.end, code);

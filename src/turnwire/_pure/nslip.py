@@ -113,7 +113,8 @@ _COMMON = re.compile(
 _SLOT = re.compile(r'\|(.)("[^"]*"|[0-9A-Za-z]+)')
 _ACTS = {ALPHABET[act]: act for act in Act}
 _FRAMES = {ALPHABET[frame]: frame for frame in FrameType}
-_SMALL = dict(zip((high + low for high in ("", *ALPHABET) for low in ALPHABET), (*range(62), *range(62 * 62)), strict=True))
+_SMALL = {digits: number for number, digits in enumerate(ALPHABET)}
+_SMALL |= {high + low: 62 * DIGIT[high] + DIGIT[low] for high in ALPHABET for low in ALPHABET}
 
 
 def _integer(digits: str) -> int:

@@ -67,7 +67,8 @@ class _Block:
             reason, fault = error.reason, error.offset
             if end < line and (fault >= end or reason is Reason.UNTERMINATED_STRING):
                 reason, fault = Reason.MESSAGE_TOO_LARGE, end
-            if newline == self.size and not self.final and self.size - at <= self.limit:
+            # The byte behind the limit may be the "\r" of a line that ends there, so one more is waited for.
+            if newline == self.size and not self.final and self.size - at - 1 <= self.limit:
                 return None
             candidate = _CANDIDATE.search(data, at + 1, min(end + 2, line))
             raise _Reject(reason, fault, candidate.start() if candidate else end) from None

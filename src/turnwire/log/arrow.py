@@ -19,6 +19,7 @@ from turnwire import _backend
 from turnwire.contract import Column
 
 _views = _backend.load("views")
+_callbacks = _backend.load("callbacks")
 
 FORMATS = {
     "u64": "L",
@@ -96,8 +97,7 @@ def _hold(owner: Any) -> int:
     return key
 
 
-def _release(pointer: Any, null: Any) -> None:
-    struct = pointer.contents
+def _release(struct: Any, null: Any) -> None:
     for place in range(struct.n_children):
         child = struct.children[place]
         if child.contents.release:
@@ -109,14 +109,13 @@ def _release(pointer: Any, null: Any) -> None:
     _held.pop(key, None)
 
 
-@_SchemaRelease
-def _release_schema(pointer: Any) -> None:
-    _release(pointer, _SchemaRelease())
-
-
-@_ArrayRelease
-def _release_array(pointer: Any) -> None:
-    _release(pointer, _ArrayRelease())
+# Consumers release whenever it suits them, also while an exception is on its way.
+_release_schema = _SchemaRelease(
+    _callbacks.foreign(lambda address: _release(ArrowSchema.from_address(address), _SchemaRelease()))
+)
+_release_array = _ArrayRelease(
+    _callbacks.foreign(lambda address: _release(ArrowArray.from_address(address), _ArrayRelease()))
+)
 
 
 # --- schema ---------------------------------------------------------------------------------------------------------
@@ -263,36 +262,33 @@ def _batch_array(struct: Any, batch: Any) -> Any:
 
 # --- capsules -------------------------------------------------------------------------------------------------------
 
-_Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, _Destructor]
+_new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
 _structs: dict[int, Any] = {}
 
 
-def _capsule(struct: Any, name: bytes, destructor: Any) -> object:
+def _capsule(struct: Any, name: bytes, destructor: int) -> object:
     address = ctypes.addressof(struct)
     _structs[address] = struct
     capsule: object = _new_capsule(address, name, destructor)
     return capsule
 
 
-def _destructor(name: bytes, kind: Any) -> Any:
-    @_Destructor
+def _destructor(name: bytes) -> int:
     def destroy(capsule: int) -> None:
-        address = _capsule_pointer(capsule, name)
-        struct = _structs.pop(address)
+        struct = _structs.pop(_capsule_pointer(capsule, name))
         if struct.release:  # nobody took it
             struct.release(ctypes.pointer(struct))
 
-    return destroy
+    return int(_callbacks.foreign(destroy))
 
 
 _SCHEMA_NAME, _ARRAY_NAME, _STREAM_NAME = b"arrow_schema", b"arrow_array", b"arrow_array_stream"
-_destroy_schema = _destructor(_SCHEMA_NAME, ArrowSchema)
-_destroy_array = _destructor(_ARRAY_NAME, ArrowArray)
-_destroy_stream = _destructor(_STREAM_NAME, ArrowStream)
+_destroy_schema = _destructor(_SCHEMA_NAME)
+_destroy_array = _destructor(_ARRAY_NAME)
+_destroy_stream = _destructor(_STREAM_NAME)
 
 
 def schema_capsule(columns: Sequence[Column]) -> object:
@@ -314,10 +310,11 @@ class _Stream:
 
 
 def _guarded(stream: _Stream, work: Callable[[], None]) -> int:
-    """Runs ``work``; an exception becomes the stream's last error, which the consumer raises in its own words."""
+    """Runs ``work``; whatever it raises becomes the stream's last error, which the consumer raises in its own words:
+    nothing can pass through its code, not even KeyboardInterrupt."""
     try:
         work()
-    except Exception as error:
+    except BaseException as error:
         stream.error = ctypes.create_string_buffer(f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
         return error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
     return 0
@@ -348,10 +345,13 @@ def _get_error(pointer: Any) -> int | None:
     return ctypes.addressof(_held[pointer.contents.private_data].error)
 
 
-@_StreamRelease
-def _release_stream(pointer: Any) -> None:
-    _held.pop(pointer.contents.private_data, None)
-    pointer.contents.release = _StreamRelease()
+def _close_stream(address: int) -> None:
+    stream = ArrowStream.from_address(address)
+    _held.pop(stream.private_data, None)
+    stream.release = _StreamRelease()
+
+
+_release_stream = _StreamRelease(_callbacks.foreign(_close_stream))
 
 
 def stream_capsule(columns: Sequence[Column], batches: Iterator[Any]) -> object:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROOM = 4096
+MOST_ROOM = 1 << 20
 IN_MEMORY = 64 << 20
 DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
 COLUMNS = (
@@ -28,6 +29,11 @@ COLUMNS = (
     Column("reason", "name"),
     Column("raw", "binary"),
 )
+
+
+def table(room: int) -> dict[str, NDArray[Any]]:
+    """Arrays for ``room`` rejects, as the cores fill them."""
+    return {name: np.empty(room, dtype) for name, dtype in DTYPES.items()}
 
 
 class Rejects:
@@ -70,8 +76,9 @@ class Rejects:
         keep: bool,
     ) -> None:
         """Takes over the first ``count`` rejects of a block; with ``keep`` false they are only counted."""
-        for code in found["reason"][:count]:
-            self.counts[str(scanner.reasons[code])] += 1
+        for code, times in enumerate(np.bincount(found["reason"][:count])):
+            if times:
+                self.counts[str(scanner.reasons[code])] += int(times)
         self.bytes += int(found["length"][:count].sum())
         self._count += count
         if not keep:
@@ -79,8 +86,12 @@ class Rejects:
         self._parts.append({name: array[:count].copy() for name, array in found.items()})
         self._names.append((file, scanner.wire, scanner.reasons, count))
         self._raw.seek(0, 2)
-        for offset, length in zip(found["offset"][:count], found["length"][:count], strict=True):
-            self._raw.write(buffer[int(offset) - base : int(offset) - base + int(length)])
+        starts = found["offset"][:count] - base
+        stops = starts + found["length"][:count]
+        gaps = np.flatnonzero(starts[1:] != stops[:-1])  # ranges that touch are written at once
+        firsts, lasts = np.append(0, gaps + 1), np.append(gaps, count - 1)
+        for start, stop in zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True):
+            self._raw.write(buffer[start:stop])
 
     def __getitem__(self, name: str) -> Any:
         if name in ("offset", "length", "line", "fault"):

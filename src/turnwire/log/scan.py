@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,11 @@ from turnwire.log.sources import Block, Source, blocks, sources
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+# Together they keep a block under 2 GiB: the places in Arrow string views are 31 bits wide.
+MOST_BATCH = 256 << 20
+MOST_MESSAGE = 512 << 20
 
 
 class Counts(NamedTuple):
@@ -49,7 +55,7 @@ class Scan:
         self._inputs = Pool()
         self._tables = Pool()
         self._dtypes = _table_dtypes(scanner, columns)
-        self._found = {name: np.empty(quarantine.ROOM, dtype) for name, dtype in quarantine.DTYPES.items()}
+        self._found = quarantine.table(quarantine.ROOM)
         self._bytes = self._record_bytes = self._records = 0
         self._batches: Iterator[Batch] | None = None
 
@@ -106,11 +112,11 @@ class Scan:
         scanner = self._scanner
         room = block.size // scanner.smallest + 1
         arrays = carve(self._tables, self._dtypes, room)
-        buffer = memoryview(block.data)[: block.size]
+        buffer = memoryview(block.data)[: block.size].toreadonly()
         rows = position = 0
-        bad = quarantine.ROOM
-        error = None
-        while bad == quarantine.ROOM and error is None:
+        full, error = True, None
+        while full and error is None:
+            reject_room = len(self._found["offset"])
             rows, bad, position, line = scanner.scan(
                 block.data,
                 position,
@@ -121,7 +127,7 @@ class Scan:
                 room,
                 self._found,
                 0,
-                quarantine.ROOM,
+                reject_room,
                 base=block.base,
                 line=line,
                 keep=self._keep,
@@ -133,6 +139,9 @@ class Scan:
             if bad:
                 collect = self._errors != "skip"
                 self.rejects.add(self._found, bad, buffer, block.base, source.name, scanner, collect)
+            full = bad == reject_room
+            if full and reject_room < quarantine.MOST_ROOM:  # each further round costs a look at the whole block
+                self._found = quarantine.table(reject_room * 4)
         self._records += rows
         self._record_bytes += int(arrays["length"][:rows].sum())
         result = Batch(
@@ -167,10 +176,12 @@ def _chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, 
         return tuple(known.values())
     if isinstance(names, str):
         raise TypeError("columns is a list of names, not one string")
-    chosen = []
+    chosen: list[Column] = []
     for name in names:
         if name not in known:
             raise ValueError(f"{scanner.wire} has no column {name!r}; it has {', '.join(known)}")
+        if known[name] in chosen:
+            raise ValueError(f"the column {name!r} is named twice")
         chosen.append(known[name])
     return tuple(chosen)
 
@@ -195,11 +206,11 @@ def scan(
         columns: the names of the columns to read (all by default); what is not named is not made.
         errors: "collect" keeps damaged ranges in ``scan.rejects``, "skip" only counts them, "raise" raises DecodeError
             at the first, behind the batch with the records in front of it.
-        batch_bytes: bytes of input a batch, about.
-        borrow: scan a memory map of the file (or the buffer) itself. Fastest; a file that shrinks or a buffer that
-            changes meanwhile is the caller's risk.
+        batch_bytes: bytes of input a batch, about; at most 256 MiB are taken.
+        borrow: scan a memory map of a path's file (or the buffer) itself. Fastest; a file that shrinks or a buffer that
+            changes meanwhile is the caller's risk. What cannot be mapped is read.
         unknown: "keep" takes records with slots and frames that this version does not know.
-        limits: ``limits.message`` bounds one record.
+        limits: ``limits.message`` bounds one record, 512 MiB at most.
 
     Returns a :class:`Scan`: iterate it for batches, or hand it to Polars, DuckDB, pandas or pyarrow. Nothing is read
     before. Raises ValueError or TypeError for arguments that make no sense, and OSError when a file cannot be read.
@@ -208,12 +219,14 @@ def scan(
         raise ValueError(f'errors is "collect", "skip" or "raise", not {errors!r}')
     if unknown not in ("error", "keep"):
         raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
-    if batch_bytes < 1:
+    if index(batch_bytes) < 1:
         raise ValueError("batch_bytes must be positive")
+    if not 1 <= limits.message <= MOST_MESSAGE:
+        raise ValueError(f"limits.message is 1 to {MOST_MESSAGE} bytes for a scan, not {limits.message}")
     scanner = bulk_scanner(wire)
     options = {
         "errors": errors,
-        "batch_bytes": batch_bytes,
+        "batch_bytes": min(batch_bytes, MOST_BATCH),
         "borrow": borrow,
         "keep": unknown == "keep",
         "limits": limits,

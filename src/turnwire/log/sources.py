@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
 from glob import glob, has_magic
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from turnwire.log.memory import Pool
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _BACK = 1 << 16
 
@@ -31,11 +36,15 @@ class Block(NamedTuple):
 
 
 class Source(NamedTuple):
-    """One input: a name for the ``file`` column (None for bytes) and either bytes or something that opens."""
+    """One input: a name for the ``file`` column (None for bytes) and either bytes or something that opens.
+
+    mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes.
+    """
 
     name: str | None
     data: Any = None
     open: Any = None
+    mappable: bool = False
 
 
 def sources(source: Any) -> Iterator[Source]:
@@ -75,7 +84,7 @@ def _paths(path: str | bytes) -> Iterator[Source]:
     else:
         names = [path]
     for name in names:
-        yield Source(name, open=lambda name=name: closing(open(name, "rb", buffering=0)))  # noqa: SIM115
+        yield Source(name, open=lambda name=name: closing(open(name, "rb", buffering=0)), mappable=True)  # noqa: SIM115
 
 
 def blocks(source: Source, pool: Pool, batch_bytes: int, borrow: bool) -> Generator[Block, int | None, None]:
@@ -88,40 +97,36 @@ def blocks(source: Source, pool: Pool, batch_bytes: int, borrow: bool) -> Genera
                 raise TypeError("the bytes to scan must be contiguous")
             data = bytes(data)
         yield from _of_memory(data, batch_bytes)
-    elif borrow:
-        yield from _of_map(source, batch_bytes)
     else:
         with source.open() as file:
-            yield from _of_file(file, pool, batch_bytes)
+            mapped = _map(file) if borrow and source.mappable else None
+            if mapped is None:
+                yield from _of_file(file, pool, batch_bytes)
+        if mapped is not None:
+            yield from _of_memory(mapped, batch_bytes)
 
 
-def _of_map(source: Source, batch_bytes: int) -> Generator[Block, int | None, None]:
+def _map(file: Any) -> NDArray[np.uint8] | None:
+    """A map of a whole file, which lives as long as somebody looks into it; None where only reading helps: pipes,
+    devices, and files that are empty or made as they are read."""
     import mmap
 
-    with source.open() as file:
-        try:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except ValueError:  # an empty file cannot be mapped
-            yield Block(b"", 0, True, 0)
-            return
-    # The map closes when the last batch that looks into it goes.
-    yield from _of_memory(np.frombuffer(mapped, np.uint8), batch_bytes)
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
+        return None
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
 def _of_memory(data: Any, batch_bytes: int) -> Generator[Block, int | None, None]:
     view = memoryview(data).cast("B")
-    start, size = 0, len(view)
+    start, size, wanted = 0, len(view), batch_bytes
     while True:
-        stop = size
-        if size - start > batch_bytes:
-            stop = _line_end(view, start, start + batch_bytes)
-            grown = batch_bytes
-            while stop < 0 and start + grown < size:
-                grown *= 2
-                stop = _line_end(view, start, min(size, start + grown))
-            stop = size if stop < 0 else stop
-        yield Block(view[start:stop], stop - start, True, start)
-        start = stop
+        stop = min(size, start + wanted)
+        line_end = _line_end(view, start, stop) if stop < size else size
+        stop = stop if line_end < 0 else line_end
+        used = yield Block(view[start:stop], stop - start, line_end >= 0, start)
+        start = stop if used is None else start + used
+        wanted = batch_bytes + 2 * (stop - start)
         if start >= size:
             return
 
@@ -164,8 +169,10 @@ def _fill(file: Any, view: memoryview, ended: bool) -> tuple[int, bool]:
             count = file.readinto(view[done:])
         else:
             chunk = file.read(len(view) - done)
-            count = len(chunk) if chunk else 0
-            view[done : done + count] = chunk or b""
+            if isinstance(chunk, str):
+                raise TypeError("scan reads bytes: open the file in binary mode")
+            count = None if chunk is None else len(chunk)
+            view[done : done + len(chunk or b"")] = chunk or b""
         if count is None:
             raise BlockingIOError("the input has no data yet; scan needs a blocking file")
         ended = count == 0

@@ -1,0 +1,188 @@
+"""What the tests of logs share: the three engines of the scan, logs with every kind of damage, and what adds up."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import turnwire.slip  # noqa: F401  (the core modules expect the package to be there)
+from tests.conftest import PURE_ONLY
+from tests.vectors import load
+from turnwire.slip import base62
+from turnwire.slip.spec import Slot
+
+ENGINES = ["pure"] if PURE_ONLY else ["native-simd", "native-scalar", "pure"]
+"""Native code has two ways to read a record; on a machine without AVX2 both are the scalar one."""
+
+HEAD = ("conv_id", "src", "dst", "turn")
+TEXTS = ("status", "tag")
+DTYPES = {
+    "offset": "i8",
+    "length": "i8",
+    "line": "i8",
+    "present": "u2",
+    "act": "u1",
+    "frame": "u1",
+    **dict.fromkeys(HEAD, "u8"),
+    **{slot.name.lower(): "u8" for slot in Slot if slot.name.lower() not in TEXTS},
+    **{f"{text}.{part}": "i8" for text in TEXTS for part in ("offset", "length")},
+}
+REJECT_DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
+LIMIT = 16 << 20
+GOOD = b'@a3|f0|c1|S0|d1|T1|gH|t"hello"#'
+UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
+
+
+@contextmanager
+def engine(name: str) -> Iterator[Callable[..., tuple[int, int, int, int]]]:
+    """``scan_block`` of one of ``ENGINES``."""
+    backend, _, simd = name.partition("-")
+    core = import_module(f"turnwire._{backend}.nslip_scan")
+    if backend == "pure":
+        yield core.scan_block
+        return
+    core.choose_simd(simd == "simd")
+    try:
+        yield core.scan_block
+    finally:
+        core.choose_simd(True)
+
+
+def tables(room: int, rejects: int, wanted: list[str] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and rejects to fill, with rubbish in them."""
+    columns = {name: np.full(room, 77, dtype) for name, dtype in DTYPES.items() if wanted is None or name in wanted}
+    return columns, {name: np.full(rejects, 77, dtype) for name, dtype in REJECT_DTYPES.items()}
+
+
+class Read:
+    """What an engine made of some bytes: two runs over the same bytes compare."""
+
+    def __init__(self, columns: dict[str, Any], rows: int, rejects: dict[str, Any], bad: int, line: int) -> None:
+        self.columns = {name: array[:rows].tolist() for name, array in columns.items()}
+        self.rejects = {name: array[:bad].tolist() for name, array in rejects.items()}
+        self.rows = rows
+        self.bad = bad
+        self.line = line
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Read) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Read({self.columns!r}, rejects={self.rejects!r}, line={self.line})"
+
+    def spans(self) -> list[tuple[int, int]]:
+        """(offset, length) of every record and reject, in order."""
+        kinds = (self.columns, self.rejects)
+        return sorted(pair for found in kinds for pair in zip(found["offset"], found["length"], strict=True))
+
+
+def read(
+    name: str,
+    data: bytes,
+    *,
+    cuts: tuple[int, ...] = (),
+    limit: int = LIMIT,
+    keep: bool = False,
+    wanted: list[str] | None = None,
+) -> Read:
+    """All of ``data`` by one engine; at each of ``cuts`` it is told that no more has come yet."""
+    room = data.count(b"@") + 1
+    columns, rejects = tables(room, room, wanted)
+    rows = bad = position = 0
+    line = 1
+    with engine(name) as scan_block:
+        for size in (*cuts, len(data)):
+            final = size == len(data)
+            rows, bad, position, line = scan_block(
+                data, position, size, final, columns, rows, room, rejects, bad, room, line=line, limit=limit, keep=keep
+            )
+            assert position <= size
+    assert position == len(data)
+    return Read(columns, rows, rejects, bad, line)
+
+
+# --- logs -----------------------------------------------------------------------------------------------------------
+
+VECTORS = [case["wire"].encode("utf-8", "surrogatepass") for case in load("slip") if case["op"] == "decode"]
+_ODD = b'@#|"\\\n\r \t0123zAafcSdTgkprqsuetx\xc3\xa9\xff\x00-'
+_GLUE = (b"\n", b"\r\n", b"@a3", b"@", b"\x00" * 9, b"\xff\xfe", b"\r", b'@a1|t"')
+_BEFORE = (b"", b"", b"2026-05-04T10:00:00Z INFO planner: ", b" bob@example.com ", b'{"text": "')
+_AFTER = (b"\n", b"\n", b"\r\n", b" ", b"\n\n", b"", b"#", b"\r", b'"}\n')
+
+
+def one_damage(record: bytearray, chance: random.Random) -> None:
+    """A byte changed, put in or taken out, the tail cut off, or something glued in."""
+    place = chance.randrange(len(record) + 1)
+    kind = chance.random()
+    if kind < 0.4 and place < len(record):
+        record[place] = chance.choice(_ODD)
+    elif kind < 0.6:
+        record[place:place] = bytes([chance.choice(_ODD)])
+    elif kind < 0.75 and place < len(record):
+        del record[place]
+    elif kind < 0.9:
+        del record[place:]
+    else:
+        record[place:place] = chance.choice(_GLUE)
+
+
+def damaged_log(chance: random.Random, lines: list[bytes], most: int = 7) -> bytes:
+    """Some records with text around them, half of them damaged once or twice."""
+    parts = []
+    for _ in range(chance.randrange(1, most + 1)):
+        record = bytearray(chance.choice(lines))
+        if chance.random() < 0.5:
+            for _ in range(chance.choice((1, 1, 2))):
+                one_damage(record, chance)
+        parts.append(chance.choice(_BEFORE) + bytes(record) + chance.choice(_AFTER))
+    return b"".join(parts) + chance.choice((b"", b"x" * 150, b"\n" + b"z" * 140))
+
+
+def _number(chance: random.Random) -> bytes:
+    """Digits of a number; 8 to 11 of them now and then, leading zeros too."""
+    bits = chance.choice((4, 8, 16, 40, 48, 54, 59, 60, 61, 64))
+    digits = base62.encode(chance.getrandbits(bits)).encode()
+    if chance.random() < 0.05:
+        digits = chance.choice((b"0", b"000000", b"zzzzzzzzzz", b"LygHa16AHYF", b"LygHa16AHYG", b"00000000000z"))
+    return digits.rjust(chance.choice((1, 1, 1, 8, 9, 10, 11)), b"0") if chance.random() < 0.1 else digits
+
+
+def _text(chance: random.Random) -> bytes:
+    size = chance.choice((0, 1, 2, 5, 12, 13, 20, 30, 40, 50, 60, 64, 70, 90, 110, 130))
+    return bytes(chance.choices(b"abcdefghijklmnop |#@ Tt09", k=size))
+
+
+def edge_record(chance: random.Random) -> bytes:
+    """A record whose length lies anywhere around the windows of 64 and 128 bytes; sometimes subtly wrong."""
+    act, frame = chance.choice(b"0123456789AA" * 4 + b"Bz"), chance.choice(b"012344" * 6 + b"56")
+    parts = [b"a%c" % act, b"f%c" % frame, *(prefix + _number(chance) for prefix in (b"c", b"S", b"d", b"T"))]
+    slots = chance.sample(b"gkprqsuet", chance.randrange(10))
+    if slots and chance.random() < 0.1:
+        slots.append(chance.choice(slots))
+    if chance.random() < 0.05:
+        slots.append(chance.choice(b"abcxyzST0-"))
+    for slot in slots:
+        text = (slot in b"ut") != (chance.random() < 0.03)
+        parts.append(b'%c"%b"' % (slot, _text(chance)) if text else b"%c%b" % (slot, _number(chance)))
+    record = bytearray(b"@" + b"|".join(parts) + b"#")
+    if chance.random() < 0.15:
+        one_damage(record, chance)
+    return bytes(record)
+
+
+def padded_record(chance: random.Random) -> bytes:
+    """A record with a string that closes at, or beside, byte 63, 64, 127 or 128, and something behind it."""
+    head = b"@a%c|f%c|c%b|S%b|d1|T1" % (chance.choice(b"09A"), chance.choice(b"04"), _number(chance), _number(chance))
+    slot, other = chance.sample((b"u", b"t"), 2)
+    goal = chance.choice((63, 64, 127, 128)) + chance.randrange(-3, 4)
+    text = b"x" * max(0, goal - len(head) - 4)
+    behind = chance.choice((b"#", b"|#", b'|%b""#' % other, b'|%b"#|"#' % other, b"|g1#", b"x#", b"@#", b'"#', b"\n"))
+    return head + b'|%b"%b"' % (slot, text) + behind
