@@ -12,7 +12,7 @@ from turnwire.errors import DecodeError, EncodeError, Issue, MissingDependency, 
 from turnwire.wires import decode, detect, encode
 
 if TYPE_CHECKING:
-    from turnwire.log import Batch
+    from turnwire.log.batch import Batch
     from turnwire.log.scan import Scan, scan
     from turnwire.stream import Decoder
 
