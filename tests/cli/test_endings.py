@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -151,8 +152,16 @@ def test_a_pipe_that_the_shell_made_is_read() -> None:
 
 
 def test_a_pipe_on_standard_input_is_read() -> None:
-    done = through_shell(f'cat "{REAL}" | turnwire scan - --json -q')
-    assert (done.code, len(done.records)) == (0, 4356)
+    for option in ("", "--borrow"):
+        done = through_shell(f'cat "{REAL}" | turnwire scan - --json -q {option}')
+        assert (done.code, len(done.records)) == (0, 4356)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs a file without a size")
+def test_a_file_that_tells_no_size_is_read_when_borrowed() -> None:
+    read, borrowed = (turnwire("scan", "/proc/self/status", *option).err for option in ((), ("--borrow",)))
+    assert re.search(r"^total +[1-9]", read, re.MULTILINE)
+    assert re.search(r"^total +[1-9]", borrowed, re.MULTILINE)
 
 
 def test_closed_standard_streams() -> None:

@@ -89,23 +89,30 @@ def blocks(source: Source, pool: Pool, batch_bytes: int, borrow: bool) -> Genera
             data = bytes(data)
         yield from _of_memory(data, batch_bytes)
     elif borrow:
-        yield from _of_map(source, batch_bytes)
+        yield from _of_map(source, pool, batch_bytes)
     else:
         with source.open() as file:
             yield from _of_file(file, pool, batch_bytes)
 
 
-def _of_map(source: Source, batch_bytes: int) -> Generator[Block, int | None, None]:
-    import mmap
-
+def _of_map(source: Source, pool: Pool, batch_bytes: int) -> Generator[Block, int | None, None]:
     with source.open() as file:
-        try:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except ValueError:  # an empty file cannot be mapped
-            yield Block(b"", 0, True, 0)
+        mapped = _mapped(file)
+        if mapped is None:
+            yield from _of_file(file, pool, batch_bytes)
             return
     # The map closes when the last batch that looks into it goes.
     yield from _of_memory(np.frombuffer(mapped, np.uint8), batch_bytes)
+
+
+def _mapped(file: Any) -> Any:
+    """A map of the file; None for what can only be read: pipes, devices, files that tell no size (/proc)."""
+    import mmap
+
+    try:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (AttributeError, OSError, ValueError):  # no file below, not mappable, no size
+        return None
 
 
 def _of_memory(data: Any, batch_bytes: int) -> Generator[Block, int | None, None]:
