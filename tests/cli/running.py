@@ -19,7 +19,8 @@ GOOD = b'@a3|f0|c1|S0|d1|T1|g1|q3|t"goal_1"#'
 WIDE = b"@a3|f0|cLygHa16AHYF|S0|d1|T1#"
 BAD_DIGIT = b"@a3|f0|c$|S0|d1|T1#"
 BAD_TEXT = b'@a3|f0|c1|S0|d1|T1|u"\xff"#'
-REAL = Path(__file__).parent.parent.parent / "examples" / "data" / "nslip_upstream.txt"
+ROOT = Path(__file__).parent.parent.parent
+REAL = ROOT / "examples" / "data" / "nslip_upstream.txt"
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="pipes, signals and terminals of POSIX")
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from turnwire.cli.outcome import Refused
+from turnwire.cli.text import file_name
 
 STANDARD_INPUT = "-"
 
@@ -74,7 +75,7 @@ def _problem_of_file(name: str) -> str | None:
 
 def shown(name: str | None) -> str:
     """The name of an input as messages give it (still to be made printable)."""
-    return "<stdin>" if name == STANDARD_INPUT else name or "<bytes>"
+    return "<stdin>" if name == STANDARD_INPUT else file_name(name or "<bytes>")
 
 
 def files(names: Sequence[str]) -> list[str]:

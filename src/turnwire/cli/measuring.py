@@ -30,7 +30,9 @@ SINGLE = {
 """One message each, made up, of ten fields each."""
 
 FOUR_COLUMNS = ("act", "src", "conv_id", "tag")
-PEERS = ("msgspec", "orjson", "json")
+FEWEST = 3
+PATIENCE = 5
+"""A call that takes so many times the seconds of a round gets the fewest rounds."""
 
 
 class Effort(NamedTuple):
@@ -85,15 +87,16 @@ def twins(stem: str) -> dict[str, ModuleType]:
 
 def medians(subjects: dict[str, Work], effort: Effort) -> dict[str, float]:
     """Nanoseconds a unit for each subject; the rounds of all take turns, so that a slow moment hits them alike."""
-    loops = {}
+    loops, wanted = {}, {}
     for name, work in subjects.items():
         once = _seconds(work, 1)
         if once < effort.seconds:
             once = min(once, _seconds(work, 1))  # the first call may have been a cold one
         loops[name] = max(1, round(effort.seconds / max(once, 1e-8)))
+        wanted[name] = effort.rounds if once < PATIENCE * effort.seconds else min(effort.rounds, FEWEST)
     rounds: dict[str, list[float]] = {name: [] for name in subjects}
-    for _ in range(effort.rounds):
-        for name, work in subjects.items():
+    for number in range(effort.rounds):
+        for name, work in ((name, work) for name, work in subjects.items() if number < wanted[name]):
             rounds[name].append(_seconds(work, loops[name]) / loops[name] / work.units * 1e9)
     return {name: statistics.median(times) for name, times in rounds.items()}
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+
+from turnwire.cli.text import file_name
 
 GOOD, BAD_RECORDS, USAGE, INPUT_OUTPUT, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -24,4 +25,4 @@ def explained(error: OSError) -> str:
         return what
     if name == "-":
         name = "<stdin>"
-    return f"{os.fsdecode(name) if isinstance(name, bytes) else name}: {what}"
+    return f"{file_name(name)}: {what}"

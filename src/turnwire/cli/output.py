@@ -21,8 +21,14 @@ class Output:
 
     def write(self, data: bytes) -> None:
         """Writes all of it. Raises OSError with the name of the output, BrokenPipeError where nobody reads any more."""
+        left = memoryview(data)
         try:
-            self._stream.write(data)
+            while left:
+                # An unbuffered stream (PYTHONUNBUFFERED, python -u) writes as much as the pipe takes, or nothing.
+                count = self._stream.write(left)
+                if count is None:
+                    raise BlockingIOError(errno.EAGAIN, "takes nothing now, and does not wait")
+                left = left[count:]
         except OSError as error:
             raise named(error, self.name) from None
 

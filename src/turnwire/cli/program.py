@@ -14,7 +14,7 @@ import click
 
 from turnwire.cli import commands
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, INTERRUPTED, USAGE, Refused, explained
-from turnwire.cli.output import abandon, complain, flush
+from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
 from turnwire.cli.text import printable
 from turnwire.errors import MissingDependency, WireError
 
@@ -106,6 +106,8 @@ def _guarded(action: Any) -> int:
         abandon()
         return GOOD
     except OSError as error:
+        if error.filename is None:
+            error.filename = STANDARD_OUTPUT  # click writes help and versions; everything else says what it was about
         return _said(INPUT_OUTPUT, explained(error))
     except MissingDependency as error:
         return _said(USAGE, str(error))

@@ -6,18 +6,20 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from turnwire.cli.text import ELLIPSIS, escaped, shortened, width
+from turnwire.cli.text import ELLIPSIS, escaped, file_name, shortened, width
 
 WIDEST = 48
 """Cells of a terminal beyond which a value is cut."""
 
 
-def cell(value: Any) -> str:
-    """A value as a table shows it: escaped, cut, nothing where it is absent."""
+def cell(value: Any, path: bool = False) -> str:
+    """A value as a table shows it: escaped, cut (a path at its start), nothing where it is absent."""
     if value is None:
         return ""
     if not isinstance(value, str):
         return str(value)
+    if path:
+        return shortened(escaped(file_name(value)), WIDEST, from_start=True)
     longest = 4 * WIDEST  # what is cut anyway need not be escaped first, however long it is
     return shortened(escaped(value[:longest]) + ELLIPSIS * (len(value) > longest), WIDEST)
 
@@ -29,7 +31,7 @@ def table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         and not any(isinstance(row[place], str) for row in rows)
         for place in range(len(names))
     ]
-    cells = [[cell(value) for value in row] for row in rows]
+    cells = [[cell(value, name == "file") for name, value in zip(names, row, strict=True)] for row in rows]
     if sys.stdout is not None and sys.stdout.isatty():
         rendered = _with_rich(names, cells, numbers)
         if rendered is not None:

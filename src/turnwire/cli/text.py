@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 
@@ -50,6 +51,11 @@ def escaped_json(lines: bytes) -> bytes:
     return _UNSAFE_IN_JSON.sub(_json_escape, lines.decode()).encode()
 
 
+def file_name(name: str | bytes) -> str:
+    """The name of a file as text: its bytes read as UTF-8, whatever the locale; others become surrogates."""
+    return os.fsencode(name).decode("utf-8", "surrogateescape")
+
+
 def width(text: str) -> int:
     """How many cells of a terminal the (escaped) text takes."""
     if text.isascii():
@@ -60,10 +66,12 @@ def width(text: str) -> int:
     )
 
 
-def shortened(text: str, cells: int) -> str:
-    """The text cut to that many cells, its end marked where something is missing."""
+def shortened(text: str, cells: int, from_start: bool = False) -> str:
+    """The text cut to that many cells at its end (or its start), marked where something is missing."""
     if width(text) <= cells:
         return text
+    if from_start:
+        return shortened(text[::-1], cells)[::-1]
     used = 0
     for place, character in enumerate(text):
         used += width(character)

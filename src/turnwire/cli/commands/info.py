@@ -57,12 +57,14 @@ def facts() -> dict[str, Any]:
 
 
 def cpu_features() -> list[str]:
-    """The CPU features beyond the baseline that the modules of the core in use work with on this machine."""
+    """The CPU features beyond the baseline that the compiled modules work with on this machine; none in pure Python."""
     from importlib import import_module
 
     from turnwire import _backend
 
-    folder = import_module(f"turnwire.{'_native' if _backend.NAME == 'native' else '_pure'}")
+    if _backend.NAME == "pure":
+        return []
+    folder = import_module("turnwire._native")
     used: set[str] = set()
     for module in pkgutil.iter_modules(folder.__path__):
         used.update(getattr(_backend.load(module.name), "cpu_features", tuple)())

@@ -209,7 +209,7 @@ def _summarize(found: Scan, sink: _Sink, seconds: float, options: dict[str, Any]
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
     seconds = max(seconds, 1e-9)
     rate = f"{seconds:.2f} s, {counts.bytes / seconds / 1e6:,.1f} MB/s, {records / seconds:,.0f} records/s"
-    if sink.shown < records and isinstance(sink, _TableSink):
+    if 0 < sink.shown < records and isinstance(sink, _TableSink):
         complain(f"the first {sink.shown:,} of {records:,} records are shown")
     _show_rejects(found)
     for name, number, size, note in (
