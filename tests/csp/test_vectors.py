@@ -7,7 +7,7 @@ import pytest
 from tests import vectors
 from tests.csp.shapes import shape
 from turnwire import csp
-from turnwire.errors import DecodeError
+from turnwire.errors import DecodeError, RuleError
 
 
 @vectors.cases("csp", kind="parse")
@@ -28,3 +28,24 @@ def test_parse(case):
 @vectors.cases("csp", kind="refs")
 def test_refs(case):
     assert [list(ref) for ref in csp.refs(case["text"])] == case["expect"]
+
+
+@vectors.cases("csp", kind="state")
+def test_state(case):
+    store = csp.Store(defs=case["init"])
+    messages = csp.parse(case["text"]).messages
+    if "error" not in case:
+        for message in messages:
+            store.apply(message)
+        assert store.head == case["expect"]["head"]
+        assert dict(store.at(store.head).defs) == case["expect"]["defs"]
+        assert store.checkpoints == case["expect"]["checkpoints"]
+        assert store.verify()
+        return
+    for message in messages[:-1]:
+        store.apply(message)
+    before = store.dump()
+    with pytest.raises(RuleError) as caught:
+        store.apply(messages[-1])
+    assert (caught.value.reason, caught.value.path) == (case["error"], case["at"])
+    assert store.dump() == before

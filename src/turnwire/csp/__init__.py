@@ -18,11 +18,14 @@ from turnwire.csp.messages import (
     message,
 )
 from turnwire.csp.spec import WIRE, Intent, Priority, Status
+from turnwire.csp.store import Change, Checkpoint, LogEntry, Replay, Store, Verdict, replay, verify_dump
 from turnwire.csp.values import expand, refs
 
 __all__ = [
     "WIRE",
     "Block",
+    "Change",
+    "Checkpoint",
     "CspMessage",
     "Document",
     "Error",
@@ -30,14 +33,18 @@ __all__ = [
     "Generic",
     "Intent",
     "Junk",
+    "LogEntry",
     "Op",
     "Patch",
     "Preamble",
     "Priority",
+    "Replay",
     "Result",
     "Status",
+    "Store",
     "Task",
     "Template",
+    "Verdict",
     "check",
     "decode",
     "detect",
@@ -46,4 +53,6 @@ __all__ = [
     "message",
     "parse",
     "refs",
+    "replay",
+    "verify_dump",
 ]
