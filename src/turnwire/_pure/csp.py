@@ -211,11 +211,10 @@ class _Message:
         self.extras: Table = []
         self.intent = 0
 
-    def next_line(self, place: int) -> Line | None:
-        line = self.cursor.line(place)
-        if line is not None and line.next > self.bound:
-            raise _Fault(Reason.MESSAGE_TOO_LARGE, self.first.start, max(place, self.first.next), run=-1)
-        return line
+    def within(self, line: Line) -> None:
+        """Raises for a line of the message that ends behind the limit."""
+        if line.next > self.bound:
+            raise _Fault(Reason.MESSAGE_TOO_LARGE, self.first.start, max(line.start, self.first.next), run=-1)
 
     def read(self) -> int:
         """Reads the message; returns the offset behind its block."""
@@ -227,9 +226,10 @@ class _Message:
         place = self.first.next
         intent = b""
         while True:
-            line = self.next_line(place)
+            line = self.cursor.line(place)
             if line is None or is_blank(line.text) or is_delimiter(line.text):
                 break
+            self.within(line)
             word, space, value = line.text.partition(b" ")
             header = _HEADER.get(word)
             if header is None:
@@ -264,9 +264,10 @@ class _Message:
 
     def block(self, place: int) -> int:
         while True:
-            line = self.next_line(place)
+            line = self.cursor.line(place)
             if line is None or is_delimiter(line.text):
                 raise _Fault(Reason.NO_BODY, self.first.start, place)
+            self.within(line)
             if not is_blank(line.text):
                 break
             place = line.next
@@ -295,9 +296,10 @@ class _Message:
         """The lines of the block from ``place`` on. The consumer moves ``self.place`` behind what it took."""
         self.place = place
         while True:
-            line = self.next_line(self.place)
+            line = self.cursor.line(self.place)
             if line is None or is_blank(line.text) or is_delimiter(line.text):
                 return
+            self.within(line)
             self.place = line.next
             yield line
 
@@ -305,10 +307,11 @@ class _Message:
         """The value of a field, and whether it is a heredoc."""
         if len(line.text) > len(key):
             return (line.start + len(key) + 1, len(line.text) - len(key) - 1), False
-        following = self.next_line(line.next)
+        following = self.cursor.line(line.next)
         opening = None if following is None else OPENING.fullmatch(following.text)
         if following is None or opening is None:
             return (line.stop, 0), False
+        self.within(following)
         run = len(opening[1])
         closing = heredoc_closing(self.cursor, following, run, self.bound, self.first.start)
         if isinstance(closing, Reason):
