@@ -143,6 +143,7 @@ cdef struct Fault:
 
 cdef struct Scanner:
     const uint8_t *data
+    csp_masks_function masks
     int64_t end
     bint final
     int64_t most_bytes, most_fields, most_key
@@ -177,16 +178,16 @@ cdef void fill(Scanner *s, int64_t base) noexcept nogil:
     s.block = 0
     if whole >= BLOCKS:
         s.blocks = BLOCKS
-        find_masks(s.data + base, BLOCKS, s.newlines, s.highs)
+        s.masks(s.data + base, BLOCKS, s.newlines, s.highs)
         return
     s.blocks = whole
     if whole > 0:
-        find_masks(s.data + base, whole, s.newlines, s.highs)
+        s.masks(s.data + base, whole, s.newlines, s.highs)
     left -= whole << 6
     if left > 0:
         memset(last, 0, 64)
         memcpy(last, s.data + base + (whole << 6), left)
-        find_masks(last, 1, &s.newlines[whole], &s.highs[whole])
+        s.masks(last, 1, &s.newlines[whole], &s.highs[whole])
         s.blocks += 1
 
 

@@ -271,9 +271,11 @@ cdef int run_scanner(Scanner *s) noexcept nogil:
 
 
 cdef void start_scanner(
-    Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, int64_t *state
+    Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, int64_t *state,
+    csp_masks_function masks
 ) noexcept nogil:
     s.data = data
+    s.masks = masks
     s.end = stop
     s.final = final
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
@@ -325,6 +327,15 @@ def tables(bytes data not None, tuple limits=NO_LIMIT):
 
     ``limits``: bytes of a message, fields of a generic block, bytes of a key. Raises ValueError for 2 GiB or more.
     """
+    return all_tables(data, limits, find_masks)
+
+
+def tables_at(int level, bytes data not None, tuple limits=NO_LIMIT):
+    """``tables`` with the masks of a level: 0 plain C, 1 SSE2, 2 AVX2, as far as the machine has them."""
+    return all_tables(data, limits, csp_masks_of(level))
+
+
+cdef tuple all_tables(bytes data, tuple limits, csp_masks_function masks):
     cdef int64_t size = len(data)
     cdef const uint8_t *text = data
     cdef int64_t most[3]
@@ -351,7 +362,7 @@ def tables(bytes data not None, tuple limits=NO_LIMIT):
                     raise MemoryError
                 table = memory
             with nogil:
-                start_scanner(&scanner, text, place, size, True, most, state)
+                start_scanner(&scanner, text, place, size, True, most, state, masks)
                 scanner.rows = table
                 scanner.extras = table + 24 * capacity
                 scanner.rejects = table + (24 + 20) * capacity
@@ -413,7 +424,7 @@ def scan_into(data, int64_t start, int64_t stop, bint final, tuple limits, int64
             take_table(table, &views[taken], width)
             taken += 1
         with nogil:
-            start_scanner(&scanner, <const uint8_t *>text.buf, start, stop, final, most, &state[0])
+            start_scanner(&scanner, <const uint8_t *>text.buf, start, stop, final, most, &state[0], find_masks)
             scanner.rows = <int32_t *>views[0].buf
             scanner.extras = <int32_t *>views[1].buf
             scanner.rejects = <int32_t *>views[2].buf
@@ -430,9 +441,3 @@ def scan_into(data, int64_t start, int64_t stop, bint final, tuple limits, int64
         for i in range(taken):
             PyBuffer_Release(&views[i])
         PyBuffer_Release(&text)
-
-
-def use_masks(int level):
-    """For tests and measurements: 0 plain C, 1 SSE2, 2 AVX2 (as far as the machine has them)."""
-    global find_masks
-    find_masks = csp_masks_of(level)
