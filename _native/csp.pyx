@@ -258,6 +258,11 @@ cdef inline void back(Scanner *s, Line *line) noexcept nogil:
     seek(s, line.start, line.number)
 
 
+cdef inline int64_t number_behind(Scanner *s, Line *line) noexcept nogil:
+    """Number of the line behind a line, which may be the last and have no newline."""
+    return line.number + (1 if line.next > line.start and s.data[line.next - 1] == 10 else 0)
+
+
 cdef inline bint is_blank(const uint8_t *data, Line *line) noexcept nogil:
     cdef int64_t at = line.start
     while at < line.stop:
@@ -468,7 +473,7 @@ cdef int too_large(Scanner *s, Line *first, Line *line) noexcept nogil:
     blame(s, R_TOO_LARGE, first, line)
     if line.start < first.next:
         s.fault.resume.start = first.next
-        s.fault.resume.number = first.number + 1
+        s.fault.resume.number = number_behind(s, first)
     s.fault.run = -1
     return BAD
 
@@ -482,7 +487,7 @@ cdef int is_look_alike(Scanner *s, Line *first, bint *yes) noexcept nogil:
     cdef const uint8_t *text
     cdef int64_t length
     yes[0] = False
-    seek(s, first.next, first.number + 1)
+    seek(s, first.next, number_behind(s, first))
     for _ in range(64):
         found = next_line(s, &line)
         if found == MORE:
@@ -704,7 +709,7 @@ cdef int read_value(
         s.fault.offset = following.start if s.fault.reason == R_UNCLOSED else first.start
         s.fault.line = following.number if s.fault.reason == R_UNCLOSED else first.number
         s.fault.resume.start = following.next
-        s.fault.resume.number = following.number + 1
+        s.fault.resume.number = number_behind(s, &following)
         s.fault.run = run
         return BAD
     if found != OK:

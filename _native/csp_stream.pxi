@@ -178,7 +178,7 @@ cdef int preamble(Scanner *s, Line *first) noexcept nogil:
     cdef int32_t *row = new_row(s)
     cdef bint laws = is_laws(s.data, first)
     cdef int64_t stop = first.next
-    cdef int64_t number = first.number + 1
+    cdef int64_t number = number_behind(s, first)
     cdef Line line
     cdef int found
     s.high = ~<uint64_t>0
@@ -194,7 +194,7 @@ cdef int preamble(Scanner *s, Line *first) noexcept nogil:
             break
         laws = is_laws(s.data, &line) or (laws and s.data[line.start] == c"-")
         stop = line.next
-        number = line.number + 1
+        number = number_behind(s, &line)
     seek(s, stop, number)
     if not reject_bad_utf8(s, first, stop):
         finish_row(s, row, first.start, stop, first.number, PREAMBLE)
@@ -220,7 +220,7 @@ cdef int item(Scanner *s) noexcept nogil:
             return template(s, &line)
         blame(s, R_BAD_MAGIC, &line, &line)
         s.fault.resume.start = line.next
-        s.fault.resume.number = line.number + 1
+        s.fault.resume.number = number_behind(s, &line)
         return recover(s, &line)
     if s.tail:
         return trailing(s, &line)

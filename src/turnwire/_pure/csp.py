@@ -61,7 +61,8 @@ _INTENT = {intent.encode(): code for code, intent in enumerate(INTENTS)}
 _WORD = [BLOCK_WORD[intent].encode() for intent in INTENTS]
 _FIELDS = {word.encode(): {key.encode(): slot for slot, key in enumerate(keys)} for word, keys in FIELDS.items()}
 _REQUIRED = {
-    word.encode(): [(FIELDS[word].index(key), reason) for key, reason in keys.items()] for word, keys in REQUIRED.items()
+    word.encode(): [(FIELDS[word].index(key), reason) for key, reason in keys.items()]
+    for word, keys in REQUIRED.items()
 }
 _ENUM = {key.encode(): frozenset(value.encode() for value in values) for key, values in ENUMS.items()}
 _ID = {word.encode(): re.compile(letter.encode() + rb"[0-9]+") for word, letter in ID_LETTER.items()}
@@ -473,9 +474,10 @@ class _Stream:
         return self.place
 
     def swallowed_end(self, start: int, stop: int, run: int) -> bool:
-        return Cursor(self.cursor.data, stop, self.cursor.final and stop == self.cursor.end)._search(
-            start, run, stop
-        ) is not None
+        return (
+            Cursor(self.cursor.data, stop, self.cursor.final and stop == self.cursor.end)._search(start, run, stop)
+            is not None
+        )
 
     def item(self, place: int) -> int:
         """One item at the start of a line; returns the offset behind it."""
@@ -499,7 +501,9 @@ class _Stream:
             return self.preamble(line)
         return self.reject(Reason.JUNK, line.start, line.next, line.start)
 
-    def row(self, start: int, stop: int, code: int, spans: list[Span] | None = None, extras: Table | None = None) -> int:
+    def row(
+        self, start: int, stop: int, code: int, spans: list[Span] | None = None, extras: Table | None = None
+    ) -> int:
         """Adds a row and its extras; returns ``stop``."""
         flat = [part for span in spans or [_ABSENT] * 9 for part in span]
         if self.run:
@@ -647,7 +651,15 @@ def tables(data: bytes, limits: tuple[int, int, int] = NO_LIMIT) -> tuple[Table,
 
 
 def scan_into(
-    data: Any, start: int, stop: int, final: bool, limits: tuple[int, int, int], state: Any, rows: Any, extras: Any, rejects: Any
+    data: Any,
+    start: int,
+    stop: int,
+    final: bool,
+    limits: tuple[int, int, int],
+    state: Any,
+    rows: Any,
+    extras: Any,
+    rejects: Any,
 ) -> tuple[int, int, int, int]:
     """Fills C-contiguous int32 tables from ``data[start:stop]``; returns (consumed, rows, extras, rejects used).
 

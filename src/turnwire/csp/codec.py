@@ -93,7 +93,9 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
         elif mode == "strict":
             if found is None:
                 kind = type(record).__name__.lower()
-                raise _no_message(text, Reason.NO_MESSAGE, f"this is a {kind}, not a message; parse() reads it", record.line)
+                raise _no_message(
+                    text, Reason.NO_MESSAGE, f"this is a {kind}, not a message; parse() reads it", record.line
+                )
             raise _no_message(text, Reason.TRAILING_TEXT, "another record follows the message", record.line)
     if found is None:
         if document.issues:
@@ -275,5 +277,7 @@ def _doubts(message: CspMessage) -> list[Issue]:
         if block.op not in FILE_OPS:
             doubts.append(issue(Reason.UNKNOWN_OP, 7, "info", f"{block.op!r} is none of {', '.join(FILE_OPS)}"))
         elif block.op != "DELETE" and block.get("CONTENT") is None:
-            doubts.append(issue(Reason.HEREDOC_EXPECTED, 7, "info", f"a FILEOP {block.op} without CONTENT does nothing"))
+            doubts.append(
+                issue(Reason.HEREDOC_EXPECTED, 7, "info", f"a FILEOP {block.op} without CONTENT does nothing")
+            )
     return doubts

@@ -449,4 +449,3 @@ class _MessageReader:
             self.blame(Reason.STRAY_LINE, line.start)
         assigned = " =" in text or " :=" in text
         ops.append(Op(match[1], match[2], (match[3] or "") if assigned else None))
-

@@ -45,7 +45,7 @@ class Block(_Record):
     __slots__ = ("fields", "id")
     kind: ClassVar[str]
     _shown = ("id", "fields")
-    __match_args__ = ("id", "fields")
+    __match_args__: ClassVar[tuple[str, ...]] = ("id", "fields")
 
     def __init__(self, id: str, fields: FieldsLike = ()) -> None:
         self.id = id
@@ -230,7 +230,9 @@ class Template(_Record):
     _shown = ("flags", "lines", "mode")
     __match_args__ = ("flags", "lines")
 
-    def __init__(self, flags: Iterable[str] = (), lines: Iterable[str] = (), *, mode: bool = False, line: int = 1) -> None:
+    def __init__(
+        self, flags: Iterable[str] = (), lines: Iterable[str] = (), *, mode: bool = False, line: int = 1
+    ) -> None:
         self.flags = list(flags)
         self.lines = list(lines)
         self.mode = mode

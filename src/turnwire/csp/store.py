@@ -172,7 +172,12 @@ class Store:
         return ops
 
     def inverse(
-        self, patch: Patch | CspMessage | str, *, id: str | None = None, base: str | None = None, apply: str | None = None
+        self,
+        patch: Patch | CspMessage | str,
+        *,
+        id: str | None = None,
+        base: str | None = None,
+        apply: str | None = None,
     ) -> Patch:
         """The patch that undoes a patch (or the applied patch with that id).
 
@@ -214,9 +219,7 @@ class Store:
             if line is None or checkpoint in line:
                 made = self._checkpoints[checkpoint]
                 message = self._log[made.seq - 1].message
-                changes.append(
-                    Change(checkpoint, made.patch, made.seq, message.sender, message.ctx, sign, old, new)
-                )
+                changes.append(Change(checkpoint, made.patch, made.seq, message.sender, message.ctx, sign, old, new))
         return changes
 
     def _line(self, name: str) -> set[str]:
@@ -383,6 +386,7 @@ class Store:
     def load(cls, data: bytes, *, journal: Journal | None = None) -> Store:
         """The store of a dump. Every byte is checked: RuleError(digest_mismatch) names the first line that differs."""
         lines = data.split(b"\n")
+        footer = len(lines) - 1 if lines[-1] == b"" else len(lines)
         store: Store | None = None
         offset = 0
         for number, line in enumerate(lines[:-1], 1):
@@ -392,7 +396,7 @@ class Store:
                     laws = dict(fields["laws"])
                     store = cls(fields["defs"], laws, forks=fields["forks"], journal=journal)
                     same = line == _first_line(fields["defs"], laws, fields["forks"])
-                elif number < len(lines) - 1:
+                elif number < footer:
                     store.apply(fields["text"])
                     same = line == _entry_line(store._log[-1])
                 else:

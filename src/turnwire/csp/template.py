@@ -44,11 +44,15 @@ def compact(lines: list[str]) -> list[str]:
     while place < len(lines):
         stop = place + 1
         if lines[place] in WORDS:
-            while stop < len(lines) and lines[stop] not in WORDS and _EXPANDED_KEY.fullmatch(lines[stop]):
+            while stop < len(lines) and _is_key_line(lines[stop]):
                 stop += 1
         result += _compact_run(lines[place:stop])
         place = stop
     return result
+
+
+def _is_key_line(line: str) -> bool:
+    return line not in WORDS and _EXPANDED_KEY.fullmatch(line) is not None and _expand_line(line) == [line]
 
 
 def _compact_run(run: list[str]) -> list[str]:

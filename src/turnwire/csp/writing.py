@@ -124,5 +124,3 @@ def _preamble(record: Preamble) -> str:
         text = _inline(text, f"/laws/{name}")
         lines.append(f"- {_inline(name, '/laws')}:{' ' if text else ''}{text}")
     return "".join(f"{line}\n" for line in lines)
-
-
