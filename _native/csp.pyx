@@ -56,6 +56,12 @@ cdef int R_OP_MISMATCH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY
 cdef int R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG
 cdef int required_slot[8][2]
 cdef int required_reason[8][2]
+cdef uint64_t key_mask[8][5]  # intent, slot -> the bytes of the key and the space behind it, and the mask over them
+cdef uint64_t key_want[8][5]
+cdef int key_size[8][5]
+cdef uint64_t header_mask[4]
+cdef uint64_t header_want[4]
+cdef int header_size[4]
 cdef csp_masks_function find_masks = csp_masks_of(2)
 
 
@@ -94,11 +100,19 @@ def _prepare():
             raise ImportError("the hash of the words is not perfect")
         hash_key[slot] = key
         hash_word[slot] = place
+    for place, word in enumerate(_spec.HEADERS):
+        header_size[place] = len(word)
+        header_want[place] = int.from_bytes(f"{word} ".encode(), "little")
+        header_mask[place] = int.from_bytes(b"\xff" * (len(word) + 1), "little")
+    memset(key_size, 0, sizeof(key_size))
     for intent, name in enumerate(_spec.INTENTS):
         block = _spec.BLOCK_WORD[name]
         block_word[intent] = _WORDS.index(block)
         for slot, field in enumerate(_spec.FIELDS.get(block, ())):
             slot_of[intent][_WORDS.index(field)] = slot
+            key_size[intent][slot] = len(field)
+            key_want[intent][slot] = int.from_bytes(f"{field} "[:8].encode(), "little")
+            key_mask[intent][slot] = int.from_bytes((b"\xff" * (len(field) + 1))[:8], "little")
         required_slot[intent][0] = required_slot[intent][1] = -1
         for place, (field, reason) in enumerate(_spec.REQUIRED.get(block, {}).items()):
             required_slot[intent][place] = _spec.FIELDS[block].index(field)
@@ -584,12 +598,44 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
     return found
 
 
+cdef int usual_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *intent) noexcept nogil:
+    """OK behind a header as it is usually written, blank line included; END with the cursor back for anything else."""
+    cdef Line line
+    cdef int place, size, named
+    cdef int64_t value = 0
+    for place in range(4):
+        if next_line(s, &line) != OK:
+            break
+        size = header_size[place]
+        if csp_word(s.data, line.start, s.end) & header_mask[place] != header_want[place]:
+            break
+        value = line.start + size + 1
+        if not csp_is_token(s.data, value, line.stop, s.end):
+            break
+        if place < 3:
+            row[4 + 2 * place] = <int32_t>value
+            row[5 + 2 * place] = <int32_t>(line.stop - value)
+    else:
+        if line.stop - value <= 8:
+            named = word_at(csp_prefix(csp_word(s.data, value, s.end), <int>(line.stop - value)))
+            if W_PLAN <= named <= W_MEM and next_line(s, &line) == OK and line.stop == line.start and line.next <= bound:
+                intent[0] = named - W_PLAN
+                return OK
+    memset(row + 4, 0xFF, 6 * sizeof(int32_t))
+    seek(s, first.next, number_behind(s, first))
+    return END
+
+
 cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_t *stop) noexcept nogil:
     """Reads one message strictly; OK leaves the cursor behind its block, ``stop`` is the end of the block."""
     cdef int64_t bound = first.start + s.most_bytes
     cdef Line line
     cdef Line head
-    cdef int found = read_header(s, first, bound, row, intent, &line)
+    cdef int found = usual_header(s, first, bound, row, intent)
+    if found == OK:
+        found = next_line(s, &line)
+    else:
+        found = read_header(s, first, bound, row, intent, &line)
     if found == MORE or found == BAD:
         return found
     while found == OK and is_blank(s.data, &line):
@@ -617,7 +663,8 @@ cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_
         found = read_known(s, first, &head, bound, row, intent[0], &line)
     if found == OK:
         stop[0] = line.start
-        seek(s, line.start, line.number)
+        if line.next == line.start or not is_blank(s.data, &line):
+            seek(s, line.start, line.number)
     return found
 
 
@@ -724,7 +771,11 @@ cdef int read_value(
 
 cdef inline int block_line(Scanner *s, Line *first, int64_t bound, Line *line) noexcept nogil:
     """The next line of a block; END where the block ends, with ``line`` at the place behind it."""
-    cdef int found = next_line(s, line)
+    return end_of_block(s, first, bound, line, next_line(s, line))
+
+
+cdef inline int end_of_block(Scanner *s, Line *first, int64_t bound, Line *line, int found) noexcept nogil:
+    """What ``block_line`` returns for a line that was read."""
     if found == END:
         line.start = line.next = line.stop = s.place
         line.number = s.number
@@ -746,15 +797,43 @@ cdef bint in_enum(const uint8_t *data, int word, int64_t start, int64_t length) 
     )
 
 
+cdef inline bint usual_value(const uint8_t *data, int intent, int slot, int64_t start, int64_t length) noexcept nogil:
+    """Whether a value on one line may stand in a slot; what may not is judged with its reason elsewhere."""
+    cdef int word = block_word[intent]
+    if word == W_RESULT and slot == 0:
+        return in_enum(data, W_STATUS, start, length)
+    if word == W_TASK and slot == 4:
+        return in_enum(data, W_PRIORITY, start, length)
+    return word != W_FILEOP or slot < 2
+
+
 cdef int read_known(
     Scanner *s, Line *first, Line *head, int64_t bound, int32_t *row, int intent, Line *line
 ) noexcept nogil:
     cdef int found, size, word, slot, place
+    cdef int expected = 0  # the slot that usually comes next
     cdef uint64_t prefix
     cdef int64_t start, length
     cdef bint is_heredoc
     while True:
-        found = block_line(s, first, bound, line)
+        found = next_line(s, line)
+        if found == OK and line.next <= bound and expected < 5 and key_size[intent][expected]:
+            size = key_size[intent][expected]
+            prefix = csp_word(s.data, line.start, s.end)
+            start = line.start + size + 1
+            length = line.stop - start
+            if (
+                prefix & key_mask[intent][expected] == key_want[intent][expected]
+                and length >= 0
+                and (size < 8 or s.data[start - 1] == 32)
+                and row[13 + 2 * expected] < 0
+                and usual_value(s.data, intent, expected, start, length)
+            ):
+                row[12 + 2 * expected] = <int32_t>start
+                row[13 + 2 * expected] = <int32_t>length
+                expected += 1
+                continue
+        found = end_of_block(s, first, bound, line, found)
         if found != OK:
             break
         prefix = csp_word(s.data, line.start, s.end)
@@ -775,6 +854,7 @@ cdef int read_known(
             return blame(s, R_BAD_ENUM, line, line)
         row[12 + 2 * slot] = <int32_t>start
         row[13 + 2 * slot] = <int32_t>length
+        expected = slot + 1
     if found != END:
         return found
     for place in range(2):

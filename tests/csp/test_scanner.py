@@ -67,7 +67,8 @@ def test_every_byte_belongs_to_one_thing(csp_core):
         rows, _, rejects = csp_core.tables(data)
         place = 0
         for start, length in sorted(record[:2] for record in rows + rejects):
-            assert start >= place and length > 0
+            assert start >= place
+            assert length > 0
             assert not data[place:start].strip(b" \t\r\n")
             place = start + length
         assert not data[place:].strip(b" \t\r\n")

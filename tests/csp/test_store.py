@@ -39,7 +39,8 @@ def test_any_point_is_there_again(store):
     assert dict(store.at("C0").defs) == {"SRC": "src/", "LIB": "lib/"}
     assert dict(store.at("C1").defs) == {"SRC": "src/", "LIB": "lib/", "T": "tests/"}
     assert dict(store.at("C2").defs) == {"SRC": "source/", "T": "tests/"}
-    assert store.at("C2").parent == "C1" and store.at("C2").patch == "P2"
+    assert store.at("C2").parent == "C1"
+    assert store.at("C2").patch == "P2"
     assert store.at("C2").laws == {"L1": "Web search -> WEB_RES only"}
     with pytest.raises(TypeError):
         store.laws["L2"] = "x"
@@ -114,7 +115,8 @@ def test_forks():
     store.apply(patch(1, ("+", "B", "1")))
     store.apply(patch(2, ("+", "B", "2"), base="C0"))
     assert store.heads == ["C1", "C2"]
-    assert store.at("C1").defs["B"] == "1" and store.defs["B"] == "2"
+    assert store.at("C1").defs["B"] == "1"
+    assert store.defs["B"] == "2"
     assert [change.checkpoint for change in store.explain("B")] == ["C2"]
     assert [change.checkpoint for change in store.explain("B", at="C1")] == ["C1"]
     assert store.verify()
@@ -216,7 +218,8 @@ def test_persistent_map_is_a_dict_that_never_changes(steps):
             model[key] = value
             current = current.set(key, value)
     for version, state in [*kept, (current, model)]:
-        assert dict(version) == state == version and len(version) == len(state)
+        assert dict(version) == state == version
+        assert len(version) == len(state)
         assert list(version) == sorted(state)
         expected = sorted(key for key in state.keys() | model.keys() if state.get(key) != model.get(key))
         assert version.changed(current) == current.changed(version) == expected
@@ -230,4 +233,5 @@ def test_persistent_map_survives_equal_hashes(monkeypatch):
         current.remove("q")
     for key in "abcxyz":
         current = current.remove(key)
-    assert len(current) == 0 and dict(current) == {}
+    assert len(current) == 0
+    assert dict(current) == {}

@@ -1,4 +1,4 @@
-"""decode, parse, encode, check and detect of CSP/1. The chosen core finds the spans; messages are made from them here."""
+"""decode, parse, encode, check and detect of CSP/1. The core finds the spans; messages are made from them here."""
 
 from __future__ import annotations
 

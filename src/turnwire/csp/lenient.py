@@ -7,7 +7,6 @@ rejects its message (readings 2 and 4).
 from __future__ import annotations
 
 import re
-from typing import Union
 
 from turnwire._pure.csp import (
     CHECKPOINT,
@@ -60,7 +59,7 @@ _BOM = b"\xef\xbb\xbf"
 _WORDS = frozenset(BLOCK_WORD.values())
 _LOOSE_CHANGE = re.compile(r"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: :?=(?: (.*))?)?", re.DOTALL)
 _LOOSE_APPLY = re.compile(r"APPLY(?: -> ?| ?->| )? ?(.*)", re.DOTALL)
-Known = Union[type[Task], type[Result], type[Error]]
+Known = type[Task] | type[Result] | type[Error]
 _KINDS: dict[str, Known] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 
 

@@ -8,7 +8,7 @@ they take no part in comparisons.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from turnwire.csp.spec import BLOCK_WORD, FIELDS, Intent
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from turnwire.errors import Issue
 
 Fields = list[tuple[str, str]]
-FieldsLike = Union[Mapping[str, str], Iterable[tuple[str, str]]]
+FieldsLike = Mapping[str, str] | Iterable[tuple[str, str]]
 
 
 class _Record:
@@ -44,7 +44,7 @@ class Block(_Record):
 
     __slots__ = ("fields", "id")
     kind: ClassVar[str]
-    _shown = ("id", "fields")
+    _shown: ClassVar[tuple[str, ...]] = ("id", "fields")
     __match_args__: ClassVar[tuple[str, ...]] = ("id", "fields")
 
     def __init__(self, id: str, fields: FieldsLike = ()) -> None:
@@ -174,7 +174,7 @@ class Patch(_Record):
         return next((value for name, value in self.fields if name == key), default)
 
 
-AnyBlock = Union[Task, Result, Error, Patch, FileOp, Generic]
+AnyBlock = Task | Result | Error | Patch | FileOp | Generic
 
 
 class CspMessage(_Record):
@@ -266,7 +266,7 @@ class Preamble(_Record):
 
 
 class Junk(_Record):
-    """Text that is no record: one line without its newline, or all lines of a rejected message (``reason`` says why)."""
+    """Text that is no record: a line without its newline, or all lines of a rejected message (``reason`` says why)."""
 
     __slots__ = ("line", "reason", "text")
     _shown = ("line", "text")
@@ -278,7 +278,7 @@ class Junk(_Record):
         self.reason = reason
 
 
-Record = Union[CspMessage, Template, Preamble, Junk]
+Record = CspMessage | Template | Preamble | Junk
 
 
 class Document(_Record):

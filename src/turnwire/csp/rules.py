@@ -18,9 +18,9 @@ _ID = re.compile(r"[A-Z][0-9]+")
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
 _SCOPES = ("IN", "OWNER")
 FILLER = re.compile(
-    r"\b(?:please|thanks|thank you|kindly|sorry|apologi[sz]e\w*|apologies|hello|hi there|dear|greetings|of course|certainly|"
-    r"happy to|glad to|let me know|hope this helps|feel free|i think|i believe|i would like|as an ai|in order to|basically|"
-    r"just wanted|no worries|you're welcome|best regards|cheers)\b|\bsure[,!]",
+    r"\b(?:please|thanks|thank you|kindly|sorry|apologi[sz]e\w*|apologies|hello|hi there|dear|greetings|of course|"
+    r"certainly|happy to|glad to|let me know|hope this helps|feel free|i think|i believe|i would like|as an ai|"
+    r"in order to|basically|just wanted|no worries|you're welcome|best regards|cheers)\b|\bsure[,!]",
     re.IGNORECASE,
 )
 """Politeness and padding (token rule 4)."""
@@ -101,7 +101,9 @@ _WARNING, _INFO = "warning", "info"
 
 
 def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
-    """The token rules, as advice: restate, expanded, undef, ctx_stale, no_task, dup_result, filler, full_rewrite, synonym.
+    """The token rules, as advice.
+
+    restate, expanded, undef, ctx_stale, no_task, dup_result, filler, full_rewrite, synonym.
 
     Judged against what the document itself and ``store`` (the state before it) define. ``where`` is the first line of
     the record.

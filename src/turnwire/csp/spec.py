@@ -96,8 +96,8 @@ INSIDE_UNCLOSED = 0x100
 """Flag beside the code of a row: it stands in what an unclosed heredoc would have swallowed."""
 
 ROW_WIDTH = 24
-"""int32 columns of a row: offset, length, line (0-based, counted from the first byte given), code, then spans (offset,
-length; length -1 where absent) of FROM, TO, CTX, block id and five slots, then first extra and number of extras.
+"""int32 columns of a row: offset, length, line (0-based, counted from the first byte given), code, then spans
+(offset, length; length -1 where absent) of FROM, TO, CTX, block id and five slots, then first extra and their number.
 
 The slots are the keys of FIELDS in their order; a PATCH has BASE and APPLY, a FILEOP has its operation fourth.
 A template has the slot 0: its flags. Spans are offsets into the buffer that was given."""
@@ -106,9 +106,9 @@ EXTRA_WIDTH = 5
 """int32 columns of an extra: sign (0 field of a generic block, else ``+ ~ -`` as a byte), key offset, key length,
 value offset, value length (-1 where absent). A generic block has one per field, a PATCH one per operation."""
 REJECT_WIDTH = 6
-"""int32 columns of a reject: offset, length, line, index into REASONS, offset and line of the fault. Lines as in a row."""
+"""int32 columns of a reject: offset, length, line, index into REASONS, offset and line of the fault."""
 STATE_WIDTH = 4
-"""int64 state between calls: lines consumed, 1 in the tail of a message, run length of an unclosed heredoc, reserved."""
+"""int64 state between calls: lines consumed, 1 in the tail of a message, run of an unclosed heredoc, reserved."""
 
 REASONS: tuple[Reason, ...] = (
     Reason.JUNK,

@@ -21,11 +21,11 @@ from turnwire.errors import DecodeError, Reason, RuleError, WireError
 
 _FORMAT = 1
 _WHOLE_EVERY = 1024
-"""A whole-state digest is due after as many operations as this or the state has names, whichever is more: linear cost."""
+"""A whole-state digest is due after this many operations, or as many as the state has names: linear cost."""
 
 
 class Checkpoint(NamedTuple):
-    """A frozen state. ``digest`` (hex) covers the parent's digest and the patch; ``seq`` is the log entry that made it."""
+    """A frozen state. ``digest`` (hex) covers the parent's and the patch; ``seq`` is the log entry that made it."""
 
     id: str
     defs: PersistentMap
@@ -51,7 +51,7 @@ class LogEntry(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One change in the life of a name: who made it (``sender``), when (``seq``, ``checkpoint``), from what (``old``)."""
+    """One change of a name: who made it (``sender``), when (``seq``, ``checkpoint``), from what (``old``)."""
 
     checkpoint: str
     patch: str | None
@@ -64,7 +64,7 @@ class Change(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The result of a proof; true where nothing differs. ``place`` names the first difference: C0, ``entry 7``, a checkpoint."""
+    """The result of a proof; true where nothing differs. ``place`` names the first difference."""
 
     ok: bool
     place: str | None = None
