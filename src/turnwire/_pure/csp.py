@@ -642,8 +642,8 @@ NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
 def tables(data: bytes, limits: tuple[int, int, int] = NO_LIMIT) -> tuple[Table, Table, Table]:
     """(rows, extras, rejects) of a whole buffer.
 
-    ``limits``: bytes of a message, fields of a generic block, bytes of a key. Raises ValueError for 2 GiB or more, as spans
-    are 32 bits wide.
+    ``limits``: bytes of a message, fields of a generic block, bytes of a key. Raises ValueError for 2 GiB or more,
+    as spans are 32 bits wide.
     """
     _check_size(len(data))
     stream = _Stream(Cursor(data, len(data)), 0, limits, [0, 0, 0, 0])

@@ -16,19 +16,15 @@ _DEEPEST = 60
 _MISSING: Any = object()
 
 # A node is (bitmap, entry, entry, ...): the entry of a hash part is a leaf or a node; its place is the number of lower
-# bits set. A leaf is _Leaf; keys whose 60 hash bits are all equal share one _Leaf chain at the bottom.
+# bits set. A leaf is (key, value, hash, next leaf or None); keys with equal hashes share one chain at the bottom. All
+# are plain tuples of plain values: the garbage collector stops looking at them.
 Node = tuple[Any, ...]
+Leaf = tuple[str, str, int, Any]
 _EMPTY: Node = (0,)
 
 
-class _Leaf:
-    __slots__ = ("hash", "key", "next", "value")
-
-    def __init__(self, hash_: int, key: str, value: str, next_: _Leaf | None = None) -> None:
-        self.hash = hash_
-        self.key = key
-        self.value = value
-        self.next = next_
+def _is_node(entry: Any) -> bool:
+    return type(entry[0]) is int
 
 
 def _hash(key: str) -> int:
@@ -39,8 +35,8 @@ def _place(bitmap: int, bit: int) -> int:
     return (bitmap & (bit - 1)).bit_count() + 1
 
 
-def _with(node: Node, shift: int, leaf: _Leaf) -> tuple[Node, bool]:
-    bit = 1 << ((leaf.hash >> shift) & _MASK)
+def _with(node: Node, shift: int, leaf: Leaf) -> tuple[Node, bool]:
+    bit = 1 << ((leaf[2] >> shift) & _MASK)
     bitmap = node[0]
     place = _place(bitmap, bit)
     if not bitmap & bit:
@@ -48,28 +44,30 @@ def _with(node: Node, shift: int, leaf: _Leaf) -> tuple[Node, bool]:
     old = node[place]
     entry: Any
     added = True
-    if type(old) is tuple:
+    if type(old[0]) is int:
         entry, added = _with(old, shift + _BITS, leaf)
-    elif old.hash == leaf.hash:
+    elif old[2] == leaf[2]:
         entry, added = _chain_with(old, leaf)
     else:
         entry, _ = _with(_with(_EMPTY, shift + _BITS, old)[0], shift + _BITS, leaf)
     return (*node[:place], entry, *node[place + 1 :]), added
 
 
-def _chain_with(chain: _Leaf, leaf: _Leaf) -> tuple[_Leaf, bool]:
-    kept = [(one.key, one.value) for one in _chain(chain) if one.key != leaf.key]
-    added = len(kept) == sum(1 for _ in _chain(chain))
-    result = _Leaf(leaf.hash, leaf.key, leaf.value)
-    for key, value in kept:
-        result = _Leaf(leaf.hash, key, value, result)
-    return result, added
+def _chain_with(chain: Leaf, leaf: Leaf) -> tuple[Leaf, bool]:
+    result: Any = None
+    added = True
+    for one in _chain(chain):
+        if one[0] == leaf[0]:
+            added = False
+        else:
+            result = (*one[:3], result)
+    return (*leaf[:3], result), added
 
 
-def _chain(leaf: _Leaf | None) -> Iterator[_Leaf]:
+def _chain(leaf: Any) -> Iterator[Leaf]:
     while leaf is not None:
         yield leaf
-        leaf = leaf.next
+        leaf = leaf[3]
 
 
 def _without(node: Node, shift: int, hash_: int, key: str) -> Node:
@@ -78,43 +76,45 @@ def _without(node: Node, shift: int, hash_: int, key: str) -> Node:
     place = _place(node[0], bit)
     old = node[place]
     entry: Any = None
-    if type(old) is tuple:
+    if _is_node(old):
         entry = _without(old, shift + _BITS, hash_, key)
         if len(entry) == 1:
             entry = None
-        elif len(entry) == 2 and type(entry[1]) is not tuple:
+        elif len(entry) == 2 and not _is_node(entry[1]):
             entry = entry[1]
     else:
         for one in _chain(old):
-            if one.key != key:
-                entry = _Leaf(one.hash, one.key, one.value, entry)
+            if one[0] != key:
+                entry = (*one[:3], entry)
     if entry is None:
         return (node[0] ^ bit, *node[1:place], *node[place + 1 :])
     return (*node[:place], entry, *node[place + 1 :])
 
 
-def _leaves(entry: Any) -> Iterator[_Leaf]:
-    if type(entry) is tuple:
-        for child in entry[1:]:
-            yield from _leaves(child)
-    elif entry is not None:
+def _leaves(entry: Any) -> Iterator[Leaf]:
+    if entry is None:
+        return
+    if not _is_node(entry):
         yield from _chain(entry)
+        return
+    for child in entry[1:]:
+        yield from _leaves(child)
 
 
-def _changed(left: Any, right: Any, shift: int) -> Iterator[str]:
+def _changed(left: Any, right: Any) -> Iterator[str]:
     """Keys under two entries of the same place that may differ; shared entries are not entered."""
     if left is right:
         return
-    if type(left) is tuple and type(right) is tuple:
+    if left is not None and right is not None and _is_node(left) and _is_node(right):
         bits = left[0] | right[0]
         while bits:
             bit = bits & -bits
             bits ^= bit
             one = left[_place(left[0], bit)] if left[0] & bit else None
             other = right[_place(right[0], bit)] if right[0] & bit else None
-            yield from _changed(one, other, shift + _BITS)
+            yield from _changed(one, other)
         return
-    yield from {leaf.key for side in (left, right) for leaf in _leaves(side)}
+    yield from {leaf[0] for side in (left, right) for leaf in _leaves(side)}
 
 
 class PersistentMap(Mapping[str, str]):
@@ -126,7 +126,7 @@ class PersistentMap(Mapping[str, str]):
         self._root: Node = _EMPTY
         self._size = 0
         for key, value in (items or {}).items():
-            self._root, added = _with(self._root, 0, _Leaf(_hash(key), key, value))
+            self._root, added = _with(self._root, 0, (key, value, _hash(key), None))
             self._size += added
 
     @classmethod
@@ -138,7 +138,7 @@ class PersistentMap(Mapping[str, str]):
 
     def set(self, key: str, value: str) -> PersistentMap:
         """A map with ``key`` set to ``value``."""
-        root, added = _with(self._root, 0, _Leaf(_hash(key), key, value))
+        root, added = _with(self._root, 0, (key, value, _hash(key), None))
         return self._made(root, self._size + added)
 
     def remove(self, key: str) -> PersistentMap:
@@ -155,8 +155,8 @@ class PersistentMap(Mapping[str, str]):
             if not node[0] & bit:
                 return _MISSING
             node = node[_place(node[0], bit)]
-            if type(node) is not tuple:
-                return next((leaf.value for leaf in _chain(node) if leaf.key == key), _MISSING)
+            if type(node[0]) is not int:
+                return next((leaf[1] for leaf in _chain(node) if leaf[0] == key), _MISSING)
         raise AssertionError("a trie is never deeper than its hashes")
 
     def __getitem__(self, key: str) -> str:
@@ -170,7 +170,7 @@ class PersistentMap(Mapping[str, str]):
         return isinstance(key, str) and self._find(key) is not _MISSING
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(leaf.key for leaf in _leaves(self._root)))
+        return iter(sorted(leaf[0] for leaf in _leaves(self._root)))
 
     def __len__(self) -> int:
         return self._size
@@ -180,4 +180,4 @@ class PersistentMap(Mapping[str, str]):
 
     def changed(self, other: PersistentMap) -> list[str]:
         """Names whose presence or value differs between the two maps, in order."""
-        return sorted(key for key in _changed(self._root, other._root, 0) if self.get(key) != other.get(key))
+        return sorted(key for key in _changed(self._root, other._root) if self.get(key) != other.get(key))
