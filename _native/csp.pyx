@@ -1,6 +1,6 @@
 """CSP/1 line scanner: the compiled twin of ``turnwire/_pure/csp.py``, function for function.
 
-Newlines come as bit masks, 64 blocks at a time; keywords are told apart by a perfect hash of their first eight bytes.
+Newlines come as bit masks, 256 blocks at a time; keywords are told apart by a perfect hash of their first eight bytes.
 Nothing is copied: tables of int32 spans are filled with the GIL released. ``turnwire.csp.spec`` gives the columns.
 """
 
@@ -22,6 +22,34 @@ cdef extern from "_native/csp_lines.h" nogil:
     bint csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
+cdef extern from "_native/csp_usual.h" nogil:
+    ctypedef struct csp_keys:
+        uint64_t hash_key[64]
+        uint8_t hash_word[64]
+        uint64_t multiplier
+        uint64_t header_mask[4]
+        uint64_t header_want[4]
+        int header_size[4]
+        uint64_t head_mask[8]
+        uint64_t head_want[8]
+        int head_size[8]
+        uint8_t letter[8]
+        uint64_t key_mask[8][5]
+        uint64_t key_want[8][5]
+        int key_size[8][5]
+        int key_count[8]
+        int first_intent, fileop
+        int status[2]
+        int priority[2]
+    ctypedef struct csp_cursor:
+        const uint8_t *data
+        int64_t end, base, blocks
+        const uint64_t *newlines
+        const uint64_t *highs
+        int64_t block, place, number
+        uint64_t mask, high
+    int csp_usual(csp_cursor *c, const csp_keys *k, int64_t bound, int32_t *row, int64_t *stop)
+
 # --- words and reasons ----------------------------------------------------------------------------------------------
 
 cdef enum:
@@ -38,8 +66,7 @@ _WORDS = (
 ).split()
 
 cdef uint64_t MULTIPLIER = 0x25b7501ac9c1ffef  # found by search: sends the words to different slots of 64
-cdef uint64_t hash_key[64]
-cdef uint8_t hash_word[64]
+cdef csp_keys keys
 cdef uint8_t slot_of[8][WORDS]  # intent, word -> slot of the row, 255 where the block has no such key
 cdef uint8_t block_word[8]
 cdef int64_t ROW, EXTRA, REJECT
@@ -56,17 +83,17 @@ cdef int R_OP_MISMATCH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY
 cdef int R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG
 cdef int required_slot[8][2]
 cdef int required_reason[8][2]
-cdef uint64_t key_mask[8][5]  # intent, slot -> the bytes of the key and the space behind it, and the mask over them
-cdef uint64_t key_want[8][5]
-cdef int key_size[8][5]
-cdef uint64_t header_mask[4]
-cdef uint64_t header_want[4]
-cdef int header_size[4]
 cdef csp_masks_function find_masks = csp_masks_of(2)
 
 
 cdef int _code(reason) except -1:
     return _spec.REASONS.index(_Reason(reason))
+
+
+def _prefix(str word):
+    """The first eight bytes of a word and the space behind it, and the mask over them."""
+    start = f"{word} ".encode()[:8]
+    return int.from_bytes(start, "little"), int.from_bytes(b"\xff" * len(start), "little")
 
 
 def _prepare():
@@ -89,30 +116,41 @@ def _prepare():
     R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG = _code("message_too_large"), _code("too_many_fields"), _code("key_too_long")
     if [_spec.REASONS[R_MISSING_FROM + i] for i in range(4)] != list(_spec.MISSING_HEADER):
         raise ImportError("the reasons of missing headers must stand together")
-    memset(hash_word, NO_WORD, sizeof(hash_word))
+    memset(&keys, 0, sizeof(keys))
+    memset(keys.hash_word, NO_WORD, sizeof(keys.hash_word))
     memset(slot_of, NO_WORD, sizeof(slot_of))
     cdef uint64_t key
     cdef int place, intent, slot
+    keys.multiplier = MULTIPLIER
+    keys.first_intent = W_PLAN
     for place, word in enumerate(_WORDS):
         key = int.from_bytes(word.encode(), "little")
         slot = (key * MULTIPLIER) >> 58
-        if hash_word[slot] != NO_WORD:
+        if keys.hash_word[slot] != NO_WORD:
             raise ImportError("the hash of the words is not perfect")
-        hash_key[slot] = key
-        hash_word[slot] = place
+        keys.hash_key[slot] = key
+        keys.hash_word[slot] = place
     for place, word in enumerate(_spec.HEADERS):
-        header_size[place] = len(word)
-        header_want[place] = int.from_bytes(f"{word} ".encode(), "little")
-        header_mask[place] = int.from_bytes(b"\xff" * (len(word) + 1), "little")
-    memset(key_size, 0, sizeof(key_size))
+        keys.header_size[place] = len(word)
+        keys.header_want[place], keys.header_mask[place] = _prefix(word)
     for intent, name in enumerate(_spec.INTENTS):
         block = _spec.BLOCK_WORD[name]
+        fields = _spec.FIELDS.get(block, ())
         block_word[intent] = _WORDS.index(block)
-        for slot, field in enumerate(_spec.FIELDS.get(block, ())):
+        keys.head_size[intent] = len(block)
+        keys.head_want[intent], keys.head_mask[intent] = _prefix(block)
+        keys.letter[intent] = ord(_spec.ID_LETTER.get(block, "\0"))
+        keys.key_count[intent] = len(fields)
+        if block == "FILEOP":
+            keys.fileop = intent
+        for slot, field in enumerate(fields):
             slot_of[intent][_WORDS.index(field)] = slot
-            key_size[intent][slot] = len(field)
-            key_want[intent][slot] = int.from_bytes(f"{field} "[:8].encode(), "little")
-            key_mask[intent][slot] = int.from_bytes((b"\xff" * (len(field) + 1))[:8], "little")
+            keys.key_size[intent][slot] = len(field)
+            keys.key_want[intent][slot], keys.key_mask[intent][slot] = _prefix(field)
+            if field == "STATUS":
+                keys.status[0], keys.status[1] = intent, slot
+            if field == "PRIORITY":
+                keys.priority[0], keys.priority[1] = intent, slot
         required_slot[intent][0] = required_slot[intent][1] = -1
         for place, (field, reason) in enumerate(_spec.REQUIRED.get(block, {}).items()):
             required_slot[intent][place] = _spec.FIELDS[block].index(field)
@@ -124,13 +162,13 @@ _prepare()
 
 cdef inline int word_at(uint64_t prefix) noexcept nogil:
     cdef int slot = <int>((prefix * MULTIPLIER) >> 58)
-    return hash_word[slot] if hash_key[slot] == prefix else NO_WORD
+    return keys.hash_word[slot] if keys.hash_key[slot] == prefix else NO_WORD
 
 
 # --- lines ----------------------------------------------------------------------------------------------------------
 
 cdef enum:
-    BLOCKS = 64
+    BLOCKS = 256
     OK = 0
     END = 1
     MORE = 2
@@ -598,44 +636,12 @@ cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *
     return found
 
 
-cdef int usual_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *intent) noexcept nogil:
-    """OK behind a header as it is usually written, blank line included; END with the cursor back for anything else."""
-    cdef Line line
-    cdef int place, size, named
-    cdef int64_t value = 0
-    for place in range(4):
-        if next_line(s, &line) != OK:
-            break
-        size = header_size[place]
-        if csp_word(s.data, line.start, s.end) & header_mask[place] != header_want[place]:
-            break
-        value = line.start + size + 1
-        if not csp_is_token(s.data, value, line.stop, s.end):
-            break
-        if place < 3:
-            row[4 + 2 * place] = <int32_t>value
-            row[5 + 2 * place] = <int32_t>(line.stop - value)
-    else:
-        if line.stop - value <= 8:
-            named = word_at(csp_prefix(csp_word(s.data, value, s.end), <int>(line.stop - value)))
-            if W_PLAN <= named <= W_MEM and next_line(s, &line) == OK and line.stop == line.start and line.next <= bound:
-                intent[0] = named - W_PLAN
-                return OK
-    memset(row + 4, 0xFF, 6 * sizeof(int32_t))
-    seek(s, first.next, number_behind(s, first))
-    return END
-
-
 cdef int read_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_t *stop) noexcept nogil:
     """Reads one message strictly; OK leaves the cursor behind its block, ``stop`` is the end of the block."""
     cdef int64_t bound = first.start + s.most_bytes
     cdef Line line
     cdef Line head
-    cdef int found = usual_header(s, first, bound, row, intent)
-    if found == OK:
-        found = next_line(s, &line)
-    else:
-        found = read_header(s, first, bound, row, intent, &line)
+    cdef int found = read_header(s, first, bound, row, intent, &line)
     if found == MORE or found == BAD:
         return found
     while found == OK and is_blank(s.data, &line):
@@ -771,11 +777,7 @@ cdef int read_value(
 
 cdef inline int block_line(Scanner *s, Line *first, int64_t bound, Line *line) noexcept nogil:
     """The next line of a block; END where the block ends, with ``line`` at the place behind it."""
-    return end_of_block(s, first, bound, line, next_line(s, line))
-
-
-cdef inline int end_of_block(Scanner *s, Line *first, int64_t bound, Line *line, int found) noexcept nogil:
-    """What ``block_line`` returns for a line that was read."""
+    cdef int found = next_line(s, line)
     if found == END:
         line.start = line.next = line.stop = s.place
         line.number = s.number
@@ -797,43 +799,15 @@ cdef bint in_enum(const uint8_t *data, int word, int64_t start, int64_t length) 
     )
 
 
-cdef inline bint usual_value(const uint8_t *data, int intent, int slot, int64_t start, int64_t length) noexcept nogil:
-    """Whether a value on one line may stand in a slot; what may not is judged with its reason elsewhere."""
-    cdef int word = block_word[intent]
-    if word == W_RESULT and slot == 0:
-        return in_enum(data, W_STATUS, start, length)
-    if word == W_TASK and slot == 4:
-        return in_enum(data, W_PRIORITY, start, length)
-    return word != W_FILEOP or slot < 2
-
-
 cdef int read_known(
     Scanner *s, Line *first, Line *head, int64_t bound, int32_t *row, int intent, Line *line
 ) noexcept nogil:
     cdef int found, size, word, slot, place
-    cdef int expected = 0  # the slot that usually comes next
     cdef uint64_t prefix
     cdef int64_t start, length
     cdef bint is_heredoc
     while True:
-        found = next_line(s, line)
-        if found == OK and line.next <= bound and expected < 5 and key_size[intent][expected]:
-            size = key_size[intent][expected]
-            prefix = csp_word(s.data, line.start, s.end)
-            start = line.start + size + 1
-            length = line.stop - start
-            if (
-                prefix & key_mask[intent][expected] == key_want[intent][expected]
-                and length >= 0
-                and (size < 8 or s.data[start - 1] == 32)
-                and row[13 + 2 * expected] < 0
-                and usual_value(s.data, intent, expected, start, length)
-            ):
-                row[12 + 2 * expected] = <int32_t>start
-                row[13 + 2 * expected] = <int32_t>length
-                expected += 1
-                continue
-        found = end_of_block(s, first, bound, line, found)
+        found = block_line(s, first, bound, line)
         if found != OK:
             break
         prefix = csp_word(s.data, line.start, s.end)
@@ -854,7 +828,6 @@ cdef int read_known(
             return blame(s, R_BAD_ENUM, line, line)
         row[12 + 2 * slot] = <int32_t>start
         row[13 + 2 * slot] = <int32_t>length
-        expected = slot + 1
     if found != END:
         return found
     for place in range(2):

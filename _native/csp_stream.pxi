@@ -49,13 +49,38 @@ cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
     return True
 
 
+cdef inline int usual_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_t *stop) noexcept nogil:
+    """OK behind a message that is written as messages usually are; END, with nothing done, for any other."""
+    cdef csp_cursor cursor
+    cdef int place, slot
+    cursor.data, cursor.end, cursor.base, cursor.blocks = s.data, s.end, s.base, s.blocks
+    cursor.newlines, cursor.highs = s.newlines, s.highs
+    cursor.block, cursor.place, cursor.number = s.block, s.place, s.number
+    cursor.mask, cursor.high = s.mask, s.high
+    intent[0] = csp_usual(&cursor, &keys, first.start + s.most_bytes, row, stop)
+    if intent[0] >= 0:
+        for place in range(2):
+            slot = required_slot[intent[0]][place]
+            if slot >= 0 and row[13 + 2 * slot] < 0:
+                intent[0] = -1
+                break
+    if intent[0] < 0:
+        memset(row + 4, 0xFF, 18 * sizeof(int32_t))
+        return END
+    s.block, s.place, s.number = cursor.block, cursor.place, cursor.number
+    s.mask, s.high = cursor.mask, cursor.high
+    return OK
+
+
 cdef int message(Scanner *s, Line *first) noexcept nogil:
     cdef int32_t *row = new_row(s)
     cdef int64_t extras = s.extra_count
     cdef int64_t stop = 0
     cdef int intent = 0
     s.high = s.highs[s.block] if s.block < s.blocks else 0
-    cdef int found = read_message(s, first, row, &intent, &stop)
+    cdef int found = usual_message(s, first, row, &intent, &stop)
+    if found != OK:
+        found = read_message(s, first, row, &intent, &stop)
     if found == OK:
         s.tail = True
         if reject_bad_utf8(s, first, stop):

@@ -15,7 +15,7 @@ import numpy as np
 from turnwire import _backend
 from turnwire.csp import spec
 
-WORDS = "find auth middleware refactor session token store cache lib src tests jwt verify handler route".split()
+WORDS = ["find", "auth", "middleware", "refactor", "session", "token", "store", "cache", "lib", "tests", "jwt", "verify"]
 
 
 def generate(size: int, seed: int = 1) -> bytes:
@@ -65,7 +65,7 @@ def main(megabytes: int) -> None:
     cuts = []
     place = 0
     while place < len(data):
-        stop = data.rfind(b"\nCSP/1\n", place, place + (1 << 20)) + 1 if place + (1 << 20) < len(data) else len(data)
+        stop = data.rfind(b"\nCSP/1\n", place, place + (1 << 18)) + 1 if place + (1 << 18) < len(data) else len(data)
         cuts.append((place, stop))
         place = stop
     records = data.count(b"\nCSP/1\n") + 1
