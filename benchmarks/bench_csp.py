@@ -15,7 +15,7 @@ import numpy as np
 from turnwire import _backend
 from turnwire.csp import spec
 
-WORDS = ["find", "auth", "middleware", "refactor", "session", "token", "store", "cache", "lib", "tests", "jwt", "verify"]
+WORDS = ["find", "auth", "middleware", "refactor", "session", "token", "store", "cache", "lib", "tests", "jwt"]
 
 
 def generate(size: int, seed: int = 1) -> bytes:
