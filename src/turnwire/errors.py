@@ -50,6 +50,7 @@ class Reason(str, Enum):
     TRAILING_JUNK = "trailing_junk"
     NEWLINE_IN_STRING = "newline_in_string"
     LONG_STRING = "long_string"
+    UNKNOWN_ID = "unknown_id"
     # CSP/1: reading
     NO_MESSAGE = "no_message"
     BAD_MAGIC = "bad_magic"

@@ -1,9 +1,18 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
-from turnwire.slip.spec import Act, FrameType, Slot
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
+from turnwire.errors import Reason
+from turnwire.slip.spec import Act, FrameType, Slot
+
+WIRE: str
+REASONS: tuple[Reason | None, ...]
+
+@disjoint_base
+class Touched: ...
+
+@disjoint_base
 class SlipMessage:
     __wire__: ClassVar[str]
     __match_args__: ClassVar[tuple[str, ...]]
@@ -39,5 +48,8 @@ class SlipMessage:
 
 def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage: ...
 def decode_many(data: list[Any] | tuple[Any, ...] | Buffer | str, *, unknown: str = "error") -> list[SlipMessage]: ...
+def decode_record(
+    data: bytes, start: int, final: bool, *, unknown: str = "error", limit: int = ...
+) -> tuple[SlipMessage, int] | None: ...
 def encode(message: SlipMessage) -> str: ...
 def encode_many(messages: Iterable[SlipMessage]) -> bytes: ...
