@@ -5,7 +5,7 @@ import sys
 
 from setuptools import Extension, setup
 
-MODULES = ("base62", "nslip", "json_text")
+MODULES = ("base62", "nslip", "json_text", "sstp")
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 
 

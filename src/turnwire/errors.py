@@ -61,6 +61,25 @@ class Reason(str, Enum):
     CODE_FENCE = "code_fence"
     PROSE = "prose"
     BOM = "bom"
+    # SSTP
+    UNKNOWN_KIND = "unknown_kind"
+    OUT_OF_RANGE = "out_of_range"
+    SCHEMA_MISMATCH = "schema_mismatch"
+    ADDRESSEE_CONFLICT = "addressee_conflict"
+    PLACEHOLDER = "placeholder"
+    OTHER_DIALECT = "other_dialect"
+    # SSTP sessions
+    CLOCK_GAP = "clock_gap"
+    CLOCK_REPEAT = "clock_repeat"
+    CLOCK_BACK = "clock_back"
+    OUT_OF_TURN = "out_of_turn"
+    SESSION_MISMATCH = "session_mismatch"
+    UNKNOWN_ACTOR = "unknown_actor"
+    UNKNOWN_ADDRESSEE = "unknown_addressee"
+    LOOK_ALIKE = "look_alike"
+    IDENTITY_MISMATCH = "identity_mismatch"
+    ACKNOWLEDGEMENT = "acknowledgement"
+    ECHO = "echo"
 
     def __str__(self) -> str:
         return self.value
@@ -152,7 +171,8 @@ class Issue(NamedTuple):
     """What lenient reading forgave, or what ``check`` found.
 
     ``where`` is a line (int) for text wires and a JSON pointer (str) for JSON wires; ``severity`` is "warning"
-    (strict writing refuses it) or "info" (may well be fine).
+    (strict writing refuses it) or "info" (may well be fine); session monitors also say "error" (a rule is broken;
+    a strict monitor raises it).
     """
 
     reason: Reason
