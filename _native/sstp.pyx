@@ -165,8 +165,8 @@ cdef class Judge:
     """Tells plain messages from those that need a closer look.
 
     Args:
-        kinds: for each kind its word, its class (with slots ``_fields`` and ``_plain``), its schema_id, the rows of its header
-            (without kind and schema_id) and the rows of its payload.
+        kinds: for each kind its word, its class (with slots ``_fields`` and ``_plain``), its schema_id, the rows of its
+            header (without kind and schema_id) and those of its payload.
         read: reads text into an object; takes the text and the limits.
         closer: makes a message from an object that is not plain, and the text it was read from.
     """

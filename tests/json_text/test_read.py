@@ -301,3 +301,42 @@ def test_any_object_is_read_exactly(value, ascii_only):
         found = module.Reader("w", ("a", "")).read(text)
         assert repr(found) == repr(value)
         assert repr(pure._Text(text.encode(), "w", LIMITS, {}).message()) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("raw", "place", "end"),
+    [
+        (b'x{"a":{}} tail', 1, 9),
+        (b'x{"a":{}} tail', 6, 8),
+        (b'x{"a":{}} tail', 0, None),
+        (b"{}", 2, None),
+        (b"{}", -2, None),
+        (b'{"a":1,"a":2}', 0, None),
+        (b'{"a":', 0, None),
+        (b"{'a':1}", 0, None),
+        (b'{"a":"\xff"}', 0, None),
+        (b"[1]", 0, None),
+    ],
+)
+def test_find_takes_an_object_out_of_other_text(core, raw, place, end):
+    found = core("json_text").Reader("w").find(raw, place)
+    assert found == (None if end is None else (json.loads(raw[place:end]), end))
+
+
+@pytest.mark.parametrize(
+    ("pointer", "shown"),
+    [
+        ("", b'{ "a'),
+        ("/a", b"[1,"),
+        ("/a/1", b'{"x'),
+        ("/a/1/x~1~0", b'"q"'),
+        ("/a/7", b"[1,"),
+        ("/a/1/none", b'{"x'),
+        ("/b", b"2}"),
+        ("/none/deeper", b'{ "a'),
+        ("/b/0", b"2}"),
+    ],
+)
+def test_locate(pointer, shown):
+    raw = b' { "a" : [1, {"x/~" : "q"}] , "b":2}'
+    assert raw[pure.locate(raw, pointer) :].startswith(shown)

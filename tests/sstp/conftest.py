@@ -16,6 +16,7 @@ def sstp(core, monkeypatch):
 
     text = core("json_text")
     monkeypatch.setattr(json_text, "_core", text)
+    monkeypatch.setattr(json_text, "_writer", core("json_write"))
     read = text.Reader("sstp", codec.KEYS).read
     monkeypatch.setattr(codec, "_read", read)
     monkeypatch.setattr(codec, "_judge", core("sstp").Judge(codec.kinds(), read, codec.judged))

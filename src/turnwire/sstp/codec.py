@@ -101,9 +101,8 @@ def encode(message: Message, *, strict: bool = True) -> str:
     if not isinstance(message, Message):
         raise EncodeError(Reason.WRONG_TYPE, f"an SSTP message is needed, not {type(message).__name__}", wire=WIRE)
     fields = message._fields
-    if not message._plain and not _judge.is_plain(fields):
-        _refuse(fields, strict)
-    elif strict and "session_id" not in fields["header"]:
+    plain = message._plain or _judge.is_plain(fields)
+    if not plain or (strict and "session_id" not in fields["header"]):
         _refuse(fields, strict)
     if fields["header"]["kind"] != message.KIND:
         text = f"{type(message).__name__} writes {message.KIND}, not {fields['header']['kind']}"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
 
@@ -142,9 +139,9 @@ class Message:
         return result
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, Message) or type(self) is not type(other):
             return NotImplemented
-        return self._fields == other._fields  # type: ignore[attr-defined, no-any-return]
+        return self._fields == other._fields
 
     def __repr__(self) -> str:
         extras = self.extras

@@ -24,6 +24,7 @@ from turnwire.sstp.spec import (
 )
 
 _KINDS = {kind.value: kind for kind in Kind}
+_WORDS = ((bool, "a boolean"), (str, "a string"), ((int, float), "a number"), (list, "an array"), (dict, "an object"))
 _NEED = {"read": "error", "write": "warning"}
 
 
@@ -88,8 +89,7 @@ def _error(reason: Reason, where: str, text: str) -> Issue:
 def _kind_of(value: Any) -> str:
     if value is None:
         return "null"
-    names = ((bool, "a boolean"), (str, "a string"), ((int, float), "a number"), (list, "an array"), (dict, "an object"))
-    return next((word for kind, word in names if isinstance(value, kind)), type(value).__name__)
+    return next((word for kind, word in _WORDS if isinstance(value, kind)), type(value).__name__)
 
 
 def _field(field: Field, part: dict[str, Any], path: str, absent: str | None) -> Iterator[Issue]:

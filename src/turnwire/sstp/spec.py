@@ -5,13 +5,13 @@ Everything else of the package is made from these tables: validation, JSON Schem
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 WIRE = "sstp"
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """The seven kinds of message, a closed set ("Message kinds")."""
 
     INTENT = "intent"
@@ -21,9 +21,6 @@ class Kind(str, Enum):
     COMMIT = "commit"
     EVIDENCE_BUNDLE = "evidence_bundle"
     MEMORY_DELTA = "memory_delta"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Field(NamedTuple):
