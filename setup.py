@@ -16,7 +16,7 @@ from typing import Any
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-MODULES = ("base62", "nslip", "nslip_scan", "json_text", "json_write", "sstp")
+MODULES = ("base62", "nslip", "nslip_scan", "views", "json_text", "json_write", "sstp")
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 SKIPPED = os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")

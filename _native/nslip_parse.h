@@ -39,6 +39,7 @@ typedef struct {
     size_t text_first[2];                    /* STATUS, TAG: first byte inside the quotes */
     size_t text_length[2];
     size_t end;                              /* behind '#', or where the fault is */
+    size_t string_end;                       /* with TW_BAD_UTF8: the closing quote of the string that was judged */
     uint8_t headers;                         /* bit per header field */
     uint8_t escaped, non_ascii;              /* bit 0 STATUS, bit 1 TAG */
     uint8_t unknown_count;
@@ -167,6 +168,7 @@ static int tw_string(const uint8_t *s, size_t first, size_t end, size_t size, in
     *non_ascii = high;
     if (*non_ascii) {
         size_t valid = tw_utf8_valid(s + *from, *length);
+        f->string_end = p;
         if (valid < *length) TW_FAULT(TW_BAD_UTF8, *from + valid);
     }
     p++;
@@ -354,6 +356,43 @@ static inline __attribute__((always_inline)) int tw_nslip_fast(const uint8_t *re
     f->end = (size_t)(p + 1 - s);
     f->escaped = f->non_ascii = f->unknown_count = 0;
     return 1;
+}
+
+enum { TW_MORE = -1 };                       /* what is there may still become a message */
+
+/* One record of a stream at s[start], of which s[start..size) has arrived. It is one line, like a record of a log; but
+ * its line may not be complete yet, so the end of the line is looked for no further than the parser came. */
+static int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
+{
+    const uint8_t *hash = (const uint8_t *)memchr(s + start, '#', size - start);
+    if (hash && tw_nslip_fast(s + start, (size_t)(hash - s) + 1 - start, 1, f) && f->end <= limit) {
+        f->end += start;
+        f->text_first[0] += start;
+        f->text_first[1] += start;
+        return TW_OK;
+    }
+    size_t most = size - start > limit ? start + limit : size;
+    int code = tw_nslip_parse(s, start, most, size, flags | TW_LOG, f);
+    /* The line may end where the fault is, or with "\r\n" right behind what a message may have. */
+    size_t seen = (code == TW_UNTERMINATED_STRING ? most : code == TW_BAD_UTF8 ? f->string_end : f->end) + 2;
+    if (seen > size) seen = size;
+    const uint8_t *newline = (const uint8_t *)memchr(s + start, '\n', seen - start);
+    if (newline) {
+        size_t end = (size_t)(newline - s);
+        if (end > start && s[end - 1] == '\r') end--;
+        if (end <= most) return tw_nslip_parse(s, start, end, size, flags | TW_LOG, f);
+    }
+    if (code == TW_OK) return TW_OK;
+    int at_end = code == TW_UNTERMINATED_STRING || f->end >= most;
+    if (!final) {
+        size_t last = at_end ? most : f->end;        /* what stands here may be the '\r' of a line that ends */
+        if ((at_end && most == size) || (last + 1 == size && s[last] == '\r')) return TW_MORE;
+    }
+    if (at_end && most < size) {
+        f->end = most;
+        return TW_MESSAGE_TOO_LARGE;
+    }
+    return code;
 }
 
 #endif

@@ -108,14 +108,14 @@ static size_t tw_end_of_line(tw_scan *k, size_t p)
     return k->line_end;
 }
 
-/* The next candidate in s[p..end), or end. */
-static size_t tw_next_candidate(const uint8_t *s, size_t p, size_t end)
+/* The next candidate that starts in s[p..end) and stands in the line that ends at `line`, or end. */
+static size_t tw_next_candidate(const uint8_t *s, size_t p, size_t end, size_t line)
 {
     while (p < end) {
         const uint8_t *at = (const uint8_t *)memchr(s + p, '@', end - p);
         if (!at) return end;
         p = (size_t)(at - s);
-        if (p + 2 < end && tw_candidate(s, p)) return p;
+        if (p + 2 < line && tw_candidate(s, p)) return p;
         p++;
     }
     return end;
@@ -147,7 +147,7 @@ static int tw_scan_slow(tw_scan *k, size_t at)
     }
     if (newline == k->size && !k->final && k->size - at <= k->limit) return TW_WAIT;
     if (k->rejects.count == k->rejects.room) return TW_WAIT;
-    size_t stop = tw_next_candidate(s, at + 1, end);
+    size_t stop = tw_next_candidate(s, at + 1, end, line);
     tw_store_reject(k, at, stop, f.end, code);
     k->position = stop;
     return TW_GO_ON;

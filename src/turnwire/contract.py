@@ -63,6 +63,19 @@ class Column(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+class MessageStream(Protocol):
+    """What a wire gives to :class:`turnwire.Decoder` (``<package>.stream(unknown=, limits=)``)."""
+
+    def write(self, data: Buffer, /) -> None:
+        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when too much would be held."""
+
+    def end(self) -> None:
+        """Nothing follows."""
+
+    def read(self) -> Any | None:
+        """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
+
+
 class Wire(Protocol):
     """The shape of a protocol package (``turnwire.slip`` and its siblings)."""
 

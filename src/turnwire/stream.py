@@ -32,7 +32,6 @@ class Decoder:
             raise DecodeError(Reason.UNKNOWN_WIRE, f"this version of turnwire does not stream {name} yet", wire=name)
         self._stream: MessageStream = package.stream(unknown=unknown, limits=limits)
         self._ready: list[Any] = []
-        self._limits = limits
         self.wire = name
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Any]:

@@ -195,12 +195,16 @@ _LETTERS = frozenset(ALPHABET[10:].encode())
 
 
 class Fault(Exception):
-    """What the parser raises: a reason and an offset, nothing that costs anything to make."""
+    """What the parser raises: a reason and an offset, nothing that costs anything to make.
 
-    def __init__(self, reason: Reason, offset: int, missing: str = "") -> None:
+    ``seen`` is how far it had read when it knew.
+    """
+
+    def __init__(self, reason: Reason, offset: int, missing: str = "", seen: int | None = None) -> None:
         self.reason = reason
         self.offset = offset
         self.missing = missing
+        self.seen = offset if seen is None else seen
 
 
 def parse(
@@ -335,7 +339,7 @@ class _Parser:
         try:
             text = data[first + 1 : place].decode()
         except UnicodeDecodeError as error:
-            raise Fault(Reason.BAD_UTF8, first + 1 + error.start) from None
+            raise Fault(Reason.BAD_UTF8, first + 1 + error.start, seen=place) from None
         if escaped:
             text = _ESCAPE.sub(r"\1", text)
         place += 1
@@ -350,7 +354,7 @@ class _Parser:
         newline = self.end + (self.data[self.end : self.end + 1] == b"\r")
         if self.log and self.data[newline : newline + 1] == b"\n":
             return Fault(Reason.NEWLINE_IN_STRING, newline)
-        return Fault(Reason.UNTERMINATED_STRING, first)
+        return Fault(Reason.UNTERMINATED_STRING, first, seen=self.end)
 
 
 _ESCAPE = re.compile(r"\\(.)")
@@ -394,6 +398,49 @@ def _decode_line(raw: bytes, first: int, last: int, keep: bool) -> SlipMessage:
     except Fault as fault:
         raise decode_fault(raw, fault.reason, fault.offset, missing=fault.missing) from None
     return message
+
+
+def decode_record(
+    data: bytes, start: int, final: bool, *, unknown: str = "error", limit: int = 16 << 20
+) -> tuple[SlipMessage, int] | None:
+    """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset behind it), or None when more
+    data is needed to tell. Raises DecodeError, whose offset and line count from the start of ``data``."""
+    keep = keep_unknown(unknown)
+    if start >= len(data):
+        raise ValueError("start lies behind the data")
+    try:
+        return _read_record(data, start, final, keep, limit)
+    except Fault as fault:
+        raise decode_fault(data, fault.reason, fault.offset, missing=fault.missing) from None
+
+
+def _read_record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tuple[SlipMessage, int] | None:
+    size = len(data)
+    most = min(size, start + limit)
+    fault = None
+    found = None
+    try:
+        found = parse(data, start, most, keep=keep, log=True)
+        seen = found[1]
+    except Fault as error:
+        fault = error
+        seen = error.seen
+    # The line may end where the fault is, or with "\r\n" right behind what a message may have.
+    newline = data.find(b"\n", start, seen + 2)
+    if newline >= 0:
+        # A record is one line: what it looked like beyond its end does not count.
+        end = newline - (newline > start and data[newline - 1] == ord("\r"))
+        if end <= most:
+            return parse(data, start, end, keep=keep, log=True)
+    if fault is None:
+        return found
+    at_end = fault.reason is Reason.UNTERMINATED_STRING or fault.offset >= most
+    last = most if at_end else fault.offset  # what stands here may be the "\r" of a line that ends
+    if not final and ((at_end and most == size) or (last + 1 == size and data[last] == ord("\r"))):
+        return None
+    if at_end and most < size:
+        raise Fault(Reason.MESSAGE_TOO_LARGE, most)
+    raise fault
 
 
 # --- encode ---------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class _Block:
                 reason, fault = Reason.MESSAGE_TOO_LARGE, end
             if newline == self.size and not self.final and self.size - at <= self.limit:
                 return None
-            candidate = _CANDIDATE.search(data, at + 1, end)
+            candidate = _CANDIDATE.search(data, at + 1, min(end + 2, line))
             raise _Reject(reason, fault, candidate.start() if candidate else end) from None
         self.store(data[at:stop], at, message, columns, row)
         return stop
