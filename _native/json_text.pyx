@@ -112,7 +112,8 @@ cdef class Reader:
         return self.message(&text)
 
     def find(self, bytes raw, Py_ssize_t place, limits=LIMITS):
-        """(object, offset behind it) for the JSON object that starts at byte ``place``; None where none does."""
+        """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
+        offset of the fault."""
         cdef Text text
         text.nesting, text.key, text.digits = min(limits.nesting, <Py_ssize_t>DEEPEST), limits.key, limits.integer_digits
         text.quiet = True
@@ -120,29 +121,29 @@ cdef class Reader:
         text.place = text.start + place
         text.end = text.start + min(<Py_ssize_t>len(raw), place + <Py_ssize_t>limits.message)
         if not 0 <= place < len(raw) or text.place[0] != 123:
-            return None
+            return None, place
         try:
             return self.members(&text, 1), text.place - text.start
-        except DecodeError:
-            return None
+        except DecodeError as error:
+            return None, error.offset
 
     cdef object fault(self, Text* text, object reason, Bytes place):
         if text.quiet:
-            return DecodeError(reason)
+            return DecodeError(reason, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         return fault(whole, reason, place - text.start, self.wire)
 
     cdef object misfit(self, Text* text, Bytes place):
         """The error for a byte that cannot stand at ``place``, or for the end of the text there."""
         if text.quiet:
-            return DecodeError(BAD_JSON)
+            return DecodeError(BAD_JSON, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         reason, offset = unexpected(whole, place - text.start)
         return fault(whole, reason, offset, self.wire)
 
     cdef object broken(self, Text* text, Bytes place):
         if text.quiet:
-            return DecodeError(BAD_JSON)
+            return DecodeError(BAD_JSON, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         return fault(whole, broken_utf8(whole, place - text.start), place - text.start, self.wire)
 

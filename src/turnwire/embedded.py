@@ -38,7 +38,7 @@ Search = Callable[[str], Iterable[tuple[Any, int, int]]]
 """text -> (value, start, end) of what stands in it apart from JSON."""
 
 _OPENING = re.compile(rb'\{[ \t\r\n]*["}]')
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|\{', re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}]', re.DOTALL)
 _ESCAPED_OPENING = re.compile(rb'\{(?:[ \t\r\n]|\\+[nrt])*\\+"')
 _ESCAPED_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[^u])")
@@ -77,34 +77,59 @@ class _Text:
     def objects(self, accept: Accept) -> Iterator[Piece]:
         """The objects that are taken, with their bytes as span; fills ``regions`` and ``strings``."""
         find = reader("json").find
+        hopeless: set[int] = set()
         place = 0
         while (match := _OPENING.search(self.raw, place)) is not None:
             start = match.start()
-            found = find(self.raw, start)
-            if found is None:
-                place = start + 1
+            place = start + 1
+            if start in hopeless:
                 continue
-            value, place = found
-            self.regions.append((start, place))
-            taken = accept(value, self.raw[start:place])
+            value, end = find(self.raw, start)
+            if value is None:
+                hopeless = self.unclosed(start, end)
+                continue
+            place = end
+            self.regions.append((start, end))
+            taken = accept(value, self.raw[start:end])
             if taken is not None:
-                yield Piece(taken, start, place, self.how(start, place))
+                yield Piece(taken, start, end, self.how(start, end))
             else:
-                yield from self.members(start + 1, place, accept)
+                yield from self.members(value, start, end, accept)
 
-    def members(self, place: int, end: int, accept: Accept) -> Iterator[Piece]:
-        """The objects inside one that nobody took."""
-        find = reader("json").find
-        while (token := _TOKEN.search(self.raw, place, end)) is not None:
-            start, place = token.span()
-            if self.raw[start] == 0x22:
-                self.strings.append((start + 1, place - 1))
-                continue
-            found = find(self.raw, start)
-            taken = None if found is None else accept(found[0], self.raw[start : found[1]])
-            if found is not None and taken is not None:
-                place = found[1]
-                yield Piece(taken, start, place, "json")
+    def unclosed(self, start: int, end: int) -> set[int]:
+        """Where the objects start that are open at the fault at ``end``: whatever starts there meets that fault, too."""
+        starts: list[int] = []
+        for token in _TOKEN.finditer(self.raw, start, end):
+            byte = self.raw[token.start()]
+            if byte == 0x7B:
+                starts.append(token.start())
+            elif byte == 0x7D:
+                starts.pop()
+        return set(starts)
+
+    def members(self, value: dict[str, Any], start: int, end: int, accept: Accept) -> Iterator[Piece]:
+        """The objects inside the object ``value``, which nobody took and which stands from ``start`` to ``end``."""
+        ends: dict[int, int] = {}
+        starts: list[int] = []
+        strings = []
+        for token in _TOKEN.finditer(self.raw, start, end):
+            first, last = token.span()
+            if self.raw[first] == 0x7B:
+                starts.append(first)
+                ends[first] = 0
+            elif self.raw[first] == 0x7D:
+                ends[starts.pop()] = last
+            else:
+                strings.append((first + 1, last - 1))
+        taken_spans = []
+        behind = start + 1  # what lies before this is an object that was taken
+        for inner, (first, last) in zip(_objects(value), ends.items(), strict=True):
+            taken = accept(inner, self.raw[first:last]) if first >= behind else None
+            if taken is not None:
+                behind = last
+                taken_spans.append((first, last))
+                yield Piece(taken, first, last, "json")
+        self.strings += [span for span in strings if not _within(taken_spans, span[0])]
 
     def stray_strings(self) -> Iterator[tuple[int, int]]:
         """Escaped objects outside all good JSON: in strings of arrays, in JSON that was cut off, in quoted text."""
@@ -170,6 +195,24 @@ class _Text:
             byte = place
             result[place] = character
         return result
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a JSON value, in the order in which they open."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
+
+
+def _within(spans: list[tuple[int, int]], place: int) -> bool:
+    """Whether a place lies in one of the sorted spans."""
+    index = bisect_right(spans, (place, place)) - 1
+    return index >= 0 and place < spans[index][1]
 
 
 def _byte_offsets(text: str, places: Iterable[int]) -> dict[int, int]:

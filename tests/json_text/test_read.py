@@ -304,23 +304,23 @@ def test_any_object_is_read_exactly(value, ascii_only):
 
 
 @pytest.mark.parametrize(
-    ("raw", "place", "end"),
+    ("raw", "place", "good", "end"),
     [
-        (b'x{"a":{}} tail', 1, 9),
-        (b'x{"a":{}} tail', 6, 8),
-        (b'x{"a":{}} tail', 0, None),
-        (b"{}", 2, None),
-        (b"{}", -2, None),
-        (b'{"a":1,"a":2}', 0, None),
-        (b'{"a":', 0, None),
-        (b"{'a':1}", 0, None),
-        (b'{"a":"\xff"}', 0, None),
-        (b"[1]", 0, None),
+        (b'x{"a":{}} tail', 1, True, 9),
+        (b'x{"a":{}} tail', 6, True, 8),
+        (b'x{"a":{}} tail', 0, False, 0),
+        (b"{}", 2, False, 2),
+        (b"{}", -2, False, -2),
+        (b'{"a":1,"a":2}', 0, False, 7),
+        (b'{"a":', 0, False, 5),
+        (b"{'a':1}", 0, False, 1),
+        (b'{"a":"\xff"}', 0, False, 6),
+        (b"[1]", 0, False, 0),
     ],
 )
-def test_find_takes_an_object_out_of_other_text(core, raw, place, end):
+def test_find_takes_an_object_out_of_other_text(core, raw, place, good, end):
     found = core("json_text").Reader("w").find(raw, place)
-    assert found == (None if end is None else (json.loads(raw[place:end]), end))
+    assert found == (json.loads(raw[place:end]) if good else None, end)
 
 
 @pytest.mark.parametrize(

@@ -94,16 +94,16 @@ class Reader:
             return quick
         return _Text(raw, self.wire, limits, self.keys).message()
 
-    def find(self, raw: bytes, place: int, limits: Limits = LIMITS) -> tuple[dict[str, Any], int] | None:
-        """(object, offset behind it) for the JSON object that starts at byte ``place``; None where none does."""
+    def find(self, raw: bytes, place: int, limits: Limits = LIMITS) -> tuple[dict[str, Any] | None, int]:
+        """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
+        offset of the fault."""
         if not 0 <= place < len(raw) or raw[place] != 0x7B:
-            return None
+            return None, place
         shallow = limits._replace(nesting=min(limits.nesting, 512))
-        text = _Silent(raw[: place + limits.message], self.wire, shallow, self.keys)
         try:
-            return text.containers(place)
-        except DecodeError:
-            return None
+            return _Silent(raw[: place + limits.message], self.wire, shallow, self.keys).containers(place)
+        except DecodeError as error:
+            return None, error.offset or place
 
 
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f\x80-\xff]*')

@@ -1,5 +1,6 @@
 """SSTP, the Structured Semantic Turn Protocol: seven kinds of message, strict and salvaged, and sessions of turns."""
 
+from turnwire.sstp.builder import Agent
 from turnwire.sstp.codec import check, decode, detect, encode, from_fields
 from turnwire.sstp.messages import (
     CLASSES,
@@ -14,11 +15,15 @@ from turnwire.sstp.messages import (
     Query,
     retention_days,
 )
+from turnwire.sstp.salvage import Salvaged, salvage
+from turnwire.sstp.schema import json_schema
+from turnwire.sstp.session import Session
 from turnwire.sstp.spec import WIRE, Kind
 
 __all__ = [
     "CLASSES",
     "WIRE",
+    "Agent",
     "Commit",
     "Delegation",
     "EvidenceBundle",
@@ -29,10 +34,14 @@ __all__ = [
     "MemoryDelta",
     "Message",
     "Query",
+    "Salvaged",
+    "Session",
     "check",
     "decode",
     "detect",
     "encode",
     "from_fields",
+    "json_schema",
     "retention_days",
+    "salvage",
 ]
