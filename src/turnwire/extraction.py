@@ -16,8 +16,8 @@ class Found(NamedTuple):
     """One message that was found.
 
     start, end: its span in the text, in characters (inside a JSON string: of its escaped form). wrapped: "bare" (it is
-    the whole text), "prose", "fence" or "json" (inside a larger JSON value); inside a JSON string, "json_string/" stands
-    before that, once for each level.
+    the whole text), "prose", "fence" or "json" (inside a larger JSON value); inside a JSON string, "json_string/"
+    stands before that, once for each level.
     """
 
     message: Any
@@ -50,7 +50,7 @@ def extract(text: str, wires: tuple[str, ...] = WIRES) -> list[Found]:
                 yield (message, name), start, end
 
     found = pieces(text, accept, search if searches else None)
-    return [Found(*piece.value, piece.start, piece.end, piece.how) for piece in found]
+    return [Found(message, name, start, end, how) for (message, name), start, end, how in found]
 
 
 def _package(name: str) -> ModuleType | None:

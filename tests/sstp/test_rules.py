@@ -234,7 +234,13 @@ def test_flat_dialect_is_named(sstp, value):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"protocol": "sstp"}, {"protocol": "SSTP", "actor_id": None}, {"protocol": "L9"}, {"protocol": "x", "actor_id": None}]
+    "changes",
+    [
+        {"protocol": "sstp"},
+        {"protocol": "SSTP", "actor_id": None},
+        {"protocol": "L9"},
+        {"protocol": "x", "actor_id": None},
+    ],
 )
 def test_l9_is_named(sstp, changes):
     value = example(Kind.INTENT)
@@ -253,7 +259,10 @@ def test_other_protocol_words_are_just_unknown_fields(sstp):
 
 
 def test_errors_point_at_the_value(sstp):
-    text = '{\n "header": {"kind": "knowledge",\n "actor_id": "a", "schema_id": "x", "logical_clock": true},\n "payload": {}}'
+    text = (
+        '{\n "header": {"kind": "knowledge",\n'
+        ' "actor_id": "a", "schema_id": "x", "logical_clock": true},\n "payload": {}}'
+    )
     with pytest.raises(DecodeError) as caught:
         sstp.decode(text)
     assert (caught.value.line, text[caught.value.offset :][:4]) == (3, "true")

@@ -29,4 +29,6 @@ def outline(name: str) -> str:
 
 def alike(left: str, right: str) -> bool:
     """Whether two different names could be taken for one another."""
-    return left != right and (folded(left) == folded(right) or (bool(outline(left)) and outline(left) == outline(right)))
+    if left == right:
+        return False
+    return folded(left) == folded(right) or (outline(left) != "" and outline(left) == outline(right))

@@ -13,7 +13,7 @@ def json_schema(kind: Kind | str | None = None, *, strict: bool = True) -> dict[
     """The schema of one kind, or of any message when no kind is named.
 
     ``strict`` describes what strict writing takes; without it, what reading accepts. What a schema cannot say is left
-    to ``check``: that directed_to agrees where it stands twice, and placeholders. Unknown fields are allowed everywhere.
+    to ``check``: that directed_to agrees where it stands twice, and placeholders. Unknown fields are allowed.
     """
     if kind is not None:
         chosen = Kind(kind)
@@ -67,4 +67,6 @@ def _type(name: str, strict: bool) -> dict[str, Any]:
         parts: dict[str, Any] = {part: {} if part == "value" else {"type": "string"} for part in ARTIFACT_FIELDS}
         artifact = {"type": "object", "properties": parts, **({"required": list(ARTIFACT_FIELDS)} if strict else {})}
         return {"type": "array", "items": artifact}
-    return {"list": {"type": "array"}, "text_or_null": {"type": ["string", "null"]}}.get(name, {"type": "string"})
+    if name == "list":
+        return {"type": "array"}
+    return {"type": ["string", "null"] if name == "text_or_null" else "string"}

@@ -220,10 +220,12 @@ class Session:
 
     def _contribution(self, message: Message, actor: str) -> Iterator[Issue]:
         where, text = _main_text(message)
-        words = text.casefold().strip(" \t\r\n.,!")
-        if words in ACKNOWLEDGEMENTS:
+        words = _words(text)
+        asked = any(same(query.addressee or "", actor) for query in self.open_queries)
+        answers = message.KIND is Kind.KNOWLEDGE and asked
+        if words in ACKNOWLEDGEMENTS and not answers:
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
-        elif words and self._last is not None and not same(self._last[0], actor) and self._last[1] == words:
+        elif words.count(" ") >= 2 and self._last and not same(self._last[0], actor) and self._last[1] == words:
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
 
     # --- what a message changes
@@ -242,7 +244,7 @@ class Session:
         used = self._clocks.setdefault(key, Clocks())
         if message.logical_clock > 0 and message.logical_clock not in used:
             used.add(message.logical_clock)
-        self._last = (actor, _main_text(message)[1].casefold().strip(" \t\r\n.,!"))
+        self._last = (actor, _words(_main_text(message)[1]))
         if message.KIND is Kind.KNOWLEDGE:
             self.open_queries = [query for query in self.open_queries if not same(query.addressee or "", actor)]
         elif message.KIND is Kind.QUERY:
@@ -267,6 +269,11 @@ def _main_text(message: Message) -> tuple[str, str]:
     name = MAIN_TEXT[message.KIND]
     text = message._fields["payload"].get(name)
     return f"/payload/{name}", text if isinstance(text, str) else ""
+
+
+def _words(text: str) -> str:
+    """A text without case, surplus white space and closing marks, for comparison."""
+    return " ".join(text.casefold().split()).strip(" .,!")
 
 
 def _addressee_place(message: Message) -> str:
