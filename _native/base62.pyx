@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """base62: scalars and whole columns, compiled. The twin of ``turnwire._pure.base62``, which explains every refusal."""
 
 from cpython.unicode cimport PyUnicode_DecodeASCII

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import slip
 from turnwire._backend import NAME as backend
-from turnwire.contract import LIMITS, WIRES, Limits
+from turnwire.contract import LIMITS, WIRE_PACKAGES, WIRES, Limits
 from turnwire.errors import DecodeError, EncodeError, Issue, MissingDependency, Reason, RuleError, WireError
 from turnwire.wires import decode, detect, encode
 
 if TYPE_CHECKING:
-    from turnwire.log import Batch, Scan, scan
+    from turnwire.extraction import Found, extract
+    from turnwire.log.batch import Batch
+    from turnwire.log.scan import Scan, scan
+    from turnwire.prompts import prompt
     from turnwire.stream import Decoder
 
 __version__ = "0.1.0"
@@ -24,6 +27,7 @@ __all__ = [
     "DecodeError",
     "Decoder",
     "EncodeError",
+    "Found",
     "Issue",
     "Limits",
     "MissingDependency",
@@ -35,15 +39,20 @@ __all__ = [
     "decode",
     "detect",
     "encode",
+    "extract",
+    "prompt",
     "scan",
     "slip",
 ]
 
 # Imported when first asked for, so that a codec costs no NumPy.
 _LATER = {"scan": "turnwire.log", "Scan": "turnwire.log", "Batch": "turnwire.log", "Decoder": "turnwire.stream"}
+_LATER |= {"extract": "turnwire.extraction", "Found": "turnwire.extraction", "prompt": "turnwire.prompts"}
 
 
 def __getattr__(name: str) -> Any:
+    if f"turnwire.{name}" in WIRE_PACKAGES.values():
+        return import_module(f"turnwire.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'turnwire' has no attribute {name!r}")
     value = getattr(import_module(_LATER[name]), name)

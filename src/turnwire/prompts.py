@@ -11,8 +11,10 @@ from turnwire.contract import wire_package
 
 
 def prompt(wire: str) -> str:
-    """A text for a system prompt that teaches ``wire``; every example in it is a message that strict reading takes, but
-    for the placeholders in angle brackets. Raises DecodeError(unknown_wire)."""
+    """A text for a system prompt that teaches ``wire``: the form of its messages, its words and its rules.
+
+    What stands in angle brackets is to be filled in. Raises DecodeError(unknown_wire).
+    """
     package = wire_package(wire)
     return _TEXTS[wire](import_module(f"{package.__name__}.spec"))
 

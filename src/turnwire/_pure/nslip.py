@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from turnwire._pure.base62 import ALPHABET, DIGIT
 from turnwire._pure.base62 import encode as encode_base62
@@ -24,7 +24,6 @@ from turnwire.slip.spec import (
     HEADER,
     MAX_INTEGER,
     PREFIX_SLOT,
-    SLOT_PREFIX,
     STRING_SLOTS,
     WIRE,
     Act,
@@ -34,7 +33,9 @@ from turnwire.slip.spec import (
 )
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer, Self
+    from typing import Self
+
+    from typing_extensions import Buffer
 
 
 class SlipMessage:
@@ -82,31 +83,31 @@ class SlipMessage:
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields replaced; it shares neither slots nor extra with this message."""
-        return methods.replace(self, changes)  # type: ignore[arg-type, return-value]
+        return methods.replace(self, changes)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able dict: names for act, frame and slots."""
-        return methods.to_dict(self)  # type: ignore[arg-type]
+        return methods.to_dict(self)
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
         """The message of :meth:`to_dict`. Raises DecodeError with the field in ``path``."""
-        return methods.from_dict(cls, fields)  # type: ignore[arg-type, return-value]
+        return methods.from_dict(cls, fields)
 
     def __repr__(self) -> str:
-        return methods.represent(self)  # type: ignore[arg-type]
+        return methods.represent(self)
 
     def __eq__(self, other: object) -> bool:
-        return methods.equal(self, other)  # type: ignore[arg-type]
+        return methods.equal(self, other)
 
     def __copy__(self) -> Self:
-        return methods.shallow_copy(self)  # type: ignore[arg-type, return-value]
+        return methods.shallow_copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return methods.deep_copy(self, memo)  # type: ignore[arg-type, return-value]
+        return methods.deep_copy(self, memo)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return methods.reduce(self, SlipMessage)  # type: ignore[arg-type]
+        return methods.reduce(self, SlipMessage)
 
 
 # --- decode ---------------------------------------------------------------------------------------------------------
@@ -207,9 +208,7 @@ class Fault(Exception):
         self.seen = offset if seen is None else seen
 
 
-def parse(
-    data: bytes, start: int, end: int, *, keep: bool = False, log: bool = False
-) -> tuple[SlipMessage, int]:
+def parse(data: bytes, start: int, end: int, *, keep: bool = False, log: bool = False) -> tuple[SlipMessage, int]:
     """Read one message from ``data[start:end]`` left to right; every rule of the readings is here.
 
     In a log (``log=True``) a newline inside a string is a fault and the record may be followed by text. Returns the
@@ -246,9 +245,9 @@ class _Parser:
             raise Fault(Reason.MISSING_FIELD, place, names)
         if not self.log and place + 1 < self.end:
             raise Fault(Reason.TRAILING_JUNK, place + 1)
-        act, frame, conv_id, src, dst, turn = header
+        act, frame, conv_id, src, dst, turn = cast("list[int]", header)
         kind: Any = frame if self.frame_kept else FrameType(frame)
-        return SlipMessage(conv_id, turn, src, dst, Act(act), kind, self.slots, extra=self.extra), place + 1  # type: ignore[arg-type]
+        return SlipMessage(conv_id, turn, src, dst, Act(act), kind, self.slots, extra=self.extra), place + 1
 
     def field(self, place: int) -> int:
         """One field from its prefix on; returns the offset of the ``|`` or ``#`` behind it."""
@@ -272,7 +271,7 @@ class _Parser:
             raise Fault(Reason.DUPLICATE, place)
         return self.value(place + 1, prefix, header, slot)
 
-    def value(self, first: int, prefix: int, header: int | None, slot: Slot | None) -> int:
+    def value(self, first: int, prefix: int, header: int | None, slot: Any) -> int:
         data = self.data
         if first >= self.end:
             raise Fault(Reason.BAD_FRAMING, self.end)
@@ -288,11 +287,11 @@ class _Parser:
         if quoted != (slot in STRING_SLOTS):
             raise Fault(Reason.WRONG_TYPE, first)
         if quoted:
-            self.slots[slot], place = self.string(first)  # type: ignore[index]
+            self.slots[slot], place = self.string(first)
             return place
         number, place = self.integer(first)
         if header is None:
-            self.slots[slot] = number  # type: ignore[index]
+            self.slots[slot] = number
             return place
         if header == 0 and number > max(Act):
             raise Fault(Reason.UNKNOWN_ACT, first)
@@ -454,7 +453,7 @@ def encode(message: SlipMessage) -> str:
     """
     if not isinstance(message, SlipMessage):
         raise encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
-    return "@" + "|".join(written_parts(message)) + "#"  # type: ignore[arg-type]
+    return "@" + "|".join(written_parts(message)) + "#"
 
 
 def encode_many(messages: Iterable[SlipMessage]) -> bytes:

@@ -1,7 +1,7 @@
 """The bulk scan of nSLIP in plain Python: the readable twin of ``_native/nslip_scan.pyx`` (readings 8).
 
-A candidate is ``@``, a header prefix and a digit; a record ends at the first ``#`` outside quotes; what fails is a reject
-from its ``@`` to the next candidate or the end of its line; everything else is text.
+A candidate is ``@``, a header prefix and a digit; a record ends at the first ``#`` outside quotes; what fails is a
+reject from its ``@`` to the next candidate or the end of its line; everything else is text.
 """
 
 from __future__ import annotations

@@ -123,10 +123,11 @@ class Rejects:
         """Frees the temporary file."""
         self._raw.close()
 
+    def __del__(self) -> None:
+        self.close()
 
-def first_error(
-    found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes
-) -> DecodeError:
+
+def first_error(found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes) -> DecodeError:
     """What ``errors="raise"`` raises for the first reject of a block; ``offset`` is the fault in the input."""
     reason = scanner.reasons[found["reason"][0]]
     assert reason is not None, "code 0 is no reason"

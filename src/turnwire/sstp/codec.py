@@ -92,7 +92,7 @@ def check(message: Message) -> list[Issue]:
     return list(findings(message._fields))
 
 
-def encode(message: Message, *, strict: bool = True) -> str:
+def encode(message: Message, strict: bool = True) -> str:
     """The JSON text of a message: keys in their own order, no white space.
 
     Strict writing refuses every finding above "info" and wants session_id in every kind; ``strict=False`` writes back
