@@ -12,9 +12,8 @@ from turnwire.errors import DecodeError, EncodeError, Issue, MissingDependency, 
 from turnwire.wires import decode, detect, encode
 
 if TYPE_CHECKING:
-    from turnwire.extraction import Found, extract
-    from turnwire.log.batch import Batch
-    from turnwire.log.scan import Scan, scan
+    from turnwire.extraction import extract
+    from turnwire.log import Batch, Scan, scan
     from turnwire.prompts import prompt
     from turnwire.stream import Decoder
 
@@ -27,7 +26,6 @@ __all__ = [
     "DecodeError",
     "Decoder",
     "EncodeError",
-    "Found",
     "Issue",
     "Limits",
     "MissingDependency",
@@ -47,7 +45,7 @@ __all__ = [
 
 # Imported when first asked for, so that a codec costs no NumPy.
 _LATER = {"scan": "turnwire.log", "Scan": "turnwire.log", "Batch": "turnwire.log", "Decoder": "turnwire.stream"}
-_LATER |= {"extract": "turnwire.extraction", "Found": "turnwire.extraction", "prompt": "turnwire.prompts"}
+_LATER |= {"extract": "turnwire.extraction", "prompt": "turnwire.prompts"}
 
 
 def __getattr__(name: str) -> Any:
@@ -55,9 +53,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"turnwire.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'turnwire' has no attribute {name!r}")
-    value = getattr(import_module(_LATER[name]), name)
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, getattr(import_module(_LATER[name]), name))
 
 
 def __dir__() -> list[str]:

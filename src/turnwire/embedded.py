@@ -97,7 +97,7 @@ class _Text:
                 yield from self.members(value, start, end, accept)
 
     def unclosed(self, start: int, end: int) -> set[int]:
-        """Where the objects start that are open at the fault at ``end``: whatever starts there meets that fault, too."""
+        """Where the objects start that are open at the fault at ``end``: all of them meet that fault."""
         starts: list[int] = []
         for token in _TOKEN.finditer(self.raw, start, end):
             byte = self.raw[token.start()]

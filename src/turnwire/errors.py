@@ -50,7 +50,7 @@ class Reason(str, Enum):
     TRAILING_JUNK = "trailing_junk"
     NEWLINE_IN_STRING = "newline_in_string"
     LONG_STRING = "long_string"
-<<<<<<< HEAD
+    UNKNOWN_ID = "unknown_id"
     # JSON text (the JSON wires: SSTP, SAP, KickLang envelopes)
     NOT_OBJECT = "not_object"
     DUP_KEY = "dup_key"
@@ -81,9 +81,6 @@ class Reason(str, Enum):
     IDENTITY_MISMATCH = "identity_mismatch"
     ACKNOWLEDGEMENT = "acknowledgement"
     ECHO = "echo"
-=======
-    UNKNOWN_ID = "unknown_id"
->>>>>>> main
 
     def __str__(self) -> str:
         return self.value

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a rule of a text is one line)
 """Short texts that teach an LLM a wire, made from the tables that its reader and writer use."""
 
 from __future__ import annotations
@@ -95,9 +96,7 @@ def _csp_block(spec: Any, intent: str) -> str:
 
 
 def _sstp(spec: Any) -> str:
-    kinds = "\n".join(
-        f"- {kind}: {spec.MEANING[kind]}.\n  {_json(_sstp_example(spec, kind))}" for kind in spec.Kind
-    )
+    kinds = "\n".join(f"- {kind}: {spec.MEANING[kind]}.\n  {_json(_sstp_example(spec, kind))}" for kind in spec.Kind)
     optional = _listed(f"{field.name} (like {_json(field.example)})" for field in spec.HEADER if field.need == "never")
     return f"""\
 You speak SSTP. Every message is a single JSON object of one of the kinds below: raw JSON only, no prose, no Markdown, no \
@@ -117,9 +116,7 @@ only that agent answers.
 def _sstp_example(spec: Any, kind: Any) -> dict[str, Any]:
     known = {"kind": kind.value, "schema_id": spec.SCHEMA_IDS[kind]}
     return {
-        "header": {
-            field.name: known.get(field.name, field.example) for field in spec.HEADER if field.need != "never"
-        },
+        "header": {field.name: known.get(field.name, field.example) for field in spec.HEADER if field.need != "never"},
         "payload": {field.name: field.example for field in spec.PAYLOADS[kind]},
     }
 
@@ -150,7 +147,8 @@ def _sap(spec: Any) -> str:
         return _listed(field.name for field in table.fields if field.need != spec.MUST)
 
     tables = "\n".join(
-        f"- {table.name}: {_json(example(table))}\n  and where it helps: {more(table)}." for table in (spec.TASK, spec.RESULT)
+        f"- {table.name}: {_json(example(table))}\n  and where it helps: {more(table)}."
+        for table in (spec.TASK, spec.RESULT)
     )
     return f"""\
 You exchange UBOS SAP V{spec.VERSION} objects. Every message is a single JSON object, a Task or a Result: raw JSON only, no \

@@ -18,7 +18,11 @@ def verdict(sstp, value):
     text = json.dumps(value)
     try:
         message = sstp.decode(text)
-    except DecodeError as error:
+    except DecodeError as caught:
+        error = caught
+    else:
+        error = None
+    if error is not None:
         assert 0 <= error.offset < len(text.encode()) and error.wire == "sstp" and error.line == 1
         return ("error", error.reason, error.path), None
     issues = sstp.check(message)

@@ -38,9 +38,7 @@ def judge(value: Any, wire: str | None, limits: Limits) -> None:
                 raise EncodeError(Reason.NOT_FINITE, f"JSON has no {item}", wire=wire, path=path)
         elif isinstance(item, (dict, list, tuple)):
             if depth >= limits.nesting:
-                raise EncodeError(
-                    Reason.TOO_DEEP, f"nested deeper than {limits.nesting}", wire=wire, path=path[:200]
-                )
+                raise EncodeError(Reason.TOO_DEEP, f"nested deeper than {limits.nesting}", wire=wire, path=path[:200])
             waiting.extend(reversed(_inner(item, path, depth + 1, wire)))
         elif isinstance(item, _Fault):
             raise item.error
