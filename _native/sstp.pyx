@@ -2,12 +2,19 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+from types import MemberDescriptorType
 
 cdef extern from "Python.h":
     bint PyDict_Check(object value)
     Py_ssize_t PyDict_GET_SIZE(object value)
     int PyDict_Next(object part, Py_ssize_t* place, PyObject** key, PyObject** value) noexcept
     PyObject* PyDict_GetItem "PyDict_GetItemWithError"(object part, object key) except? NULL
+    ctypedef struct PyMemberDef:
+        Py_ssize_t offset
+    ctypedef struct PyMemberDescrObject:
+        PyMemberDef* d_member
     ctypedef object (*newfunc)(type, object, PyObject*)
     ctypedef struct PyTypeObject:
         newfunc tp_new
@@ -34,6 +41,19 @@ cdef dict CODES = {
 cdef tuple NOTHING = ()
 cdef str HEADER = "header", PAYLOAD = "payload", KIND = "kind", SCHEMA_ID = "schema_id", PROTOCOL = "protocol"
 cdef str DIRECTED_TO = "directed_to", TYPE = "type", NAME = "name", VALUE = "value"
+
+
+cdef Py_ssize_t slot_offset(object descriptor) except -1:
+    """Where the slot of a ``__slots__`` descriptor lies in an object."""
+    if type(descriptor) is not MemberDescriptorType:
+        raise TypeError("a slot is needed")
+    return (<PyMemberDescrObject*>descriptor).d_member.offset
+
+
+cdef inline void fill_slot(object owner, Py_ssize_t offset, object value) noexcept:
+    """Puts a value into an empty slot of a new object."""
+    Py_INCREF(value)
+    (<PyObject**>(<char*>(<PyObject*>owner) + offset))[0] = <PyObject*>value
 
 
 cdef class Table:
@@ -173,8 +193,12 @@ cdef class Judge:
 
     cdef dict kinds
     cdef object read, closer
+    cdef Py_ssize_t fields_at, plain_at  # where a message of any kind holds its two slots
 
     def __init__(self, kinds, read, closer):
+        kinds = list(kinds)
+        places = {(slot_offset(cls._fields), slot_offset(cls._plain)) for _, cls, _, _, _ in kinds}
+        [(self.fields_at, self.plain_at)] = places
         self.read = read
         self.closer = closer
         self.kinds = {
@@ -196,8 +220,8 @@ cdef class Judge:
         if cls is None:
             return self.closer(fields, data)
         message = (<PyTypeObject*>cls).tp_new(<type>cls, NOTHING, NULL)
-        message._fields = fields
-        message._plain = True
+        fill_slot(message, self.fields_at, fields)
+        fill_slot(message, self.plain_at, True)
         return message
 
     cdef object class_of(self, object fields):
