@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 import random
+from importlib import import_module
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnwire._native import json_text as native
+from tests.conftest import BACKENDS
 from turnwire._pure import json_text as pure
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
+
+native = import_module(f"turnwire._{BACKENDS[0]}.json_text")
 
 SMALL = LIMITS._replace(message=200, nesting=3, key=8, integer_digits=5)
 
@@ -293,7 +296,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.text(max_size=12), JSON, max_size=6), st.booleans())
 def test_any_object_is_read_exactly(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from importlib import import_module
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import BACKENDS
 from tests.json_text.test_read import JSON
 from tests.sstp.examples import example, real
 from turnwire import sstp as package
-from turnwire._native import sstp as native
-from turnwire._pure import sstp as pure
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.sstp import codec
 from turnwire.sstp.rules import findings
@@ -171,10 +171,10 @@ def damaged(draw):
 
 
 def judges():
-    return [module.Judge(codec.kinds(), None, None) for module in (native, pure)]
+    modules = [import_module(f"turnwire._{name}.sstp") for name in BACKENDS]
+    return [module.Judge(codec.kinds(), None, None) for module in modules]
 
 
-@settings(max_examples=500, deadline=None)
 @given(damaged())
 def test_what_is_plain_has_no_finding_and_twins_agree(value):
     verdicts = {judge.is_plain(value) for judge in judges()}
@@ -185,7 +185,6 @@ def test_what_is_plain_has_no_finding_and_twins_agree(value):
     assert {judge.is_plain(shared) for judge in judges()} == verdicts
 
 
-@settings(max_examples=500, deadline=None)
 @given(damaged(), st.booleans())
 def test_whatever_is_accepted_is_written_back(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sstp.examples import DATA, example, real
@@ -133,7 +133,6 @@ def test_strict_raises_and_changes_nothing():
     assert session.feed(message("a", 2)) == []
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(1, 12), max_size=30))
 def test_ranges_of_clocks_are_a_set(numbers):
     clocks, plain = Clocks(), set()
