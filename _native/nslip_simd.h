@@ -113,7 +113,7 @@ TW_AVX2 static inline __attribute__((always_inline)) uint64_t tw_wrong(const tw_
     uint64_t opens = m->quote & inside, closes = m->quote & ~inside;
     uint64_t ends = bar | stop;
     *strings += (uint32_t)_mm_popcnt_u64(opens & record);
-    return ((m->special & inside) | (~(m->word | bar | m->quote) & ~inside) | (opens & ~after_two)) & record
+    return (((m->special & inside) | (~(m->word | bar | m->quote) & ~inside) | (opens & ~after_two)) & record)
          | ((after_one | after_two) & ends)
          | (closes & record & ~(ends >> 1) & ~((uint64_t)1 << 63));
 }

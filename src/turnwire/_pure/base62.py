@@ -170,3 +170,8 @@ def element_fault(texts: NDArray[np.bytes_], index: int) -> DecodeError:
     except DecodeError as error:
         return _decode_fault(error.reason, error.text, error.offset or 0, f"/{index}")
     raise RuntimeError(f"element {index} changed while it was read")
+
+
+def cpu_features() -> tuple[str, ...]:
+    """The CPU features beyond the baseline that this module uses: none."""
+    return ()
