@@ -13,7 +13,8 @@ from turnwire.wires import decode, detect, encode
 
 if TYPE_CHECKING:
     from turnwire.extraction import extract
-    from turnwire.log import Batch, Scan, scan
+    from turnwire.log.batch import Batch
+    from turnwire.log.scan import Scan, scan
     from turnwire.prompts import prompt
     from turnwire.stream import Decoder
 
@@ -43,9 +44,8 @@ __all__ = [
     "slip",
 ]
 
-# Imported when first asked for, so that a codec costs no NumPy.
-_LATER = {"scan": "turnwire.log", "Scan": "turnwire.log", "Batch": "turnwire.log", "Decoder": "turnwire.stream"}
-_LATER |= {"extract": "turnwire.extraction", "prompt": "turnwire.prompts"}
+_LATER = {"scan": "log", "Scan": "log", "Batch": "log", "Decoder": "stream"}
+_LATER |= {"extract": "extraction", "prompt": "prompts"}  # imported when asked for, so that a codec costs no NumPy
 
 
 def __getattr__(name: str) -> Any:
@@ -53,7 +53,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"turnwire.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'turnwire' has no attribute {name!r}")
-    return globals().setdefault(name, getattr(import_module(_LATER[name]), name))
+    return globals().setdefault(name, getattr(import_module(f"turnwire.{_LATER[name]}"), name))
 
 
 def __dir__() -> list[str]:

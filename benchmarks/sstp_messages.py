@@ -1,4 +1,4 @@
-"""SSTP against msgspec and pydantic: ``python benchmarks/sstp.py``. Prints ratios taken in one process.
+"""SSTP against msgspec and pydantic: ``python benchmarks/sstp_messages.py``. Prints ratios taken in one process.
 
 Each reader gets the same bytes. msgspec's typed decode drops unknown fields and lets duplicate keys pass; the pydantic
 model is strict, keeps unknown fields, and checks the same types and ranges.
