@@ -1,9 +1,10 @@
 from typing import Any
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 from turnwire.contract import Limits
 
+@disjoint_base
 class Reader:
     wire: str
     def __init__(self, wire: str, keys: tuple[str, ...] = ()) -> None: ...

@@ -1,8 +1,15 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 from turnwire._pure.sstp import Row
 
+@disjoint_base
+class Table:
+    def __init__(self, rows: Iterable[Row]) -> None: ...
+
+@disjoint_base
 class Judge:
     def __init__(
         self,
