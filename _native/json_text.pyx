@@ -4,14 +4,15 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_Contains, PyDict_SetItem
 from cpython.float cimport PyFloat_FromDouble
 from cpython.long cimport PyLong_FromLongLong
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy
 
-from turnwire._pure.json_text import Reader as _PureReader, write as _pure_write
+from _native.json_bytes cimport Bytes, hex_code, is_digit, put_character, skip, turnwire_plain, utf8_size, word_hash
+from turnwire._pure.json_text import Reader as _PureReader
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
 from turnwire.json_faults import broken_utf8, fault, input_bytes, opening, unexpected
@@ -21,35 +22,8 @@ cdef extern from "Python.h":
     void* PyUnicode_DATA(object text)
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
     double PyOS_string_to_double(const char* text, char** behind, PyObject* overflow) except? -1.0
-    char* PyOS_double_to_string(double number, char code, int precision, int flags, int* kind) except NULL
-    long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
-    int Py_DTSF_ADD_DOT_0
     Py_hash_t PyObject_Hash(object value) except? -1
     Py_ssize_t PyDict_GET_SIZE(object value)
-
-cdef extern from *:
-    """
-    #include <stdint.h>
-    #include <string.h>
-    /* The length of the run of plain ASCII (no quote, backslash, control, non-ASCII byte) at p, eight bytes a step. */
-    static inline const unsigned char *turnwire_plain(const unsigned char *p, const unsigned char *end) {
-        const uint64_t ones = 0x0101010101010101ULL, high = 0x8080808080808080ULL;
-        while (end - p >= 8) {
-            uint64_t word, quote, slash, hit;
-            memcpy(&word, p, 8);
-            quote = word ^ (ones * '"');
-            slash = word ^ (ones * '\\\\');
-            hit = (word | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word)) & high;
-            if (hit) break;
-            p += 8;
-        }
-        while (p < end && *p >= 0x20 && *p < 0x80 && *p != '"' && *p != '\\\\') p++;
-        return p;
-    }
-    """
-    const unsigned char* turnwire_plain(const unsigned char* place, const unsigned char* end) noexcept nogil
-
-ctypedef const unsigned char* Bytes
 
 cdef enum:
     WORD = 32  # bytes of the longest key that is shared
@@ -76,72 +50,7 @@ cdef struct Text:
     Py_ssize_t nesting
     Py_ssize_t key
     Py_ssize_t digits
-
-
-cdef inline bint is_digit(unsigned char byte) noexcept nogil:
-    return 48 <= byte <= 57
-
-
-cdef inline Bytes skip(Bytes place, Bytes end) noexcept nogil:
-    if place < end and place[0] > 32:
-        return place
-    while place < end and (place[0] == 32 or place[0] == 10 or place[0] == 13 or place[0] == 9):
-        place += 1
-    return place
-
-
-cdef inline uint64_t word_hash(Bytes place, Py_ssize_t size) noexcept nogil:
-    """A hash of a short key from its ends and its length."""
-    cdef uint64_t first = 0, last = 0
-    if size >= 8:
-        memcpy(&first, place, 8)
-        memcpy(&last, place + size - 8, 8)
-    elif size >= 4:
-        memcpy(&first, place, 4)
-        memcpy(&last, place + size - 4, 4)
-    elif size > 0:
-        first = place[0]
-        last = place[size - 1]
-    first = (first ^ (last * <uint64_t>0x9E3779B97F4A7C15) ^ <uint64_t>size) * <uint64_t>0xBF58476D1CE4E5B9
-    return first ^ (first >> 29)
-
-
-cdef int utf8_size(Bytes place, Bytes end) noexcept nogil:
-    """Bytes of the character at ``place`` (2 to 4), or 0 where they are no character."""
-    cdef unsigned char lead = place[0], second
-    if lead < 0xC2 or lead > 0xF4 or end - place < 2:
-        return 0
-    second = place[1]
-    if second & 0xC0 != 0x80:
-        return 0
-    if lead < 0xE0:
-        return 2
-    if end - place < 3 or place[2] & 0xC0 != 0x80:
-        return 0
-    if lead < 0xF0:
-        if (lead == 0xE0 and second < 0xA0) or (lead == 0xED and second >= 0xA0):
-            return 0
-        return 3
-    if end - place < 4 or place[3] & 0xC0 != 0x80 or (lead == 0xF0 and second < 0x90) or (lead == 0xF4 and second > 0x8F):
-        return 0
-    return 4
-
-
-cdef int hex_code(Bytes place, Bytes end) noexcept nogil:
-    """The value of the four hex digits at ``place``; -1 where there are none, -2 where the text ends among them."""
-    cdef int code = 0, step
-    cdef unsigned char byte
-    for step in range(4):
-        if place + step >= end:
-            return -2
-        byte = place[step]
-        if 48 <= byte <= 57:
-            code = code * 16 + byte - 48
-        elif 97 <= (byte | 32) <= 102:
-            code = code * 16 + (byte | 32) - 87
-        else:
-            return -1
-    return code
+    bint quiet  # whether the caller wants to know no more than that there is a fault
 
 
 cdef class Reader:
@@ -195,23 +104,46 @@ cdef class Reader:
             most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
         if text.nesting > DEEPEST:
             return _PureReader(self.wire, self.kept).read(data, limits)
+        text.quiet = False
         text.place = text.start
         text.end = text.start + size
         if size > most:
             raise self.fault(&text, MESSAGE_TOO_LARGE, text.start + most)
         return self.message(&text)
 
+    def find(self, bytes raw, Py_ssize_t place, limits=LIMITS):
+        """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
+        offset of the fault."""
+        cdef Text text
+        text.nesting, text.key, text.digits = min(limits.nesting, <Py_ssize_t>DEEPEST), limits.key, limits.integer_digits
+        text.quiet = True
+        text.start = <Bytes><char*>raw
+        text.place = text.start + place
+        text.end = text.start + min(<Py_ssize_t>len(raw), place + <Py_ssize_t>limits.message)
+        if not 0 <= place < len(raw) or text.place[0] != 123:
+            return None, place
+        try:
+            return self.members(&text, 1), text.place - text.start
+        except DecodeError as error:
+            return None, error.offset
+
     cdef object fault(self, Text* text, object reason, Bytes place):
+        if text.quiet:
+            return DecodeError(reason, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         return fault(whole, reason, place - text.start, self.wire)
 
     cdef object misfit(self, Text* text, Bytes place):
         """The error for a byte that cannot stand at ``place``, or for the end of the text there."""
+        if text.quiet:
+            return DecodeError(BAD_JSON, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         reason, offset = unexpected(whole, place - text.start)
         return fault(whole, reason, offset, self.wire)
 
     cdef object broken(self, Text* text, Bytes place):
+        if text.quiet:
+            return DecodeError(BAD_JSON, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         return fault(whole, broken_utf8(whole, place - text.start), place - text.start, self.wire)
 
@@ -527,198 +459,3 @@ cdef object unescaped(Bytes place, Bytes end):
         return PyUnicode_DecodeUTF8(<const char*>buffer, out - buffer, NULL)
     finally:
         PyMem_Free(buffer)
-
-
-cdef unsigned char* put_character(unsigned char* out, int code) noexcept nogil:
-    if code < 0x80:
-        out[0] = code
-        return out + 1
-    if code < 0x800:
-        out[0] = 0xC0 | (code >> 6)
-        out[1] = 0x80 | (code & 0x3F)
-        return out + 2
-    if code < 0x10000:
-        out[0] = 0xE0 | (code >> 12)
-        out[1] = 0x80 | ((code >> 6) & 0x3F)
-        out[2] = 0x80 | (code & 0x3F)
-        return out + 3
-    out[0] = 0xF0 | (code >> 18)
-    out[1] = 0x80 | ((code >> 12) & 0x3F)
-    out[2] = 0x80 | ((code >> 6) & 0x3F)
-    out[3] = 0x80 | (code & 0x3F)
-    return out + 4
-
-
-# --- write ----------------------------------------------------------------------------------------------------------
-
-
-cdef struct Output:
-    char* start
-    Py_ssize_t size
-    Py_ssize_t room
-
-
-class _Doubt(Exception):
-    """Something the quick way does not write; the twin writes it or says why not."""
-
-
-cdef inline int reserve(Output* out, Py_ssize_t more) except -1:
-    cdef char* grown
-    if out.size + more > out.room:
-        out.room = (out.size + more) * 2
-        grown = <char*>PyMem_Realloc(out.start, out.room)
-        if grown is NULL:
-            raise MemoryError
-        out.start = grown
-    return 0
-
-
-cdef int put_text(Output* out, str text) except -1:
-    cdef Py_ssize_t size
-    cdef Bytes place, end, behind
-    cdef char* to
-    cdef unsigned char byte
-    place = <Bytes>PyUnicode_AsUTF8AndSize(text, &size)
-    end = place + size
-    reserve(out, size + 2)
-    out.start[out.size] = 34
-    out.size += 1
-    while True:
-        behind = turnwire_plain(place, end)
-        while behind < end and behind[0] >= 0x80:
-            behind = turnwire_plain(behind + 1, end)
-        reserve(out, (behind - place) + 8)
-        memcpy(out.start + out.size, place, behind - place)
-        out.size += behind - place
-        if behind >= end:
-            break
-        byte = behind[0]
-        place = behind + 1
-        to = out.start + out.size
-        to[0] = 92
-        out.size += 2
-        if byte == 34 or byte == 92:
-            to[1] = byte
-        elif byte == 8:
-            to[1] = 98
-        elif byte == 9:
-            to[1] = 116
-        elif byte == 10:
-            to[1] = 110
-        elif byte == 12:
-            to[1] = 102
-        elif byte == 13:
-            to[1] = 114
-        else:
-            memcpy(to + 1, b"u00", 3)
-            to[4] = 48 + (byte >> 4)
-            to[5] = (48 if (byte & 15) < 10 else 87) + (byte & 15)
-            out.size += 4
-    out.start[out.size] = 34
-    out.size += 1
-    return 0
-
-
-cdef int put_ascii(Output* out, const char* letters, Py_ssize_t size) except -1:
-    reserve(out, size)
-    memcpy(out.start + out.size, letters, size)
-    out.size += size
-    return 0
-
-
-cdef int put_integer(Output* out, object number) except -1:
-    cdef int overflow = 0
-    cdef long long value = PyLong_AsLongLongAndOverflow(number, &overflow)
-    cdef char[24] digits
-    cdef int place = 24
-    cdef unsigned long long rest
-    if overflow:
-        raise _Doubt
-    rest = <unsigned long long>value if value >= 0 else 0 - <unsigned long long>value
-    while True:
-        place -= 1
-        digits[place] = 48 + rest % 10
-        rest //= 10
-        if not rest:
-            break
-    if value < 0:
-        place -= 1
-        digits[place] = 45
-    return put_ascii(out, digits + place, 24 - place)
-
-
-cdef int put_float(Output* out, double number) except -1:
-    cdef char* digits
-    cdef Py_ssize_t size = 0
-    if not isfinite(number):
-        raise _Doubt
-    digits = PyOS_double_to_string(number, b"r", 0, Py_DTSF_ADD_DOT_0, NULL)
-    try:
-        while digits[size]:
-            size += 1
-        return put_ascii(out, digits, size)
-    finally:
-        PyMem_Free(digits)
-
-
-cdef int put(Output* out, object value, Py_ssize_t left) except -1:
-    """Writes a value; ``left`` more containers may be opened."""
-    cdef object kind = type(value)
-    cdef bint first = True
-    if kind is str:
-        return put_text(out, <str>value)
-    if kind is dict:
-        if left <= 0:
-            raise _Doubt
-        put_ascii(out, b"{", 1)
-        for key, inner in (<dict>value).items():
-            if type(key) is not str:
-                raise _Doubt
-            if not first:
-                put_ascii(out, b",", 1)
-            first = False
-            put_text(out, <str>key)
-            put_ascii(out, b":", 1)
-            put(out, inner, left - 1)
-        return put_ascii(out, b"}", 1)
-    if kind is list:
-        if left <= 0:
-            raise _Doubt
-        put_ascii(out, b"[", 1)
-        for inner in <list>value:
-            if not first:
-                put_ascii(out, b",", 1)
-            first = False
-            put(out, inner, left - 1)
-        return put_ascii(out, b"]", 1)
-    if kind is int:
-        return put_integer(out, value)
-    if value is None:
-        return put_ascii(out, b"null", 4)
-    if value is True:
-        return put_ascii(out, b"true", 4)
-    if value is False:
-        return put_ascii(out, b"false", 5)
-    if kind is float:
-        return put_float(out, <double>value)
-    raise _Doubt
-
-
-def write(value, wire=None, limits=LIMITS):
-    """``value`` as JSON text; see ``turnwire.json_text.write``."""
-    cdef Output out
-    cdef Py_ssize_t nesting = limits.nesting
-    if nesting > DEEPEST:
-        return _pure_write(value, wire, limits)
-    out.room = 512
-    out.size = 0
-    out.start = <char*>PyMem_Malloc(out.room)
-    if out.start is NULL:
-        raise MemoryError
-    try:
-        put(&out, value, nesting)
-        return PyUnicode_DecodeUTF8(out.start, out.size, NULL)
-    except (_Doubt, UnicodeEncodeError):
-        return _pure_write(value, wire, limits)
-    finally:
-        PyMem_Free(out.start)

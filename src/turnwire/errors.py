@@ -28,6 +28,9 @@ class Reason(str, Enum):
     UNKNOWN_WIRE = "unknown_wire"
     MISSING_FIELD = "missing_field"
     MISMATCH = "mismatch"
+    LOOK_ALIKE = "look_alike"
+    UNKNOWN_ID = "unknown_id"
+    UNKNOWN_KEY = "unknown_key"
     # Binary forms of nSLIP
     BAD_ENCODING = "bad_encoding"
     UNSUPPORTED_VERSION = "unsupported_version"
@@ -97,7 +100,6 @@ class Reason(str, Enum):
     CORRELATION_ID_NOT_UUID4 = "correlation_id_not_uuid4"
     BAD_TIMESTAMP = "bad_timestamp"
     UNKNOWN_ROLE = "unknown_role"
-    UNKNOWN_KEY = "unknown_key"
     UNKNOWN_CHANNEL_FAMILY = "unknown_channel_family"
     CHANNEL_NOT_ALLOWED = "channel_not_allowed"
     TYPE_CHANNEL_MISMATCH = "type_channel_mismatch"
@@ -106,11 +108,9 @@ class Reason(str, Enum):
     CONTENT_NOT_SPACE = "content_not_space"
     BAD_POLICY = "bad_policy"
     UNKNOWN_STATUS = "unknown_status"
-    UNKNOWN_ID = "unknown_id"
     # CSP/1: reading
     NO_MESSAGE = "no_message"
     BAD_MAGIC = "bad_magic"
-    LOOK_ALIKE = "look_alike"
     JUNK = "junk"
     MISSING_FROM = "missing_from"
     MISSING_TO = "missing_to"
@@ -138,7 +138,6 @@ class Reason(str, Enum):
     BAD_BASE = "bad_base"
     BAD_APPLY = "bad_apply"
     BAD_ENUM = "bad_enum"
-    UNKNOWN_KEY = "unknown_key"
     DUP_FIELD = "dup_field"
     STRAY_LINE = "stray_line"
     CONTINUED = "continued"
@@ -147,7 +146,6 @@ class Reason(str, Enum):
     INSIDE_UNCLOSED_HEREDOC = "inside_unclosed_heredoc"
     HEREDOC_EXPECTED = "heredoc_expected"
     BAD_RANGE = "bad_range"
-    BOM = "bom"
     # CSP/1: state
     CTX_UNKNOWN = "ctx_unknown"
     PATCH_ID_REUSED = "patch_id_reused"
@@ -177,6 +175,24 @@ class Reason(str, Enum):
     BASE_MISMATCH = "base_mismatch"
     BAD_DIFF = "bad_diff"
     DIFF_MISMATCH = "diff_mismatch"
+    # SSTP
+    UNKNOWN_KIND = "unknown_kind"
+    OUT_OF_RANGE = "out_of_range"
+    SCHEMA_MISMATCH = "schema_mismatch"
+    ADDRESSEE_CONFLICT = "addressee_conflict"
+    PLACEHOLDER = "placeholder"
+    OTHER_DIALECT = "other_dialect"
+    # SSTP sessions
+    CLOCK_GAP = "clock_gap"
+    CLOCK_REPEAT = "clock_repeat"
+    CLOCK_BACK = "clock_back"
+    OUT_OF_TURN = "out_of_turn"
+    SESSION_MISMATCH = "session_mismatch"
+    UNKNOWN_ACTOR = "unknown_actor"
+    UNKNOWN_ADDRESSEE = "unknown_addressee"
+    IDENTITY_MISMATCH = "identity_mismatch"
+    ACKNOWLEDGEMENT = "acknowledgement"
+    ECHO = "echo"
 
     def __str__(self) -> str:
         return self.value
@@ -268,7 +284,8 @@ class Issue(NamedTuple):
     """What lenient reading forgave, or what ``check`` found.
 
     ``where`` is a line (int) for text wires and a JSON pointer (str) for JSON wires; ``severity`` is "warning"
-    (strict writing refuses it) or "info" (may well be fine).
+    (strict writing refuses it) or "info" (may well be fine); session monitors also say "error" (a rule is broken;
+    a strict monitor raises it).
     """
 
     reason: Reason

@@ -19,7 +19,7 @@ _TEXT = {
     Reason.CUT_OFF: "the text ends inside the object",
     Reason.UNTERMINATED_STRING: "the string that opens here is never closed",
     Reason.CONTROL_CHARACTER: "the control character {what} must be escaped inside a string",
-    Reason.BAD_ESCAPE: "the escapes of a string are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hex digits",
+    Reason.BAD_ESCAPE: 'the escapes of a string are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hex digits',
     Reason.LONE_SURROGATE: "half of a surrogate pair is no character",
     Reason.BAD_UTF8: "these bytes are not valid UTF-8",
     Reason.BAD_NUMBER: "this is no JSON number (no '+', no leading zero, digits on both sides of the point)",

@@ -12,16 +12,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, Limits
 from turnwire._pure.json_text import locate
+from turnwire.contract import LIMITS, Limits
 from turnwire.json_faults import input_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire._pure import json_text as _core
+    from turnwire._pure import json_write as _writer
 else:
     _core = _backend.load("json_text")
+    _writer = _backend.load("json_write")
 
 __all__ = ["input_bytes", "locate", "read_object", "reader", "write"]
 
@@ -50,5 +52,5 @@ def write(value: Any, wire: str | None = None, *, limits: Limits = LIMITS) -> st
     dict (with str keys), list, tuple, str, int, float, bool and None are written, their subclasses as what they are
     based on. Raises EncodeError(wrong_type|not_finite|lone_surrogate|too_deep|number_too_long) with ``path``.
     """
-    result: str = _core.write(value, wire, limits)
+    result: str = _writer.write(value, wire, limits)
     return result

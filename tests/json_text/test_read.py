@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 import random
+from importlib import import_module
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnwire._native import json_text as native
+from tests.conftest import BACKENDS
 from turnwire._pure import json_text as pure
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
+
+native = import_module(f"turnwire._{BACKENDS[0]}.json_text")
 
 SMALL = LIMITS._replace(message=200, nesting=3, key=8, integer_digits=5)
 
@@ -293,7 +296,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.text(max_size=12), JSON, max_size=6), st.booleans())
 def test_any_object_is_read_exactly(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)
@@ -301,3 +303,42 @@ def test_any_object_is_read_exactly(value, ascii_only):
         found = module.Reader("w", ("a", "")).read(text)
         assert repr(found) == repr(value)
         assert repr(pure._Text(text.encode(), "w", LIMITS, {}).message()) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("raw", "place", "good", "end"),
+    [
+        (b'x{"a":{}} tail', 1, True, 9),
+        (b'x{"a":{}} tail', 6, True, 8),
+        (b'x{"a":{}} tail', 0, False, 0),
+        (b"{}", 2, False, 2),
+        (b"{}", -2, False, -2),
+        (b'{"a":1,"a":2}', 0, False, 7),
+        (b'{"a":', 0, False, 5),
+        (b"{'a':1}", 0, False, 1),
+        (b'{"a":"\xff"}', 0, False, 6),
+        (b"[1]", 0, False, 0),
+    ],
+)
+def test_find_takes_an_object_out_of_other_text(core, raw, place, good, end):
+    found = core("json_text").Reader("w").find(raw, place)
+    assert found == (json.loads(raw[place:end]) if good else None, end)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "shown"),
+    [
+        ("", b'{ "a'),
+        ("/a", b"[1,"),
+        ("/a/1", b'{"x'),
+        ("/a/1/x~1~0", b'"q"'),
+        ("/a/7", b"[1,"),
+        ("/a/1/none", b'{"x'),
+        ("/b", b"2}"),
+        ("/none/deeper", b'{ "a'),
+        ("/b/0", b"2}"),
+    ],
+)
+def test_locate(pointer, shown):
+    raw = b' { "a" : [1, {"x/~" : "q"}] , "b":2}'
+    assert raw[pure.locate(raw, pointer) :].startswith(shown)

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits
-from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.errors import DecodeError, Reason
 from turnwire.json_faults import broken_utf8, fault, input_bytes, looks_wide, opening, unexpected, utf8_length
 
 if TYPE_CHECKING:
@@ -94,6 +94,17 @@ class Reader:
             return quick
         return _Text(raw, self.wire, limits, self.keys).message()
 
+    def find(self, raw: bytes, place: int, limits: Limits = LIMITS) -> tuple[dict[str, Any] | None, int]:
+        """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
+        offset of the fault."""
+        if not 0 <= place < len(raw) or raw[place] != 0x7B:
+            return None, place
+        shallow = limits._replace(nesting=min(limits.nesting, 512))
+        try:
+            return _Silent(raw[: place + limits.message], self.wire, shallow, self.keys).containers(place)
+        except DecodeError as error:
+            return None, error.offset or place
+
 
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f\x80-\xff]*')
 _DIGITS = re.compile(rb"[0-9]*")
@@ -130,6 +141,7 @@ class _Text:
         start = self.skip(0)
         if raw[start : start + 1] != b"{" or looks_wide(raw):
             raise self.fault(*opening(raw))
+        result: dict[str, Any]
         result, place = self.containers(start)
         place = self.skip(place)
         if place < len(raw):
@@ -337,6 +349,13 @@ class _Text:
         raise self.fault(Reason.BAD_ESCAPE, place)
 
 
+class _Silent(_Text):
+    """A text whose faults are only noticed: their words and lines would cost more than the reading."""
+
+    def fault(self, reason: Reason, offset: int) -> DecodeError:
+        return DecodeError(reason, offset=offset)
+
+
 def locate(raw: bytes, pointer: str) -> int:
     """The byte at which the value of a JSON pointer starts in good JSON text; where the pointer leads nowhere, the
     byte of the innermost value that exists on its way."""
@@ -351,84 +370,3 @@ def locate(raw: bytes, pointer: str) -> int:
 
 
 _EVERYTHING = Limits(message=1 << 62, nesting=1 << 62, key=1 << 62, integer_digits=1 << 62)
-
-
-# --- write ----------------------------------------------------------------------------------------------------------
-
-
-def write(value: Any, wire: str | None = None, limits: Limits = LIMITS) -> str:
-    """``value`` as JSON text; see ``turnwire.json_text.write``."""
-    judge(value, wire, limits)
-    try:
-        return _ENCODE(value)
-    except RecursionError:
-        raise EncodeError(Reason.TOO_DEEP, "the value is nested too deep for the interpreter", wire=wire) from None
-
-
-_ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")).encode
-
-
-def judge(value: Any, wire: str | None, limits: Limits) -> None:
-    """Raises the EncodeError for the first thing in ``value``, in writing order, that JSON cannot carry."""
-    waiting: list[tuple[Any, str, int]] = [(value, "", 0)]
-    while waiting:
-        item, path, depth = waiting.pop()
-        if item is None or isinstance(item, bool):
-            continue
-        if isinstance(item, str):
-            _judge_text(item, path, wire)
-        elif isinstance(item, int):
-            _judge_integer(item, path, wire)
-        elif isinstance(item, float):
-            if not isfinite(item):
-                raise EncodeError(Reason.NOT_FINITE, f"JSON has no {item}", wire=wire, path=path)
-        elif isinstance(item, (dict, list, tuple)):
-            if depth >= limits.nesting:
-                raise EncodeError(
-                    Reason.TOO_DEEP, f"nested deeper than {limits.nesting}", wire=wire, path=path[:200]
-                )
-            waiting.extend(reversed(_inner(item, path, depth + 1, wire)))
-        elif isinstance(item, _Fault):
-            raise item.error
-        else:
-            kind = type(item).__name__
-            raise EncodeError(Reason.WRONG_TYPE, f"JSON has no form for {kind}", wire=wire, path=path)
-
-
-class _Fault:
-    """A fault of a key, kept in line until the values before it have been judged."""
-
-    def __init__(self, error: EncodeError) -> None:
-        self.error = error
-
-
-def _inner(item: Any, path: str, depth: int, wire: str | None) -> list[tuple[Any, str, int]]:
-    if not isinstance(item, dict):
-        return [(inner, f"{path}/{index}", depth) for index, inner in enumerate(item)]
-    result: list[tuple[Any, str, int]] = []
-    for key, inner in item.items():
-        try:
-            if not isinstance(key, str):
-                text = f"a key is a string, not {type(key).__name__}"
-                raise EncodeError(Reason.WRONG_TYPE, text, wire=wire, path=path)
-            _judge_text(key, path, wire)
-        except EncodeError as error:
-            result.append((_Fault(error), path, depth))
-            break
-        result.append((inner, f"{path}/{key.replace('~', '~0').replace('/', '~1')}", depth))
-    return result
-
-
-def _judge_text(text: str, path: str, wire: str | None) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise EncodeError(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", wire=wire, path=path) from None
-
-
-def _judge_integer(number: int, path: str, wire: str | None) -> None:
-    try:
-        int.__repr__(number)
-    except ValueError:
-        text = "the integer has more digits than the interpreter writes"
-        raise EncodeError(Reason.NUMBER_TOO_LONG, text, wire=wire, path=path) from None
