@@ -50,6 +50,12 @@ class Reason(str, Enum):
     TRAILING_JUNK = "trailing_junk"
     NEWLINE_IN_STRING = "newline_in_string"
     LONG_STRING = "long_string"
+    # Canonical JSON and the ledger
+    NOT_FINITE = "not_finite"
+    BAD_LEDGER = "bad_ledger"
+    LEDGER_BROKEN = "ledger_broken"
+    BAD_CHECKPOINT = "bad_checkpoint"
+    BAD_PROOF = "bad_proof"
 
     def __str__(self) -> str:
         return self.value
