@@ -5,7 +5,7 @@ import sys
 
 from setuptools import Extension, setup
 
-MODULES = ("base62", "canonical", "nslip")
+MODULES = ("base62", "canonical", "json_text", "nslip")
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 
 

@@ -50,12 +50,21 @@ class Reason(str, Enum):
     TRAILING_JUNK = "trailing_junk"
     NEWLINE_IN_STRING = "newline_in_string"
     LONG_STRING = "long_string"
-    # Canonical JSON and the ledger
+    # JSON text (the JSON wires: SSTP, SAP, KickLang envelopes)
+    NOT_OBJECT = "not_object"
+    DUP_KEY = "dup_key"
+    BAD_JSON = "bad_json"
+    BAD_NUMBER = "bad_number"
     NOT_FINITE = "not_finite"
+    CUT_OFF = "cut_off"
+    CONTROL_CHARACTER = "control_character"
+    CODE_FENCE = "code_fence"
+    PROSE = "prose"
+    BOM = "bom"
+    # The ledger
     BAD_LEDGER = "bad_ledger"
     LEDGER_BROKEN = "ledger_broken"
     BAD_CHECKPOINT = "bad_checkpoint"
-    BAD_PROOF = "bad_proof"
 
     def __str__(self) -> str:
         return self.value
