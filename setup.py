@@ -18,6 +18,7 @@ def extensions() -> list[Extension]:
         Extension(
             f"turnwire._native.{stem}",
             [f"_native/{stem}.pyx"],
+            include_dirs=["."],
             extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
         )
         for stem in MODULES

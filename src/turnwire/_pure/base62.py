@@ -8,24 +8,25 @@ from turnwire.errors import DecodeError, EncodeError, Reason
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 DIGIT = {digit: value for value, digit in enumerate(ALPHABET)}
 MAX_INTEGER = (1 << 64) - 1
 WIDTH = 11
 """Digits of 2**64-1."""
+_WIRE = "nslip"
 _TWO = [high + low for high in ALPHABET for low in ALPHABET]
 
 
 def encode(number: int) -> str:
     """The base62 digits of 0 .. 2**64-1, without leading zeros. Raises EncodeError(wrong_type|negative|too_large)."""
     if not isinstance(number, int) or isinstance(number, bool):
-        raise EncodeError(Reason.WRONG_TYPE, f"an integer is needed, not {type(number).__name__}")
+        raise _encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(number).__name__}")
     if number < 0:
-        raise EncodeError(Reason.NEGATIVE, "base62 writes non-negative integers only")
+        raise _encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only")
     if number > MAX_INTEGER:
-        raise EncodeError(Reason.TOO_LARGE, "the integer is over 2**64-1")
+        raise _encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1")
     if number < 62:
         return ALPHABET[number]
     pairs = []
@@ -40,78 +41,136 @@ def encode(number: int) -> str:
 def decode(digits: str) -> int:
     """The integer of base62 digits (leading zeros are read). Raises DecodeError(empty_value|bad_digit|too_large)."""
     if not isinstance(digits, str):
-        raise DecodeError(Reason.WRONG_TYPE, f"text is needed, not {type(digits).__name__}", offset=0, line=1)
+        raise _decode_fault(Reason.WRONG_TYPE, f"text is needed, not {type(digits).__name__}")
     if not digits:
-        raise DecodeError(Reason.EMPTY_VALUE, "no digits", offset=0, line=1)
+        raise _decode_fault(Reason.EMPTY_VALUE, "there are no digits")
     number = 0
-    for place, digit in enumerate(digits):
+    for place, digit in enumerate(digits):  # every digit before `place` is ASCII: a place is a byte offset
         value = DIGIT.get(digit)
         if value is None:
-            line = 1 + digits.count("\n", 0, place)
-            offset = len(digits[:place].encode("utf-8", "surrogatepass"))
-            raise DecodeError(Reason.BAD_DIGIT, f"{digit!r} is no base62 digit", offset=offset, line=line)
+            raise _decode_fault(Reason.BAD_DIGIT, f"{ascii(digit)} is no base62 digit", place)
         number = number * 62 + value
         if number > MAX_INTEGER:
-            raise DecodeError(Reason.TOO_LARGE, "the integer is over 2**64-1", offset=0, line=1)
+            raise _decode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1")
     return number
 
 
-def encode_array(numbers: NDArray[np.uint64]) -> NDArray[np.bytes_]:
-    """Base62 of a one-dimensional uint64 array, as an array of dtype S11."""
+def _encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:
+    return EncodeError(reason, text, wire=_WIRE, path=path)
+
+
+def _decode_fault(reason: Reason, text: str, offset: int = 0, path: str | None = None) -> DecodeError:
+    return DecodeError(reason, text, offset=offset, line=1, wire=_WIRE, path=path)
+
+
+# --- columns --------------------------------------------------------------------------------------------------------
+
+
+def encode_array(numbers: ArrayLike) -> NDArray[np.bytes_]:
+    """Base62 of a one-dimensional array of integers, as an array of dtype S11 of the same length.
+
+    Raises EncodeError(wrong_type|negative|too_large); ``path`` is ``/index`` of the first element that has no digits.
+    """
     import numpy as np
 
-    values = np.ascontiguousarray(numbers, dtype=np.uint64)
-    count = len(values)
+    values = integer_column(numbers)
+    rows = np.zeros((len(values), WIDTH), dtype=np.uint8)
     alphabet = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
-    digits = np.zeros((count, WIDTH), dtype=np.uint8)
-    rest = values.copy()
-    for place in range(WIDTH - 1, -1, -1):
-        rest, digit = np.divmod(rest, np.uint64(62))
-        digits[:, place] = digit
-    leading = np.argmax(digits != 0, axis=1)
-    leading[values == 0] = WIDTH - 1
-    source = np.arange(WIDTH)[None, :] + leading[:, None]
-    inside = source < WIDTH
-    text = np.where(inside, alphabet[np.take_along_axis(digits, np.where(inside, source, 0), axis=1)], 0)
-    return np.ascontiguousarray(text.astype(np.uint8)).view(f"S{WIDTH}").reshape(count)
+    powers = np.array([62**power for power in range(1, WIDTH)], dtype=np.uint64)
+    lengths = np.searchsorted(powers, values, side="right") + 1
+    for length in np.unique(lengths):
+        chosen = np.flatnonzero(lengths == length)
+        rest = values[chosen]
+        for place in range(length - 1, -1, -1):
+            rest, digit = np.divmod(rest, np.uint64(62))
+            rows[chosen, place] = alphabet[digit]
+    return rows.reshape(-1).view(f"S{WIDTH}")
 
 
 def decode_array(texts: NDArray[np.bytes_]) -> NDArray[np.uint64]:
-    """Integers of a one-dimensional array of base62 texts (dtype S1 .. S64).
+    """The integers of a one-dimensional array of base62 digits (dtype S of any width), as uint64.
 
-    Raises DecodeError(empty_value|bad_digit|too_large); ``path`` is the index of the first bad element and
+    NULs at the end of an element are its padding, as they are for NumPy. Raises
+    DecodeError(wrong_type|empty_value|bad_digit|too_large); ``path`` is ``/index`` of the first bad element and
     ``offset`` the byte inside it.
     """
     import numpy as np
 
-    array = np.ascontiguousarray(texts)
-    width = array.dtype.itemsize
-    if array.dtype.kind != "S":
-        raise DecodeError(Reason.WRONG_TYPE, f"an array of dtype S is needed, not {array.dtype}")
+    raw, count, width = text_rows(texts)
+    numbers = np.zeros(count, dtype=np.uint64)
+    rows = raw.reshape(count, width)
     table = np.full(256, 255, dtype=np.uint8)
     table[np.frombuffer(ALPHABET.encode(), dtype=np.uint8)] = np.arange(62)
-    raw = array.view(np.uint8).reshape(len(array), width)
-    lengths = np.char.str_len(array)
-    digits = table[raw]
-    used = np.arange(width)[None, :] < lengths[:, None]
-    suspect = (lengths == 0) | ((digits == 255) & used).any(axis=1)
-    numbers = np.zeros(len(array), dtype=np.uint64)
-    for place in range(width):
-        step = used[:, place]
-        digit = digits[:, place].astype(np.uint64)
-        limit = (np.uint64(MAX_INTEGER) - digit) // np.uint64(62)
-        suspect |= step & (numbers > limit)
-        numbers = np.where(step, numbers * np.uint64(62) + digit, numbers)
-    for index in np.flatnonzero(suspect):
-        _decode_element(array[index], int(index))
+    present = rows != 0
+    lengths = np.where(present.any(axis=1), width - np.argmax(present[:, ::-1], axis=1), 0) if width else numbers
+    suspect = lengths == 0
+    for place in range(int(lengths.max(initial=0))):
+        used = lengths > place
+        digit = table[rows[:, place]].astype(np.uint64)
+        suspect |= used & (digit == 255)
+        if place >= WIDTH - 1:  # ten digits always fit into 64 bits
+            suspect |= used & (numbers > (np.uint64(MAX_INTEGER) - digit) // np.uint64(62))
+        numbers = np.where(used, numbers * np.uint64(62) + digit, numbers)
+    if suspect.any():
+        raise element_fault(texts, int(np.argmax(suspect)))
     return numbers
 
 
-def _decode_element(text: bytes, index: int) -> None:
+def integer_column(numbers: ArrayLike) -> NDArray[np.uint64]:
+    """A contiguous uint64 column of the same integers: nothing is wrapped, rounded or taken for an integer.
+
+    Any integer dtype, byte order and stride, and Python integers. Raises EncodeError(wrong_type|negative|too_large).
+    """
+    import numpy as np
+
     try:
-        decode(text.decode("latin-1"))
+        array = np.asarray(numbers)
+    except (TypeError, ValueError) as error:
+        raise _encode_fault(Reason.WRONG_TYPE, f"this is no array of integers: {error}") from None
+    if array.ndim != 1:
+        raise _encode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {array.ndim}")
+    if array.size == 0 and not isinstance(numbers, np.ndarray):
+        return np.empty(0, dtype=np.uint64)  # NumPy takes an empty list for floats
+    if array.dtype.kind == "O":
+        return _from_objects(array)
+    if array.dtype.kind not in "ui":
+        raise _encode_fault(Reason.WRONG_TYPE, f"integers are needed, not {array.dtype}")
+    if array.dtype.kind == "i" and array.size and array.min() < 0:
+        index = int(np.argmax(array < 0))
+        raise _encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only", f"/{index}")
+    return np.require(array, dtype=np.uint64, requirements=["C", "A"])
+
+
+def _from_objects(array: NDArray[np.object_]) -> NDArray[np.uint64]:
+    import numpy as np
+
+    for index, number in enumerate(array):
+        try:
+            encode(number)
+        except EncodeError as error:
+            raise _encode_fault(error.reason, error.text, f"/{index}") from None
+    return np.fromiter(array, dtype=np.uint64, count=len(array))
+
+
+def text_rows(texts: NDArray[np.bytes_]) -> tuple[NDArray[np.uint8], int, int]:
+    """(bytes, number of elements, bytes of each) of a one-dimensional S array. Raises DecodeError(wrong_type)."""
+    import numpy as np
+
+    if not isinstance(texts, np.ndarray) or texts.dtype.kind != "S":
+        kind = texts.dtype if isinstance(texts, np.ndarray) else type(texts).__name__
+        raise _decode_fault(Reason.WRONG_TYPE, f"an array of dtype S is needed, not {kind}")
+    if texts.ndim != 1:
+        raise _decode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {texts.ndim}")
+    width = texts.dtype.itemsize
+    if width == 0:
+        return np.empty(0, dtype=np.uint8), len(texts), 0
+    return np.ascontiguousarray(np.asarray(texts)).view(np.uint8), len(texts), width
+
+
+def element_fault(texts: NDArray[np.bytes_], index: int) -> DecodeError:
+    """What is wrong with one element that :func:`decode_array` could not read."""
+    try:
+        decode(bytes(texts[index]).rstrip(b"\0").decode("latin-1"))
     except DecodeError as error:
-        offset = error.offset
-        if error.reason is Reason.BAD_DIGIT:
-            offset = next(place for place, byte in enumerate(text) if chr(byte) not in DIGIT)
-        raise DecodeError(error.reason, error.text, offset=offset, line=error.line, path=f"/{index}") from None
+        return _decode_fault(error.reason, error.text, error.offset or 0, f"/{index}")
+    raise RuntimeError(f"element {index} changed while it was read")
