@@ -5,7 +5,7 @@ import sys
 
 from setuptools import Extension, setup
 
-MODULES = ("base62", "canonical", "json_text", "nslip")
+MODULES = ("base62", "canonical", "json_text", "nslip", "sap")
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 
 

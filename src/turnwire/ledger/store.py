@@ -17,8 +17,9 @@ from turnwire.ledger.connection import open_reader, open_writer
 from turnwire.ledger.schema import TILE, Entry, first_link, leaf_of, link
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from typing_extensions import Self
 
     from turnwire.ledger.verify import Verdict
 

@@ -1,0 +1,9 @@
+from typing import Any
+
+from turnwire.sap.spec import Table
+
+class Plan:
+    def __init__(self, table: Table) -> None: ...
+
+def sound(fields: Any, plan: Plan, /) -> bool: ...
+def quiet(value: Any, /) -> bool: ...
