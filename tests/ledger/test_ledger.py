@@ -331,7 +331,7 @@ while True:
         seqs = [ledger.append("one", b"%d" % rng.getrandbits(64))]
     else:
         seqs = list(ledger.append_many([("many", os.urandom(50))] * rng.randrange(1, 120)))
-    os.write(1, b"%d\n" % seqs[-1])
+    print(seqs[-1], flush=True)
 """
 
 
@@ -342,8 +342,11 @@ def writer(path: Path, seed: int) -> subprocess.Popen[bytes]:
 def test_processes_write_one_chain(tmp_path: Path) -> None:
     path = tmp_path / "a"
     workers = [writer(path, seed) for seed in range(3)]
-    time.sleep(1.5)
     acknowledged = 0
+    for worker in workers:
+        assert worker.stdout is not None
+        worker.stdout.readline()
+    time.sleep(0.5)
     for worker in workers:
         worker.kill()
         out, _ = worker.communicate()
