@@ -85,6 +85,8 @@ class Reason(str, Enum):
     SECRET = "secret"
     CREDENTIALS_IN_URI = "credentials_in_uri"
     UNUSUAL_URI = "unusual_uri"
+    UNKNOWN_TASK = "unknown_task"
+    BAD_SIGNAL = "bad_signal"
 
     def __str__(self) -> str:
         return self.value

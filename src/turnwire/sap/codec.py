@@ -61,7 +61,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     """
     raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
     fields = _reader.read(raw, limits)
-    kind: type[Any] | None = kind_of(fields)
+    kind: Any = kind_of(fields)
     if kind is None:
         raise _located(raw, Reason.UNKNOWN_KIND, "", "this object has the marks of neither Task nor Result nor Ack/Nack")
     if not is_sound(fields, kind.TABLE):
@@ -125,11 +125,10 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
 def _message(message: Record | Mapping[str, Any]) -> Message:
     if isinstance(message, Message):
         return message
-    kind = kind_of(message) if isinstance(message, Mapping) else None
-    if kind is None:
-        known = ", ".join(table.name for table in MESSAGES)
-        raise EncodeError(Reason.UNKNOWN_KIND, f"one of {known} is written, not {type(message).__name__}", wire=WIRE)
-    return kind.from_dict(message)
+    if isinstance(message, Mapping) and (kind := kind_of(message)) is not None:
+        return kind.from_dict(message)
+    known = ", ".join(table.name for table in MESSAGES)
+    raise EncodeError(Reason.UNKNOWN_KIND, f"one of {known} is written, not {type(message).__name__}", wire=WIRE)
 
 
 def _whole_pressure(fields: dict[str, Any]) -> dict[str, Any]:
