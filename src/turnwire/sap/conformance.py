@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnwire.errors import DecodeError, EncodeError, Issue, Reason
+from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.sap.codec import decode
-from turnwire.sap.essence import KEY_PREFIX, cache_key
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.messages import Ack, Nack, Result, Task
@@ -164,14 +163,6 @@ def _cache_faults(task: Task, result: Result) -> Iterator[str]:
         yield "a hit is shown with cacheKey and ageSec"
     if policy.max_age_sec is not None and cache.age_sec is not None and cache.age_sec >= policy.max_age_sec:
         yield f"the record is {cache.age_sec} s old, younger than {policy.max_age_sec} s was asked for"
-    if cache.cache_key is not None and cache.cache_key.startswith(KEY_PREFIX):
-        try:
-            expected = cache_key(task)
-        except EncodeError:
-            yield "the payload has no canonical form, so nothing can be cached under it"
-        else:
-            if cache.cache_key != expected:
-                yield "the cacheKey is not the key of the whole payload (fine for another essence extractor)"
 
 
 def _learning(results: list[Result], learning: LearningLoop | None) -> Line:
