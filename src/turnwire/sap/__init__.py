@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from turnwire.sap.access import Access, Rule
     from turnwire.sap.agent import Agent, Context, Refusal, Refused
     from turnwire.sap.cache import Cache, Hit, Miss
-    from turnwire.sap.conformance import Checklist, conformance
+    from turnwire.sap.checklist import Checklist, conform_files, conformance
     from turnwire.sap.essence import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
     from turnwire.sap.learning import LearningLoop
     from turnwire.sap.lifecycle import Lifecycle, Progress
@@ -61,7 +61,7 @@ _LATER = {
     "access": ("Access", "Rule"),
     "agent": ("Agent", "Context", "Refusal", "Refused"),
     "cache": ("Cache", "Hit", "Miss"),
-    "conformance": ("Checklist", "conformance"),
+    "checklist": ("Checklist", "conform_files", "conformance"),
     "essence": ("WHOLE_PAYLOAD", "Essence", "cache_key", "fingerprint"),
     "learning": ("LearningLoop",),
     "lifecycle": ("Lifecycle", "Progress"),
