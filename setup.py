@@ -1,45 +1,100 @@
-"""Builds the native core; without a compiler the package installs pure (see ``turnwire info``)."""
+"""Builds the native core. Everything else about the package stands in pyproject.toml.
+
+The compiler is optional: when one module cannot be built, none is installed and the package works in pure Python
+(``turnwire info`` says so). Environment:
+
+TURNWIRE_REQUIRE_NATIVE=1   a module that cannot be built is an error (CI, and ``make build``)
+TURNWIRE_SKIP_NATIVE=1      build nothing native
+TURNWIRE_SANITIZE=LIST      build with ``-fsanitize=LIST``, e.g. ``address,undefined``, with debug information
+"""
 
 import os
 import sys
+from glob import glob
+from typing import Any
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
-MODULES = ("base62", "canonical", "json_text", "nslip", "sap")
+MODULES = ("base62", "canonical", "json_text", "ledger", "nslip", "nslip_scan", "sap", "views")
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
+SKIPPED = os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0")
+SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")
+BUILD_DIR = "build/sanitize" if SANITIZE else "build"
+DIRECTIVES = {
+    "language_level": 3,
+    "embedsignature": True,
+    "autotestdict": False,
+    "boundscheck": False,
+    "wraparound": False,
+    "cdivision": True,
+    "freethreading_compatible": True,
+}
+
+
+def flags() -> tuple[list[str], list[str]]:
+    """Arguments of the compiler and of the linker."""
+    if sys.platform == "win32":
+        return ["/O2"], []
+    if SANITIZE:
+        chosen = [f"-fsanitize={SANITIZE}"]
+        return [*chosen, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g", "-O1"], chosen
+    return ["-O3"], []
 
 
 def extensions() -> list[Extension]:
-    if os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0"):
+    if SKIPPED:
         return []
     from Cython.Build import cythonize
 
+    compile_args, link_args = flags()
     modules = [
         Extension(
             f"turnwire._native.{stem}",
             [f"_native/{stem}.pyx"],
-            include_dirs=["."],
-            extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
+            include_dirs=[".", "_native"],
+            depends=[*sorted(glob("_native/*.h")), *sorted(glob("_native/*.pxd"))],
+            extra_compile_args=compile_args,
+            extra_link_args=link_args,
         )
         for stem in MODULES
     ]
-    built = cythonize(
-        modules,
-        include_path=["."],
-        build_dir="build",
-        compiler_directives={
-            "language_level": 3,
-            "embedsignature": True,
-            "autotestdict": False,
-            "boundscheck": False,
-            "wraparound": False,
-            "cdivision": True,
-            "freethreading_compatible": True,
-        },
-    )
+    built: list[Extension] = cythonize(modules, include_path=["."], build_dir=BUILD_DIR, compiler_directives=DIRECTIVES)
     for module in built:
         module.optional = not REQUIRED  # cythonize drops the flag of the modules it is given
     return built
 
 
-setup(ext_modules=extensions())
+class BuildNative(build_ext):
+    """Builds modules side by side, and keeps all of them or none: a half-native package would not import."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+        if SANITIZE:
+            self.force = True
+
+    def build_extension(self, ext: Extension) -> None:
+        try:
+            super().build_extension(ext)
+        except Exception:
+            self.remove(ext.name)  # one of an earlier build must not stand in for it
+            raise
+
+    def build_extensions(self) -> None:
+        super().build_extensions()
+        names = [module.name for module in self.extensions]
+        missing = [name for name in names if not os.path.exists(self.get_ext_fullpath(name))]
+        if missing:
+            for name in names:
+                self.remove(name)
+            self.warn(f"could not compile {', '.join(missing)}; turnwire is installed in pure Python (slower)")
+
+    def remove(self, name: str) -> None:
+        path = self.get_ext_fullpath(name)
+        if os.path.exists(path):
+            os.remove(path)
+
+
+options: dict[str, Any] = {"build_ext": {"build_temp": f"{BUILD_DIR}/temp-{sys.implementation.cache_tag}"}}
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative}, options=options)

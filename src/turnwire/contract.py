@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from turnwire.errors import DecodeError, Issue, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
     from typing_extensions import Buffer
@@ -27,6 +27,9 @@ WIRE_PACKAGES: Mapping[str, str] = {
     "sap": "turnwire.sap",
     "kick": "turnwire.kick",
 }
+
+ALWAYS_STRICT = frozenset({"nslip"})
+"""Wires whose reading forgives nothing: ``strict=False`` has nothing to write differently."""
 
 
 class Limits(NamedTuple):
@@ -60,6 +63,19 @@ class Column(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+class MessageStream(Protocol):
+    """What a wire gives to :class:`turnwire.Decoder` (``<package>.stream(unknown=, limits=)``)."""
+
+    def write(self, data: Buffer, /) -> None:
+        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when too much would be held."""
+
+    def end(self) -> None:
+        """Nothing follows."""
+
+    def read(self) -> Any | None:
+        """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
+
+
 class Wire(Protocol):
     """The shape of a protocol package (``turnwire.slip`` and its siblings)."""
 
@@ -89,3 +105,38 @@ def wire_package(name: str) -> ModuleType:
         raise DecodeError(
             Reason.UNKNOWN_WIRE, f"this version of turnwire does not read {name} yet", wire=name
         ) from None
+
+
+class BulkScanner(NamedTuple):
+    """How a wire is scanned in bulk: what ``turnwire.slip.bulk.SCANNER`` and its siblings are.
+
+    columns: the wire's own columns. Each is one array of its dtype but for text, which is two i64 arrays
+    ``name.offset`` and ``name.length`` (a span of the scanned buffer, as written).
+    present: dtype of the array ``present``, a bit mask a row; bits: column -> its bit there (nullable columns);
+    escaped: text column -> the bit that says that its span holds escapes; plain: one such span without its escapes.
+    smallest: bytes of the shortest record. reasons: the reason of each reject code.
+    scan: the core's ``scan_block`` (see _native/nslip_scan.pyi). decode: one record's bytes -> its message.
+    """
+
+    wire: str
+    columns: tuple[Column, ...]
+    present: str
+    bits: Mapping[str, int]
+    escaped: Mapping[str, int]
+    plain: Callable[[bytes], bytes]
+    smallest: int
+    reasons: tuple[Reason | None, ...]
+    scan: Callable[..., tuple[int, int, int, int]]
+    decode: Callable[..., Any]
+
+
+def bulk_scanner(name: str) -> BulkScanner:
+    """What the bulk scan needs to know of a wire. Raises DecodeError(unknown_wire) where it cannot be scanned."""
+    package = wire_package(name)
+    try:
+        scanner: BulkScanner = import_module(f"{package.__name__}.bulk").SCANNER
+    except ModuleNotFoundError as missing:
+        if missing.name != f"{package.__name__}.bulk":
+            raise
+        raise DecodeError(Reason.UNKNOWN_WIRE, f"this version of turnwire does not scan {name} yet", wire=name) from None
+    return scanner

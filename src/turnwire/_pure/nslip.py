@@ -26,6 +26,7 @@ from turnwire.slip.spec import (
     PREFIX_SLOT,
     SLOT_PREFIX,
     STRING_SLOTS,
+    WIRE,
     Act,
     Extra,
     FrameType,
@@ -49,6 +50,7 @@ class SlipMessage:
     """
 
     __slots__ = ("conv_id", "turn", "src", "dst", "act", "frame", "slots", "extra", "__weakref__")
+    __wire__ = WIRE
     __match_args__ = methods.FIELDS
     __dataclass_fields__ = methods.DataclassFields()
     __hash__ = None  # type: ignore[assignment]
@@ -98,14 +100,13 @@ class SlipMessage:
         return methods.equal(self, other)  # type: ignore[arg-type]
 
     def __copy__(self) -> Self:
-        return type(self)(*methods.state(self)[:7], extra=self.extra)  # type: ignore[arg-type]
+        return methods.shallow_copy(self)  # type: ignore[arg-type, return-value]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return methods.deep_copy(self, memo)  # type: ignore[arg-type, return-value]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), *methods.state(self))  # type: ignore[arg-type]
-
-
-def _rebuild(cls: type[SlipMessage], *fields: Any) -> SlipMessage:
-    return cls(*fields[:7], extra=fields[7])
+        return methods.reduce(self, SlipMessage)  # type: ignore[arg-type]
 
 
 # --- decode ---------------------------------------------------------------------------------------------------------
@@ -151,7 +152,10 @@ def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage:
                 return message
     raw = input_bytes(data)
     start, end = strip_span(raw)
-    return parse(raw, start, end, keep=keep)[0]
+    try:
+        return parse(raw, start, end, keep=keep)[0]
+    except Fault as fault:
+        raise decode_fault(raw, fault.reason, fault.offset, missing=fault.missing) from None
 
 
 def keep_unknown(unknown: str) -> bool:
@@ -190,13 +194,26 @@ _SLOTS = {ord(prefix): slot for prefix, slot in PREFIX_SLOT.items()}
 _LETTERS = frozenset(ALPHABET[10:].encode())
 
 
+class Fault(Exception):
+    """What the parser raises: a reason and an offset, nothing that costs anything to make.
+
+    ``seen`` is how far it had read when it knew.
+    """
+
+    def __init__(self, reason: Reason, offset: int, missing: str = "", seen: int | None = None) -> None:
+        self.reason = reason
+        self.offset = offset
+        self.missing = missing
+        self.seen = offset if seen is None else seen
+
+
 def parse(
     data: bytes, start: int, end: int, *, keep: bool = False, log: bool = False
 ) -> tuple[SlipMessage, int]:
     """Read one message from ``data[start:end]`` left to right; every rule of the readings is here.
 
     In a log (``log=True``) a newline inside a string is a fault and the record may be followed by text. Returns the
-    message and the offset behind its ``#``. Raises DecodeError at the first fault met.
+    message and the offset behind its ``#``. Raises Fault at the first fault met.
     """
     return _Parser(data, end, keep, log).message(start)
 
@@ -212,15 +229,12 @@ class _Parser:
         self.slots: dict[Slot, Any] = {}
         self.extra = Extra()
 
-    def fault(self, reason: Reason, offset: int, missing: str = "") -> DecodeError:
-        return decode_fault(self.data, reason, offset, missing=missing)
-
     def message(self, start: int) -> tuple[SlipMessage, int]:
         if start >= self.end or self.data[start] != _AT:
-            raise self.fault(Reason.BAD_FRAMING, start if start < self.end else 0)
+            raise Fault(Reason.BAD_FRAMING, start if start < self.end else 0)
         place = start + 1
         if place < self.end and self.data[place] == _HASH:
-            raise self.fault(Reason.EMPTY_MESSAGE, place)
+            raise Fault(Reason.EMPTY_MESSAGE, place)
         while True:
             place = self.field(place)
             if self.data[place] == _HASH:
@@ -229,9 +243,9 @@ class _Parser:
         header = self.header
         if None in header:
             names = ", ".join(name for (_, name), value in zip(HEADER, header, strict=True) if value is None)
-            raise self.fault(Reason.MISSING_FIELD, place, names)
+            raise Fault(Reason.MISSING_FIELD, place, names)
         if not self.log and place + 1 < self.end:
-            raise self.fault(Reason.TRAILING_JUNK, place + 1)
+            raise Fault(Reason.TRAILING_JUNK, place + 1)
         act, frame, conv_id, src, dst, turn = header
         kind: Any = frame if self.frame_kept else FrameType(frame)
         return SlipMessage(conv_id, turn, src, dst, Act(act), kind, self.slots, extra=self.extra), place + 1  # type: ignore[arg-type]
@@ -240,10 +254,10 @@ class _Parser:
         """One field from its prefix on; returns the offset of the ``|`` or ``#`` behind it."""
         data = self.data
         if place >= self.end:
-            raise self.fault(Reason.BAD_FRAMING, self.end)
+            raise Fault(Reason.BAD_FRAMING, self.end)
         prefix = data[place]
         if prefix in (_BAR, _HASH):
-            raise self.fault(Reason.EMPTY_FIELD, place)
+            raise Fault(Reason.EMPTY_FIELD, place)
         header = _HEADER.get(prefix)
         slot = _SLOTS.get(prefix)
         if header is not None:
@@ -253,17 +267,17 @@ class _Parser:
         elif self.keep and prefix in _LETTERS:
             seen = chr(prefix) in self.extra
         else:
-            raise self.fault(Reason.UNKNOWN_PREFIX, place)
+            raise Fault(Reason.UNKNOWN_PREFIX, place)
         if seen:
-            raise self.fault(Reason.DUPLICATE, place)
+            raise Fault(Reason.DUPLICATE, place)
         return self.value(place + 1, prefix, header, slot)
 
     def value(self, first: int, prefix: int, header: int | None, slot: Slot | None) -> int:
         data = self.data
         if first >= self.end:
-            raise self.fault(Reason.BAD_FRAMING, self.end)
+            raise Fault(Reason.BAD_FRAMING, self.end)
         if data[first] in (_BAR, _HASH):
-            raise self.fault(Reason.EMPTY_VALUE, first)
+            raise Fault(Reason.EMPTY_VALUE, first)
         quoted = data[first] == _QUOTE
         if header is None and slot is None:
             place = self.string(first)[1] if quoted else self.integer(first)[1]
@@ -272,7 +286,7 @@ class _Parser:
             self.extra.before[letter] = len(self.slots)
             return place
         if quoted != (slot in STRING_SLOTS):
-            raise self.fault(Reason.WRONG_TYPE, first)
+            raise Fault(Reason.WRONG_TYPE, first)
         if quoted:
             self.slots[slot], place = self.string(first)  # type: ignore[index]
             return place
@@ -281,10 +295,10 @@ class _Parser:
             self.slots[slot] = number  # type: ignore[index]
             return place
         if header == 0 and number > max(Act):
-            raise self.fault(Reason.UNKNOWN_ACT, first)
+            raise Fault(Reason.UNKNOWN_ACT, first)
         if header == 1 and number > max(FrameType):
             if not self.keep:
-                raise self.fault(Reason.UNKNOWN_FRAME, first)
+                raise Fault(Reason.UNKNOWN_FRAME, first)
             self.frame_kept = True
             self.extra["f"] = data[first:place].decode()
         self.header[header] = number
@@ -298,11 +312,11 @@ class _Parser:
             if digit is None:
                 if data[place] in (_BAR, _HASH):
                     return number, place
-                raise self.fault(Reason.BAD_DIGIT, place)
+                raise Fault(Reason.BAD_DIGIT, place)
             number = number * 62 + digit
             if number > MAX_INTEGER:
-                raise self.fault(Reason.TOO_LARGE, first)
-        raise self.fault(Reason.BAD_FRAMING, self.end)
+                raise Fault(Reason.TOO_LARGE, first)
+        raise Fault(Reason.BAD_FRAMING, self.end)
 
     def string(self, first: int) -> tuple[str, int]:
         data = self.data
@@ -318,29 +332,29 @@ class _Parser:
                 if place + 1 >= self.end:
                     raise self.unclosed(first)
                 if data[place + 1] not in (_BACKSLASH, _QUOTE):
-                    raise self.fault(Reason.BAD_ESCAPE, place)
+                    raise Fault(Reason.BAD_ESCAPE, place)
                 escaped = True
                 place += 1
             place += 1
         try:
             text = data[first + 1 : place].decode()
         except UnicodeDecodeError as error:
-            raise self.fault(Reason.BAD_UTF8, first + 1 + error.start) from None
+            raise Fault(Reason.BAD_UTF8, first + 1 + error.start, seen=place) from None
         if escaped:
             text = _ESCAPE.sub(r"\1", text)
         place += 1
         if place >= self.end:
-            raise self.fault(Reason.BAD_FRAMING, self.end)
+            raise Fault(Reason.BAD_FRAMING, self.end)
         if data[place] not in (_BAR, _HASH):
-            raise self.fault(Reason.JUNK_AFTER_STRING, place)
+            raise Fault(Reason.JUNK_AFTER_STRING, place)
         return text, place
 
-    def unclosed(self, first: int) -> DecodeError:
+    def unclosed(self, first: int) -> Fault:
         # In a log the range ends with the line, so what follows it is its newline, "\r\n" or the end of the data.
         newline = self.end + (self.data[self.end : self.end + 1] == b"\r")
         if self.log and self.data[newline : newline + 1] == b"\n":
-            return self.fault(Reason.NEWLINE_IN_STRING, newline)
-        return self.fault(Reason.UNTERMINATED_STRING, first)
+            return Fault(Reason.NEWLINE_IN_STRING, newline)
+        return Fault(Reason.UNTERMINATED_STRING, first, seen=self.end)
 
 
 _ESCAPE = re.compile(r"\\(.)")
@@ -377,10 +391,56 @@ def _decode_item(item: Any, index: int, unknown: str) -> SlipMessage:
 
 
 def _decode_line(raw: bytes, first: int, last: int, keep: bool) -> SlipMessage:
-    message, place = parse(raw, first, last, keep=keep, log=True)
-    if place < last:
-        raise decode_fault(raw, Reason.TRAILING_JUNK, place)
+    try:
+        message, place = parse(raw, first, last, keep=keep, log=True)
+        if place < last:
+            raise Fault(Reason.TRAILING_JUNK, place)
+    except Fault as fault:
+        raise decode_fault(raw, fault.reason, fault.offset, missing=fault.missing) from None
     return message
+
+
+def decode_record(
+    data: bytes, start: int, final: bool, *, unknown: str = "error", limit: int = 16 << 20
+) -> tuple[SlipMessage, int] | None:
+    """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset behind it), or None when more
+    data is needed to tell. Raises DecodeError, whose offset and line count from the start of ``data``."""
+    keep = keep_unknown(unknown)
+    if start >= len(data):
+        raise ValueError("start lies behind the data")
+    try:
+        return _read_record(data, start, final, keep, limit)
+    except Fault as fault:
+        raise decode_fault(data, fault.reason, fault.offset, missing=fault.missing) from None
+
+
+def _read_record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tuple[SlipMessage, int] | None:
+    size = len(data)
+    most = min(size, start + limit)
+    fault = None
+    found = None
+    try:
+        found = parse(data, start, most, keep=keep, log=True)
+        seen = found[1]
+    except Fault as error:
+        fault = error
+        seen = error.seen
+    # The line may end where the fault is, or with "\r\n" right behind what a message may have.
+    newline = data.find(b"\n", start, seen + 2)
+    if newline >= 0:
+        # A record is one line: what it looked like beyond its end does not count.
+        end = newline - (newline > start and data[newline - 1] == ord("\r"))
+        if end <= most:
+            return parse(data, start, end, keep=keep, log=True)
+    if fault is None:
+        return found
+    at_end = fault.reason is Reason.UNTERMINATED_STRING or fault.offset >= most
+    last = most if at_end else fault.offset  # what stands here may be the "\r" of a line that ends
+    if not final and ((at_end and most == size) or (last + 1 == size and data[last] == ord("\r"))):
+        return None
+    if at_end and most < size:
+        raise Fault(Reason.MESSAGE_TOO_LARGE, most)
+    raise fault
 
 
 # --- encode ---------------------------------------------------------------------------------------------------------
@@ -392,7 +452,9 @@ def encode(message: SlipMessage) -> str:
     Raises EncodeError(wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|lone_surrogate) with the
     field in ``path``.
     """
-    return "@" + "|".join(written_parts(message)) + "#"
+    if not isinstance(message, SlipMessage):
+        raise encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
+    return "@" + "|".join(written_parts(message)) + "#"  # type: ignore[arg-type]
 
 
 def encode_many(messages: Iterable[SlipMessage]) -> bytes:

@@ -1,12 +1,18 @@
-"""The tables of a ledger file, the triggers that keep them append-only, and how an entry becomes bytes."""
+"""The tables of a ledger file, the triggers that keep them append-only, and what an entry is."""
 
 from __future__ import annotations
 
-import struct
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+
+from turnwire import _backend
+
+if TYPE_CHECKING:
+    from turnwire._pure import ledger as _core
+else:
+    _core = _backend.load("ledger")
 
 APPLICATION_ID = 0x7475726E  # "turn", in the header of the SQLite file
 FORMAT = 1
@@ -43,22 +49,6 @@ SCHEMA: dict[str, str] = {
 }
 """Name -> SQL of everything in the file; verification wants exactly these."""
 
-_HEAD = struct.Struct(">cQqHI")  # leaf prefix of RFC 9162, seq, at, length of kind, length of key
-_KIND_LIMIT = 0xFFFF
-
-
-def leaf_of(seq: int, at: int, kind: str, key: str, body: bytes) -> bytes:
-    """The leaf hash of an entry: SHA-256 over 0x00, seq, at, the lengths of kind and key, kind, key, body."""
-    kind_bytes, key_bytes = kind.encode(), key.encode()
-    head = _HEAD.pack(b"\x00", seq, at, len(kind_bytes), len(key_bytes))
-    return sha256(head + kind_bytes + key_bytes + body).digest()
-
-
-def link(previous: bytes, leaf: bytes) -> bytes:
-    """The next link of the hash chain."""
-    return sha256(b"\x02" + previous + leaf).digest()
-
-
 def first_link(ledger_id: str) -> bytes:
     """What the chain of a ledger starts from: two ledgers never share a chain."""
     return sha256(f"turnwire ledger {FORMAT}\n{ledger_id}".encode()).digest()
@@ -77,7 +67,8 @@ class Entry(NamedTuple):
     @property
     def leaf(self) -> bytes:
         """The leaf hash of this entry, as its inclusion proof has it."""
-        return leaf_of(self.seq, self.at, self.kind, self.key, self.body)
+        leaf: bytes = _core.leaf_of(self.seq, self.at, self.kind, self.key, self.body)
+        return leaf
 
     def json(self) -> Any:
         """The body read as JSON."""

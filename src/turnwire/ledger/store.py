@@ -6,22 +6,27 @@ import os
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from turnwire import _backend
 from turnwire.canonical import canonical
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import open_reader, open_writer
-from turnwire.ledger.schema import TILE, Entry, first_link, leaf_of, link
+from turnwire.ledger.schema import TILE, Entry, first_link
 
 if TYPE_CHECKING:
     from typing import Self
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    from turnwire._pure import ledger as _core
     from turnwire.ledger.verify import Verdict
+else:
+    _core = _backend.load("ledger")
 
 _INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES (?, ?, ?, ?, ?, ?)"
 _INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"
@@ -103,7 +108,7 @@ class Ledger:
         self._reader = open_reader(path, timeout)
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
-        self._waiting: list[_Ticket] = []
+        self._waiting: deque[_Ticket] = deque()
         self._known_version = -1  # of the file, as SQLite counts other connections' commits
         self._last = 0
         self._chain = first_link(self.id)
@@ -153,7 +158,9 @@ class Ledger:
         self._waiting.append(ticket)
         with self._write_lock:
             if not ticket.first and ticket.error is None:
-                waiting, self._waiting = self._waiting, []
+                waiting = []
+                while self._waiting:
+                    waiting.append(self._waiting.popleft())
                 self._commit(waiting)
         if ticket.error is not None:
             raise ticket.error
@@ -188,22 +195,18 @@ class Ledger:
             self._known_version = version
 
     def _insert(self, items: list[Item], now: int) -> None:
-        rows: list[tuple[int, int, str, str, bytes, bytes]] = []
-        tile, chain, seq = self._tile, self._chain, self._last
-        for kind, body, key in items:
-            seq += 1
-            leaf = leaf_of(seq, now, kind, key, body)
-            chain = link(chain, leaf)
-            rows.append((seq, now, kind, key, body, chain))
-            if tile is not None:
-                tile.append(leaf)
-            if not seq % _TILE_SIZE:
-                self._writer.executemany(_INSERT, rows)
-                rows.clear()
-                self._close_tile(seq, tile)
-                tile = []
-        self._writer.executemany(_INSERT, rows)
-        self._tile, self._chain, self._last = tile, chain, seq
+        start = 0
+        while start < len(items):  # up to the end of a tile at a time
+            piece = items[start : start + _TILE_SIZE - self._last % _TILE_SIZE]
+            rows, leaves, self._chain = _core.seal(self._last, now, piece, self._chain)
+            self._writer.executemany(_INSERT, rows)
+            self._last += len(piece)
+            start += len(piece)
+            if self._tile is not None:
+                self._tile += leaves
+            if not self._last % _TILE_SIZE:
+                self._close_tile(self._last, self._tile)
+                self._tile = []
 
     def _close_tile(self, seq: int, leaves: list[bytes] | None) -> None:
         """Stores the inner nodes that the entry ``seq`` completes."""
@@ -344,8 +347,6 @@ class _Nodes:
             first = tile * _TILE_SIZE + 1
             query = "SELECT rowid, at, kind, key, body FROM entries WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
             rows = self.connection.execute(query, (first, first + _TILE_SIZE - 1))
-            self.tiles[tile] = [leaf_of(*row) for row in rows]
+            self.tiles[tile] = [_core.leaf_of(*row) for row in rows]
         hashes = self.tiles[tile][inside : inside + (1 << level)]
-        while len(hashes) > 1:
-            hashes = [merkle.node_hash(hashes[at], hashes[at + 1]) for at in range(0, len(hashes), 2)]
-        return hashes[0]
+        return _core.fold(hashes)

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import struct
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire import _backend
 from turnwire.errors import Reason, RuleError
 from turnwire.ledger import merkle
 from turnwire.ledger.connection import connect, ledger_id
-from turnwire.ledger.schema import APPLICATION_ID, SCHEMA, TILE, first_link, leaf_of, link
+from turnwire.ledger.schema import APPLICATION_ID, SCHEMA, TILE, first_link
 
 if TYPE_CHECKING:
+    from turnwire._pure import ledger as _core
     from turnwire.ledger.checkpoint import Checkpoint
+else:
+    _core = _backend.load("ledger")
 
 _ROWS = "SELECT rowid, at, kind, key, body, chain FROM entries ORDER BY rowid"
+_TILE_SIZE = 1 << TILE
+_WHERE = {"missing": "rows", "type": "rows", "chain": "chain"}
+_TEXT = {
+    "missing": "the entry is missing",
+    "type": "a value has another type than was written",
+    "chain": "the entry is not what the chain says",
+}
 
 
 class Fault(NamedTuple):
@@ -54,11 +64,12 @@ class _Pass:
     def __init__(self, heads: tuple[Checkpoint, ...], trusted: tuple[Any, ...]) -> None:
         self.heads = heads
         self.trusted = trusted
-        self.frontier = merkle.Frontier()
+        self.size = 0
+        self.tiles = merkle.Frontier()  # its leaves are the roots of whole tiles
+        self.tail: list[bytes] = []
         self.chain = b""
         self.proved: list[str] = []
         self.nodes: dict[tuple[int, int], bytes] = {}
-        self.keyed = 0
         self.seen: dict[int, tuple[str, str]] = {}  # size of a head -> root and chain there
 
     def run(self, connection: sqlite3.Connection, path: object) -> None:
@@ -86,33 +97,34 @@ class _Pass:
         self.proved.append("tables and append-only triggers are as they were made")
 
     def _rows(self, connection: sqlite3.Connection) -> None:
-        wanted = {head.size for head in self.heads}
-        self._note_head(wanted)
-        push, chain, seq = self.frontier.push, self.chain, 0
-        for seq, at, kind, key, body, stored in connection.execute(_ROWS):
-            if seq != self.frontier.size + 1:
-                raise _Broken("rows", f"entry {self.frontier.size + 1} is missing", self.frontier.size + 1)
-            try:
-                leaf = leaf_of(seq, at, kind, key, body)
-            except (AttributeError, TypeError, struct.error):
-                raise _Broken("rows", "a value has another type than was written", seq) from None
-            chain = link(chain, leaf)
-            if chain != stored:
-                raise _Broken("chain", "the entry is not what the chain says", seq)
-            completed = push(leaf)
-            if len(completed) > TILE:
-                for level in range(TILE, len(completed), TILE):
-                    self.nodes[level, (seq >> level) - 1] = completed[level]
-            if key:
-                self.keyed += 1
-            self.chain = chain
-            if seq in wanted:
-                self._note_head(wanted)
-        self.proved.append(f"{seq} entries are the ones that were appended, in order, by their hash chain")
+        wanted = sorted({head.size for head in self.heads})
+        if 0 in wanted:
+            self.seen[0] = (self.root(), self.chain.hex())
+        rows = connection.execute(_ROWS)
+        while page := rows.fetchmany(_TILE_SIZE):
+            leaves, self.chain, wrong = _core.follow(page, self.size, self.chain)
+            for size in wanted:
+                if self.size < size <= self.size + len(leaves):
+                    chain = page[size - self.size - 1][5].hex()
+                    self.seen[size] = (self.root(leaves[: size - self.size]), chain)
+            self.size += len(leaves)
+            self.tail = leaves
+            if wrong is not None:
+                raise _Broken(_WHERE[wrong], _TEXT[wrong], self.size + 1)
+            if len(leaves) == _TILE_SIZE:
+                self._close_tile(leaves)
+        self.proved.append(f"{self.size} entries are the ones that were appended, in order, by their hash chain")
 
-    def _note_head(self, wanted: set[int]) -> None:
-        if self.frontier.size in wanted:
-            self.seen[self.frontier.size] = (self.frontier.root().hex(), self.chain.hex())
+    def _close_tile(self, leaves: list[bytes]) -> None:
+        self.tail = []
+        completed = self.tiles.push(_core.fold(leaves))
+        for above in range(0, len(completed), TILE):
+            level = TILE + above
+            self.nodes[level, (self.size >> level) - 1] = completed[above]
+
+    def root(self, leaves: list[bytes] | None = None) -> str:
+        """The tree head over the closed tiles and the leaves behind them."""
+        return self.tiles.root(self.tail if leaves is None else leaves).hex()
 
     def _nodes(self, connection: sqlite3.Connection) -> None:
         for level, position, stored in connection.execute("SELECT level, position, hash FROM nodes"):
@@ -121,7 +133,7 @@ class _Pass:
         if self.nodes:
             level, position = min(self.nodes)
             raise _Broken("tree", f"the node at level {level}, position {position} is missing")
-        self.proved.append(f"the Merkle tree over them is whole; its root is {self.frontier.root().hex()}")
+        self.proved.append(f"the Merkle tree over them is whole; its root is {self.root()}")
 
     def _pages(self, connection: sqlite3.Connection) -> None:
         (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
@@ -137,8 +149,8 @@ class _Pass:
             raise _Broken("head", f"the kept head is of ledger {head.ledger}, this is {identity}")
         if self.trusted and not any(head.signed_by(key) for key in self.trusted):
             raise _Broken("head", "the kept head is not signed by a trusted key")
-        if head.size > self.frontier.size:
-            raise _Broken("head", f"the kept head has {head.size} entries: the tail is cut off", self.frontier.size + 1)
+        if head.size > self.size:
+            raise _Broken("head", f"the kept head has {head.size} entries: the tail is cut off", self.size + 1)
         if head.size < 0 or self.seen[head.size] != (head.root, head.chain):
             raise _Broken("head", f"the first {head.size} entries are not those of the kept head")
         signed = "signed " if self.trusted else ""
@@ -164,12 +176,12 @@ def verify_file(
     except _Broken as broken:
         fault = broken.fault
     except sqlite3.DatabaseError as error:
-        fault = Fault("file", run.frontier.size + 1, str(error))
+        fault = Fault("file", run.size + 1, str(error))
     except RuleError as error:
         fault = Fault("file", None, error.text)
     finally:
         connection.close()
-    return Verdict(run.frontier.size, run.frontier.root().hex(), run.chain.hex(), tuple(run.proved), fault)
+    return Verdict(run.size, run.root(), run.chain.hex(), tuple(run.proved), fault)
 
 
 def require(verdict: Verdict) -> Verdict:

@@ -3,6 +3,7 @@
 from turnwire.slip.spec import WIRE, Act, Extra, FrameType, Slot  # first: the core modules import it
 from turnwire.slip.codec import decode, decode_many, detect, encode, encode_many
 from turnwire.slip.messages import SlipMessage
+from turnwire.slip.stream import stream
 
 __all__ = [
     "WIRE",
@@ -16,4 +17,5 @@ __all__ = [
     "detect",
     "encode",
     "encode_many",
+    "stream",
 ]

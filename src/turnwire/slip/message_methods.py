@@ -140,3 +140,31 @@ class DataclassFields:
         )
         fields: dict[str, Any] = template.__dataclass_fields__
         return fields
+
+
+def shallow_copy(message: SlipMessage) -> SlipMessage:
+    """What ``copy.copy`` does to a dataclass: the same slots dict in a second message."""
+    *fields, extra = state(message)
+    return type(message)(*fields, extra=extra)
+
+
+def deep_copy(message: SlipMessage, memo: dict[int, Any]) -> SlipMessage:
+    """A copy that shares nothing."""
+    from copy import deepcopy
+
+    *fields, extra = deepcopy(state(message), memo)
+    return type(message)(*fields, extra=extra)
+
+
+def reduce(message: SlipMessage, base: type) -> tuple[Any, ...]:
+    """For pickle. A plain message names no class, so that native pickles load where turnwire is pure and back."""
+    cls = None if type(message) is base else type(message)
+    return rebuild, (cls, *state(message))
+
+
+def rebuild(cls: type[SlipMessage] | None, *fields: Any) -> SlipMessage:
+    """The other half of :func:`reduce`."""
+    if cls is None:
+        from turnwire.slip.messages import SlipMessage as cls  # noqa: N813
+    *values, extra = fields
+    return cls(*values, extra=extra)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from turnwire.errors import Reason
+
 WIRE = "nslip"
 SCHEMA_VERSION = 1
 """Version of the Act/Frame/Slot schema that the CBOR and protobuf forms carry (section 6)."""
@@ -68,6 +70,30 @@ SLOT_PREFIX = {
 }
 PREFIX_SLOT = {prefix: slot for slot, prefix in SLOT_PREFIX.items()}
 STRING_SLOTS = frozenset({Slot.STATUS, Slot.TAG})
+
+# What reading can refuse; the place of a reason is its code in the core (the enum in _native/nslip_parse.h).
+REASONS: tuple[Reason | None, ...] = (
+    None,
+    Reason.BAD_FRAMING,
+    Reason.EMPTY_MESSAGE,
+    Reason.EMPTY_FIELD,
+    Reason.UNKNOWN_PREFIX,
+    Reason.EMPTY_VALUE,
+    Reason.BAD_DIGIT,
+    Reason.TOO_LARGE,
+    Reason.WRONG_TYPE,
+    Reason.UNTERMINATED_STRING,
+    Reason.BAD_ESCAPE,
+    Reason.JUNK_AFTER_STRING,
+    Reason.DUPLICATE,
+    Reason.MISSING_FIELD,
+    Reason.UNKNOWN_ACT,
+    Reason.UNKNOWN_FRAME,
+    Reason.TRAILING_JUNK,
+    Reason.BAD_UTF8,
+    Reason.NEWLINE_IN_STRING,
+    Reason.MESSAGE_TOO_LARGE,
+)
 
 BASE62_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 MAX_INTEGER = (1 << 64) - 1

@@ -1,0 +1,116 @@
+# turnwire: `make demo` and `make test` set up all they need. `make help` lists the rest.
+# Another interpreter: make test PYTHON=python3.13 (it gets a virtual environment of its own).
+# No compiler: TURNWIRE_PURE=1 make test
+
+PYTHON ?= python3.11 python3 python3.12 python3.13
+INTERPRETER := $(shell sh .ci/find-python $(PYTHON))
+ifeq ($(INTERPRETER),)
+$(error turnwire needs Python 3.11 or newer; none of "$(PYTHON)" runs. Try: make PYTHON=/path/to/python3)
+endif
+TAG := $(shell $(INTERPRETER) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VENV ?= $(if $(filter file,$(origin PYTHON)),.venv,.venv-$(TAG))
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+PYTEST := $(PY) -m pytest
+
+PURE := $(filter-out 0,$(TURNWIRE_PURE))
+NATIVE := build/.native-$(TAG)
+ifneq ($(PURE),)
+NATIVE :=
+endif
+SOURCES := setup.py $(wildcard _native/*.pyx _native/*.pxd _native/*.h)
+STUBBED = $(patsubst src/turnwire/_native/%.pyi,turnwire._native.%,$(wildcard src/turnwire/_native/*.pyi))
+TESTED := tests
+
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-native test-pure test-wheel test-sanitize lint typecheck stubtest bench tables \
+        soak dist clean
+
+help: ## list what can be made
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@echo
+	@echo "  PYTHON=python3.13 takes another interpreter, TURNWIRE_PURE=1 leaves the compiled core out,"
+	@echo "  TESTED=tests/slip runs a part of the tests, ARGS='-k name -x' is passed on to pytest."
+
+# ---- setting up: a stamp file for each step, so that the second run is quick
+
+$(VENV)/.base: pyproject.toml
+	@echo "setting up $(VENV) with $(INTERPRETER) (Python $(TAG))"
+	@$(INTERPRETER) -m venv $(VENV) || { echo 'No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv python3-dev' >&2; exit 1; }
+	@$(PIP) 'setuptools>=80' 'Cython>=3.1'
+	@touch $@
+
+$(VENV)/.extra-%: $(VENV)/.base
+	@echo "installing turnwire[$*] into $(VENV)"
+	@TURNWIRE_SKIP_NATIVE=1 $(PIP) --no-build-isolation --editable '.[$*]'
+	@touch $@
+
+build/.native-$(TAG): $(SOURCES) $(VENV)/.base
+	@echo "compiling the native core"
+	@TURNWIRE_REQUIRE_NATIVE=1 $(PY) setup.py --quiet build_ext --inplace
+	@touch $@
+
+setup: $(VENV)/.extra-test ## make the virtual environment and install all that building and testing needs
+
+build: $(VENV)/.base $(NATIVE) ## compile the native core in place
+
+demo: $(VENV)/.extra-sql $(NATIVE) ## read real nSLIP traffic, and query it with SQL
+	@$(PY) examples/demo.py
+
+# ---- checking
+
+ifneq ($(PURE),)
+test: test-pure ## run the whole suite, on the native core and again in pure Python
+else
+test: test-native test-pure
+endif
+
+test-native: $(VENV)/.extra-test build/.native-$(TAG) ## run the suite on the native core (and its twin, side by side)
+	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
+
+test-pure: $(VENV)/.extra-test ## run the suite with the compiled modules left out
+	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
+
+test-wheel: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, run the suite against the installed wheel
+	TURNWIRE_DIST=dist $(PYTEST) tests/packaging -m packaging $(ARGS)
+	INTERPRETER=$(INTERPRETER) sh .ci/test-wheel $(ARGS)
+
+test-sanitize: $(VENV)/.extra-test ## run the suite on a core built with address and undefined-behaviour checks
+	TURNWIRE_SANITIZE=address,undefined TURNWIRE_REQUIRE_NATIVE=1 \
+	    $(PIP) --no-build-isolation --no-deps --upgrade --target build/sanitize/site .
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	    PYTHONPATH=build/sanitize/site $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
+
+lint: $(VENV)/.extra-lint ## ruff: rules and format
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+typecheck: $(VENV)/.extra-lint ## mypy --strict
+	$(PY) -m mypy
+
+stubtest: $(VENV)/.extra-lint build/.native-$(TAG) ## compare the stubs of the compiled modules with what was compiled
+	$(PY) -m mypy.stubtest --mypy-config-file pyproject.toml $(STUBBED)
+
+soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long
+	HYPOTHESIS_PROFILE=soak $(PYTEST) $(TESTED) -m "not packaging" $(ARGS)
+
+# ---- measuring
+
+bench: $(VENV)/.extra-bench $(NATIVE) ## pytest-benchmark: decode, encode, base62, bulk
+	$(PYTEST) benchmarks --benchmark-only $(ARGS)
+
+tables: $(VENV)/.extra-bench $(NATIVE) ## print the ratio tables of docs and benchmarks/README.md
+	$(PY) benchmarks/tables.py $(ARGS)
+
+# ---- releasing
+
+dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
+	@rm -rf dist
+	TURNWIRE_REQUIRE_NATIVE=1 $(PY) -m build --outdir dist .
+	@ls -l dist
+
+clean: ## remove all that was built; the virtual environments (.venv*) stay
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
+	rm -f src/turnwire/_native/*.so src/turnwire/_native/*.pyd
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

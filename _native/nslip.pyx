@@ -1,0 +1,716 @@
+"""nSLIP in C: the twin of ``_pure/nslip.py``. The grammar is in nslip_parse.h; rare things are shared Python code."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_Next
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.ref cimport Py_DECREF, PyObject
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport UINT64_MAX, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memchr, memcpy
+
+from _native.nslip_parse cimport *
+from _native.text cimport Text, open_text, close_text
+
+from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.slip import message_methods as methods
+from turnwire.slip.encoding import written_parts
+from turnwire.slip.faults import decode_fault, encode_fault, input_bytes, strip_span
+from turnwire.slip.spec import REASONS, WIRE, Act, Extra, FrameType, Slot
+
+cdef extern from "Python.h":
+    void PyObject_GC_Track(void *)
+    void PyObject_GC_UnTrack(void *)
+    bint PyObject_GC_IsTracked(PyObject *)
+    bint PyUnicode_IS_ASCII(object)
+    void *PyUnicode_DATA(object)
+    str PyUnicode_New(Py_ssize_t, Py_UCS4)
+    const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
+    unsigned long long PyLong_AsUnsignedLongLong(object) except? 0xFFFFFFFFFFFFFFFF
+    bint PyLong_CheckExact(object)
+    bint PyLong_Check(object)
+    bint PyUnicode_Check(object)
+    bint PyUnicode_CheckExact(object)
+    bint PyBool_Check(object)
+    bint PyDict_CheckExact(object)
+
+cdef extern from "nslip_object.h":
+    bint tw_object_setup(object sample, object status, object tag, object touched)
+    PyObject *tw_object_take()
+
+tw_nslip_tables()
+tw_write_tables()
+
+cdef tuple ACTS = tuple(Act)
+cdef tuple FRAMES = tuple(FrameType)
+cdef tuple SLOTS = tuple(Slot)
+cdef tuple FIELD_NAMES = ("act", "frame", "conv_id", "src", "dst", "turn")
+cdef object KEEP_UNKNOWN = "keep"
+cdef object REFUSE_UNKNOWN = "error"
+cdef const char *SLOT_PREFIXES = b"gkprqsuet"
+
+
+cdef class Touched:
+    """What a message holds once somebody has looked at or changed more than its numbers."""
+    cdef object slots      # the truth about the slots from then on, or None
+    cdef object extra      # or None: empty
+    cdef list fields       # six entries, None where the number in the message holds
+
+
+cdef inline int slot_index(object slot) except -2:
+    """0..8 for a Slot or an int equal to one, -1 for anything else."""
+    cdef long code
+    if not PyLong_Check(slot) or PyBool_Check(slot):
+        return -1
+    try:
+        code = slot
+    except OverflowError:
+        return -1
+    if 0 <= code <= 3:
+        return <int>code
+    if 10 <= code <= 13:
+        return <int>code - 6
+    return 8 if code == 20 else -1
+
+
+cdef class SlipMessage:
+    """One nSLIP message (section 2). Mutable; ``slots`` is a dict that keeps its order.
+
+    Args:
+        conv_id, turn, src, dst: integers 0 .. 2**64-1.
+        act, frame: an :class:`Act` and a :class:`FrameType`.
+        slots: Slot -> int (or str for STATUS and TAG).
+        extra: unknown fields kept by ``unknown="keep"``: prefix -> value as written.
+
+    Values are judged when the message is encoded, not when they are set.
+    """
+
+    cdef tw_values v
+    cdef object status     # nslip_object.h knows the order of the next four
+    cdef object tag
+    cdef Touched touched
+    cdef object __weakref__
+
+    __wire__ = WIRE
+    __match_args__ = methods.FIELDS
+    __dataclass_fields__ = methods.DataclassFields()
+    __hash__ = None
+
+    def __init__(self, conv_id, turn, src, dst, act, frame, slots=None, *, extra=None):
+        self.touched = None
+        self.set_field(TW_CONV, conv_id)
+        self.set_field(TW_TURN, turn)
+        self.set_field(TW_SRC, src)
+        self.set_field(TW_DST, dst)
+        self.set_field(TW_ACT, act)
+        self.set_field(TW_FRAME, frame)
+        self.slots = {} if slots is None else slots
+        if extra is not None:
+            self.touch().extra = extra
+
+    cdef Touched touch(self):
+        if self.touched is None:
+            self.touched = Touched.__new__(Touched)
+            # Decoding leaves a message out of the collector's lists; from here on it may be part of a cycle.
+            if not PyObject_GC_IsTracked(<PyObject *>self):
+                PyObject_GC_Track(<void *>self)
+        return self.touched
+
+    cdef object get_field(self, int which):
+        cdef object value
+        if self.touched is not None and self.touched.fields is not None:
+            value = self.touched.fields[which]
+            if value is not None:
+                return value[0]
+        if which == TW_ACT:
+            return ACTS[self.v.head[TW_ACT]]
+        if which == TW_FRAME:
+            return FRAMES[self.v.head[TW_FRAME]] if self.v.head[TW_FRAME] <= TW_MAX_FRAME else self.v.head[TW_FRAME]
+        return self.v.head[which]
+
+    cdef int set_field(self, int which, object value) except -1:
+        cdef Touched touched = self.touched
+        if which > TW_FRAME:
+            if PyLong_CheckExact(value):
+                try:
+                    self.v.head[which] = PyLong_AsUnsignedLongLong(value)
+                    if touched is not None and touched.fields is not None:
+                        touched.fields[which] = None
+                    return 0
+                except OverflowError:
+                    pass
+        elif type(value) is (Act if which == TW_ACT else FrameType):
+            self.v.head[which] = value
+            if touched is not None and touched.fields is not None:
+                touched.fields[which] = None
+            return 0
+        touched = self.touch()
+        if touched.fields is None:
+            touched.fields = [None] * 6
+        touched.fields[which] = (value,)
+        return 0
+
+    @property
+    def conv_id(self):
+        """Conversation id."""
+        return self.get_field(TW_CONV)
+
+    @conv_id.setter
+    def conv_id(self, value):
+        self.set_field(TW_CONV, value)
+
+    @property
+    def turn(self):
+        """Turn number."""
+        return self.get_field(TW_TURN)
+
+    @turn.setter
+    def turn(self, value):
+        self.set_field(TW_TURN, value)
+
+    @property
+    def src(self):
+        """Source agent id."""
+        return self.get_field(TW_SRC)
+
+    @src.setter
+    def src(self, value):
+        self.set_field(TW_SRC, value)
+
+    @property
+    def dst(self):
+        """Destination agent id."""
+        return self.get_field(TW_DST)
+
+    @dst.setter
+    def dst(self, value):
+        self.set_field(TW_DST, value)
+
+    @property
+    def act(self):
+        """The speech act."""
+        return self.get_field(TW_ACT)
+
+    @act.setter
+    def act(self, value):
+        self.set_field(TW_ACT, value)
+
+    @property
+    def frame(self):
+        """The frame type; a plain int for one that ``unknown="keep"`` kept."""
+        return self.get_field(TW_FRAME)
+
+    @frame.setter
+    def frame(self, value):
+        self.set_field(TW_FRAME, value)
+
+    cdef object slot_value(self, int index):
+        if index == TW_STATUS:
+            return self.status
+        if index == TW_TAG:
+            return self.tag
+        return self.v.ints[index]
+
+    @property
+    def slots(self):
+        """Slot -> value, in the order of the wire: a real dict, made when first asked for and the truth from then on."""
+        cdef Touched touched = self.touch()
+        cdef dict slots
+        cdef int place
+        if touched.slots is None:
+            slots = {}
+            for place in range(self.v.count):
+                slots[SLOTS[self.v.order[place]]] = self.slot_value(self.v.order[place])
+            touched.slots = slots
+        return touched.slots
+
+    @slots.setter
+    def slots(self, value):
+        self.touch().slots = value
+
+    @property
+    def extra(self):
+        """Unknown fields that ``unknown="keep"`` kept: prefix -> value as written."""
+        cdef Touched touched = self.touch()
+        if touched.extra is None:
+            touched.extra = Extra()
+        return touched.extra
+
+    @extra.setter
+    def extra(self, value):
+        self.touch().extra = value
+
+    def get(self, slot, default=None):
+        """The value of a slot, or ``default``."""
+        cdef int index
+        if (self.touched is not None and self.touched.slots is not None) or not PyLong_Check(slot):
+            return self.slots.get(slot, default)
+        index = slot_index(slot)
+        if index >= 0 and (self.v.present >> index) & 1:
+            return self.slot_value(index)
+        return self.slots.get(slot, default) if index < 0 else default
+
+    def replace(self, **changes):
+        """A copy with some fields replaced; it shares neither slots nor extra with this message."""
+        return methods.replace(self, changes)
+
+    def to_dict(self):
+        """A JSON-able dict: names for act, frame and slots."""
+        return methods.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, fields):
+        """The message of :meth:`to_dict`. Raises DecodeError with the field in ``path``."""
+        return methods.from_dict(cls, fields)
+
+    def __repr__(self):
+        return methods.represent(self)
+
+    def __eq__(self, other):
+        return methods.equal(self, other)
+
+    def __copy__(self):
+        return methods.shallow_copy(self)
+
+    def __deepcopy__(self, memo):
+        return methods.deep_copy(self, memo)
+
+    def __reduce__(self):
+        return methods.reduce(self, SlipMessage)
+
+
+# --- decode ----------------------------------------------------------------------------------------------------------
+
+cdef object text_value(const uint8_t *s, tw_fields *f, int which):
+    """STATUS or TAG as a str; the parser has judged its bytes."""
+    cdef const char *first = <const char *>s + f.text_first[which]
+    cdef Py_ssize_t length = <Py_ssize_t>f.text_length[which]
+    cdef Py_ssize_t done = 0, place = 0
+    cdef char *plain
+    cdef object text
+    if (f.escaped >> which) & 1:
+        plain = <char *>PyMem_Malloc(length)
+        if plain == NULL:
+            raise MemoryError
+        while place < length:
+            if first[place] == c'\\':
+                place += 1
+            plain[done] = first[place]
+            done += 1
+            place += 1
+        try:
+            return PyUnicode_DecodeUTF8(plain, done, NULL)
+        finally:
+            PyMem_Free(plain)
+    if (f.non_ascii >> which) & 1 or length == 0:
+        return PyUnicode_DecodeUTF8(first, length, NULL)
+    text = PyUnicode_New(length, 127)
+    memcpy(PyUnicode_DATA(text), first, length)
+    return text
+
+
+cdef object kept_fields(const uint8_t *s, tw_fields *f):
+    """The fields that unknown="keep" kept, as an Extra."""
+    extra = Extra()
+    cdef int place
+    cdef tw_unknown *u
+    for place in range(f.unknown_count):
+        u = &f.unknown[place]
+        prefix = chr(u.prefix)
+        extra[prefix] = PyUnicode_DecodeUTF8(<const char *>s + u.first, u.length, NULL)
+        if u.prefix != c'f':
+            extra.before[prefix] = u.before
+    return extra
+
+
+cdef inline SlipMessage new_message():
+    """An empty message that the collector does not look at: it holds nothing that could point back (see touch)."""
+    cdef PyObject *kept = tw_object_take()
+    cdef SlipMessage message
+    if kept != NULL:
+        message = <SlipMessage>kept
+        Py_DECREF(message)  # the reference that the list held
+        return message
+    message = SlipMessage.__new__(SlipMessage)
+    PyObject_GC_UnTrack(<void *>message)
+    return message
+
+
+cdef inline int add_objects(SlipMessage message, const uint8_t *s, tw_fields *f) except -1:
+    """Gives a message whose numbers are parsed its strings and kept fields."""
+    if message.v.present & ((1 << TW_STATUS) | (1 << TW_TAG)):
+        if (message.v.present >> TW_STATUS) & 1:
+            message.status = text_value(s, f, 0)
+        if (message.v.present >> TW_TAG) & 1:
+            message.tag = text_value(s, f, 1)
+    if f.unknown_count:
+        message.touch().extra = kept_fields(s, f)
+    return 0
+
+
+cdef str missing_names(tw_fields *f):
+    cdef int place
+    return ", ".join([FIELD_NAMES[place] for place in range(6) if not (f.headers >> place) & 1])
+
+
+cdef object fault(bytes raw, int code, tw_fields *f):
+    return decode_fault(raw, REASONS[code], f.end, missing=missing_names(f) if code == TW_MISSING_FIELD else "")
+
+
+cdef SlipMessage decode_slow(object data, int flags):
+    """The same with white space removed first, and the errors."""
+    cdef tw_fields f
+    cdef tw_unknown unknown[48]
+    cdef SlipMessage message = new_message()
+    cdef bytes raw = input_bytes(data)
+    cdef const uint8_t *s = <const uint8_t *>PyBytes_AS_STRING(raw)
+    start, end = strip_span(raw)
+    f.unknown = unknown
+    f.v = &message.v
+    cdef int code = tw_nslip_parse(s, start, end, PyBytes_GET_SIZE(raw), flags, &f)
+    if code != TW_OK:
+        raise fault(raw, code, &f)
+    add_objects(message, s, &f)
+    return message
+
+
+cdef inline SlipMessage decode_text(object data, int flags):
+    cdef tw_fields f
+    cdef tw_unknown unknown[48]
+    cdef Text text
+    cdef SlipMessage message
+    cdef const uint8_t *s
+    if not open_text(data, &text):
+        return decode_slow(data, flags)
+    s = text.data
+    message = new_message()
+    f.unknown = unknown
+    f.v = &message.v
+    if (
+        text.size > 1
+        and s[0] == c'@'
+        and s[text.size - 1] == c'#'
+        and (
+            tw_nslip_fast(s, text.size, 0, &f)
+            or tw_nslip_parse(s, 0, text.size, text.size, flags, &f) == TW_OK
+        )
+    ):
+        if not text.held:
+            add_objects(message, s, &f)
+            return message
+        try:
+            add_objects(message, s, &f)
+        finally:
+            close_text(&text)
+        return message
+    close_text(&text)
+    return decode_slow(data, flags)
+
+
+cdef int flags_of(object unknown) except -1:
+    if unknown is REFUSE_UNKNOWN or unknown == REFUSE_UNKNOWN:
+        return 0
+    if unknown == KEEP_UNKNOWN:
+        return TW_KEEP
+    raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
+
+
+def decode(data, *, unknown=REFUSE_UNKNOWN):
+    """One message from text or contiguous bytes; white space around it is dropped (section 3).
+
+    ``unknown="keep"`` keeps unknown slots and frames in ``message.extra``. Raises DecodeError with reason, offset
+    (bytes of the UTF-8 form, also for str) and line.
+    """
+    return decode_text(data, 0 if unknown is REFUSE_UNKNOWN else flags_of(unknown))
+
+
+def decode_many(data, *, unknown=REFUSE_UNKNOWN):
+    """The messages of a list (one item each) or of bytes or text (one line each; blank lines are skipped).
+
+    Raises DecodeError at the first fault; for lines, offset and line count in the whole input; for a list, ``path``
+    is ``/index`` and the offset counts in that item.
+    """
+    cdef int flags = flags_of(unknown)
+    cdef Py_ssize_t index = 0
+    cdef list messages = []
+    if isinstance(data, (list, tuple)):
+        try:
+            for item in data:
+                messages.append(decode_text(item, flags))
+                index += 1
+        except DecodeError as error:
+            error.path = f"/{index}"
+            raise error.relocated() from None
+        return messages
+    return decode_lines(data if type(data) is bytes else input_bytes(data), flags | TW_LOG)
+
+
+cdef list decode_lines(bytes raw, int flags):
+    cdef const uint8_t *s = <const uint8_t *>PyBytes_AS_STRING(raw)
+    cdef size_t size = PyBytes_GET_SIZE(raw), start = 0, stop, first, last
+    cdef const uint8_t *newline
+    cdef tw_fields f
+    cdef tw_unknown unknown[48]
+    cdef int code
+    cdef SlipMessage message
+    cdef list messages = []
+    f.unknown = unknown
+    f.text_first[0] = f.text_first[1] = 0
+    while start < size:
+        newline = <const uint8_t *>memchr(s + start, c'\n', size - start)
+        stop = size if newline == NULL else <size_t>(newline - s)
+        first, last = start, stop
+        if stop > start and not (s[start] == c'@' and s[stop - 1] == c'#'):
+            left, right = strip_span(raw[start:stop])
+            first, last = start + <size_t>left, start + <size_t>right
+        if last > first:
+            message = new_message()
+            f.v = &message.v
+            if s[first] == c'@' and s[last - 1] == c'#' and tw_nslip_fast(s + first, last - first, 0, &f):
+                code = TW_OK
+                f.end += first
+                f.text_first[0] += first
+                f.text_first[1] += first
+            else:
+                code = tw_nslip_parse(s, first, last, size, flags, &f)
+            if code == TW_OK and f.end < last:
+                code = TW_TRAILING_JUNK
+            if code != TW_OK:
+                raise fault(raw, code, &f)
+            add_objects(message, s, &f)
+            messages.append(message)
+        start = stop + 1
+    return messages
+
+
+def decode_record(bytes data, size_t start, final, *, unknown=REFUSE_UNKNOWN, size_t limit=16 << 20):
+    """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset behind it), or None when more
+    data is needed to tell. Raises DecodeError, whose offset and line count from the start of ``data``."""
+    cdef tw_fields f
+    cdef tw_unknown unknown_fields[48]
+    cdef SlipMessage message = new_message()
+    cdef const uint8_t *s = <const uint8_t *>PyBytes_AS_STRING(data)
+    cdef size_t size = PyBytes_GET_SIZE(data)
+    f.unknown = unknown_fields
+    f.v = &message.v
+    f.text_first[0] = f.text_first[1] = 0
+    if start >= size:
+        raise ValueError("start lies behind the data")
+    cdef int code = tw_nslip_record(s, start, size, final, flags_of(unknown), limit, &f)
+    if code == TW_MORE:
+        return None
+    if code != TW_OK:
+        raise fault(data, code, &f)
+    add_objects(message, s, &f)
+    return message, f.end
+
+
+# --- encode ----------------------------------------------------------------------------------------------------------
+
+cdef struct Writer:
+    uint8_t *data
+    size_t size
+    size_t room
+    bint ascii
+    bint owned
+
+
+cdef int reserve(Writer *w, size_t more) except -1:
+    """Room for ``more`` bytes. The first block is the caller's stack; later ones are ours."""
+    cdef size_t room
+    cdef uint8_t *grown
+    if w.size + more <= w.room:
+        return 0
+    room = w.room * 2
+    while room < w.size + more:
+        room *= 2
+    grown = <uint8_t *>PyMem_Realloc(w.data, room) if w.owned else <uint8_t *>PyMem_Malloc(room)
+    if grown == NULL:
+        raise MemoryError
+    if not w.owned:
+        memcpy(grown, w.data, w.size)
+    w.data, w.room, w.owned = grown, room, True
+    return 0
+
+
+cdef inline int put_text(Writer *w, object value) except -1:
+    """A quoted string. Returns 0 where the text has no UTF-8 form, else 1."""
+    cdef Py_ssize_t length
+    cdef const char *text
+    if PyUnicode_IS_ASCII(value):
+        text = <const char *>PyUnicode_DATA(value)
+        length = PyUnicode_GET_LENGTH(value)
+    else:
+        try:
+            text = PyUnicode_AsUTF8AndSize(value, &length)
+        except UnicodeEncodeError:
+            return 0
+        w.ascii = False
+    reserve(w, 2 * length + 2 + TW_INTEGER_ROOM)
+    w.size = tw_put_text(w.data + w.size, <const uint8_t *>text, length) - w.data
+    return 1
+
+
+cdef inline int put_prefix(Writer *w, int index) except -1:
+    reserve(w, 8 + TW_INTEGER_ROOM)
+    w.data[w.size] = c'|'
+    w.data[w.size + 1] = SLOT_PREFIXES[index]
+    w.size += 2
+    return 0
+
+
+cdef int put_dict(Writer *w, object slots) except -1:
+    """The slots of a touched message. Returns 0 at the first that is out of the ordinary, else 1."""
+    cdef PyObject *key
+    cdef PyObject *item
+    cdef Py_ssize_t place = 0
+    cdef int index
+    cdef uint64_t number
+    if not PyDict_CheckExact(slots):
+        return 0
+    while PyDict_Next(slots, &place, &key, &item):
+        index = slot_index(<object>key)
+        if index < 0:
+            return 0
+        put_prefix(w, index)
+        if index == TW_STATUS or index == TW_TAG:
+            if not PyUnicode_CheckExact(<object>item) or not put_text(w, <object>item):
+                return 0
+            continue
+        if not PyLong_CheckExact(<object>item):
+            return 0
+        try:
+            number = PyLong_AsUnsignedLongLong(<object>item)
+        except OverflowError:
+            return 0
+        w.size = tw_put_integer(w.data + w.size, number) - w.data
+    return 1
+
+
+cdef int put_untouched(Writer *w, SlipMessage message) except -1:
+    """A message nobody has touched. Returns 0 where a string has no UTF-8 form, else 1."""
+    cdef const uint8_t *text[2]
+    cdef size_t length[2]
+    cdef Py_ssize_t size
+    cdef object value
+    cdef int which
+    length[0] = length[1] = 0
+    if message.v.present & ((1 << TW_STATUS) | (1 << TW_TAG)):
+        for which in range(2):
+            value = message.tag if which else message.status
+            if value is None:
+                continue
+            if PyUnicode_IS_ASCII(value):
+                text[which] = <const uint8_t *>PyUnicode_DATA(value)
+                length[which] = PyUnicode_GET_LENGTH(value)
+                continue
+            try:
+                text[which] = <const uint8_t *>PyUnicode_AsUTF8AndSize(value, &size)
+            except UnicodeEncodeError:
+                return 0
+            length[which] = size
+            w.ascii = False
+    reserve(w, 16 * TW_INTEGER_ROOM + 2 * (length[0] + length[1]))
+    w.size = tw_put_values(w.data + w.size, &message.v, text, length) - w.data
+    return 1
+
+
+cdef int put_message(Writer *w, SlipMessage message) except -1:
+    """The whole message. Returns 0 where something is out of the ordinary: written_parts() then writes or refuses it."""
+    cdef Touched touched = message.touched
+    if message.v.head[TW_FRAME] > TW_MAX_FRAME:
+        return 0
+    if touched is None:
+        return put_untouched(w, message)
+    if touched.fields is not None and any(touched.fields):
+        return 0
+    if touched.extra is not None and touched.extra != {}:
+        return 0
+    if touched.slots is None:
+        return put_untouched(w, message)
+    reserve(w, 8 * TW_INTEGER_ROOM)
+    w.size = tw_put_header(w.data + w.size, message.v.head) - w.data
+    if not put_dict(w, touched.slots):
+        return 0
+    w.data[w.size] = c'#'  # put_prefix and put_text leave room for it
+    w.size += 1
+    return 1
+
+
+cdef object written(SlipMessage message):
+    return "@" + "|".join(written_parts(message)) + "#"
+
+
+cdef object need_message(object message):
+    return encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
+
+
+cdef object finished(Writer *w, SlipMessage message):
+    cdef object text
+    if not put_message(w, message):
+        return written(message)
+    if w.ascii:
+        text = PyUnicode_New(w.size, 127)
+        memcpy(PyUnicode_DATA(text), w.data, w.size)
+        return text
+    return PyUnicode_DecodeUTF8(<const char *>w.data, w.size, NULL)
+
+
+def encode(message):
+    """The wire text of a message: header ``a f c S d T``, then the slots in their own order (section 3).
+
+    Raises EncodeError(wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|lone_surrogate) with the
+    field in ``path``.
+    """
+    cdef uint8_t room[512]
+    cdef Writer w
+    if not isinstance(message, SlipMessage):
+        raise need_message(message)
+    w.data, w.size, w.room, w.ascii, w.owned = room, 0, 512, True, False
+    try:
+        return finished(&w, <SlipMessage>message)
+    finally:
+        if w.owned:
+            PyMem_Free(w.data)
+
+
+def encode_many(messages):
+    """One message a line, UTF-8, each line ended by a newline. Raises EncodeError as encode does, and
+    newline_in_string for a text that would break its line; ``path`` starts with the index of the message."""
+    cdef Writer w
+    cdef uint8_t room[512]
+    cdef Py_ssize_t index = 0
+    cdef size_t start
+    cdef bytes text
+    w.data, w.size, w.room, w.ascii, w.owned = room, 0, 512, True, False
+    try:
+        for message in messages:
+            start = w.size
+            if not isinstance(message, SlipMessage):
+                raise need_message(message)
+            if not put_message(&w, <SlipMessage>message):
+                w.size = start
+                text = written(<SlipMessage>message).encode()
+                reserve(&w, PyBytes_GET_SIZE(text))
+                memcpy(w.data + w.size, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+                w.size += PyBytes_GET_SIZE(text)
+            if memchr(w.data + start, c'\n', w.size - start) != NULL:
+                raise encode_fault(Reason.NEWLINE_IN_STRING, "a line cannot hold a newline")
+            reserve(&w, 1)
+            w.data[w.size] = c'\n'
+            w.size += 1
+            index += 1
+        return PyBytes_FromStringAndSize(<const char *>w.data, w.size)
+    except EncodeError as error:
+        error.path = f"/{index}{error.path or ''}"
+        raise error.relocated() from None
+    finally:
+        if w.owned:
+            PyMem_Free(w.data)
+
+
+cdef SlipMessage sample = SlipMessage.__new__(SlipMessage)
+sample.status, sample.tag, sample.touched = "status", "tag", Touched.__new__(Touched)
+if not tw_object_setup(sample, sample.status, sample.tag, sample.touched):
+    raise ImportError("the members of SlipMessage do not stand where nslip_object.h looks for them")
+sample = None

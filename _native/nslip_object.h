@@ -1,0 +1,69 @@
+/* Messages come and go by the million, so those that nobody touched are kept for the next decode with their memory,
+ * their type and their None fields as they are: no zeroing, no collector bookkeeping. Cython's own slots do the rest. */
+#ifndef TURNWIRE_NSLIP_OBJECT_H
+#define TURNWIRE_NSLIP_OBJECT_H
+
+#include <Python.h>
+
+#ifdef Py_GIL_DISABLED
+enum { TW_KEPT_MAX = 0 };                    /* no list without the lock that guards it */
+#else
+enum { TW_KEPT_MAX = 512 };
+#endif
+
+static PyObject *tw_kept[TW_KEPT_MAX + 1];
+static int tw_kept_count;
+static PyTypeObject *tw_kept_type;
+static destructor tw_full_dealloc;
+static size_t tw_at_touched, tw_at_status, tw_at_tag;
+
+static inline PyObject **tw_member(PyObject *o, size_t at)
+{
+    return (PyObject **)((char *)o + at);
+}
+
+static void tw_object_dealloc(PyObject *o)
+{
+    if (Py_TYPE(o) == tw_kept_type && tw_kept_count < TW_KEPT_MAX && *tw_member(o, tw_at_touched) == Py_None &&
+        !PyObject_GC_IsTracked(o) && *PyObject_GET_WEAKREFS_LISTPTR(o) == NULL) {
+        size_t at[2] = { tw_at_status, tw_at_tag };
+        for (int i = 0; i < 2; i++) {
+            PyObject **member = tw_member(o, at[i]), *old = *member;
+            if (old != Py_None) {
+                Py_INCREF(Py_None);
+                *member = Py_None;
+                Py_DECREF(old);              /* a str: frees memory, runs no code of ours */
+            }
+        }
+        tw_kept[tw_kept_count++] = o;
+        return;
+    }
+    tw_full_dealloc(o);
+}
+
+/* A kept message with one reference, or NULL. */
+static inline PyObject *tw_object_take(void)
+{
+    if (tw_kept_count == 0) return NULL;
+    PyObject *o = tw_kept[--tw_kept_count];
+    return PyObject_Init(o, tw_kept_type);
+}
+
+/* Takes over the deallocation of the sample's type. 0 where its members are not status, tag, touched, __weakref__. */
+static int tw_object_setup(PyObject *sample, PyObject *status, PyObject *tag, PyObject *touched)
+{
+    PyTypeObject *type = Py_TYPE(sample);
+    size_t end = (size_t)type->tp_weaklistoffset;
+    tw_at_touched = end - sizeof(PyObject *);
+    tw_at_tag = end - 2 * sizeof(PyObject *);
+    tw_at_status = end - 3 * sizeof(PyObject *);
+    if (*tw_member(sample, tw_at_status) != status || *tw_member(sample, tw_at_tag) != tag ||
+        *tw_member(sample, tw_at_touched) != touched || *tw_member(sample, end) != NULL)
+        return 0;
+    tw_kept_type = type;
+    tw_full_dealloc = type->tp_dealloc;
+    type->tp_dealloc = tw_object_dealloc;
+    return 1;
+}
+
+#endif

@@ -1,0 +1,398 @@
+/* The nSLIP grammar as one bounds-checked left-to-right parser: the only place in native code that knows every rule
+ * and every fault. Single messages and bulk scans both use it; faster paths may accept what it accepts, never more. */
+#ifndef TURNWIRE_NSLIP_PARSE_H
+#define TURNWIRE_NSLIP_PARSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Reasons; the order is that of REASONS in slip/spec.py. */
+enum {
+    TW_OK = 0, TW_BAD_FRAMING, TW_EMPTY_MESSAGE, TW_EMPTY_FIELD, TW_UNKNOWN_PREFIX, TW_EMPTY_VALUE, TW_BAD_DIGIT,
+    TW_TOO_LARGE, TW_WRONG_TYPE, TW_UNTERMINATED_STRING, TW_BAD_ESCAPE, TW_JUNK_AFTER_STRING, TW_DUPLICATE,
+    TW_MISSING_FIELD, TW_UNKNOWN_ACT, TW_UNKNOWN_FRAME, TW_TRAILING_JUNK, TW_BAD_UTF8, TW_NEWLINE_IN_STRING,
+    TW_MESSAGE_TOO_LARGE
+};
+
+enum { TW_KEEP = 1, TW_LOG = 2 };            /* flags: keep unknown slots and frames; one line is one record */
+enum { TW_ACT, TW_FRAME, TW_CONV, TW_SRC, TW_DST, TW_TURN, TW_HEADERS };
+enum { TW_GOAL, TW_TASK, TW_PARENT, TW_RESULT, TW_PRIORITY, TW_SCORE, TW_STATUS, TW_ERROR, TW_TAG, TW_SLOTS };
+enum { TW_MAX_ACT = 10, TW_MAX_FRAME = 4, TW_MAX_EXTRA = 48 };
+
+typedef struct {
+    size_t first;                            /* the value as written, quotes included */
+    uint32_t length;
+    uint8_t prefix, before;                  /* known slots in front of it */
+} tw_unknown;
+
+typedef struct {                             /* what a message keeps */
+    uint64_t head[TW_HEADERS];
+    uint64_t ints[TW_SLOTS];                 /* TW_STATUS and TW_TAG unused */
+    uint16_t present;                        /* bit per slot */
+    uint8_t count;                           /* slots */
+    uint8_t order[TW_SLOTS];
+} tw_values;
+
+typedef struct {
+    tw_values *v;
+    size_t text_first[2];                    /* STATUS, TAG: first byte inside the quotes */
+    size_t text_length[2];
+    size_t end;                              /* behind '#', or where the fault is */
+    size_t string_end;                       /* with TW_BAD_UTF8: the closing quote of the string that was judged */
+    uint8_t headers;                         /* bit per header field */
+    uint8_t escaped, non_ascii;              /* bit 0 STATUS, bit 1 TAG */
+    uint8_t unknown_count;
+    tw_unknown *unknown;                     /* TW_MAX_EXTRA entries when TW_KEEP is set */
+} tw_fields;
+
+/* Values of base62 digits; 255 is no digit. */
+static uint8_t tw_digit[256];
+/* Prefixes: 1..6 header field + 1, 16.. slot + 16, 64 another letter, 0 nothing. */
+static uint8_t tw_prefix[256];
+
+static void tw_nslip_tables(void)
+{
+    static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    static const char headers[] = "afcSdT", slots[] = "gkprqsuet";
+    memset(tw_digit, 255, sizeof tw_digit);
+    memset(tw_prefix, 0, sizeof tw_prefix);
+    for (int i = 0; i < 62; i++) {
+        tw_digit[(uint8_t)alphabet[i]] = (uint8_t)i;
+        if (i >= 10) tw_prefix[(uint8_t)alphabet[i]] = 64;
+    }
+    for (int i = 0; i < TW_HEADERS; i++) tw_prefix[(uint8_t)headers[i]] = (uint8_t)(1 + i);
+    for (int i = 0; i < TW_SLOTS; i++) tw_prefix[(uint8_t)slots[i]] = (uint8_t)(16 + i);
+}
+
+/* Length of the valid UTF-8 prefix of s[0..n): n when all is valid (RFC 3629: no surrogates, nothing overlong). */
+static size_t tw_utf8_valid(const uint8_t *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n) {
+        uint8_t b = s[i];
+        if (b < 0x80) { i++; continue; }
+        size_t need;
+        uint8_t low = 0x80, high = 0xBF;
+        if (b >= 0xC2 && b <= 0xDF) need = 1;
+        else if (b >= 0xE0 && b <= 0xEF) { need = 2; if (b == 0xE0) low = 0xA0; if (b == 0xED) high = 0x9F; }
+        else if (b >= 0xF0 && b <= 0xF4) { need = 3; if (b == 0xF0) low = 0x90; if (b == 0xF4) high = 0x8F; }
+        else return i;
+        for (size_t k = 1; k <= need; k++) {
+            if (i + k >= n) return i;
+            uint8_t c = s[i + k];
+            if (c < (k == 1 ? low : 0x80) || c > (k == 1 ? high : 0xBF)) return i;
+        }
+        i += need + 1;
+    }
+    return n;
+}
+
+/* The top bit of each byte of w that is a or b; bytes above the lowest such one may be marked falsely. */
+static inline uint64_t tw_find_two(uint64_t w, uint8_t a, uint8_t b)
+{
+    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
+    uint64_t x = w ^ (ones * a), y = w ^ (ones * b);
+    return (((x - ones) & ~x) | ((y - ones) & ~y)) & tops;
+}
+
+/* Index in memory of the lowest marked byte. */
+static inline int tw_lowest_byte(uint64_t found)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_clzll(found) >> 3;
+#else
+    return __builtin_ctzll(found) >> 3;
+#endif
+}
+
+/* Where the next '"' or '\\' (in a log also newline) stands in s[p..end), or end. Sets *high where a byte in front of it
+ * is not ASCII. */
+static inline __attribute__((always_inline)) size_t tw_string_stop(const uint8_t *s, size_t p, size_t end, int log,
+                                                                   int *high)
+{
+    const uint64_t tops = 0x8080808080808080ull;
+    uint64_t w, found;
+    while (p + 8 <= end) {
+        memcpy(&w, s + p, 8);
+        found = tw_find_two(w, '"', '\\');
+        if (log) found |= tw_find_two(w, '\n', '\n');
+        if (found) {
+            int clear = tw_lowest_byte(found);
+            uint8_t all = 0;
+            if (w & tops) for (int i = 0; i < clear; i++) all |= s[p + (size_t)i];
+            *high |= all >> 7;
+            return p + (size_t)clear;
+        }
+        *high |= (w & tops) != 0;
+        p += 8;
+    }
+    for (; p < end; p++) {
+        if (s[p] == '"' || s[p] == '\\' || (log && s[p] == '\n')) return p;
+        *high |= s[p] >> 7;
+    }
+    return end;
+}
+
+#define TW_FAULT(code, place) do { f->end = (place); return (code); } while (0)
+
+/* A string that never closes: in a log the range ends with its line, so its newline stands behind it. */
+static int tw_unclosed(const uint8_t *s, size_t first, size_t end, size_t size, int flags, tw_fields *f)
+{
+    if (flags & TW_LOG) {
+        size_t newline = end;
+        if (newline < size && s[newline] == '\r') newline++;
+        if (newline < size && s[newline] == '\n') TW_FAULT(TW_NEWLINE_IN_STRING, newline);
+    }
+    TW_FAULT(TW_UNTERMINATED_STRING, first);
+}
+
+/* The string whose quote stands at s[first]; its inside goes to *from and *length; f->end is behind the closing quote. */
+static int tw_string(const uint8_t *s, size_t first, size_t end, size_t size, int flags, tw_fields *f,
+                     size_t *from, size_t *length, int *escaped, int *non_ascii)
+{
+    size_t p = first + 1;
+    int high = 0;
+    *escaped = 0;
+    for (;;) {
+        p = tw_string_stop(s, p, end, 0, &high);
+        if (p >= end) return tw_unclosed(s, first, end, size, flags, f);
+        if (s[p] == '"') break;
+        if (p + 1 >= end) return tw_unclosed(s, first, end, size, flags, f);
+        if (s[p + 1] != '\\' && s[p + 1] != '"') TW_FAULT(TW_BAD_ESCAPE, p);
+        *escaped = 1;
+        p += 2;
+    }
+    *from = first + 1;
+    *length = p - first - 1;
+    *non_ascii = high;
+    if (*non_ascii) {
+        size_t valid = tw_utf8_valid(s + *from, *length);
+        f->string_end = p;
+        if (valid < *length) TW_FAULT(TW_BAD_UTF8, *from + valid);
+    }
+    p++;
+    if (p >= end) TW_FAULT(TW_BAD_FRAMING, end);
+    if (s[p] != '|' && s[p] != '#') TW_FAULT(TW_JUNK_AFTER_STRING, p);
+    f->end = p;
+    return TW_OK;
+}
+
+/* The integer that starts at s[first]; f->end is the '|' or '#' behind it. */
+static inline int tw_integer(const uint8_t *s, size_t first, size_t end, tw_fields *f, uint64_t *number)
+{
+    size_t p = first, safe = first + 10 < end ? first + 10 : end;   /* ten digits always fit */
+    uint64_t value = 0;
+    uint8_t d;
+    while (p < safe && (d = tw_digit[s[p]]) != 255) {
+        value = value * 62 + d;
+        p++;
+    }
+    if (p == safe) {
+        while (p < end && (d = tw_digit[s[p]]) != 255) {
+            if (value > (UINT64_MAX - d) / 62) TW_FAULT(TW_TOO_LARGE, first);
+            value = value * 62 + d;
+            p++;
+        }
+        if (p >= end) TW_FAULT(TW_BAD_FRAMING, end);
+    }
+    if (s[p] != '|' && s[p] != '#') TW_FAULT(TW_BAD_DIGIT, p);
+    *number = value;
+    f->end = p;
+    return TW_OK;
+}
+
+static int tw_unknown_field(const uint8_t *s, size_t p, size_t end, size_t size, int flags, tw_fields *f)
+{
+    uint8_t prefix = s[p];
+    for (int i = 0; i < f->unknown_count; i++)
+        if (f->unknown[i].prefix == prefix) TW_FAULT(TW_DUPLICATE, p);
+    p++;
+    if (p >= end) TW_FAULT(TW_BAD_FRAMING, end);
+    if (s[p] == '|' || s[p] == '#') TW_FAULT(TW_EMPTY_VALUE, p);
+    uint64_t number;
+    size_t from, length;
+    int escaped, non_ascii;
+    int code = s[p] == '"' ? tw_string(s, p, end, size, flags, f, &from, &length, &escaped, &non_ascii)
+                           : tw_integer(s, p, end, f, &number);
+    if (code != TW_OK) return code;
+    tw_unknown *u = &f->unknown[f->unknown_count++];
+    u->first = p;
+    u->length = (uint32_t)(f->end - p);
+    u->prefix = prefix;
+    u->before = f->v->count;
+    return TW_OK;
+}
+
+/* One message from s[start..end); size is how far s may be read (end <= size). f->unknown must be set for TW_KEEP.
+ * Returns TW_OK with f->end behind the '#', or a reason with f->end at the fault. */
+static int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t size, int flags, tw_fields *f)
+{
+    size_t p = start + 1;
+    int code;
+    tw_values *v = f->v;
+    v->present = 0;
+    v->count = 0;
+    f->headers = f->escaped = f->non_ascii = f->unknown_count = 0;
+    if (start >= end) TW_FAULT(TW_BAD_FRAMING, 0);
+    if (s[start] != '@') TW_FAULT(TW_BAD_FRAMING, start);
+    if (p < end && s[p] == '#') TW_FAULT(TW_EMPTY_MESSAGE, p);
+    for (;; p++) {
+        if (p >= end) TW_FAULT(TW_BAD_FRAMING, end);
+        uint8_t kind = tw_prefix[s[p]];
+        if (kind == 0 || kind == 64) {
+            if (s[p] == '|' || s[p] == '#') TW_FAULT(TW_EMPTY_FIELD, p);
+            if (kind == 0 || !(flags & TW_KEEP)) TW_FAULT(TW_UNKNOWN_PREFIX, p);
+            code = tw_unknown_field(s, p, end, size, flags, f);
+            if (code != TW_OK) return code;
+            p = f->end;
+        } else {
+            int slot = kind - 16;
+            if (slot >= 0 ? (v->present >> slot) & 1 : (f->headers >> (kind - 1)) & 1) TW_FAULT(TW_DUPLICATE, p);
+            size_t first = ++p;
+            if (p >= end) TW_FAULT(TW_BAD_FRAMING, end);
+            if (s[p] == '|' || s[p] == '#') TW_FAULT(TW_EMPTY_VALUE, p);
+            int text = slot == TW_STATUS || slot == TW_TAG;
+            if ((s[p] == '"') != text) TW_FAULT(TW_WRONG_TYPE, p);
+            if (text) {
+                int which = slot == TW_TAG, escaped, non_ascii;
+                code = tw_string(s, p, end, size, flags, f, &f->text_first[which], &f->text_length[which],
+                                 &escaped, &non_ascii);
+                if (code != TW_OK) return code;
+                f->escaped |= (uint8_t)(escaped << which);
+                f->non_ascii |= (uint8_t)(non_ascii << which);
+            } else {
+                uint64_t number;
+                code = tw_integer(s, p, end, f, &number);
+                if (code != TW_OK) return code;
+                if (slot >= 0) {
+                    v->ints[slot] = number;
+                } else {
+                    if (kind == 1 + TW_ACT && number > TW_MAX_ACT) TW_FAULT(TW_UNKNOWN_ACT, first);
+                    if (kind == 1 + TW_FRAME && number > TW_MAX_FRAME) {
+                        if (!(flags & TW_KEEP)) TW_FAULT(TW_UNKNOWN_FRAME, first);
+                        tw_unknown *u = &f->unknown[f->unknown_count++];
+                        u->first = first;
+                        u->length = (uint32_t)(f->end - first);
+                        u->prefix = 'f';
+                        u->before = 0;
+                    }
+                    v->head[kind - 1] = number;
+                    f->headers |= (uint8_t)(1 << (kind - 1));
+                }
+            }
+            if (slot >= 0) {
+                v->present |= (uint16_t)(1 << slot);
+                v->order[v->count++] = (uint8_t)slot;
+            }
+            p = f->end;
+        }
+        if (s[p] == '#') break;
+    }
+    if (f->headers != (1 << TW_HEADERS) - 1) TW_FAULT(TW_MISSING_FIELD, p);
+    p++;
+    if (!(flags & TW_LOG) && p < end) TW_FAULT(TW_TRAILING_JUNK, p);
+    f->end = p;
+    return TW_OK;
+}
+
+/* The common message at s[0]: canonical header, plain ASCII strings, integers of at most ten digits, nothing unknown.
+ * The loops over digits have no bound of their own: a '#' must stand at s[size - 1] or before it, behind s[0]. A record
+ * of a log (log != 0) may be followed by anything; otherwise the message must fill s[0..size). 1 with *f filled
+ * (f->end behind its '#'), or 0: then ask tw_nslip_parse. */
+static inline __attribute__((always_inline)) int tw_nslip_fast(const uint8_t *restrict s, size_t size, int log,
+                                                               tw_fields *restrict f)
+{
+    static const uint8_t header[] = "SdT";
+    tw_values *v = f->v;
+    const uint8_t *p = s + 8;
+    uint64_t value;
+    uint32_t present = 0, count = 0;
+    uint8_t d;
+    if (size < 19 || s[1] != 'a' || s[3] != '|' || s[4] != 'f' || s[6] != '|' || s[7] != 'c') return 0;
+    v->head[TW_ACT] = tw_digit[s[2]];
+    v->head[TW_FRAME] = tw_digit[s[5]];
+    if (tw_digit[s[2]] > TW_MAX_ACT || tw_digit[s[5]] > TW_MAX_FRAME) return 0;
+#define TW_DIGITS                                                                                                   \
+    do {                                                                                                            \
+        const uint8_t *first = p;                                                                                   \
+        value = tw_digit[*p];                                                                                       \
+        if (value == 255) return 0;                                                                                 \
+        while ((d = tw_digit[*++p]) != 255) value = value * 62 + d;                                                 \
+        if (p - first > 10) return 0;                                                                               \
+    } while (0)
+    for (int i = 0; i < 3; i++) {
+        TW_DIGITS;
+        v->head[TW_CONV + i] = value;
+        if (p[0] != '|' || p[1] != header[i]) return 0;
+        p += 2;
+    }
+    TW_DIGITS;
+    v->head[TW_TURN] = value;
+    while (*p == '|') {
+        uint32_t slot = (uint32_t)tw_prefix[p[1]] - 16;
+        if (slot >= TW_SLOTS || (present >> slot) & 1) return 0;
+        p += 2;
+        if (slot == TW_TAG || slot == TW_STATUS) {
+            int which = slot == TW_TAG, high = 0;
+            if (*p != '"') return 0;
+            size_t first = (size_t)(p + 1 - s), end = tw_string_stop(s, first, size, log, &high);
+            if (end >= size || s[end] != '"' || high) return 0;
+            f->text_first[which] = first;
+            f->text_length[which] = end - first;
+            p = s + end + 1;
+            if (log && end + 1 >= size) return 0;
+        } else {
+            TW_DIGITS;
+            v->ints[slot] = value;
+        }
+        present |= 1u << slot;
+        v->order[count++] = (uint8_t)slot;
+    }
+#undef TW_DIGITS
+    if (*p != '#' || (!log && p != s + size - 1)) return 0;
+    v->present = (uint16_t)present;
+    v->count = (uint8_t)count;
+    f->end = (size_t)(p + 1 - s);
+    f->escaped = f->non_ascii = f->unknown_count = 0;
+    return 1;
+}
+
+enum { TW_MORE = -1 };                       /* what is there may still become a message */
+
+/* One record of a stream at s[start], of which s[start..size) has arrived. It is one line, like a record of a log; but
+ * its line may not be complete yet, so the end of the line is looked for no further than the parser came. */
+static int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
+{
+    const uint8_t *hash = (const uint8_t *)memchr(s + start, '#', size - start);
+    if (hash && tw_nslip_fast(s + start, (size_t)(hash - s) + 1 - start, 1, f) && f->end <= limit) {
+        f->end += start;
+        f->text_first[0] += start;
+        f->text_first[1] += start;
+        return TW_OK;
+    }
+    size_t most = size - start > limit ? start + limit : size;
+    int code = tw_nslip_parse(s, start, most, size, flags | TW_LOG, f);
+    /* The line may end where the fault is, or with "\r\n" right behind what a message may have. */
+    size_t seen = (code == TW_UNTERMINATED_STRING ? most : code == TW_BAD_UTF8 ? f->string_end : f->end) + 2;
+    if (seen > size) seen = size;
+    const uint8_t *newline = (const uint8_t *)memchr(s + start, '\n', seen - start);
+    if (newline) {
+        size_t end = (size_t)(newline - s);
+        if (end > start && s[end - 1] == '\r') end--;
+        if (end <= most) return tw_nslip_parse(s, start, end, size, flags | TW_LOG, f);
+    }
+    if (code == TW_OK) return TW_OK;
+    int at_end = code == TW_UNTERMINATED_STRING || f->end >= most;
+    if (!final) {
+        size_t last = at_end ? most : f->end;        /* what stands here may be the '\r' of a line that ends */
+        if ((at_end && most == size) || (last + 1 == size && s[last] == '\r')) return TW_MORE;
+    }
+    if (at_end && most < size) {
+        f->end = most;
+        return TW_MESSAGE_TOO_LARGE;
+    }
+    return code;
+}
+
+#endif

@@ -1,0 +1,50 @@
+"""Text or contiguous bytes as a pointer and a size, without a copy. Header-only: other modules cimport it."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer, Py_buffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t
+
+cdef extern from "Python.h":
+    bint PyUnicode_Check(object)
+    const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
+
+
+cdef struct Text:
+    const uint8_t *data
+    size_t size
+    Py_buffer view
+    bint held
+
+
+cdef inline bint open_text(object source, Text *text) except -1:
+    """Opens a str, bytes or contiguous buffer; the caller keeps ``source`` alive. False where it is none of these or a
+    str without a UTF-8 form."""
+    cdef Py_ssize_t size
+    text.held = False
+    if PyBytes_CheckExact(source):
+        text.data = <const uint8_t *>PyBytes_AS_STRING(source)
+        text.size = <size_t>PyBytes_GET_SIZE(source)
+        return True
+    if PyUnicode_Check(source):
+        try:
+            text.data = <const uint8_t *>PyUnicode_AsUTF8AndSize(source, &size)
+        except UnicodeEncodeError:
+            return False
+        text.size = <size_t>size
+        return True
+    if not PyObject_CheckBuffer(source):
+        return False
+    try:
+        PyObject_GetBuffer(source, &text.view, PyBUF_SIMPLE)
+    except BufferError:
+        return False
+    text.data = <const uint8_t *>text.view.buf
+    text.size = <size_t>text.view.len
+    text.held = True
+    return True
+
+
+cdef inline void close_text(Text *text) noexcept:
+    if text.held:
+        PyBuffer_Release(&text.view)
+        text.held = False

@@ -1,0 +1,137 @@
+"""The quarantine: every range of the input that looked like a record and was none, with its bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from turnwire.contract import BulkScanner, Column
+from turnwire.errors import DecodeError, Reason
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ROOM = 4096
+IN_MEMORY = 64 << 20
+DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
+COLUMNS = (
+    Column("file", "file", nullable=True),
+    Column("offset", "i64"),
+    Column("length", "i64"),
+    Column("line", "i64"),
+    Column("fault", "i64"),
+    Column("wire", "name"),
+    Column("reason", "name"),
+    Column("raw", "binary"),
+)
+
+
+class Rejects:
+    """Rejected ranges, in the order of the input, as columns.
+
+    ``rejects["offset"]``, ``["length"]``, ``["line"]`` and ``["fault"]`` (offset of the byte where reading failed) are
+    i64 arrays; ``["reason"]``, ``["wire"]``, ``["file"]`` and ``["raw"]`` are lists. Polars, DuckDB, pandas and pyarrow
+    take it as it is. Raw bytes beyond 64 MiB wait in a temporary file.
+    """
+
+    columns = COLUMNS
+
+    def __init__(self) -> None:
+        self._parts: list[dict[str, NDArray[Any]]] = []
+        self._names: list[tuple[str | None, str, tuple[Reason | None, ...], int]] = []
+        self._raw = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (lives as long as this object)
+        self._count = 0
+        self.bytes = 0
+        self.counts: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __repr__(self) -> str:
+        return f"<Rejects {self._count} ranges, {self.bytes} bytes>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in COLUMNS)
+
+    def add(
+        self,
+        found: dict[str, NDArray[Any]],
+        count: int,
+        buffer: memoryview,
+        base: int,
+        file: str | None,
+        scanner: BulkScanner,
+        keep: bool,
+    ) -> None:
+        """Takes over the first ``count`` rejects of a block; with ``keep`` false they are only counted."""
+        for code in found["reason"][:count]:
+            self.counts[str(scanner.reasons[code])] += 1
+        self.bytes += int(found["length"][:count].sum())
+        self._count += count
+        if not keep:
+            return
+        self._parts.append({name: array[:count].copy() for name, array in found.items()})
+        self._names.append((file, scanner.wire, scanner.reasons, count))
+        self._raw.seek(0, 2)
+        for offset, length in zip(found["offset"][:count], found["length"][:count], strict=True):
+            self._raw.write(buffer[int(offset) - base : int(offset) - base + int(length)])
+
+    def __getitem__(self, name: str) -> Any:
+        if name in ("offset", "length", "line", "fault"):
+            return np.concatenate([np.empty(0, np.int64), *(part[name] for part in self._parts)])
+        if name == "file":
+            return [file for file, _, _, count in self._names for _ in range(count)]
+        if name == "wire":
+            return [wire for _, wire, _, count in self._names for _ in range(count)]
+        if name == "reason":
+            return [
+                str(reasons[code])
+                for (_, _, reasons, _), part in zip(self._names, self._parts, strict=True)
+                for code in part["reason"]
+            ]
+        if name == "raw":
+            self._raw.seek(0)
+            return [self._raw.read(int(length)) for length in self["length"]]
+        raise KeyError(f"{name!r} is not in the rejects; their columns are {', '.join(self.names)}")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All rejects, one dict each, with plain Python values."""
+        columns = [self[name].tolist() if name in DTYPES and name != "reason" else self[name] for name in self.names]
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        from turnwire.log.arrow import stream_capsule
+
+        return stream_capsule(COLUMNS, iter([self]))
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        from turnwire.log.arrow import array_capsules
+
+        return array_capsules(self)
+
+    def __arrow_c_schema__(self) -> object:
+        from turnwire.log.arrow import schema_capsule
+
+        return schema_capsule(COLUMNS)
+
+    def close(self) -> None:
+        """Frees the temporary file."""
+        self._raw.close()
+
+
+def first_error(
+    found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes
+) -> DecodeError:
+    """What ``errors="raise"`` raises for the first reject of a block; ``offset`` is the fault in the input."""
+    reason = scanner.reasons[found["reason"][0]]
+    assert reason is not None, "code 0 is no reason"
+    offset, length = int(found["offset"][0]), int(found["length"][0])
+    text = f"a record of {length} bytes at byte {offset} is damaged: {raw[:80]!r}{'...' if length > 80 else ''}"
+    return DecodeError(
+        reason, text, offset=int(found["fault"][0]), line=int(found["line"][0]), wire=scanner.wire, path=file
+    )

@@ -1,0 +1,52 @@
+"""Messages out of a stream that arrives in pieces: sans-IO, bounded, and usable after an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turnwire.contract import LIMITS, Limits, wire_package
+from turnwire.errors import DecodeError, Reason
+
+if TYPE_CHECKING:
+    from turnwire.contract import MessageStream
+
+
+class Decoder:
+    """Takes bytes in pieces of any size and gives messages.
+
+    Messages may stand anywhere among other text, as in a log; one is complete as soon as its last byte is there.
+    :meth:`feed` raises DecodeError as soon as a message is known to be damaged. Nothing else is lost by that: what was
+    complete before it, and everything behind it, comes with the next call. ``offset`` and ``line`` of the error count
+    from the first byte ever fed.
+
+    Args:
+        wire: the wire to read; None reads nSLIP, the one wire whose messages can be told from the text around them
+            byte by byte in this version.
+        limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` what is held between two calls.
+    """
+
+    def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
+        name = "nslip" if wire is None else wire
+        package = wire_package(name)
+        if not hasattr(package, "stream"):
+            raise DecodeError(Reason.UNKNOWN_WIRE, f"this version of turnwire does not stream {name} yet", wire=name)
+        self._stream: MessageStream = package.stream(unknown=unknown, limits=limits)
+        self._ready: list[Any] = []
+        self.wire = name
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[Any]:
+        """The messages that ``data`` completes, in order. Raises DecodeError at a damaged one (see the class), and
+        buffer_full, which changes nothing, when more is held back than ``limits.feed_buffer``."""
+        self._stream.write(data)
+        return self._read()
+
+    def close(self) -> list[Any]:
+        """Says that nothing follows: the last messages. Raises DecodeError where one was cut off."""
+        self._stream.end()
+        return self._read()
+
+    def _read(self) -> list[Any]:
+        while (message := self._stream.read()) is not None:
+            self._ready.append(message)
+        ready, self._ready = self._ready, []
+        return ready

@@ -1,0 +1,137 @@
+"""What the sdist and the wheel hold, and that an install without a compiler works. Slow: `make test-wheel` runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+pytestmark = pytest.mark.packaging
+
+
+def run(*command: str | Path, **environment: str) -> str:
+    """Runs a command without the settings of this run and gives what it printed; its errors are shown when it fails."""
+    ours = {"PYTHONPATH", "TURNWIRE_PURE", "TURNWIRE_REQUIRE_NATIVE", "TURNWIRE_SKIP_NATIVE", "TURNWIRE_SANITIZE"}
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
+    finished = subprocess.run(
+        [str(part) for part in command],
+        env={**kept, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=900,
+    )
+    assert finished.returncode == 0, finished.stdout
+    return finished.stdout
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one sdist and the wheel built from it: the one named by TURNWIRE_DIST, or a new one."""
+    if given := os.environ.get("TURNWIRE_DIST"):
+        return ROOT / given
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, TURNWIRE_REQUIRE_NATIVE="1")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sdist(distributions: Path) -> Path:
+    (path,) = distributions.glob("turnwire-*.tar.gz")
+    return path
+
+
+@pytest.fixture(scope="module")
+def sdist_names(sdist: Path) -> set[str]:
+    """Paths in the sdist, relative to its top folder."""
+    with tarfile.open(sdist) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+@pytest.fixture(scope="module")
+def wheel_names(distributions: Path) -> set[str]:
+    (path,) = distributions.glob("turnwire-*.whl")
+    with zipfile.ZipFile(path) as archive:
+        return set(archive.namelist())
+
+
+def sources(*suffixes: str) -> set[str]:
+    return {path.name for path in (ROOT / "_native").iterdir() if path.suffix in suffixes}
+
+
+def test_sdist_holds_all_native_sources(sdist_names: set[str]) -> None:
+    wanted = {f"_native/{name}" for name in sources(".pyx", ".pxd", ".h")}
+    assert wanted
+    assert wanted - sdist_names == set()
+
+
+def test_sdist_holds_what_its_tests_and_readers_need(sdist_names: set[str]) -> None:
+    wanted = {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "setup.py", "tests/conftest.py"}
+    wanted |= {"examples/demo.py", "examples/data/nslip_upstream.txt", "examples/data/ATTRIBUTION.md"}
+    wanted |= {"tests/vectors/slip.jsonl", "src/turnwire/py.typed"}
+    assert wanted - sdist_names == set()
+
+
+def test_sdist_holds_nothing_built(sdist_names: set[str]) -> None:
+    generated = {f"_native/{Path(name).stem}.c" for name in sources(".pyx")}
+    assert {name for name in sdist_names if name.endswith((".so", ".pyd", ".pyc")) or name in generated} == set()
+
+
+def test_wheel_holds_every_compiled_module_and_its_stub(wheel_names: set[str]) -> None:
+    folder = "turnwire/_native/"
+    stems = {Path(name).stem for name in sources(".pyx")}
+    compiled = {name[len(folder) :].split(".")[0] for name in wheel_names if name.endswith((".so", ".pyd"))}
+    assert compiled == stems
+    assert {f"{folder}{stem}.pyi" for stem in stems} - wheel_names == set()
+    assert "turnwire/py.typed" in wheel_names
+
+
+def test_wheel_holds_no_sources_of_the_core_and_nothing_else_at_the_top(wheel_names: set[str]) -> None:
+    assert {name for name in wheel_names if name.endswith((".pyx", ".pxd", ".h", ".c"))} == set()
+    tops = {name.split("/")[0] for name in wheel_names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"turnwire"}
+
+
+def test_wheel_holds_every_python_module(wheel_names: set[str]) -> None:
+    package = ROOT / "src" / "turnwire"
+    ours = {f"turnwire/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")}
+    assert ours - wheel_names == set()
+
+
+def environment_with(sdist: Path, folder: Path, **variables: str) -> Path:
+    """The interpreter of a new environment into which the sdist was installed."""
+    run(sys.executable, "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    pip = (python, "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir")
+    run(*pip, sdist, **variables)
+    return python
+
+
+DECODE = "import turnwire.slip as s; print(s.encode(s.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t\"refactor_auth\"#')))"
+WIRE = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
+
+
+def test_without_a_compiler_the_sdist_installs_pure(sdist: Path, tmp_path: Path) -> None:
+    python = environment_with(sdist, tmp_path / "pure", CC="/bin/false", CXX="/bin/false")
+    assert run(python, "-c", "import turnwire; print(turnwire.backend)").strip() == "pure"
+    assert run(python, "-c", DECODE).strip() == WIRE
+    assert "pure" in run(python, "-m", "turnwire", "info")
+    assert list((tmp_path / "pure").rglob("_native/*.so")) == []
+
+
+def test_with_a_compiler_the_sdist_installs_native(sdist: Path, tmp_path: Path) -> None:
+    python = environment_with(sdist, tmp_path / "native")
+    assert run(python, "-c", "import turnwire; print(turnwire.backend)").strip() == "native"
+    assert run(python, "-c", DECODE).strip() == WIRE
+    assert "native" in run(python, "-m", "turnwire", "info")
+
+
+def test_a_required_native_core_that_cannot_be_built_is_an_error(sdist: Path, tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="/bin/false"):
+        environment_with(sdist, tmp_path / "required", CC="/bin/false", TURNWIRE_REQUIRE_NATIVE="1")

@@ -1,0 +1,56 @@
+"""The pages say what is true: links lead somewhere, and every `>>>` example prints what the page shows."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
+)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that a reader of Markdown gives the headings of a page."""
+    headings = re.findall(r"^#+ +(.*)$", FENCE.sub("", page.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    dead = []
+    for target in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        if not there.exists() or (anchor and there.suffix == ".md" and anchor not in anchors(there)):
+            dead.append(target)
+    assert dead == []
+
+
+def examples(page: Path) -> str:
+    """The interactive examples of a page, its fences removed so that they do not count as output."""
+    return re.sub(r"^```.*$", "", page.read_text("utf-8"), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text("utf-8")], ids=name)
+def test_examples_print_what_is_shown(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    test = doctest.DocTestParser().get_doctest(examples(page), {"__name__": "__main__"}, name(page), str(page), 0)
+    said: list[str] = []
+    result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=said.append)
+    assert result.attempted > 0
+    assert result.failed == 0, "".join(said)
