@@ -34,7 +34,8 @@ _SELECT = "SELECT rowid, at, kind, key, body, chain FROM entries"
 _LAST = "SELECT rowid, chain FROM entries ORDER BY rowid DESC LIMIT 1"
 _PAGE = 512  # entries fetched at a time when many are read
 _TILE_SIZE = 1 << TILE
-_NAME_LIMIT = 0xFFFF
+_NAME_LIMIT = 0xFFFF  # bytes
+_SURELY_SHORT = _NAME_LIMIT // 4  # characters
 
 Item = tuple[str, bytes, str]  # kind, body, key
 
@@ -68,7 +69,7 @@ class _Ticket:
 
 def _item(kind: str, body: Any, key: str) -> Item:
     for name, text in (("kind", kind), ("key", key)):
-        if not isinstance(text, str) or len(text.encode()) > _NAME_LIMIT:
+        if not isinstance(text, str) or (len(text) > _SURELY_SHORT and len(text.encode()) > _NAME_LIMIT):
             raise ValueError(f"{name} is a string of at most {_NAME_LIMIT} bytes")
     if isinstance(body, bytes):
         return kind, body, key
