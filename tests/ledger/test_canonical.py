@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -12,11 +13,10 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import turnwire._native.canonical as native
-import turnwire._pure.canonical as pure
+from tests.conftest import BACKENDS
 from turnwire.errors import EncodeError, Reason
 
-TWINS = [native, pure]
+TWINS = [import_module(f"turnwire._{backend}.canonical") for backend in BACKENDS]
 SAFE = 2**53 - 1
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALARS = (

@@ -52,7 +52,8 @@ def test_roots_and_proofs_of_every_shape(size: int) -> None:
     for old in range(size + 1):
         path = merkle.consistency(old, size, node)
         roots = merkle.roots_from_consistency(old, size, by_definition(LEAVES[:old]), path)
-        assert roots is not None and roots[0] == by_definition(LEAVES[:old])
+        assert roots is not None
+        assert roots[0] == by_definition(LEAVES[:old])
         assert roots[1] == expected or (old == 0 and roots[1] == b"")
 
 

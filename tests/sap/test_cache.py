@@ -54,7 +54,9 @@ def test_the_key_is_the_one_of_the_readings() -> None:
         "sapVersion": "2.0",
     }
     assert sap.cache_key(task()) == "sapck1:sha256:" + sha256(rfc8785.dumps(hashed)).hexdigest()
-    bare = changed(changed(changed(TASK, "/outputContract", ...), "/constitutionalContext/territory", ...), "/tags", ...)
+    bare = changed(
+        changed(changed(TASK, "/outputContract", ...), "/constitutionalContext/territory", ...), "/tags", ...
+    )
     del bare["constitutionalContext"]["principles"]
     hashed |= {"territory": None, "principles": [], "outputContract": None}
     assert sap.cache_key(sap.Task.from_dict(bare)) == "sapck1:sha256:" + sha256(rfc8785.dumps(hashed)).hexdigest()
@@ -267,7 +269,9 @@ def test_another_essence_meets_more_and_never_the_rows_of_another_version(tmp_pa
     assert not first.get(task(payload__topic="other"))
     assert not sap.Cache(tmp_path / "shared", essence=without(["depth"], 2)).get(task())
     topic = Essence("topic/1", lambda payload: payload["topic"])
-    assert sap.Cache(tmp_path / "shared", essence=topic).key(task()) == sap.cache_key(task(payload__depth=1), essence=topic)
+    assert sap.Cache(tmp_path / "shared", essence=topic).key(task()) == sap.cache_key(
+        task(payload__depth=1), essence=topic
+    )
 
 
 WRITER = """

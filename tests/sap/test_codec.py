@@ -107,9 +107,13 @@ def test_what_reading_and_writing_refuse(document: dict[str, Any], pointer: str,
     with pytest.raises(DecodeError) as caught:
         sap.decode(text)
     error = caught.value
-    assert error.reason is reason and error.path is not None and error.path.startswith(pointer.rpartition("/")[0])
+    assert error.reason is reason
+    assert error.path is not None
+    assert error.path.startswith(pointer.rpartition("/")[0])
     data = text.encode()
-    assert error.offset is not None and error.wire == "sap" and error.line == 1
+    assert error.offset is not None
+    assert error.wire == "sap"
+    assert error.line == 1
     if value is ...:
         assert data[error.offset : error.offset + 1] == b"{"
     elif isinstance(value, str):
@@ -252,7 +256,10 @@ def test_any_buffer_and_the_line_of_a_fault() -> None:
     for data in (text, text.encode(), bytearray(text.encode()), memoryview(text.encode())):
         with pytest.raises(DecodeError) as caught:
             sap.decode(data)
-        assert (caught.value.path, caught.value.line) == ("/target/capability", text[: text.index('"target"')].count("\n") + 1)
+        assert (caught.value.path, caught.value.line) == (
+            "/target/capability",
+            text[: text.index('"target"')].count("\n") + 1,
+        )
 
 
 def test_receipts() -> None:
@@ -295,7 +302,8 @@ def test_messages_are_views() -> None:
     assert task["constitutionalContext"]["cachePolicy"]["mode"] == "only"
     assert task.taskId == task.task_id == TASK["taskId"]
     task.tags = None
-    assert "tags" not in task and task.tags is None
+    assert "tags" not in task
+    assert task.tags is None
     task.parent_task_id = None
     assert task["parentTaskId"] is None
     del task.parent_task_id
@@ -315,7 +323,9 @@ def test_messages_are_copied_pickled_and_dataclasses() -> None:
     task = sap.Task.from_dict(copy.deepcopy({**TASK, "unknown": 1}))
     assert task.extra == {"unknown": 1}
     for other in (copy.copy(task), copy.deepcopy(task), pickle.loads(pickle.dumps(task)), task.replace()):
-        assert other == task and other is not task and other.fields is not task.fields
+        assert other == task
+        assert other is not task
+        assert other.fields is not task.fields
     assert task != sap.Result.from_dict(task.fields)
     assert task.replace(tags=["x"]).extra == {"unknown": 1}
     assert dataclasses.is_dataclass(task)
@@ -332,7 +342,8 @@ def test_every_field_of_the_tables_is_an_attribute() -> None:
             assert member.nullable == field.nullable
             assert member.many == (field.kind.name == "RECORDS")
             if field.table is not None:
-                assert member.shape is not None and member.shape.TABLE.fields == field.table.fields
+                assert member.shape is not None
+                assert member.shape.TABLE.fields == field.table.fields
 
 
 def test_detect() -> None:

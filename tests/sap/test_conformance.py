@@ -59,7 +59,13 @@ HIT = {"hit": True, "cacheKey": "sapck1:sha256:00", "ageSec": 86399}
         ([TASK, changed(RESULT, "/constitutionalEvidence/cache", HIT | {"ageSec": 86400})], [5]),
         ([TASK, changed(RESULT, "/constitutionalEvidence/cache", {"hit": True})], [5]),
         ([changed(TASK, "/constitutionalContext/cachePolicy/mode", "only"), RESULT], [5]),
-        ([changed(TASK, "/constitutionalContext/cachePolicy", ...), changed(RESULT, "/constitutionalEvidence/cache", HIT)], [5]),
+        (
+            [
+                changed(TASK, "/constitutionalContext/cachePolicy", ...),
+                changed(RESULT, "/constitutionalEvidence/cache", HIT),
+            ],
+            [5],
+        ),
         ([TASK, changed(changed(RESULT, "/status", "FAILED"), "/error", {"code": "CACHE_MISS", "message": ""})], [5]),
         ([TASK, changed(changed(RESULT, "/metrics", ...), "/constitutionalEvidence/policyChecks", ...)], [6]),
         ([TASK, changed(RESULT, "/correlationId", TASK["taskId"])], [7]),

@@ -19,7 +19,7 @@ ALLOWED = {
     None: {"QUEUED", "RUNNING", *ENDED},
     "QUEUED": {"QUEUED", "RUNNING", *ENDED},
     "RUNNING": {"RUNNING", *ENDED},
-    **dict.fromkeys(ENDED, set[str]()),
+    **{key: set[str]() for key in ENDED},
 }
 
 
@@ -99,7 +99,12 @@ def test_outcomes_become_right_results() -> None:
         (sap.Outcome({"a": 1}), "SUCCEEDED", "VALID", None),
         (sap.Outcome(None), "SUCCEEDED", "VALID", None),
         (sap.Outcome(error=("TIMEOUT", "late")), "FAILED", "VALID", "TIMEOUT"),
-        (sap.Outcome(1, alignment=sap.Alignment.NON_CONSTITUTIONAL), "FAILED", "NON_CONSTITUTIONAL", "NON_CONSTITUTIONAL"),
+        (
+            sap.Outcome(1, alignment=sap.Alignment.NON_CONSTITUTIONAL),
+            "FAILED",
+            "NON_CONSTITUTIONAL",
+            "NON_CONSTITUTIONAL",
+        ),
         (sap.Outcome(error=("NON_CONSTITUTIONAL", "no")), "FAILED", "NON_CONSTITUTIONAL", "NON_CONSTITUTIONAL"),
         (sap.Outcome(alignment=sap.Alignment.ESCALATE), "ESCALATED", "ESCALATE", None),
         (sap.Outcome(status=sap.Status.ESCALATED), "ESCALATED", "ESCALATE", None),
@@ -117,4 +122,4 @@ def test_outcomes_become_right_results() -> None:
     assert "output" in sap.result_for(task(), sap.Outcome(None), "B")
     assert "output" not in sap.result_for(task(), sap.Outcome(), "B")
     with pytest.raises(ValueError, match="zone"):
-        sap.result_for(task(), sap.Outcome(), "B", now=datetime(2025, 1, 1))  # noqa: DTZ001
+        sap.result_for(task(), sap.Outcome(), "B", now=datetime(2025, 1, 1))

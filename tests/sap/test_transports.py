@@ -128,6 +128,7 @@ def test_the_same_scenario_gives_the_same_results_on_every_transport(tmp_path: P
     transports = {"bus": over_bus, "http": over_http, "mcp": over_mcp, "nats": over_nats(nats_url, "same")}
     made = {name: run(tmp_path / name, opened, play)[0] for name, opened in transports.items()}
     assert summary(made["bus"]) == EXPECTED
+    assert [one["kept"] for one in made["bus"] if "kept" in one] == [True]
     for name in transports:
         assert made[name] == made["bus"], name
     assert made["bus"][0]["metrics"] == made["bus"][1]["metrics"] == {"calls": 1, "traced": False}
@@ -241,7 +242,9 @@ def test_http_in_detail(tmp_path: Path) -> None:
             assert (await raw.post("/tasks", content=chunks(), headers=headers)).status_code == 413
             assert (await raw.post("/tasks", content="x", headers={"Content-Type": "text/plain"})).status_code == 415
             assert (await raw.get("/tasks/unknown")).status_code == 404
-            assert (await raw.post("/tasks", content=sap.encode(task("no.such", {})), headers=headers)).status_code == 404
+            assert (
+                await raw.post("/tasks", content=sap.encode(task("no.such", {})), headers=headers)
+            ).status_code == 404
             slow = task("work.sleep", {"seconds": 0.2})
             async with http.Client(url) as client:
                 assert isinstance(await client.send(slow), sap.Ack)

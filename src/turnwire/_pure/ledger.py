@@ -1,9 +1,9 @@
 """Hashing of ledger entries in plain Python: the readable twin of ``_native/ledger.pyx``.
 
-    entry  = seq (8 bytes) at (8) length of kind (2) length of key (4) kind key body      big-endian, UTF-8
-    leaf   = SHA-256(0x00 entry)          a leaf of RFC 9162
-    node   = SHA-256(0x01 left right)     an inner node of RFC 9162
-    chain  = SHA-256(0x02 previous leaf)  the hash chain
+entry  = seq (8 bytes) at (8) length of kind (2) length of key (4) kind key body      big-endian, UTF-8
+leaf   = SHA-256(0x00 entry)          a leaf of RFC 9162
+node   = SHA-256(0x01 left right)     an inner node of RFC 9162
+chain  = SHA-256(0x02 previous leaf)  the hash chain
 """
 
 from __future__ import annotations

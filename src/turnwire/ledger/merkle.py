@@ -145,9 +145,7 @@ def root_from_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes
     return found if last == 0 else None
 
 
-def roots_from_consistency(
-    old: int, new: int, old_root: bytes, path: Sequence[bytes]
-) -> tuple[bytes, bytes] | None:
+def roots_from_consistency(old: int, new: int, old_root: bytes, path: Sequence[bytes]) -> tuple[bytes, bytes] | None:
     """The two roots that a consistency proof leads to, or None when its shape is wrong (section 2.1.4.2).
 
     A tree of zero leaves is continued by every tree and equal sizes by the same root: their proofs are empty, and the

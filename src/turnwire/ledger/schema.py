@@ -49,6 +49,7 @@ SCHEMA: dict[str, str] = {
 }
 """Name -> SQL of everything in the file; verification wants exactly these."""
 
+
 def first_link(ledger_id: str) -> bytes:
     """What the chain of a ledger starts from: two ledgers never share a chain."""
     return sha256(f"turnwire ledger {FORMAT}\n{ledger_id}".encode()).digest()

@@ -86,7 +86,9 @@ class _Pass:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
             raise _Broken("schema", "the file does not say that it is a ledger")
-        found = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"))
+        found = dict(
+            connection.execute("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
+        )
         for name in SCHEMA.keys() | found.keys():
             if name not in found:
                 raise _Broken("schema", f"{name} is missing")
@@ -163,7 +165,7 @@ def verify_file(
     """Proves a ledger file; see :meth:`Ledger.verify`. Opens it read-only.
 
     Without a kept head nobody can see a tail that was cut off, or a file forged from the start. Raises
-    RuleError(bad_ledger) for a file that is no ledger at all, FileNotFoundError and OSError for one that cannot be read.
+    FileNotFoundError, or OSError for a file that cannot be read.
     """
     if not os.path.isfile(path):
         raise FileNotFoundError(2, "no such file", os.fspath(path))

@@ -36,7 +36,10 @@ class Access:
     def from_toml(cls, text: str) -> Access:
         """Rules from TOML: ``[[allow]]`` tables with issuer, capabilities and, optionally, kinds."""
         tables: list[Mapping[str, object]] = tomllib.loads(text).get("allow", [])
-        return cls(Rule(str(table["issuer"]), _names(table["capabilities"]), _names(table.get("kinds", []))) for table in tables)
+        return cls(
+            Rule(str(table["issuer"]), _names(table["capabilities"]), _names(table.get("kinds", [])))
+            for table in tables
+        )
 
     def refusal(self, task: Task, identity: str | None = None) -> tuple[ErrorCode, str] | None:
         """Why a task is refused, or None.

@@ -23,7 +23,7 @@ from turnwire.sap.spec import CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from turnwire.ledger import Ledger
 

@@ -17,7 +17,7 @@ from turnwire.sap.spec import WIRE, CacheMode, ErrorCode
 from turnwire.sap.times import moment_of, write_time
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 KIND = "sap.cache"
 

@@ -171,7 +171,9 @@ def _learning(results: list[Result], learning: LearningLoop | None) -> Line:
         recorded = {signal.task_id.lower() for _, signal in learning.signals()}
         faults = [f"no signal of task {result.task_id}" for result in ended if result.task_id.lower() not in recorded]
     else:
-        faults = [f"the result of task {result.task_id} carries no signal" for result in ended if not _has_signal(result)]
+        faults = [
+            f"the result of task {result.task_id} carries no signal" for result in ended if not _has_signal(result)
+        ]
     return _line("Learning signals emitted", "7", faults, bool(ended))
 
 

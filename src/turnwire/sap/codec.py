@@ -63,7 +63,9 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     fields = _reader.read(raw, limits)
     kind: Any = kind_of(fields)
     if kind is None:
-        raise _located(raw, Reason.UNKNOWN_KIND, "", "this object has the marks of neither Task nor Result nor Ack/Nack")
+        raise _located(
+            raw, Reason.UNKNOWN_KIND, "", "this object has the marks of neither Task nor Result nor Ack/Nack"
+        )
     if not is_sound(fields, kind.TABLE):
         _refuse(raw, fields, kind.TABLE)
     message: Task | Result | Ack | Nack = kind.__new__(kind)

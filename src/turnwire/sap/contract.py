@@ -12,7 +12,45 @@ if TYPE_CHECKING:
     from turnwire.sap.messages import Task
 
 _WORDS = frozenset(
-    ["type", "properties", "items", "enum", "const", "required", "anyOf", "oneOf", "allOf", "not", "$ref", "$defs", "definitions", "additionalProperties", "prefixItems", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "if", "then", "else", "$schema", "patternProperties", "contains", "dependentRequired", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minProperties", "maxProperties", "propertyNames", "format"]
+    [
+        "type",
+        "properties",
+        "items",
+        "enum",
+        "const",
+        "required",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+        "$ref",
+        "$defs",
+        "definitions",
+        "additionalProperties",
+        "prefixItems",
+        "pattern",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "if",
+        "then",
+        "else",
+        "$schema",
+        "patternProperties",
+        "contains",
+        "dependentRequired",
+        "uniqueItems",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minProperties",
+        "maxProperties",
+        "propertyNames",
+        "format",
+    ]
 )
 _MOST = 100  # issues given for one output
 

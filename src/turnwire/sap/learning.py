@@ -22,7 +22,7 @@ from turnwire.sap.messages import Result, Task
 from turnwire.sap.signals import Signal, from_operator, from_result, signal_key
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 SIGNAL_KIND = "sap.signal"
 ARTIFACT_KIND = "sap.artifact"

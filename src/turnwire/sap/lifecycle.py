@@ -71,7 +71,9 @@ class Lifecycle:
                 return []
             return self._broken(Reason.DUPLICATE, "/taskId", "another task has this id already", "task-id")
         if _identity(track.correlation) != _identity(task.correlation_id):
-            return self._broken(Reason.WRONG_CORRELATION, "/correlationId", "its results had another one", "correlation")
+            return self._broken(
+                Reason.WRONG_CORRELATION, "/correlationId", "its results had another one", "correlation"
+            )
         track.task = task
         return []
 

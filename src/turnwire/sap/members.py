@@ -137,7 +137,9 @@ class Member(Generic[T]):
 
     __slots__ = ("many", "name", "nullable", "shape")
 
-    def __init__(self, name: str, shape: type[Any] | None = None, *, many: bool = False, nullable: bool = False) -> None:
+    def __init__(
+        self, name: str, shape: type[Any] | None = None, *, many: bool = False, nullable: bool = False
+    ) -> None:
         self.name = name
         self.shape = shape
         self.many = many

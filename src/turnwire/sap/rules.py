@@ -64,7 +64,9 @@ def _answers(message: Result | Ack | Nack, task: Task) -> Iterator[Issue]:
     if isinstance(message, Result) and message.fields["taskId"] != task.fields.get("taskId"):
         yield Issue(Reason.WRONG_TASK, "/taskId", "warning", "the result answers another task (section 5)")
     if message.fields["correlationId"] != task.fields.get("correlationId"):
-        yield Issue(Reason.WRONG_CORRELATION, "/correlationId", "warning", "the correlationId is not the task's (section 5)")
+        yield Issue(
+            Reason.WRONG_CORRELATION, "/correlationId", "warning", "the correlationId is not the task's (section 5)"
+        )
     if isinstance(message, Result) and "output" in message.fields:
         from turnwire.sap.contract import output_issues
 

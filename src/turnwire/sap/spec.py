@@ -282,9 +282,7 @@ EVIDENCE = Table(
         Field("cache", Kind.RECORD, table=CACHE_EVIDENCE),
     ),
 )
-ERROR = Table(
-    "Error", "8", (Field("code", Kind.TEXT), Field("message", Kind.TEXT), Field("details", Kind.OBJECT))
-)
+ERROR = Table("Error", "8", (Field("code", Kind.TEXT), Field("message", Kind.TEXT), Field("details", Kind.OBJECT)))
 RESULT = Table(
     "Result",
     "4.2",

@@ -15,7 +15,7 @@ from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.spec import ErrorCode
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 SCHEME = "bus"
 

@@ -31,7 +31,7 @@ except ImportError as missing:
     raise MissingDependency("HTTP needs starlette and httpx: pip install 'turnwire[http]'") from missing
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 CORRELATION = "X-Correlation-Id"
 PROBLEM = "application/problem+json"

@@ -24,7 +24,7 @@ except ImportError as missing:
     raise MissingDependency("MCP needs the SDK, version 2: pip install 'turnwire[mcp]'") from missing
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 CORRELATION = "urn:ubos:sap/correlationId"
 """Key in ``_meta`` of a call."""

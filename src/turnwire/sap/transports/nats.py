@@ -29,7 +29,7 @@ except ImportError as missing:
     raise MissingDependency("the queue needs nats-py: pip install 'turnwire[nats]'") from missing
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 CORRELATION = "X-Correlation-Id"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
