@@ -133,9 +133,7 @@ async def play(client: Any) -> list[dict[str, Any]]:
             result = await client.call(one)
         except sap.Refused as refused:
             nack = refused.nack
-            made.append(
-                {"status": "NACK", "reason": nack.reason, "kept": nack.correlation_id == one.correlation_id}
-            )
+            made.append({"status": "NACK", "reason": nack.reason, "kept": nack.correlation_id == one.correlation_id})
             continue
         assert (result.task_id, result.correlation_id) == (one.task_id, one.correlation_id)
         assert [issue for issue in sap.check(result) if issue.severity == "warning"] == []

@@ -31,6 +31,7 @@ else:
 _INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES (?, ?, ?, ?, ?, ?)"
 _INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"
 _SELECT = "SELECT rowid, at, kind, key, body, chain FROM entries"
+_FIND = f"{_SELECT} WHERE kind = ? AND key = ? AND key <> '' AND rowid < ? ORDER BY rowid DESC LIMIT ?"
 _LAST = "SELECT rowid, chain FROM entries ORDER BY rowid DESC LIMIT 1"
 _PAGE = 512  # entries fetched at a time when many are read
 _TILE_SIZE = 1 << TILE
@@ -256,12 +257,12 @@ class Ledger:
     def find(self, kind: str, key: str) -> Iterator[Entry]:
         """Entries of that kind with that key, newest first, through an index."""
         before = 2**63 - 1
-        query = f"{_SELECT} WHERE kind = ? AND key = ? AND key <> '' AND rowid < ? ORDER BY rowid DESC LIMIT ?"
         limit = 1  # the newest is mostly the one that is wanted
         while True:
             with self._read_lock:
-                rows = self._reader.execute(query, (kind, key, before, limit)).fetchall()
-            yield from map(Entry._make, rows)
+                rows = self._reader.execute(_FIND, (kind, key, before, limit)).fetchall()
+            for row in rows:
+                yield Entry(*row)
             if len(rows) < limit:
                 return
             before, limit = rows[-1][0], _PAGE

@@ -26,6 +26,11 @@ def aligned(asked: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
     It may when it was vetted at least as strictly: every constraint and objective asked for was in force, the decision
     level was no lower, the risk tolerance no higher, and every pressure named now was known and no lower.
     """
+    for name in SNAPSHOT:
+        if asked.get(name) != stored.get(name):
+            break
+    else:
+        return None  # the common case, and the quick one
     for name in ("constraints", "objectives"):
         missing = set(asked.get(name, ())) - set(stored.get(name, ()))
         if missing:

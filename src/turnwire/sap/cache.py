@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import json_text
@@ -112,24 +113,25 @@ class Cache:
         ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, and with mustAlign (the
         default) aligned with the task's context. Without a policy or a mode the cache is bypassed.
         """
-        policy = policy_of(task)
-        if mode_of(policy) is CacheMode.BYPASS:
+        context = task.fields["constitutionalContext"]
+        policy = context.get("cachePolicy", {})
+        if policy.get("mode", "bypass") == "bypass":
             return Miss("bypass")
         try:
-            key = self.key(task)
+            key = cache_key(task, essence=self.essence, salt=self._salt)
         except EncodeError as error:
             return Miss("no key", text=str(error))
-        moment = _moment(now)
+        moment = _seconds(now)
         limit = policy.get("maxAgeSec")
         must_align = policy.get("mustAlign", True)
         miss = Miss("absent", key)
         for entry in self.ledger.find(KIND, key):
             record = _reader.read(entry.body)
-            age = max(0.0, (moment - moment_of(record["storedAt"])).total_seconds())
+            age = max(0.0, moment - datetime.fromisoformat(record["storedAt"]).timestamp())
             if limit is not None and age >= limit:
                 miss = Miss("stale", key, f"{int(age)} s old, {limit} s allowed")
                 continue
-            why = self.align(task.fields["constitutionalContext"], record["context"]) if must_align else None
+            why = self.align(context, record["context"]) if must_align else None
             if why is not None:
                 miss = Miss("unaligned", key, why)
                 continue
@@ -184,6 +186,13 @@ def policy_of(task: Task) -> dict[str, Any]:
 def mode_of(policy: dict[str, Any]) -> CacheMode:
     """The mode of a policy; without one, bypass: nothing is read and nothing written."""
     return CacheMode(policy.get("mode", "bypass"))
+
+
+def _seconds(now: Moment | None) -> float:
+    """Seconds since 1970."""
+    if now is None:
+        return time()
+    return now if isinstance(now, (int, float)) else _moment(now).timestamp()
 
 
 def _moment(now: Moment | None) -> datetime:
