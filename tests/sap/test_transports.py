@@ -7,6 +7,7 @@ import json
 import logging
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -361,3 +362,22 @@ def test_a_plain_function_works_in_a_thread(tmp_path: Path) -> None:
 
     asyncio.run(main())
     assert threads != [threading.main_thread().name]
+
+
+def test_whoever_waits_is_told_when_the_agent_stops_or_cannot_write(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = make_agent(tmp_path)
+        async with agent:
+            waiting = asyncio.create_task(agent.call(task("work.sleep", {"seconds": 60})))
+            await asyncio.sleep(0.1)
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        agent = make_agent(tmp_path, queue=1)
+        async with agent:
+            assert agent.transcript is not None
+            agent.transcript.close()
+            for _ in range(3):  # nothing was accepted, and no place in the queue is lost
+                with pytest.raises(sqlite3.ProgrammingError):
+                    await agent.call(task("work.add", {"a": 1, "b": 1}))
+
+    asyncio.run(main())

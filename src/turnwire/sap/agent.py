@@ -116,7 +116,8 @@ class Agent:
         self.access = access
         self.capabilities: dict[str, Capability] = {}
         self.routes: dict[str, Route] = {}
-        self._queue: asyncio.Queue[_Job] = asyncio.Queue(queue)
+        self._queue: asyncio.Queue[_Job] = asyncio.Queue()
+        self._free = queue  # places in the queue; one is taken while a task is being admitted
         self._workers = workers
         self._remembered = remembered
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
@@ -148,6 +149,8 @@ class Agent:
             worker.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
         self._running = []
+        for job in self._jobs.values():  # whoever still waits is told, instead of waiting for ever
+            job.done.cancel()
 
     # ---------------------------------------------------------------- receiving
 
@@ -163,12 +166,36 @@ class Agent:
         known = self._jobs.get(task.task_id.lower())
         if known is not None:
             return await self._again(known, task, content, reply)
-        if self._queue.full():
+        if not self._free:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
         job = self._jobs[task.task_id.lower()] = _Job(task, content, reply)
+        self._free -= 1
+        queued = False
+        try:
+            receipt = await self._admit(job, identity)
+            if isinstance(receipt, Nack):
+                self._forget(job)
+            elif not job.done.done():
+                if _traced(task):
+                    await self._report(job, Status.QUEUED)
+                self._queue.put_nowait(job)
+                queued = True
+        except BaseException:  # a full disk, say: nothing was accepted
+            self._forget(job)
+            raise
+        finally:
+            self._free += not queued
+        return receipt
+
+    def _forget(self, job: _Job) -> None:
+        self._jobs.pop(job.task.task_id.lower(), None)
+        job.done.cancel()
+
+    async def _admit(self, job: _Job, identity: str | None) -> Ack | Nack:
+        """Whether a task may have its place in the queue; answers at once what is answered already or refused."""
+        task = job.task
         if (old := await self._from_transcript(task)) is not None:
-            if old[0] != content:
-                del self._jobs[task.task_id.lower()]
+            if old[0] != job.content:
                 return nack(task, ErrorCode.INVALID_TASK, "another task has this taskId already")
             if old[1] is not None:
                 job.done.set_result(old[1])
@@ -179,14 +206,6 @@ class Agent:
         refusal = self.access.refusal(task, identity) if self.access is not None else None
         if refusal is not None:
             await self._finish(job, result_for(task, Outcome(error=refusal), self.producer))
-            return ack(task)
-        try:
-            self._queue.put_nowait(job)
-        except asyncio.QueueFull:  # others came while the transcript was written
-            del self._jobs[task.task_id.lower()]
-            return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
-        if _traced(task):
-            await self._report(job, Status.QUEUED)
         return ack(task)
 
     def _unroutable(self, task: Task) -> Nack | None:
@@ -244,6 +263,7 @@ class Agent:
     async def _work(self) -> None:
         while True:
             job = await self._queue.get()
+            self._free += 1
             try:
                 await self._finish(job, await self._execute(job))
             except Exception:  # a worker outlives a full disk; whoever waits for the task hears of it
