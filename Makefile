@@ -18,17 +18,18 @@ NATIVE := build/.native-$(TAG)
 ifneq ($(PURE),)
 NATIVE :=
 endif
-SOURCES := setup.py $(wildcard _native/*.pyx _native/*.pxd _native/*.h)
+SOURCES := setup.py $(wildcard _native/*.pyx _native/*.px[di] _native/*.h)
 STUBBED = $(patsubst src/turnwire/_native/%.pyi,turnwire._native.%,$(wildcard src/turnwire/_native/*.pyi))
 TESTED := tests
+EXAMPLES := 20000
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-native test-pure test-wheel test-sanitize lint typecheck stubtest bench tables \
+.PHONY: help setup build demo test test-native test-pure test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
         soak dist clean
 
 help: ## list what can be made
-	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "  PYTHON=python3.13 takes another interpreter, TURNWIRE_PURE=1 leaves the compiled core out,"
 	@echo "  TESTED=tests/slip runs a part of the tests, ARGS='-k name -x' is passed on to pytest."
@@ -72,8 +73,10 @@ test-native: $(VENV)/.extra-test build/.native-$(TAG) ## run the suite on the na
 test-pure: $(VENV)/.extra-test ## run the suite with the compiled modules left out
 	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
 
-test-wheel: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, run the suite against the installed wheel
+test-dist: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, install with and without a compiler
 	TURNWIRE_DIST=dist $(PYTEST) tests/packaging -m packaging $(ARGS)
+
+test-wheel: $(VENV)/.extra-test dist ## run the suite against the installed wheel, away from the source tree
 	INTERPRETER=$(INTERPRETER) sh .ci/test-wheel $(ARGS)
 
 test-sanitize: $(VENV)/.extra-test ## run the suite on a core built with address and undefined-behaviour checks
@@ -92,8 +95,8 @@ typecheck: $(VENV)/.extra-lint ## mypy --strict
 stubtest: $(VENV)/.extra-lint build/.native-$(TAG) ## compare the stubs of the compiled modules with what was compiled
 	$(PY) -m mypy.stubtest --mypy-config-file pyproject.toml $(STUBBED)
 
-soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long
-	HYPOTHESIS_PROFILE=soak $(PYTEST) $(TESTED) -m "not packaging" $(ARGS)
+soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long: make soak TESTED=tests/slip EXAMPLES=200000
+	HYPOTHESIS_PROFILE=soak SOAK_EXAMPLES=$(EXAMPLES) $(PYTEST) $(TESTED) -m "not packaging" $(ARGS)
 
 # ---- measuring
 
@@ -113,4 +116,4 @@ dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 clean: ## remove all that was built; the virtual environments (.venv*) stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
 	rm -f src/turnwire/_native/*.so src/turnwire/_native/*.pyd
-	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name '.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,7 +11,6 @@ TURNWIRE_SANITIZE=LIST      build with ``-fsanitize=LIST``, e.g. ``address,undef
 import os
 import sys
 from glob import glob
-from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -25,6 +24,7 @@ DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
     "autotestdict": False,
+    "auto_pickle": False,
     "boundscheck": False,
     "wraparound": False,
     "cdivision": True,
@@ -53,13 +53,20 @@ def extensions() -> list[Extension]:
             f"turnwire._native.{stem}",
             [f"_native/{stem}.pyx"],
             include_dirs=[".", "_native"],
-            depends=[*sorted(glob("_native/*.h")), *sorted(glob("_native/*.pxd"))],
+            depends=[*sorted(glob("_native/*.h")), *sorted(glob("_native/*.px[di]"))],
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         )
         for stem in MODULES
     ]
-    built: list[Extension] = cythonize(modules, include_path=["."], build_dir=BUILD_DIR, compiler_directives=DIRECTIVES)
+    generated = glob(f"{BUILD_DIR}/_native/*.c")
+    built: list[Extension] = cythonize(
+        modules,
+        include_path=["."],
+        build_dir=BUILD_DIR,
+        compiler_directives=DIRECTIVES,
+        force=any(os.path.getmtime(path) < os.path.getmtime(__file__) for path in generated),  # directives may differ
+    )
     for module in built:
         module.optional = not REQUIRED  # cythonize drops the flag of the modules it is given
     return built
@@ -96,5 +103,4 @@ class BuildNative(build_ext):
             os.remove(path)
 
 
-options: dict[str, Any] = {"build_ext": {"build_temp": f"{BUILD_DIR}/temp-{sys.implementation.cache_tag}"}}
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative}, options=options)
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative}, options={"build": {"build_base": BUILD_DIR}})

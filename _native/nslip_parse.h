@@ -362,7 +362,7 @@ enum { TW_MORE = -1 };                       /* what is there may still become a
 
 /* One record of a stream at s[start], of which s[start..size) has arrived. It is one line, like a record of a log; but
  * its line may not be complete yet, so the end of the line is looked for no further than the parser came. */
-static int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
+static __attribute__((unused)) int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
 {
     const uint8_t *hash = (const uint8_t *)memchr(s + start, '#', size - start);
     if (hash && tw_nslip_fast(s + start, (size_t)(hash - s) + 1 - start, 1, f) && f->end <= limit) {

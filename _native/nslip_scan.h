@@ -5,6 +5,7 @@
 #define TURNWIRE_NSLIP_SCAN_H
 
 #include "nslip_parse.h"
+#include "nslip_simd.h"
 
 /* Columns of one batch; NULL where nobody asked. Rows are written from index `count` on. */
 typedef struct {
@@ -153,48 +154,121 @@ static int tw_scan_slow(tw_scan *k, size_t at)
     return TW_GO_ON;
 }
 
-/* Reads from k->position on, until the input, the rows or the rejects are full. */
+#ifdef TW_HAVE_AVX2
+TW_AVX2 static inline __attribute__((always_inline)) void tw_store_simd(tw_scan *k, size_t at, uint32_t length,
+                                                                        const tw_row *row)
+{
+    tw_columns *c = &k->columns;
+    size_t n = c->count++;
+    if (c->offset) c->offset[n] = k->base + (int64_t)at;
+    if (c->length) c->length[n] = (int64_t)length;
+    if (c->line) c->line[n] = k->line;
+    if (c->present) c->present[n] = (uint16_t)(row->present | TW_FRAME_KNOWN);
+    if (c->act) c->act[n] = (uint8_t)row->head[TW_ACT];
+    if (c->frame) c->frame[n] = (uint8_t)row->head[TW_FRAME];
+    for (int i = TW_CONV; i < TW_HEADERS; i++)
+        if (c->head[i]) c->head[i][n] = row->head[i];
+    for (int i = 0; i < TW_SLOTS; i++)
+        if (c->ints[i]) c->ints[i][n] = row->ints[i];
+    for (int i = 0; i < 2; i++) {
+        if (!c->text_offset[i]) continue;
+        int slot = i ? TW_TAG : TW_STATUS;
+        int64_t here = -(int64_t)((row->present >> slot) & 1);
+        c->text_offset[i][n] = (int64_t)(at + row->first[slot] + 1) & here;
+        c->text_length[i][n] = ((int64_t)row->length[slot] - 2) & here;
+    }
+}
+#endif
+
+/* Reads from k->position on, until the input, the rows or the rejects are full. With `simd` (a constant where this is
+ * expanded) common records are read with AVX2. */
+#define TW_SCAN_BODY(simd)                                                                                          \
+    const uint8_t *s = k->s;                                                                                        \
+    size_t size = k->size, p = k->position, sentinel = size;                                                        \
+    tw_values values;                                                                                               \
+    tw_fields f;                                                                                                    \
+    f.v = &values;                                                                                                  \
+    f.unknown = NULL;                                                                                               \
+    f.text_first[0] = f.text_first[1] = 0;                                                                          \
+    while (sentinel > p && s[sentinel - 1] != '#') sentinel--;       /* behind the last '#' */                      \
+    for (;;) {                                                                                                      \
+        if (p + 1 < size && s[p] == '\n' && s[p + 1] == '@') {                                                      \
+            p++;                                                                                                    \
+        } else {                                                                                                    \
+            const uint8_t *at = p < size ? (const uint8_t *)memchr(s + p, '@', size - p) : NULL;                    \
+            if (!at) { p = size; break; }                                                                           \
+            p = (size_t)(at - s);                                                                                   \
+        }                                                                                                           \
+        if (p + 2 >= size) {                                                                                        \
+            if (!k->final) break;                                                                                   \
+            p++;                                                                                                    \
+            continue;                                                                                               \
+        }                                                                                                           \
+        if (!tw_candidate(s, p)) { p++; continue; }                                                                 \
+        k->line += tw_count_newlines(s, k->counted, p);                                                             \
+        k->counted = p;                                                                                             \
+        if (k->columns.count == k->columns.room) break;                                                             \
+        TW_TRY_##simd                                                                                               \
+        if (p + 19 <= sentinel && tw_nslip_fast(s + p, sentinel - p, 1, &f) && f.end <= k->limit) {                 \
+            f.end += p;                                                                                             \
+            f.text_first[0] += p;                                                                                   \
+            f.text_first[1] += p;                                                                                   \
+            tw_store_row(k, p, &f);                                                                                 \
+            p = k->counted = f.end;                                                                                 \
+            continue;                                                                                               \
+        }                                                                                                           \
+        if (tw_scan_slow(k, p) == TW_WAIT) break;                                                                   \
+        p = k->position;                                                                                            \
+    }                                                                                                               \
+    k->line += tw_count_newlines(s, k->counted, p);                                                                 \
+    k->counted = k->position = p;
+
+#define TW_TRY_scalar
+
+static void tw_nslip_scan_scalar(tw_scan *k)
+{
+    TW_SCAN_BODY(scalar)
+}
+
+#ifdef TW_HAVE_AVX2
+#define TW_TRY_avx2                                                                                                 \
+    if (p >= TW_BEFORE && p + TW_WINDOW <= size) {                                                                  \
+        uint32_t length = tw_record_avx2(s + p, wanted, &row);                                                      \
+        if (length && length <= k->limit) {                                                                         \
+            tw_store_simd(k, p, length, &row);                                                                      \
+            p = k->counted = p + length;                                                                            \
+            continue;                                                                                               \
+        }                                                                                                           \
+    }
+
+TW_AVX2 static void tw_nslip_scan_avx2(tw_scan *k)
+{
+    tw_row row = { .present = 0 };
+    uint32_t wanted = 0;
+    for (int i = 0; i < 4; i++) wanted |= (uint32_t)(k->columns.head[TW_CONV + i] != NULL) << i;
+    for (int i = 0; i < TW_SLOTS; i++) if (k->columns.ints[i]) wanted |= 16;
+    TW_SCAN_BODY(avx2)
+}
+#endif
+
+static int tw_use_avx2;                      /* set once, at import */
+
 static void tw_nslip_scan(tw_scan *k)
 {
-    const uint8_t *s = k->s;
-    size_t size = k->size, p = k->position, sentinel = size;
-    tw_values values;
-    tw_fields f;
-    f.v = &values;
-    f.unknown = NULL;
-    f.text_first[0] = f.text_first[1] = 0;
-    while (sentinel > p && s[sentinel - 1] != '#') sentinel--;       /* behind the last '#' */
-    for (;;) {
-        if (p + 1 < size && s[p] == '\n' && s[p + 1] == '@') {
-            p++;
-        } else {
-            const uint8_t *at = p < size ? (const uint8_t *)memchr(s + p, '@', size - p) : NULL;
-            if (!at) { p = size; break; }
-            p = (size_t)(at - s);
-        }
-        if (p + 2 >= size) {
-            if (!k->final) break;
-            p++;
-            continue;
-        }
-        if (!tw_candidate(s, p)) { p++; continue; }
-        k->line += tw_count_newlines(s, k->counted, p);
-        k->counted = p;
-        if (k->columns.count == k->columns.room) break;
-        if (p + 19 <= sentinel && tw_nslip_fast(s + p, sentinel - p, 1, &f) && f.end <= k->limit) {
-            f.end += p;
-            f.text_first[0] += p;
-            f.text_first[1] += p;
-            tw_store_row(k, p, &f);
-            p = f.end;
-            k->counted = p;
-            continue;
-        }
-        if (tw_scan_slow(k, p) == TW_WAIT) break;
-        p = k->position;
-    }
-    k->line += tw_count_newlines(s, k->counted, p);
-    k->counted = k->position = p;
+#ifdef TW_HAVE_AVX2
+    if (tw_use_avx2) { tw_nslip_scan_avx2(k); return; }
+#endif
+    tw_nslip_scan_scalar(k);
+}
+
+static const char *tw_choose_simd(int allowed)
+{
+#ifdef TW_HAVE_AVX2
+    tw_use_avx2 = allowed && tw_has_avx2();
+    if (tw_use_avx2) return "avx2";
+#endif
+    (void)allowed;
+    return "scalar";
 }
 
 #endif

@@ -1,5 +1,7 @@
 """The bulk scan of nSLIP in C: the twin of ``_pure/nslip_scan.py``. The rules are in nslip_scan.h."""
 
+import os
+
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 
@@ -41,8 +43,18 @@ cdef extern from "nslip_scan.h" nogil:
         tw_columns columns
         tw_rejects rejects
     void tw_nslip_scan(tw_scan *k)
+    const char *tw_choose_simd(bint allowed)
 
 tw_nslip_tables()
+
+
+def choose_simd(allowed=True):
+    """Chooses the fastest code for this processor ("avx2" or "scalar") and says which; for tests and ``info``."""
+    return tw_choose_simd(allowed).decode()
+
+
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the other is tested against.
+SIMD = choose_simd(os.environ.get("TURNWIRE_SIMD", "1") != "0")
 
 cdef tuple HEAD = (None, None, "conv_id", "src", "dst", "turn")
 cdef tuple INTS = (

@@ -12,7 +12,7 @@ static const char tw_alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghi
 static uint8_t tw_pairs[3844][2];
 enum { TW_INTEGER_ROOM = 16 };              /* most bytes that tw_put_integer touches */
 
-static void tw_write_tables(void)
+static __attribute__((unused)) void tw_write_tables(void)
 {
     for (int i = 0; i < 3844; i++) {
         tw_pairs[i][0] = (uint8_t)tw_alphabet[i / 62];

@@ -1,8 +1,9 @@
 """A first look at turnwire: real nSLIP traffic in, messages, columns, rejects and a queried table out.
 
-    make demo                       or: python examples/demo.py [a file of your own]
+    make demo
 
-Needs `pip install "turnwire[sql]"`. The data is described in examples/data/ATTRIBUTION.md.
+By hand: `pip install "turnwire[sql]"`, then `python examples/demo.py`. Where the data comes from:
+examples/data/ATTRIBUTION.md.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import duckdb
 import polars
 
 import turnwire
@@ -18,11 +20,11 @@ from turnwire import slip
 
 DATA = Path(__file__).parent / "data" / "nslip_upstream.txt"
 QUERY = """
-SELECT act, frame, count(*) AS messages, count(DISTINCT conv_id) AS conversations, max(turn) AS last_turn
+SELECT tag AS verdict, count(*) AS messages, min(score) AS lowest, round(avg(score), 2) AS mean, max(score) AS highest
 FROM messages
-GROUP BY act, frame
-ORDER BY messages DESC, act
-LIMIT 8
+WHERE act = 'EVAL'
+GROUP BY tag
+ORDER BY messages DESC
 """
 
 
@@ -47,8 +49,8 @@ def every_message(lines: list[bytes]) -> None:
     heading(f"2. All {len(lines):,} messages, decoded and written back")
     started = time.perf_counter()
     same = sum(slip.encode(slip.decode(line)).encode() == line for line in lines)
-    seconds = time.perf_counter() - started
-    print(f"   {same:,} of {len(lines):,} came back byte for byte, {seconds / len(lines) * 1e6:.1f} µs for each round trip")
+    each = (time.perf_counter() - started) / len(lines) * 1e6
+    print(f"   {same:,} of {len(lines):,} came back byte for byte, {each:.1f} µs for each round trip")
 
 
 def one_error() -> None:
@@ -64,7 +66,7 @@ def one_error() -> None:
 
 
 def damaged(lines: list[bytes]) -> bytes:
-    """The same lines as a log file that has seen some life: other text on the lines, and every 500th message damaged."""
+    """The same lines as a log that has seen some life: other text around them, and every 500th message damaged."""
     wounds = (
         lambda line: line[: len(line) // 2],  # cut off in the middle
         lambda line: line.replace(b"|c", b"|c$", 1),  # a digit that is none
@@ -85,36 +87,43 @@ def a_damaged_log(lines: list[bytes]) -> None:
     heading(f"4. A damaged log of the same messages ({len(log):,} bytes)")
     scan = turnwire.scan(log, wire="nslip", columns=["act", "src"])
     good = sum(len(batch) for batch in scan)
-    rejects = polars.DataFrame(scan.rejects)
-    print(f"   {good:,} good, {len(rejects)} rejected; a damaged message never costs its neighbour\n")
-    for row in rejects.iter_rows(named=True):
-        print(f"   line {row['line']:>5}  {row['reason']:<20} {row['raw'].decode()}")
+    bad, counts = scan.rejects, scan.counts
+    print(f"   {good:,} good, {len(bad)} rejected: a damaged message never costs its neighbour")
+    print(
+        f"   bytes: {counts.records:,} records + {counts.rejects:,} rejects + {counts.text:,} text = {counts.bytes:,}\n"
+    )
+    for reject in bad.rows():
+        print(
+            f"   line {reject['line']:>5}, byte {reject['offset']:>7}  {reject['reason']:<12}  {reject['raw'].decode()}"
+        )
 
 
 def a_query(path: Path) -> None:
-    """Scans a file into columns and queries them with SQL, once with Polars and once with DuckDB."""
-    heading("5. The file as a table")
+    """Scans a file into columns and queries them with SQL, once through Polars and once through DuckDB."""
+    heading("5. The file as a table: how were the results judged?")
     started = time.perf_counter()
-    messages = polars.DataFrame(turnwire.scan(path, wire="nslip"))
-    print(f"   {messages.height:,} rows, {messages.width} columns in {(time.perf_counter() - started) * 1e3:.1f} ms")
+    table = polars.DataFrame(turnwire.scan(path, wire="nslip"))
+    print(f"   {table.height:,} rows, {table.width} columns in {(time.perf_counter() - started) * 1e3:.1f} ms")
     print(QUERY.rstrip().replace("\n", "\n   "), end="\n\n")
-    with polars.SQLContext(messages=messages) as context, polars.Config(
-        tbl_hide_dataframe_shape=True, tbl_formatting="MARKDOWN", tbl_hide_column_data_types=True
-    ):
-        table = str(context.execute(QUERY, eager=True))
-    print("   " + table.replace("\n", "\n   "))
+    with polars.SQLContext(messages=table) as context:
+        answer = context.execute(QUERY, eager=True)
+    with polars.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
+        print("   " + str(answer).replace("\n", "\n   "))
+
+    messages = turnwire.scan(path, wire="nslip")  # DuckDB finds it by its name in the query
+    verdict = "the same" if duckdb.execute(QUERY).fetchall() == answer.rows() else "otherwise"
+    print(f"   DuckDB, reading the scan of {messages.counts.bytes:,} bytes itself, says {verdict}.")
 
 
 def main() -> None:
     """Runs the five steps."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
-    lines = path.read_bytes().splitlines()
-    print(f"turnwire {turnwire.__version__}, {turnwire.backend} core, reading {path.name}")
+    lines = DATA.read_bytes().splitlines()
+    print(f"turnwire {turnwire.__version__}, {turnwire.backend} core, reading {DATA.name}")
     one_message(lines[0])
     every_message(lines)
     one_error()
     a_damaged_log(lines)
-    a_query(path)
+    a_query(DATA)
     print("\nNext: README.md, docs/index.md, or `turnwire scan --help`.")
 
 

@@ -1,7 +1,7 @@
 """The twin fixture: every test that asks for ``backend`` or ``core`` runs on native and on pure.
 
 Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
-HYPOTHESIS_PROFILE ("soak" runs for long). A test that sets ``max_examples`` itself opts out of that.
+HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each). A test that sets ``max_examples`` itself opts out of that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("dev", max_examples=60, deadline=None)
 settings.register_profile("ci", max_examples=150, deadline=None, print_blob=True)
 settings.register_profile(
-    "soak", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "soak",
+    max_examples=int(os.environ.get("SOAK_EXAMPLES", "20000")),
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 

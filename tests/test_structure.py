@@ -18,8 +18,8 @@ from turnwire.errors import MissingDependency
 PACKAGE = Path(turnwire.__file__).parent
 ROOT = Path(__file__).parent.parent
 PROTOCOLS = ("slip", "csp", "sstp", "sap", "kick")
-MEETING_PLACES = ("convert", "log", "tokens", "ledger", "report", "distributed", "cli")
-"""What may stand above the protocols; no protocol imports one of them."""
+MEETING_PLACES = ("", "wires", "extract", "stream", "convert", "log", "tokens", "report", "distributed", "cli")
+"""What stands above the protocols ("" is the public face); no protocol imports one of them."""
 LONGEST = 500
 
 
@@ -73,6 +73,15 @@ def test_no_protocol_imports_another_or_what_stands_above(protocol: str) -> None
     assert {name: rooms for name, rooms in found.items() if rooms} == {}
 
 
+def test_what_protocols_share_knows_no_protocol() -> None:
+    imported = {room for protocol in PROTOCOLS for path in sources(protocol) for room in rooms_imported(path)}
+    shared = imported - {*PROTOCOLS, "_pure", "_native"}
+    assert {"errors", "contract"} <= shared
+    for room in shared:
+        for path in sources(room) or [PACKAGE / f"{room}.py"]:
+            assert rooms_imported(path) & {*PROTOCOLS, *MEETING_PLACES} == set(), path.name
+
+
 def test_a_pure_twin_knows_one_protocol_at_most() -> None:
     for path in sources("_pure"):
         rooms = rooms_imported(path)
@@ -96,7 +105,7 @@ def test_no_file_is_too_long() -> None:
     counted = {
         str(path.relative_to(ROOT)): len(path.read_bytes().splitlines())
         for path in files
-        if path.suffix in {".py", ".pyx", ".pxd", ".h", ".c"}
+        if path.suffix in {".py", ".pyx", ".pxd", ".pxi", ".h", ".c"}
     }
     assert len(counted) > 20
     assert {name: lines for name, lines in counted.items() if lines > LONGEST} == {}

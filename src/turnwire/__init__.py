@@ -12,7 +12,8 @@ from turnwire.errors import DecodeError, EncodeError, Issue, MissingDependency, 
 from turnwire.wires import decode, detect, encode
 
 if TYPE_CHECKING:
-    from turnwire.log import Batch, Scan, scan
+    from turnwire.log.batch import Batch
+    from turnwire.log.scan import Scan, scan
     from turnwire.stream import Decoder
 
 __version__ = "0.1.0"

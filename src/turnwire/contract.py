@@ -138,5 +138,6 @@ def bulk_scanner(name: str) -> BulkScanner:
     except ModuleNotFoundError as missing:
         if missing.name != f"{package.__name__}.bulk":
             raise
-        raise DecodeError(Reason.UNKNOWN_WIRE, f"this version of turnwire does not scan {name} yet", wire=name) from None
+        text = f"this version of turnwire does not scan {name} yet"
+        raise DecodeError(Reason.UNKNOWN_WIRE, text, wire=name) from None
     return scanner

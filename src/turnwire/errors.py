@@ -87,6 +87,7 @@ class Reason(str, Enum):
     UNUSUAL_URI = "unusual_uri"
     UNKNOWN_TASK = "unknown_task"
     BAD_SIGNAL = "bad_signal"
+    UNKNOWN_ID = "unknown_id"
 
     def __str__(self) -> str:
         return self.value

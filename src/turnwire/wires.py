@@ -18,7 +18,8 @@ def _bytes(data: str | Buffer) -> bytes:
         view = memoryview(data)
     except TypeError:
         kind = type(data).__name__
-        raise DecodeError(Reason.WRONG_TYPE, f"text or contiguous bytes are read, not {kind}", offset=0, line=1) from None
+        text = f"text or contiguous bytes are read, not {kind}"
+        raise DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1) from None
     return view.tobytes()
 
 

@@ -15,17 +15,17 @@ from tests.conftest import PURE_ONLY
 HEAVY = ("numpy", "msgspec", "click", "rich", "dataclasses", "inspect", "sqlite3", "polars", "duckdb", "pyarrow")
 
 
-def run(code: str, **environment: str) -> str:
-    """What a fresh interpreter prints when it runs ``code`` with the path of this one."""
+def run(code: str, *, flags: tuple[str, ...] = (), **environment: str) -> str:
+    """What a fresh interpreter prints when it runs ``code`` with the path of this one, without any complaint."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     finished = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, *flags, "-c", code],
         env={**os.environ, "PYTHONPATH": path, **environment},
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert finished.returncode == 0, finished.stderr
+    assert (finished.returncode, finished.stderr) == (0, "")
     return finished.stdout
 
 
@@ -54,3 +54,11 @@ def test_the_environment_forces_pure() -> None:
 def test_the_native_core_is_there() -> None:
     """Without TURNWIRE_PURE the suite demands the native build: a failed compile must not pass unnoticed."""
     assert turnwire.backend == "native"
+
+
+def test_a_scan_leaves_no_warning_behind() -> None:
+    """Nobody who runs with warnings as errors should hear of temporary files that they never opened."""
+    run(
+        "import turnwire; list(turnwire.scan(b'@a3|f0|c3|S0|d1|T1# @a3|f0#', wire='nslip'))",
+        flags=("-X", "dev", "-W", "error"),
+    )

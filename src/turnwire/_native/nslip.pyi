@@ -1,9 +1,18 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
-from turnwire.slip.spec import Act, FrameType, Slot
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
+from turnwire.errors import Reason
+from turnwire.slip.spec import Act, FrameType, Slot
+
+WIRE: str
+REASONS: tuple[Reason | None, ...]
+
+@disjoint_base
+class Touched: ...
+
+@disjoint_base
 class SlipMessage:
     __wire__: ClassVar[str]
     __match_args__: ClassVar[tuple[str, ...]]

@@ -1,5 +1,8 @@
 from typing import Any
 
+SIMD: str
+
+def choose_simd(allowed: bool = True) -> str: ...
 def scan_block(
     data: Any,
     start: int,

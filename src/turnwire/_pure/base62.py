@@ -48,7 +48,7 @@ def decode(digits: str) -> int:
     for place, digit in enumerate(digits):  # every digit before `place` is ASCII: a place is a byte offset
         value = DIGIT.get(digit)
         if value is None:
-            raise _decode_fault(Reason.BAD_DIGIT, f"{ascii(digit)} is no base62 digit", place)
+            raise _decode_fault(Reason.BAD_DIGIT, f"{digit!a} is no base62 digit", place)
         number = number * 62 + value
         if number > MAX_INTEGER:
             raise _decode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1")
@@ -123,14 +123,10 @@ def integer_column(numbers: ArrayLike) -> NDArray[np.uint64]:
     """
     import numpy as np
 
-    try:
-        array = np.asarray(numbers)
-    except (TypeError, ValueError) as error:
-        raise _encode_fault(Reason.WRONG_TYPE, f"this is no array of integers: {error}") from None
+    # NumPy makes floats of [0, 2**63], and of an empty list.
+    array = np.asarray(numbers, dtype=object if isinstance(numbers, (list, tuple)) else None)
     if array.ndim != 1:
         raise _encode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {array.ndim}")
-    if array.size == 0 and not isinstance(numbers, np.ndarray):
-        return np.empty(0, dtype=np.uint64)  # NumPy takes an empty list for floats
     if array.dtype.kind == "O":
         return _from_objects(array)
     if array.dtype.kind not in "ui":
@@ -174,3 +170,8 @@ def element_fault(texts: NDArray[np.bytes_], index: int) -> DecodeError:
     except DecodeError as error:
         return _decode_fault(error.reason, error.text, error.offset or 0, f"/{index}")
     raise RuntimeError(f"element {index} changed while it was read")
+
+
+def cpu_features() -> tuple[str, ...]:
+    """The CPU features beyond the baseline that this module uses: none."""
+    return ()

@@ -1,7 +1,7 @@
 """The bulk scan of nSLIP in plain Python: the readable twin of ``_native/nslip_scan.pyx`` (readings 8).
 
-A candidate is ``@``, a header prefix and a digit; a record ends at the first ``#`` outside quotes; what fails is a reject
-from its ``@`` to the next candidate or the end of its line; everything else is text.
+A candidate is ``@``, a header prefix and a digit; a record ends at the first ``#`` outside quotes; what fails is a
+reject from its ``@`` to the next candidate or the end of its line; everything else is text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire._pure.nslip import Fault, decode, parse
+from turnwire._pure.nslip import SlipMessage, decode
+from turnwire._pure.nslip_parser import Fault, parse
 from turnwire.errors import DecodeError, Reason
 from turnwire.slip.spec import REASONS, FrameType, Slot
 
@@ -61,7 +62,7 @@ class _Block:
         line = newline - (newline < self.size and data[newline - 1 : newline] == b"\r")
         end = min(line, at + self.limit)
         try:
-            message, stop = parse(data, at, end, keep=self.keep, log=True)
+            fields, stop = parse(data, at, end, keep=self.keep, log=True)
         except Fault as error:
             reason, fault = error.reason, error.offset
             if end < line and (fault >= end or reason is Reason.UNTERMINATED_STRING):
@@ -70,7 +71,7 @@ class _Block:
                 return None
             candidate = _CANDIDATE.search(data, at + 1, min(end + 2, line))
             raise _Reject(reason, fault, candidate.start() if candidate else end) from None
-        self.store(data[at:stop], at, message, columns, row)
+        self.store(data[at:stop], at, SlipMessage(*fields[:7], extra=fields[7]), columns, row)
         return stop
 
     def store(self, text: bytes, at: int, message: Any, columns: dict[str, Any], row: int) -> None:

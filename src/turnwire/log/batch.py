@@ -56,7 +56,7 @@ class TextColumn(Sequence["str | None"]):
             return None
         start = int(self.offsets[row])
         span = bytes(self.buffer[start : start + int(self.lengths[row])])
-        return self._plain(span) if self.escaped[row] else span  # type: ignore[no-any-return]
+        return self._plain(span) if self.escaped[row] else span
 
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
@@ -81,7 +81,7 @@ class Rows(NamedTuple):
 
     buffer: memoryview
     arrays: dict[str, NDArray[Any]]
-    count: int
+    count: int  # type: ignore[assignment] # a tuple has a method of that name
     file: str | None
     base: int
     record: int
@@ -150,7 +150,8 @@ class Batch:
 
     def _bit(self, bit: int) -> NDArray[np.bool_]:
         present = self._rows.arrays["present"][: self._rows.count]
-        return (present >> present.dtype.type(bit)) & present.dtype.type(1) != 0
+        valid: NDArray[np.bool_] = (present >> present.dtype.type(bit)) & present.dtype.type(1) != 0
+        return valid
 
     def valid(self, name: str) -> NDArray[np.bool_]:
         """Which records have a value in this column."""

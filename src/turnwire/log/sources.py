@@ -142,7 +142,7 @@ def _of_file(file: IO[bytes], pool: Pool, batch_bytes: int) -> Generator[Block, 
     base, carried, ended = 0, b"", False
     while not ended or carried:
         data = pool.take(batch_bytes + 2 * len(carried))
-        view = memoryview(data)
+        view = data.data
         size = len(carried)
         view[:size] = carried
         read, ended = _fill(file, view[size:], ended)

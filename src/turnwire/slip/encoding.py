@@ -63,22 +63,19 @@ def _integer(value: Any, path: str) -> int:
 
 
 def _slot_part(slot: Any, value: Any) -> str:
-    prefix = SLOT_PREFIX.get(slot) if isinstance(slot, int) and not isinstance(slot, bool) else None
+    known: Any = slot if isinstance(slot, int) and not isinstance(slot, bool) else None
+    prefix = SLOT_PREFIX.get(known)
     if prefix is None:
         raise encode_fault(Reason.UNKNOWN_SLOT, f"{slot!r} is no slot", f"/slots/{slot}")
     name = PREFIX_SLOT[prefix].name
     if slot not in STRING_SLOTS:
         return prefix + encode_base62(_integer(value, f"/slots/{name}"))
     if not isinstance(value, str):
-        raise encode_fault(
-            Reason.WRONG_TYPE, f"{name} takes a string, not {type(value).__name__}", f"/slots/{name}"
-        )
+        raise encode_fault(Reason.WRONG_TYPE, f"{name} takes a string, not {type(value).__name__}", f"/slots/{name}")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise encode_fault(
-            Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", f"/slots/{name}"
-        ) from None
+        raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", f"/slots/{name}") from None
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'{prefix}"{escaped}"'
 

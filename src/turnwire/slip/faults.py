@@ -15,7 +15,7 @@ _TEXT = {
     Reason.TOO_LARGE: "the integer is over 2**64-1",
     Reason.WRONG_TYPE: "u and t take a quoted string, every other field a base62 integer",
     Reason.UNTERMINATED_STRING: "the string that opens here is never closed",
-    Reason.BAD_ESCAPE: "the only escapes in a string are \\\\ and \\\"",
+    Reason.BAD_ESCAPE: 'the only escapes in a string are \\\\ and \\"',
     Reason.JUNK_AFTER_STRING: "after a string only '|' or '#' may follow, not {byte}",
     Reason.DUPLICATE: "the field {byte} stands twice",
     Reason.MISSING_FIELD: "the header lacks {missing}",
@@ -44,7 +44,7 @@ def decode_fault(
     base_line: int = 1,
     path: str | None = None,
 ) -> DecodeError:
-    """A DecodeError at ``offset`` of ``data``, which itself starts at ``base_offset`` and ``base_line`` of the input."""
+    """A DecodeError at ``offset`` of ``data``, which itself starts at ``base_offset``, ``base_line`` of the input."""
     return DecodeError(
         reason,
         explain(data, reason, offset, missing),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.slip.spec import WIRE, Act, Extra, FrameType, Slot
 
 if TYPE_CHECKING:
     from turnwire.slip.messages import SlipMessage
+
+Message = TypeVar("Message", bound="SlipMessage")
 
 FIELDS = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
 
@@ -33,11 +35,11 @@ def represent(message: SlipMessage) -> str:
 def equal(left: SlipMessage, right: object) -> bool:
     """Whether all fields are equal; slots compare as dicts do, without their order."""
     if type(left) is not type(right):
-        return NotImplemented
-    return state(left) == state(right)  # type: ignore[arg-type]
+        return NotImplemented  # type: ignore[no-any-return]
+    return state(left) == state(right)
 
 
-def replace(message: SlipMessage, changes: dict[str, Any]) -> SlipMessage:
+def replace(message: Message, changes: dict[str, Any]) -> Message:
     """A copy with some fields replaced. ``slots`` and ``extra`` are copied, so that the two share nothing."""
     values = {name: getattr(message, name) for name in FIELDS}
     values["slots"] = dict(message.slots)
@@ -71,7 +73,7 @@ def to_dict(message: SlipMessage) -> dict[str, Any]:
     return result
 
 
-def from_dict(cls: type[SlipMessage], fields: Mapping[str, Any]) -> SlipMessage:
+def from_dict(cls: type[Message], fields: Mapping[str, Any]) -> Message:
     """The message of ``to_dict``; names and codes are both taken for act, frame and slots.
 
     Raises DecodeError(missing_field|unknown_act|unknown_frame|unknown_slot|wrong_type) with the field in ``path``.
@@ -88,21 +90,45 @@ def from_dict(cls: type[SlipMessage], fields: Mapping[str, Any]) -> SlipMessage:
     slots = fields.get("slots") or {}
     if not isinstance(slots, Mapping):
         raise _fault(Reason.WRONG_TYPE, "slots is a mapping", "/slots")
-    extra = Extra()
-    for item in fields.get("extra") or ():
-        extra[item["prefix"]] = item["value"]
-        if item.get("before") is not None:
-            extra.before[item["prefix"]] = item["before"]
+    extra = _extra_from(fields.get("extra") or ())
     frame: Any = fields["frame"]
     if not ("f" in extra and isinstance(frame, int)):
         frame = _member(FrameType, frame, Reason.UNKNOWN_FRAME, "/frame")
+    conv_id, turn, src, dst = (fields[name] for name in FIELDS[:4])
     return cls(
-        *(fields[name] for name in FIELDS[:4]),
+        conv_id,
+        turn,
+        src,
+        dst,
         _member(Act, fields["act"], Reason.UNKNOWN_ACT, "/act"),
         frame,
         {_member(Slot, key, Reason.UNKNOWN_SLOT, f"/slots/{key}"): value for key, value in slots.items()},
         extra=extra or None,
     )
+
+
+def _extra_from(items: Any) -> Extra:
+    """The kept fields of ``to_dict``; what stands in them is judged when the message is encoded."""
+    if not isinstance(items, (list, tuple)):
+        raise _fault(Reason.WRONG_TYPE, "extra is a list", "/extra")
+    extra = Extra()
+    for index, item in enumerate(items):
+        path = f"/extra/{index}"
+        if not isinstance(item, Mapping):
+            raise _fault(Reason.WRONG_TYPE, "a kept field is a mapping", path)
+        prefix, value, before = item.get("prefix"), item.get("value"), item.get("before")
+        if prefix is None or value is None:
+            raise _fault(Reason.MISSING_FIELD, "a kept field has a prefix and a value", path)
+        if not (isinstance(prefix, str) and isinstance(value, str)):
+            raise _fault(Reason.WRONG_TYPE, "prefix and value are strings", path)
+        if prefix in extra:
+            raise _fault(Reason.DUPLICATE, f"the field {prefix} stands twice", path)
+        extra[prefix] = value
+        if before is not None:
+            if not isinstance(before, int) or isinstance(before, bool):
+                raise _fault(Reason.WRONG_TYPE, "before is an integer", path)
+            extra.before[prefix] = before
+    return extra
 
 
 def _member(enum: Any, value: Any, reason: Reason, path: str) -> Any:
@@ -123,11 +149,14 @@ def _fault(reason: Reason, text: str, path: str) -> DecodeError:
 class DataclassFields:
     """``__dataclass_fields__``, made when first asked for, so that ``dataclasses.replace`` and ``asdict`` work.
 
+    The seven fields are those of slipcore 0.1.0. ``extra`` is an InitVar beside them: ``fields`` and ``asdict`` do not
+    see it, and ``replace`` hands it on.
+
     The import of ``dataclasses`` costs more than all of turnwire; nobody pays it who does not use it.
     """
 
     def __get__(self, instance: object, owner: type) -> dict[str, Any]:
-        from dataclasses import field, make_dataclass
+        from dataclasses import InitVar, make_dataclass
 
         template = make_dataclass(
             "SlipMessage",
@@ -135,20 +164,21 @@ class DataclassFields:
                 *((name, int) for name in FIELDS[:4]),
                 ("act", Act),
                 ("frame", FrameType),
-                ("slots", dict, field(default_factory=dict)),
+                ("slots", dict),
+                ("extra", InitVar, None),
             ],
         )
-        fields: dict[str, Any] = template.__dataclass_fields__
+        fields: dict[str, Any] = vars(template)["__dataclass_fields__"]
         return fields
 
 
-def shallow_copy(message: SlipMessage) -> SlipMessage:
+def shallow_copy(message: Message) -> Message:
     """What ``copy.copy`` does to a dataclass: the same slots dict in a second message."""
     *fields, extra = state(message)
     return type(message)(*fields, extra=extra)
 
 
-def deep_copy(message: SlipMessage, memo: dict[int, Any]) -> SlipMessage:
+def deep_copy(message: Message, memo: dict[int, Any]) -> Message:
     """A copy that shares nothing."""
     from copy import deepcopy
 
@@ -165,6 +195,8 @@ def reduce(message: SlipMessage, base: type) -> tuple[Any, ...]:
 def rebuild(cls: type[SlipMessage] | None, *fields: Any) -> SlipMessage:
     """The other half of :func:`reduce`."""
     if cls is None:
-        from turnwire.slip.messages import SlipMessage as cls  # noqa: N813
+        from turnwire.slip import messages
+
+        cls = messages.SlipMessage
     *values, extra = fields
     return cls(*values, extra=extra)

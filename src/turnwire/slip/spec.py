@@ -110,5 +110,14 @@ class Extra(dict[str, str]):
     __slots__ = ("before",)
 
     def __init__(self, *args: object, **kwargs: str) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.before: dict[str, int] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (dict(self), dict(self.before))
+
+
+def _restored(fields: dict[str, str], before: dict[str, int]) -> Extra:
+    extra = Extra(fields)
+    extra.before = before
+    return extra

@@ -1,0 +1,149 @@
+"""Prints the ratio tables: turnwire against the codecs and readers that people use, in one process.
+
+make tables                          all of it, some minutes
+make tables ARGS=--quick             under a minute, for a look; not for quoting
+python benchmarks/tables.py --write  also keeps the raw figures in benchmarks/results and rewrites the README there
+python benchmarks/tables.py --kept   measures nothing: the tables of the kept figures
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ["POLARS_MAX_THREADS"] = "1"  # before anything imports Polars: the tables compare one thread with one
+
+import report
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+
+
+class Effort(NamedTuple):
+    """How much is measured: rounds, seconds for a statement, bytes of input."""
+
+    rounds: int
+    seconds: float
+    bulk_rounds: int
+    bulk_bytes: int
+    file_rounds: int
+    file_bytes: int
+    starts: int
+    memory_bytes: tuple[int, ...]
+
+
+FULL = Effort(31, 0.008, 7, 192 << 20, 5, 24 << 20, 41, (24 << 20, 192 << 20))
+QUICK = Effort(5, 0.002, 2, 16 << 20, 2, 512 << 10, 3, (2 << 20,))
+
+
+def messages(effort: Effort) -> list[Any]:
+    import single
+
+    return list(single.measure(effort.rounds, effort.seconds))
+
+
+def bulk(effort: Effort) -> list[Any]:
+    import bulk_scan
+
+    return list(bulk_scan.measure(effort.bulk_rounds, effort.bulk_bytes))
+
+
+def files(effort: Effort) -> list[Any]:
+    import file_readers
+
+    return list(file_readers.measure(effort.file_rounds, effort.file_bytes, threads=1))
+
+
+def files_all_threads(effort: Effort) -> list[Any]:
+    """The other readers with all the threads they like, in a process of its own."""
+    command = [sys.executable, str(HERE / "file_readers.py"), str(effort.file_rounds), str(effort.file_bytes)]
+    environment = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"}
+    finished = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
+    found: list[Any] = json.loads(finished.stdout)
+    return found
+
+
+def processes(effort: Effort) -> list[Any]:
+    import processes
+
+    return list(processes.measure(effort.starts, effort.memory_bytes))
+
+
+SECTIONS: dict[str, Callable[[Effort], list[Any]]] = {
+    "messages": messages,
+    "bulk": bulk,
+    "files": files,
+    "files_all_threads": files_all_threads,
+    "processes": processes,
+}
+
+
+def measure(name: str, effort: Effort) -> dict[str, Any]:
+    """One section with what it was taken on."""
+    from measure import machine
+
+    before = os.getloadavg()[0]
+    groups = SECTIONS[name](effort)
+    for group in groups:
+        group["samples"] = {key: [float(f"{one:.5g}") for one in times] for key, times in group["samples"].items()}
+    taken = datetime.now(UTC).isoformat(timespec="minutes")
+    return {
+        "section": name,
+        "taken": taken,
+        "effort": "quick" if effort is QUICK else "full",
+        "load": [round(before, 2), round(os.getloadavg()[0], 2)],
+        "machine": machine(),
+        "groups": groups,
+    }
+
+
+def kept(name: str) -> dict[str, Any] | None:
+    """The kept figures of a section."""
+    path = RESULTS / f"{name}.json"
+    found: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.exists() else None
+    return found
+
+
+def as_json(result: dict[str, Any]) -> str:
+    """A result as it is kept: one line for each list of samples, so that a diff can be read."""
+    groups = [json.dumps(group, ensure_ascii=False) for group in result["groups"]]
+    head = json.dumps({key: value for key, value in result.items() if key != "groups"}, ensure_ascii=False, indent=1)
+    return head[:-2] + ',\n "groups": [\n  ' + ",\n  ".join(groups) + "\n ]\n}\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few rounds and little data")
+    names = list(SECTIONS)
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="SECTION", help=", ".join(names))
+    parser.add_argument("--kept", action="store_true", help="measure nothing, use what is kept")
+    parser.add_argument(
+        "--write", action="store_true", help="keep the figures, rewrite README.md from all that is kept"
+    )
+    arguments = parser.parse_args()
+    results = {}
+    for name in arguments.only:
+        if not arguments.kept:
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        result = kept(name) if arguments.kept else measure(name, QUICK if arguments.quick else FULL)
+        if result is None:
+            parser.error(f"no figures of {name} are kept")
+        results[name] = result
+        if arguments.write and not arguments.kept:
+            RESULTS.mkdir(exist_ok=True)
+            (RESULTS / f"{name}.json").write_text(as_json(result), "utf-8")
+    print(report.tables(results))
+    if arguments.write:
+        everything = {name: result for name in SECTIONS if (result := kept(name)) is not None}
+        (HERE / "README.md").write_text(report.readme(everything), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""What the benchmarks measure with, and that benchmarks/README.md says what the kept results say."""
+
+from __future__ import annotations
+
+import csv
+import json
+from importlib import import_module
+from itertools import islice, pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import turnwire
+from turnwire import slip
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the source tree")
+KINDS = ("narrow ids", "wide ids", "varied")
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A module of benchmarks/ by its name."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return import_module
+
+
+@pytest.fixture
+def traffic(module: Any) -> ModuleType:
+    return module("traffic")  # type: ignore[no-any-return]
+
+
+def plain(message: slip.SlipMessage) -> dict[str, Any]:
+    header = ("act", "frame", "conv_id", "src", "dst", "turn")
+    return {name: getattr(message, name) for name in header} | {
+        slot.name.lower(): value for slot, value in message.slots.items()
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_generated_lines_are_canonical_and_hold_their_rows(traffic: ModuleType, kind: str) -> None:
+    for row in traffic.rows(kind, 400):
+        wire = traffic.wire(row)
+        message = slip.decode(wire)
+        assert plain(message) == row
+        assert list(plain(message)) == list(row)
+        assert slip.encode(message).encode() == wire
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_other_forms_hold_the_same_rows(traffic: ModuleType, kind: str) -> None:
+    rows = traffic.rows(kind, 400)
+    text = b"".join(map(traffic.csv_line, rows)).decode()
+    read = list(csv.DictReader(text.splitlines(), fieldnames=traffic.COLUMNS))
+    assert read == [{name: str(row.get(name, "")) for name in traffic.COLUMNS} for row in rows]
+    assert [json.loads(traffic.json_line(row)) for row in rows] == rows
+
+
+def test_generated_traffic_is_the_same_every_time(traffic: ModuleType) -> None:
+    for kind in KINDS:
+        assert traffic.rows(kind, 50) == traffic.rows(kind, 50)
+        assert traffic.rows(kind, 50) != list(islice(traffic.GENERATED[kind](seed=1), 50))
+
+
+@pytest.mark.parametrize(("kind", "least", "most"), [("narrow ids", 1, 3), ("wide ids", 4, 10)])
+def test_ids_are_as_wide_as_their_kind_says(traffic: ModuleType, kind: str, least: int, most: int) -> None:
+    names = ("conv_id", "goal_id", "task_id", "result_id")
+    widths = {len(traffic.base62(row[name])) for row in traffic.rows(kind, 400) for name in names if name in row}
+    assert widths == set(range(least, most + 1))
+
+
+def test_damage_costs_the_damaged_alone(traffic: ModuleType) -> None:
+    lines = [traffic.wire(row) for row in traffic.rows("narrow ids", 1000)]
+    wounded = list(traffic.damaged(lines))
+    hurt = [number for number, (line, other) in enumerate(zip(lines, wounded, strict=True)) if line != other]
+    assert len(hurt) == 10
+    scan = turnwire.scan(traffic.repeated(wounded, 1), wire="nslip")
+    assert sum(len(batch) for batch in scan) == 990
+    assert set(scan.rejects["line"].tolist()) == {number + 1 for number in hurt}
+    scan.rejects.close()
+
+
+def test_a_log_holds_all_its_messages(traffic: ModuleType) -> None:
+    lines = [traffic.wire(row) for row in traffic.rows("narrow ids", 1000)]
+    log = traffic.repeated(traffic.in_a_log(lines), 1)
+    scan = turnwire.scan(log, wire="nslip")
+    found = [bytes(batch.raw(row)) for batch in scan for row in range(len(batch))]
+    assert len(scan.rejects) == 0
+    assert list(dict.fromkeys(found)) == list(dict.fromkeys(lines))
+    assert len(found) == 1000 + log.count(b" answered by ") > 1000
+    scan.rejects.close()
+
+
+def test_rounds_run_by_turns_after_a_warm_up(module: Any) -> None:
+    ran: list[str] = []
+
+    def run(name: str) -> Any:
+        def note() -> float:
+            ran.append(name)
+            return float(len(ran))
+
+        return note
+
+    measure = module("measure")
+    samples = measure.by_turns({"a": run("a"), "b": run("b")}, 3)
+    assert "".join(ran) == "abbaabba"
+    assert samples == {"a": [4.0, 5.0, 8.0], "b": [3.0, 6.0, 7.0]}
+
+
+def test_a_ratio_is_taken_round_by_round(module: Any) -> None:
+    measure = module("measure")
+    assert measure.ratio({"one": [2.0, 9.0, 8.0], "two": [1.0, 3.0, 2.0]}, "one", "two") == (3.0, 2.0, 4.0)
+
+
+def test_a_wrong_result_is_never_timed(module: Any) -> None:
+    run = module("measure").once(lambda: 3, expected=4)
+    with pytest.raises(AssertionError, match="gave 3 instead of 4"):
+        run()
+
+
+def test_the_page_says_what_the_kept_results_say(module: Any) -> None:
+    sections = ("messages", "bulk", "files", "files_all_threads", "processes")
+    results = {name: json.loads((FOLDER / "results" / f"{name}.json").read_text("utf-8")) for name in sections}
+    assert {result["effort"] for result in results.values()} == {"full"}
+    assert (FOLDER / "README.md").read_text("utf-8") == module("report").readme(results)
+
+
+def test_tables_are_rectangular(module: Any) -> None:
+    table = module("report").markdown(["name", "figure"], [["a", "1.25"], ["long", "7"]]).splitlines()
+    assert table[1] == "| ---- | -----: |"
+    assert all(len(one) == len(other) for one, other in pairwise(table))
