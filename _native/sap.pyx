@@ -317,3 +317,26 @@ def quiet(object value, /):
         return is_quiet(value)
     except UnicodeEncodeError:  # a lone surrogate
         return False
+
+
+cdef bint no_at_sign(dict fields) except -1:
+    """Whether no URI of a sound Task can carry credentials, and none needs its scheme looked at."""
+    cdef object reference
+    if "attachments" in fields:
+        return False
+    if "replyTo" in fields and "@" in <str>(<dict>fields["replyTo"]).get("endpoint", ""):
+        return False
+    for reference in (<dict>fields["constitutionalContext"]).get("references", ()):
+        if "@" in <str>reference:
+            return False
+    return True
+
+
+def clean_task(object fields, Plan plan not None, /):
+    """Whether surely nothing is to be said about a Task, lints included; False asks for the long way."""
+    if not sound_object(fields, plan):
+        return False
+    try:
+        return no_at_sign(<dict>fields) and is_quiet((<dict>fields)["payload"])
+    except UnicodeEncodeError:  # a lone surrogate
+        return False

@@ -101,6 +101,21 @@ def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
         assert pure.quiet(payload)
 
 
+@needs_native
+@settings(max_examples=200)
+@given(value=VALUES | PAYLOADS, uri=st.sampled_from(["https://u:p@h/", "a@b", "ubos:x"]), data=st.data())
+def test_a_clean_task_is_one_that_check_is_silent_about(value: Any, uri: str, data: st.DataObject) -> None:
+    from turnwire._native import sap as native
+
+    places = [*pointers(TASK, ""), "/attachments"]
+    bent = changed(TASK, data.draw(st.sampled_from(places)), data.draw(st.sampled_from([value, uri, {"a": value}])))
+    message = sap.Task.from_dict(bent)
+    if native.clean_task(bent, native.Plan(sap.Task.TABLE)):
+        assert next(pure.judge(bent, sap.Task.TABLE), None) is None
+        assert sap.rules.lint(message) == sap.rules.conditions(message) == []
+    assert native.clean_task(TASK, native.Plan(sap.Task.TABLE))
+
+
 def test_a_quiet_payload_is_called_quiet() -> None:
     if not PURE_ONLY:
         from turnwire._native import sap as native

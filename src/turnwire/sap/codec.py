@@ -34,6 +34,19 @@ def is_sound(fields: Any, table: Table) -> bool:
     return core.sound(fields, plan)
 
 
+def is_clean_task(fields: Any) -> bool:
+    """Whether surely nothing is to be said about a Task. Only the compiled core can tell in one pass."""
+    core = _core
+    clean = getattr(core, "clean_task", None)
+    if clean is None:
+        return False
+    try:
+        plan = _plans[core, "Task"]
+    except KeyError:
+        plan = _plans[core, "Task"] = core.Plan(Task.TABLE)
+    return bool(clean(fields, plan))
+
+
 def is_quiet(value: Any) -> bool:
     """Whether surely nothing below ``value`` looks like a secret."""
     return _core.quiet(value)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from turnwire.errors import Issue, Reason
-from turnwire.sap.codec import findings, is_quiet, issue_of
+from turnwire.sap.codec import findings, is_clean_task, is_quiet, issue_of
 from turnwire.sap.messages import Ack, Nack, Record, Result, Task
 from turnwire.sap.secrets import secrets
 from turnwire.sap.spec import ERROR_CODES
@@ -28,6 +28,8 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
     """
     if not isinstance(message, Record):
         raise TypeError(f"a SAP message is checked, not {type(message).__name__}")
+    if type(message) is Task and is_clean_task(message.fields):
+        return []
     found = findings(message)
     issues = [issue_of(finding) for finding in found]
     if any(finding.severity == "error" for finding in found):
