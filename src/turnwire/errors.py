@@ -193,6 +193,29 @@ class Reason(str, Enum):
     IDENTITY_MISMATCH = "identity_mismatch"
     ACKNOWLEDGEMENT = "acknowledgement"
     ECHO = "echo"
+    # The ledger
+    BAD_LEDGER = "bad_ledger"
+    LEDGER_BROKEN = "ledger_broken"
+    BAD_CHECKPOINT = "bad_checkpoint"
+    # SAP V2.0
+    UNKNOWN_VALUE = "unknown_value"
+    BAD_UUID = "bad_uuid"
+    TIMESTAMP_FORM = "timestamp_form"
+    BAD_DIGEST = "bad_digest"
+    MISSING_MESSAGE = "missing_message"
+    STATUS_CONFLICT = "status_conflict"
+    NO_NEXT_ACTIONS = "no_next_actions"
+    UNKNOWN_CODE = "unknown_code"
+    WRONG_TASK = "wrong_task"
+    WRONG_CORRELATION = "wrong_correlation"
+    BAD_TRANSITION = "bad_transition"
+    OUTPUT_MISMATCH = "output_mismatch"
+    BAD_SCHEMA = "bad_schema"
+    SECRET = "secret"
+    CREDENTIALS_IN_URI = "credentials_in_uri"
+    UNUSUAL_URI = "unusual_uri"
+    UNKNOWN_TASK = "unknown_task"
+    BAD_SIGNAL = "bad_signal"
 
     def __str__(self) -> str:
         return self.value
