@@ -82,7 +82,7 @@ test-wheel: $(VENV)/.extra-test dist ## run the suite against the installed whee
 test-sanitize: $(VENV)/.extra-test ## run the suite on a core built with address and undefined-behaviour checks
 	TURNWIRE_SANITIZE=address,undefined TURNWIRE_REQUIRE_NATIVE=1 \
 	    $(PIP) --no-build-isolation --no-deps --upgrade --target build/sanitize/site .
-	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	    PYTHONPATH=build/sanitize/site $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
 
 lint: $(VENV)/.extra-lint ## ruff: rules and format

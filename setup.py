@@ -15,7 +15,7 @@ from glob import glob
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-MODULES = ("base62", "callbacks", "nslip", "nslip_scan", "views")
+MODULES = tuple(sorted(os.path.basename(path)[: -len(".pyx")] for path in glob("_native/*.pyx")))
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 SKIPPED = os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")

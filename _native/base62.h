@@ -173,10 +173,18 @@ __attribute__((target("ssse3"))) static size_t base62_read_rows_sse(const uint8_
 }
 #endif
 
+static int base62_uses_ssse3(void) {
+#ifdef BASE62_SSE
+    return __builtin_cpu_supports("ssse3") != 0;
+#else
+    return 0;
+#endif
+}
+
 /* Integers of `count` rows of `width` bytes; returns the index of the first row that is none, or `count`. */
 static size_t base62_read_rows(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
 #ifdef BASE62_SSE
-    if (width <= 16 && __builtin_cpu_supports("ssse3")) return base62_read_rows_sse(rows, width, count, numbers);
+    if (width <= 16 && base62_uses_ssse3()) return base62_read_rows_sse(rows, width, count, numbers);
 #endif
     return base62_read_rows_plain(rows, width, count, numbers);
 }

@@ -19,6 +19,7 @@ cdef extern from "_native/base62.h":
     unsigned int base62_write(uint64_t number, char* text) nogil
     int base62_read(const uint8_t* row, size_t width, uint64_t* number) nogil
     void base62_write_rows(const uint64_t* numbers, size_t count, uint8_t* rows) nogil
+    int base62_uses_ssse3() nogil
     size_t base62_read_rows(const uint8_t* rows, size_t width, size_t count, uint64_t* numbers) nogil
 
 base62_prepare()
@@ -96,3 +97,8 @@ cdef object _pure():
     from turnwire._pure import base62
 
     return base62
+
+
+def cpu_features() -> tuple:
+    """The CPU features beyond the compiler's baseline that this module uses on this machine."""
+    return ("ssse3",) if base62_uses_ssse3() else ()

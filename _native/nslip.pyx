@@ -13,7 +13,6 @@ from _native.text cimport Text, open_text, close_text
 
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.slip import message_methods as methods
-from turnwire.slip.encoding import written_parts
 from turnwire.slip.faults import decode_fault, encode_fault, input_bytes, strip_span
 from turnwire.slip.spec import REASONS, WIRE, Act, Extra, FrameType, Slot
 

@@ -131,6 +131,8 @@ cdef int put_message(Writer *w, SlipMessage message) except -1:
 
 
 cdef object written(SlipMessage message):
+    from turnwire.slip.encoding import written_parts  # here, because few programs ever need it
+
     return "@" + "|".join(written_parts(message)) + "#"
 
 

@@ -155,4 +155,4 @@ def in_python(size: int, rounds: int) -> Iterator[Group]:
 
 def measure(rounds: int, size: int) -> list[Group]:
     """All groups of this section, with ``size`` bytes of each kind."""
-    return [*passes(size, rounds), *batch_sizes(size, rounds), *in_python(size // 64, rounds)]
+    return [*passes(size, rounds), *batch_sizes(size, rounds), *in_python(min(size // 32, 1 << 20), rounds)]

@@ -58,7 +58,7 @@ def statement(code: str, seconds: float, units: int = 1, **names: Any) -> Run:
     setup = "; ".join(["import gc", "gc.enable()", *(f"{name} = _{name}" for name in names)])
     timer = Timer(code, setup, process_time, globals={f"_{name}": value for name, value in names.items()})
     loops = 1
-    while (taken := timer.timeit(loops)) < seconds / 4:
+    while (taken := min(timer.repeat(3, loops))) < seconds / 4:  # the least: a slow moment must not make short runs
         loops *= 2
     loops = max(1, round(loops * seconds / taken))
     return lambda: timer.timeit(loops) / loops / units

@@ -192,8 +192,12 @@ def tables(results: Results) -> str:
     """All tables of these results, the goals first."""
     first = next(iter(results.values()))
     parts = [facts(first), "", "## Goals", "", goals(results)]
-    if any(result["effort"] == "quick" for result in results.values()):
-        parts += ["", "A quick run: too few rounds to quote, and inputs too small for memory to be used again."]
+    quick = ", ".join(section for section, result in results.items() if result["effort"] == "quick")
+    if quick:
+        parts += [
+            "",
+            f"**Quick run, not for quoting** (few rounds, too little data for memory to be used again): {quick}.",
+        ]
     for section, result in results.items():
         for title, render in PARTS[section]:
             note = NOTES.get(title)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import slip
 from turnwire._backend import NAME as backend
-from turnwire.contract import LIMITS, WIRES, Limits
+from turnwire.contract import LIMITS, WIRE_PACKAGES, WIRES, Limits
 from turnwire.errors import DecodeError, EncodeError, Issue, MissingDependency, Reason, RuleError, WireError
 from turnwire.wires import decode, detect, encode
 
 if TYPE_CHECKING:
+    from turnwire.extraction import extract
     from turnwire.log.batch import Batch
     from turnwire.log.scan import Scan, scan
+    from turnwire.prompts import prompt
     from turnwire.stream import Decoder
 
 __version__ = "0.1.0"
@@ -36,20 +38,22 @@ __all__ = [
     "decode",
     "detect",
     "encode",
+    "extract",
+    "prompt",
     "scan",
     "slip",
 ]
 
-# Imported when first asked for, so that a codec costs no NumPy.
-_LATER = {"scan": "turnwire.log", "Scan": "turnwire.log", "Batch": "turnwire.log", "Decoder": "turnwire.stream"}
+_LATER = {"scan": "log", "Scan": "log", "Batch": "log", "Decoder": "stream"}
+_LATER |= {"extract": "extraction", "prompt": "prompts"}  # imported when asked for, so that a codec costs no NumPy
 
 
 def __getattr__(name: str) -> Any:
+    if f"turnwire.{name}" in WIRE_PACKAGES.values():
+        return import_module(f"turnwire.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'turnwire' has no attribute {name!r}")
-    value = getattr(import_module(_LATER[name]), name)
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, getattr(import_module(f"turnwire.{_LATER[name]}"), name))
 
 
 def __dir__() -> list[str]:

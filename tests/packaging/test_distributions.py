@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -133,7 +134,9 @@ def test_without_a_compiler_the_sdist_installs_pure(sdist: Path, tmp_path: Path)
     python = environment_with(sdist, tmp_path / "pure", CC="/bin/false", CXX="/bin/false")
     assert run(python, "-c", "import turnwire; print(turnwire.backend)").strip() == "pure"
     assert run(python, "-c", DECODE).strip() == WIRE
-    assert "pure" in run(python, "-m", "turnwire", "info")
+    told = json.loads(run(python, "-m", "turnwire", "info", "--json"))
+    assert told["backend"] == "pure"
+    assert "_native" in told["why_pure"]
     assert list((tmp_path / "pure").rglob("_native/*.so")) == []
 
 
@@ -141,7 +144,8 @@ def test_with_a_compiler_the_sdist_installs_native(sdist: Path, tmp_path: Path) 
     python = environment_with(sdist, tmp_path / "native", "sql")
     assert run(python, "-c", "import turnwire; print(turnwire.backend)").strip() == "native"
     assert run(python, "-c", DECODE).strip() == WIRE
-    assert "native" in run(python, "-m", "turnwire", "info")
+    told = json.loads(run(python, "-m", "turnwire", "info", "--json"))
+    assert (told["backend"], told["why_pure"]) == ("native", None)
     # Polars and DuckDB read a scan where there is no pyarrow to help them.
     assert run(python, "-c", "import importlib.util as u; print(u.find_spec('pyarrow'))").strip() == "None"
     assert "itself, says the same." in run(python, ROOT / "examples" / "demo.py")

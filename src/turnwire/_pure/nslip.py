@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.base62 import ALPHABET, DIGIT
-from turnwire._pure.base62 import encode as encode_base62
 from turnwire._pure.nslip_parser import Fault, Fields, parse, record
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.slip import message_methods as methods
@@ -114,7 +113,8 @@ _COMMON = re.compile(
 _SLOT = re.compile(r'\|(.)("[^"]*"|[0-9A-Za-z]+)')
 _ACTS = {ALPHABET[act]: act for act in Act}
 _FRAMES = {ALPHABET[frame]: frame for frame in FrameType}
-_SMALL = {encode_base62(number): number for number in range(62 * 62)}
+_SMALL = {digits: number for number, digits in enumerate(ALPHABET)}
+_SMALL |= {high + low: 62 * DIGIT[high] + DIGIT[low] for high in ALPHABET for low in ALPHABET}
 
 
 def _integer(digits: str) -> int:

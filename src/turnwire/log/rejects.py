@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,26 @@ class Rejects:
         """All rejects, one dict each, with plain Python values."""
         columns = [self[name].tolist() if name in DTYPES and name != "reason" else self[name] for name in self.names]
         return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def since(self, start: int) -> Iterator[dict[str, Any]]:
+        """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
+        number = place = 0
+        for (file, wire, reasons, count), part in zip(self._names, self._parts, strict=True):
+            lengths = part["length"].tolist()
+            skipped = min(max(start - number, 0), count)
+            at = place + sum(lengths[:skipped])
+            for row in range(skipped, count):
+                self._raw.seek(at)
+                at += lengths[row]
+                yield {
+                    "file": file,
+                    **{name: int(part[name][row]) for name in ("offset", "length", "line", "fault")},
+                    "wire": wire,
+                    "reason": str(reasons[part["reason"][row]]),
+                    "raw": self._raw.read(lengths[row]),
+                }
+            number += count
+            place += sum(lengths)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         from turnwire.log.arrow import stream_capsule

@@ -97,6 +97,9 @@ class Scan:
                 block = found.send(position)
             except StopIteration:
                 return
+            except OSError as failure:
+                failure.filename = source.name if failure.filename is None else failure.filename
+                raise
             batch, error, position, line = self._block(source, block, line)
             self._bytes += position
             if len(batch):

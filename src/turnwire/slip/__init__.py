@@ -15,7 +15,6 @@ from turnwire.slip.spec import (  # first: the core modules import it
 )
 from turnwire.slip.codec import decode, decode_many, detect, encode, encode_many
 from turnwire.slip.messages import SlipMessage
-from turnwire.slip.stream import stream
 
 if TYPE_CHECKING:
     from turnwire.slip import base62, protocol
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from turnwire.slip.protobuf import from_protobuf, to_protobuf
     from turnwire.slip.protocol import decode_int_base62, decode_message, encode_int_base62, encode_message
     from turnwire.slip.rules import announce, announced, check
+    from turnwire.slip.streaming import stream
 
 _LATER = {
     "ArtifactStore": "artifacts",
@@ -35,6 +35,7 @@ _LATER = {
     "announce": "rules",
     "announced": "rules",
     "check": "rules",
+    "stream": "streaming",
     "encode_int_base62": "protocol",
     "decode_int_base62": "protocol",
     "encode_message": "protocol",

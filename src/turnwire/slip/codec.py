@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
@@ -18,9 +17,8 @@ else:
 
 __all__ = ["decode", "decode_many", "detect", "encode", "encode_many"]
 
-_CANDIDATE = re.compile(rb"\s*@[A-Za-z][0-9A-Za-z\"]")
-
 
 def detect(data: bytes) -> bool:
     """Whether one record looks like nSLIP: ``@``, a field prefix, a value."""
-    return _CANDIDATE.match(data) is not None
+    head = data.lstrip()[:3]
+    return head[:1] == b"@" and head[1:2].isalpha() and (head[2:3].isalnum() or head[2:3] == b'"')

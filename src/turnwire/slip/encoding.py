@@ -23,7 +23,8 @@ from turnwire.slip.spec import (
 if TYPE_CHECKING:
     from turnwire.slip.messages import SlipMessage
 
-_RAW_VALUE = re.compile(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"')
+RAW_VALUE = re.compile(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"')
+"""A value as it stands on the wire: what ``extra`` may hold."""
 
 
 def written_parts(message: SlipMessage) -> list[str]:
@@ -94,7 +95,7 @@ def _extra_parts(message: SlipMessage) -> dict[str, tuple[str, int]]:
         letter = isinstance(prefix, str) and len(prefix) == 1 and prefix.isascii() and prefix.isalpha()
         if not letter or prefix in PREFIX_SLOT or (prefix in HEADER_PREFIXES and prefix != "f"):
             raise encode_fault(Reason.UNKNOWN_SLOT, f"{prefix!r} is no free prefix", path)
-        if not isinstance(value, str) or not _RAW_VALUE.fullmatch(value):
+        if not isinstance(value, str) or not RAW_VALUE.fullmatch(value):
             raise encode_fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", path)
         if value[0] != '"':
             _kept_code(value, path)

@@ -14,7 +14,6 @@ a later minor version writes:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +21,7 @@ from turnwire import _backend
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.slip import base62
+from turnwire.slip.encoding import RAW_VALUE
 from turnwire.slip.spec import (
     HEADER_PREFIXES,
     MAX_INTEGER,
@@ -43,7 +43,6 @@ _core: Any = _backend.load("nslip")
 
 NUMBERS = ("conv_id", "turn", "src", "dst")
 MAX_FRAME = max(FrameType)
-_RAW_VALUE = re.compile(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"')
 _PROBE = "@a0|f0|c0|S0|d0|T0|{prefix}{value}#"
 
 
@@ -178,7 +177,7 @@ def _slot(code: int, offset: int | None) -> Slot:
 
 def _raw(value: Any, path: str, offset: int | None) -> str:
     """A value as nSLIP writes it, judged: nothing else can hide in it."""
-    if not isinstance(value, str) or not _RAW_VALUE.fullmatch(value):
+    if not isinstance(value, str) or not RAW_VALUE.fullmatch(value):
         raise fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", offset, path)
     if value[0] != '"':
         _digits(value, path, offset)

@@ -1,0 +1,155 @@
+/* Newline masks of 64-byte blocks, and the few byte tricks the CSP/1 scanner needs. The scalar path runs anywhere. */
+#ifndef TURNWIRE_CSP_LINES_H
+#define TURNWIRE_CSP_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
+#include <immintrin.h>
+#define CSP_X86 1
+#endif
+
+/* Bit i of *newlines is set where block[i] is LF, bit i of *high where block[i] is no ASCII. */
+static void csp_masks_scalar(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *high) {
+    const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL, sevens = ~tops;
+    for (size_t b = 0; b < blocks; b++, block += 64) {
+        uint64_t found = 0, big = 0;
+        for (int part = 0; part < 8; part++) {
+            uint64_t word = 0;
+            for (int i = 7; i >= 0; i--) word = word << 8 | block[8 * part + i];
+            uint64_t differs = word ^ (ones * '\n');
+            uint64_t equal = ~(((differs & sevens) + sevens) | differs | sevens);  /* top bit of each byte that is LF */
+            found |= (((equal >> 7) * 0x0102040810204080ULL) >> 56) << (8 * part);
+            big |= ((((word & tops) >> 7) * 0x0102040810204080ULL) >> 56) << (8 * part);
+        }
+        newlines[b] = found;
+        high[b] = big;
+    }
+}
+
+#ifdef CSP_X86
+__attribute__((target("avx2")))
+static void csp_masks_avx2(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *high) {
+    const __m256i newline = _mm256_set1_epi8('\n');
+    for (size_t b = 0; b < blocks; b++, block += 64) {
+        __m256i low = _mm256_loadu_si256((const __m256i *)block);
+        __m256i top = _mm256_loadu_si256((const __m256i *)(block + 32));
+        newlines[b] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, newline)) |
+                      (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(top, newline)) << 32;
+        high[b] = (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top) << 32;
+    }
+}
+
+__attribute__((target("sse2")))
+static void csp_masks_sse2(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *high) {
+    const __m128i newline = _mm_set1_epi8('\n');
+    for (size_t b = 0; b < blocks; b++, block += 64) {
+        uint64_t found = 0, big = 0;
+        for (int part = 0; part < 4; part++) {
+            __m128i bytes = _mm_loadu_si128((const __m128i *)(block + 16 * part));
+            found |= (uint64_t)(uint16_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, newline)) << (16 * part);
+            big |= (uint64_t)(uint16_t)_mm_movemask_epi8(bytes) << (16 * part);
+        }
+        newlines[b] = found;
+        high[b] = big;
+    }
+}
+#endif
+
+typedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *);
+
+static csp_masks_function csp_masks_of(int level) {
+#ifdef CSP_X86
+    __builtin_cpu_init();
+    if (level >= 2 && __builtin_cpu_supports("avx2")) return csp_masks_avx2;
+    if (level >= 1 && __builtin_cpu_supports("sse2")) return csp_masks_sse2;
+#else
+    (void)level;
+#endif
+    return csp_masks_scalar;
+}
+
+static inline int csp_ctz(uint64_t mask) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_ctzll(mask);
+#else
+    int at = 0;
+    while (!(mask & 1)) { mask >>= 1; at++; }
+    return at;
+#endif
+}
+
+/* The up to eight bytes from place on, the first in the lowest bits; bytes at or behind end read as zero. */
+static inline uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
+    uint64_t word = 0;
+    if (place + 8 <= end) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        memcpy(&word, data + place, 8);
+#else
+        for (int i = 7; i >= 0; i--) word = word << 8 | data[place + i];
+#endif
+        return word;
+    }
+    for (int64_t i = end - place - 1; i >= 0; i--) word = word << 8 | data[place + i];
+    return word;
+}
+
+/* Length of the bytes before the first space among the first eight of a line of that length; 9 for more than eight. */
+static inline int csp_key_length(uint64_t word, int64_t length, const uint8_t *line) {
+    uint64_t differs = word ^ 0x2020202020202020ULL;
+    uint64_t spaces = (differs - 0x0101010101010101ULL) & ~differs & 0x8080808080808080ULL;
+    int64_t at = spaces ? csp_ctz(spaces) >> 3 : 8;
+    if (at >= length) return length <= 8 ? (int)length : 8;
+    if (at == 8 && line[8] != ' ') return 9;
+    return (int)at;
+}
+
+static inline uint64_t csp_prefix(uint64_t word, int length) {
+    return length >= 8 ? word : word & ((1ULL << (8 * length)) - 1);
+}
+
+/* Whether the bytes are one token: at least one byte, none a space, a control or DEL. */
+static inline int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end) {
+    const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
+    if (start >= stop) return 0;
+    while (start < stop) {
+        uint64_t word = csp_word(data, start, end);
+        int64_t left = stop - start;
+        if (left < 8) word = csp_prefix(word, (int)left) | (ones * 0x21) << (8 * left);
+        uint64_t low = (word - ones * 0x21) & ~word & tops;
+        uint64_t del = word ^ (ones * 0x7f);
+        if (low | ((del - ones) & ~del & tops)) return 0;
+        start += 8;
+    }
+    return 1;
+}
+
+/* Offset of the first sequence in data[start:stop] that is no UTF-8, or -1. */
+static int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop) {
+    while (start < stop) {
+        uint8_t lead = data[start];
+        if (lead < 0x80) {
+            if (start + 8 <= stop) {
+                uint64_t word;
+                memcpy(&word, data + start, 8);
+                if (!(word & 0x8080808080808080ULL)) { start += 8; continue; }
+            }
+            start++;
+            continue;
+        }
+        int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
+        if (lead < 0xc2 || lead > 0xf4 || start + more >= stop) return start;
+        uint8_t second = data[start + 1];
+        uint8_t least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+        uint8_t most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+        if (second < least || second > most) return start;
+        for (int i = 2; i <= more; i++)
+            if ((data[start + i] & 0xc0) != 0x80) return start;
+        start += more + 1;
+    }
+    return -1;
+}
+
+#endif

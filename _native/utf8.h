@@ -1,0 +1,213 @@
+/* Is a run of bytes valid UTF-8? Yes or no only: whoever needs the place of the fault asks a decoder.
+ *
+ * The AVX2 and AVX-512 paths classify every byte by three nibble tables (Keiser and Lemire, "Validating UTF-8 in less than one
+ * instruction per byte", 2021); the scalar path follows table 3-7 of the Unicode standard and runs anywhere.
+ */
+#ifndef TURNWIRE_UTF8_H
+#define TURNWIRE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define TW_X86 1
+#include <immintrin.h>
+#endif
+
+static int tw_utf8_valid_scalar(const uint8_t *p, size_t n) {
+    const uint8_t *end = p + n;
+    while (p < end) {
+        if (end - p >= 8) {
+            uint64_t word;
+            memcpy(&word, p, 8);
+            if (!(word & 0x8080808080808080u)) {
+                p += 8;
+                continue;
+            }
+        }
+        uint8_t lead = *p;
+        if (lead < 0x80) {
+            p += 1;
+            continue;
+        }
+        uint8_t low = 0x80, high = 0xBF;
+        int more;
+        if (lead >= 0xC2 && lead <= 0xDF) {
+            more = 1;
+        } else if (lead >= 0xE0 && lead <= 0xEF) {
+            more = 2;
+            if (lead == 0xE0) low = 0xA0;
+            if (lead == 0xED) high = 0x9F;
+        } else if (lead >= 0xF0 && lead <= 0xF4) {
+            more = 3;
+            if (lead == 0xF0) low = 0x90;
+            if (lead == 0xF4) high = 0x8F;
+        } else {
+            return 0;
+        }
+        if (end - p <= more || p[1] < low || p[1] > high) return 0;
+        for (int k = 2; k <= more; k++)
+            if ((p[k] & 0xC0) != 0x80) return 0;
+        p += more + 1;
+    }
+    return 1;
+}
+
+#ifdef TW_X86
+
+/* One bit for each way in which a pair of bytes can be wrong; a pair is wrong where all three tables share a bit. */
+enum {
+    TW_TOO_SHORT = 1 << 0,
+    TW_TOO_LONG = 1 << 1,
+    TW_OVERLONG_3 = 1 << 2,
+    TW_TOO_LARGE = 1 << 3,
+    TW_SURROGATE = 1 << 4,
+    TW_OVERLONG_2 = 1 << 5,
+    TW_TOO_LARGE_1000 = 1 << 6,
+    TW_OVERLONG_4 = 1 << 6,
+    TW_TWO_CONTINUATIONS = 1 << 7,
+    TW_CARRY = TW_TOO_SHORT | TW_TOO_LONG | TW_TWO_CONTINUATIONS
+};
+
+/* The three tables, one byte for each value of a nibble. */
+#define TW_LARGE (TW_CARRY | TW_TOO_LARGE | TW_TOO_LARGE_1000)
+#define TW_BOTH (TW_TOO_LONG | TW_OVERLONG_2 | TW_TWO_CONTINUATIONS)
+static const uint8_t TW_FIRST_HIGH[16] = {
+    TW_TOO_LONG, TW_TOO_LONG, TW_TOO_LONG, TW_TOO_LONG, TW_TOO_LONG, TW_TOO_LONG, TW_TOO_LONG, TW_TOO_LONG,
+    TW_TWO_CONTINUATIONS, TW_TWO_CONTINUATIONS, TW_TWO_CONTINUATIONS, TW_TWO_CONTINUATIONS,
+    TW_TOO_SHORT | TW_OVERLONG_2, TW_TOO_SHORT, TW_TOO_SHORT | TW_OVERLONG_3 | TW_SURROGATE,
+    TW_TOO_SHORT | TW_TOO_LARGE | TW_TOO_LARGE_1000 | TW_OVERLONG_4};
+static const uint8_t TW_FIRST_LOW[16] = {
+    TW_CARRY | TW_OVERLONG_3 | TW_OVERLONG_2 | TW_OVERLONG_4, TW_CARRY | TW_OVERLONG_2, TW_CARRY, TW_CARRY,
+    TW_CARRY | TW_TOO_LARGE, TW_LARGE, TW_LARGE, TW_LARGE, TW_LARGE, TW_LARGE, TW_LARGE, TW_LARGE, TW_LARGE,
+    TW_LARGE | TW_SURROGATE, TW_LARGE, TW_LARGE};
+static const uint8_t TW_SECOND_HIGH[16] = {
+    TW_TOO_SHORT, TW_TOO_SHORT, TW_TOO_SHORT, TW_TOO_SHORT, TW_TOO_SHORT, TW_TOO_SHORT, TW_TOO_SHORT, TW_TOO_SHORT,
+    TW_BOTH | TW_OVERLONG_3 | TW_TOO_LARGE_1000 | TW_OVERLONG_4, TW_BOTH | TW_OVERLONG_3 | TW_TOO_LARGE,
+    TW_BOTH | TW_SURROGATE | TW_TOO_LARGE, TW_BOTH | TW_SURROGATE | TW_TOO_LARGE, TW_TOO_SHORT, TW_TOO_SHORT,
+    TW_TOO_SHORT, TW_TOO_SHORT};
+/* What the last bytes of a block may be at most, or it ends inside a character. */
+static const uint8_t TW_MOST[64] = {
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 0xF0 - 1, 0xE0 - 1,
+    0xC0 - 1};
+
+#define TW_TABLE(table) _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(table)))
+
+/* `now` moved up by `count` bytes, the last bytes of `before` in front. */
+#define TW_BEHIND(now, before, count)                                                                               \
+    _mm256_alignr_epi8(now, _mm256_permute2x128_si256(before, now, 0x21), 16 - (count))
+
+__attribute__((target("avx2"))) static inline __m256i tw_utf8_faults(__m256i now, __m256i before) {
+    const __m256i nibble = _mm256_set1_epi8(0x0F);
+    const __m256i first_high = TW_TABLE(TW_FIRST_HIGH), first_low = TW_TABLE(TW_FIRST_LOW);
+    const __m256i second_high = TW_TABLE(TW_SECOND_HIGH);
+    __m256i one = TW_BEHIND(now, before, 1), two = TW_BEHIND(now, before, 2), three = TW_BEHIND(now, before, 3);
+    __m256i pair = _mm256_and_si256(
+        _mm256_shuffle_epi8(first_high, _mm256_and_si256(_mm256_srli_epi16(one, 4), nibble)),
+        _mm256_and_si256(_mm256_shuffle_epi8(first_low, _mm256_and_si256(one, nibble)),
+                         _mm256_shuffle_epi8(second_high, _mm256_and_si256(_mm256_srli_epi16(now, 4), nibble))));
+    __m256i third = _mm256_subs_epu8(two, _mm256_set1_epi8((char)(0xE0 - 0x80)));
+    __m256i fourth = _mm256_subs_epu8(three, _mm256_set1_epi8((char)(0xF0 - 0x80)));
+    __m256i must = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8((char)0x80));
+    return _mm256_xor_si256(must, pair);
+}
+
+/* Nonzero where a block ends inside a character. */
+__attribute__((target("avx2"))) static inline __m256i tw_utf8_open(__m256i block) {
+    const __m256i most = _mm256_loadu_si256((const __m256i *)(TW_MOST + 32));
+    return _mm256_subs_epu8(block, most);
+}
+
+__attribute__((target("avx2"))) static int tw_utf8_valid_avx2(const uint8_t *p, size_t n) {
+    __m256i faults = _mm256_setzero_si256(), before = faults, open = faults;
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        __m256i a = _mm256_loadu_si256((const __m256i *)(p + i));
+        __m256i b = _mm256_loadu_si256((const __m256i *)(p + i + 32));
+        if (!_mm256_movemask_epi8(_mm256_or_si256(a, b))) {
+            faults = _mm256_or_si256(faults, open);
+            before = open = _mm256_setzero_si256();
+            continue;
+        }
+        faults = _mm256_or_si256(faults, tw_utf8_faults(a, before));
+        faults = _mm256_or_si256(faults, tw_utf8_faults(b, a));
+        before = b;
+        open = tw_utf8_open(b);
+    }
+    uint8_t last[64] = {0};
+    memcpy(last, p + i, n - i);
+    __m256i a = _mm256_loadu_si256((const __m256i *)last);
+    __m256i b = _mm256_loadu_si256((const __m256i *)(last + 32));
+    faults = _mm256_or_si256(faults, tw_utf8_faults(a, before));
+    faults = _mm256_or_si256(faults, tw_utf8_faults(b, a));
+    faults = _mm256_or_si256(faults, tw_utf8_open(b));
+    return _mm256_testz_si256(faults, faults);
+}
+
+/* The same on blocks of 64 bytes. */
+#define TW_TABLE_512(table) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(table)))
+
+__attribute__((target("avx512f,avx512bw"))) static inline __m512i tw_utf8_faults_512(__m512i now, __m512i before) {
+    const __m512i nibble = _mm512_set1_epi8(0x0F);
+    __m512i carried = _mm512_alignr_epi32(now, before, 12);
+    __m512i one = _mm512_alignr_epi8(now, carried, 15), two = _mm512_alignr_epi8(now, carried, 14);
+    __m512i three = _mm512_alignr_epi8(now, carried, 13);
+    __m512i pair = _mm512_and_si512(
+        _mm512_shuffle_epi8(TW_TABLE_512(TW_FIRST_HIGH), _mm512_and_si512(_mm512_srli_epi16(one, 4), nibble)),
+        _mm512_and_si512(
+            _mm512_shuffle_epi8(TW_TABLE_512(TW_FIRST_LOW), _mm512_and_si512(one, nibble)),
+            _mm512_shuffle_epi8(TW_TABLE_512(TW_SECOND_HIGH), _mm512_and_si512(_mm512_srli_epi16(now, 4), nibble))));
+    __m512i third = _mm512_subs_epu8(two, _mm512_set1_epi8((char)(0xE0 - 0x80)));
+    __m512i fourth = _mm512_subs_epu8(three, _mm512_set1_epi8((char)(0xF0 - 0x80)));
+    __m512i must = _mm512_and_si512(_mm512_or_si512(third, fourth), _mm512_set1_epi8((char)0x80));
+    return _mm512_xor_si512(must, pair);
+}
+
+__attribute__((target("avx512f,avx512bw"))) static int tw_utf8_valid_avx512(const uint8_t *p, size_t n) {
+    const __m512i most = _mm512_loadu_si512(TW_MOST);
+    __m512i faults = _mm512_setzero_si512(), before = faults, open = faults;
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        __m512i now = _mm512_loadu_si512(p + i);
+        if (!_mm512_movepi8_mask(now)) {
+            faults = _mm512_or_si512(faults, open);
+            before = open = _mm512_setzero_si512();
+            continue;
+        }
+        faults = _mm512_or_si512(faults, tw_utf8_faults_512(now, before));
+        before = now;
+        open = _mm512_subs_epu8(now, most);
+    }
+    __m512i last = _mm512_maskz_loadu_epi8((((uint64_t)1 << (n - i)) - 1), p + i);
+    faults = _mm512_or_si512(faults, tw_utf8_faults_512(last, before));
+    faults = _mm512_or_si512(faults, _mm512_subs_epu8(last, most));
+    return !_mm512_test_epi8_mask(faults, faults);
+}
+
+#endif /* TW_X86 */
+
+/* Which instructions this machine has: 0 none of interest, 1 AVX2, 2 AVX-512 (F and BW). */
+static inline int tw_level(void) {
+#ifdef TW_X86
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi"))
+        return 2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) return 1;
+#endif
+    return 0;
+}
+
+/* 1 when the whole run is valid UTF-8. Reads no byte outside of it. */
+static int tw_utf8_valid(const uint8_t *p, size_t n, int level) {
+#ifdef TW_X86
+    if (level == 2 && n >= 32) return tw_utf8_valid_avx512(p, n);
+    if (level == 1 && n >= 32) return tw_utf8_valid_avx2(p, n);
+#else
+    (void)level;
+#endif
+    return tw_utf8_valid_scalar(p, n);
+}
+
+#endif

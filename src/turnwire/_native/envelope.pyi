@@ -1,0 +1,51 @@
+from typing import Any, ClassVar
+
+from typing_extensions import Buffer
+
+from turnwire.contract import Limits
+from turnwire.errors import Issue
+from turnwire.kick.policy import Policy
+from turnwire.kick.space import Space
+from turnwire.kick.spec import MessageType
+
+class Envelope:
+    __match_args__: ClassVar[tuple[str, ...]]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    id: str
+    timestamp: str
+    sender: str
+    receiver: str
+    type: MessageType
+    channel: str
+    content: str
+    correlation_id: str | None
+    extra: dict[str, Any]
+    def __init__(
+        self,
+        id: str,
+        timestamp: str,
+        sender: str,
+        receiver: str,
+        type: MessageType | str,
+        channel: str,
+        content: str,
+        correlation_id: str | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None: ...
+    @property
+    def space(self) -> Space: ...
+    @property
+    def family(self) -> str | None: ...
+    def replace(self, **changes: Any) -> Envelope: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Envelope: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __copy__(self) -> Envelope: ...
+
+def build(fields: dict[str, Any]) -> Envelope | None: ...
+def is_uuid4(text: str) -> bool: ...
+def is_plain_time(text: str) -> bool: ...
+def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool: ...
+def decode(data: str | Buffer, *, strict: bool = False, policy: Policy = ..., limits: Limits = ...) -> Envelope: ...
+def check(envelope: Envelope, policy: Policy = ..., *, strict: bool = False) -> list[Issue]: ...

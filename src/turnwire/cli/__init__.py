@@ -1,0 +1,20 @@
+"""The command ``turnwire``: one module in :mod:`turnwire.cli.commands` for each subcommand.
+
+Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs ``turnwire`` with these arguments (``sys.argv`` by default) and gives its exit code; nothing is raised."""
+    try:
+        from turnwire.cli.program import run
+    except KeyboardInterrupt:
+        return 130
+    return run(sys.argv[1:] if arguments is None else list(arguments))

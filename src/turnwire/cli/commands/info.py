@@ -1,0 +1,108 @@
+"""``turnwire info``: what is installed here, and which core is at work."""
+
+from __future__ import annotations
+
+import pkgutil
+import platform
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from turnwire.cli.output import standard_output
+from turnwire.cli.text import printable
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "cbor": ("cbor2",),
+    "protobuf": ("protobuf",),
+    "zstd": ("zstandard",),
+    "cli": ("rich",),
+    "sql": ("polars", "duckdb"),
+}
+"""Extra -> the distributions that it brings, as in pyproject.toml."""
+
+
+@click.command("info", short_help="Show the version, the core in use, and what is installed.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(as_json: bool) -> None:
+    """Shows the version, which core is at work and why, the wires, the optional extras and the default limits."""
+    found = facts()
+    if as_json:
+        import json
+
+        text = json.dumps(found, ensure_ascii=True)
+    else:
+        text = "\n".join(_lines(found))
+    output = standard_output()
+    output.write(f"{text}\n".encode())
+    output.flush()
+
+
+def facts() -> dict[str, Any]:
+    """All that ``turnwire info`` says, as data."""
+    import turnwire
+    from turnwire import _backend
+
+    return {
+        "version": turnwire.__version__,
+        "backend": turnwire.backend,
+        "why_pure": _backend.WHY_PURE,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cpu_features": cpu_features(),
+        "wires": {name: _abilities(package) for name, package in turnwire.contract.WIRE_PACKAGES.items()},
+        "extras": {name: {each: _version(each) for each in needed} for name, needed in EXTRAS.items()},
+        "limits": turnwire.LIMITS._asdict(),
+    }
+
+
+def cpu_features() -> list[str]:
+    """The CPU features beyond the baseline that the compiled modules work with on this machine; none in pure Python."""
+    from importlib import import_module
+
+    from turnwire import _backend
+
+    if _backend.NAME == "pure":
+        return []
+    folder = import_module("turnwire._native")
+    used: set[str] = set()
+    for module in pkgutil.iter_modules(folder.__path__):
+        used.update(getattr(_backend.load(module.name), "cpu_features", tuple)())
+    return sorted(used)
+
+
+def _abilities(package: str) -> list[str]:
+    """What this version can do with a wire: nothing, read it, or read it and scan it in bulk."""
+    if find_spec(package) is None:
+        return []
+    return ["read", "scan"] if find_spec(f"{package}.bulk") else ["read"]
+
+
+def _version(distribution: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    why = f" ({found['why_pure']})" if found["why_pure"] else ""
+    wires = [f"{name} ({' and '.join(what)})" for name, what in found["wires"].items() if what]
+    absent = [name for name, what in found["wires"].items() if not what]
+    lines = [
+        f"turnwire   {found['version']}",
+        f"core       {found['backend']}{why}",
+        f"python     {found['python']}, {found['platform']}",
+        f"cpu        {', '.join(found['cpu_features']) or 'no features beyond the baseline'}",
+        f"wires      {', '.join(wires)}" + (f"; not in this version: {', '.join(absent)}" if absent else ""),
+    ]
+    for name, needed in found["extras"].items():
+        state = ", ".join(f"{each} {there or 'missing'}" for each, there in needed.items())
+        hint = "" if all(needed.values()) else f"   (pip install 'turnwire[{name}]')"
+        lines.append(f"{'extras' if name == next(iter(EXTRAS)) else '':<11}{name:<9} {state}{hint}")
+    limits = [f"{name} {value:,}" for name, value in found["limits"].items()]
+    lines.append(f"limits     {', '.join(limits[:5])},")
+    lines.append(f"           {', '.join(limits[5:])}")
+    return [printable(line) for line in lines]

@@ -1,0 +1,52 @@
+"""``turnwire verify``: proves a ledger file, and says what was proved and the first place that fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.text import printable
+from turnwire.errors import RuleError
+from turnwire.ledger import Checkpoint, Verdict, verify_file
+
+
+@click.command("verify", short_help="Prove a ledger file; say what was proved and what fails first.")
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.option("--head", "heads", multiple=True, type=click.Path(), help="File with a kept checkpoint; repeatable.")
+@click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...], as_json: bool) -> int:
+    """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and kept heads.
+
+    Exits with 1 when something fails.
+    """
+    try:
+        kept = [Checkpoint.from_json(Path(head).read_bytes()) for head in heads]
+        trusted = [bytes.fromhex(key) for key in keys]
+    except (RuleError, ValueError) as error:
+        raise click.UsageError(printable(str(error))) from error
+    outcome = GOOD
+    for file in files:
+        verdict = verify_file(file, *kept, trusted=trusted)
+        outcome = outcome if verdict else BAD_RECORDS
+        click.echo(json.dumps(_fields(file, verdict)) if as_json else _text(file, verdict, bool(kept)))
+    return outcome
+
+
+def _fields(file: str, verdict: Verdict) -> dict[str, object]:
+    fault = verdict.fault._asdict() if verdict.fault is not None else None
+    return {"file": file, "ok": bool(verdict), **verdict._asdict(), "fault": fault}
+
+
+def _text(file: str, verdict: Verdict, kept: bool) -> str:
+    lines = [f"{file}: {'good' if verdict else 'BROKEN'}"]
+    lines += [f"  proved: {sentence}" for sentence in verdict.proved]
+    if verdict.fault is not None:
+        place = "" if verdict.fault.seq is None else f", entry {verdict.fault.seq}"
+        lines.append(f"  fails first: {verdict.fault.where}{place}: {verdict.fault.text}")
+    elif not kept:
+        lines.append("  not proved: that no tail was cut off; keep a head elsewhere and give it with --head")
+    return "\n".join(map(printable, lines))

@@ -1,0 +1,107 @@
+"""The inputs of a command: looked at before anything is read, so that every one that cannot be read is named."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import click
+
+from turnwire.cli.outcome import Refused
+from turnwire.cli.text import file_name
+
+STANDARD_INPUT = "-"
+
+
+def sources_argument(command: Any) -> Any:
+    """The argument SOURCES... of a command."""
+    return click.argument("sources", nargs=-1, required=True, metavar="SOURCES...")(command)
+
+
+def checked(names: Sequence[str]) -> tuple[str, ...]:
+    """The sources, when each can be read as far as one can tell. Raises Refused with a line for each that cannot."""
+    if names.count(STANDARD_INPUT) > 1:
+        raise click.UsageError("standard input ('-') can be read only once")
+    found = [(name, problem(name)) for name in names]
+    if lines := [f"{shown(name)}: {what}" for name, what in found if what]:
+        raise Refused(lines)
+    return tuple(names)
+
+
+def problem(name: str) -> str | None:
+    """Why a source cannot be read, or None. A named pipe is refused, since opening it could wait for ever."""
+    if name == STANDARD_INPUT:
+        return "is closed" if sys.stdin is None else None
+    try:
+        mode = os.stat(name).st_mode
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and has_magic(name):
+            return None if any(os.path.isfile(found) for found in glob(name, recursive=True)) else "no file matches"
+        return error.strerror
+    except ValueError as error:  # a NUL byte
+        return str(error)
+    if stat.S_ISSOCK(mode):
+        return "is a socket"
+    if stat.S_ISFIFO(mode):
+        return "is a named pipe; give it as standard input: - < pipe" if _has_place(name) else None
+    if stat.S_ISDIR(mode):
+        return _problem_of_directory(name)
+    return _problem_of_file(name) if stat.S_ISREG(mode) else None
+
+
+def _has_place(name: str) -> bool:
+    # A shell's <(command) is a pipe without a place in the file system, already open for writing: no danger there.
+    return os.path.lexists(os.path.realpath(name))
+
+
+def _problem_of_directory(name: str) -> str | None:
+    if not os.access(name, os.R_OK | os.X_OK):
+        return os.strerror(13)
+    return None if any(path.is_file() for path in Path(name).rglob("*")) else "there is no file in this directory"
+
+
+def _problem_of_file(name: str) -> str | None:
+    try:
+        os.close(os.open(name, os.O_RDONLY))
+    except OSError as error:
+        return error.strerror
+    return None
+
+
+def shown(name: str | None) -> str:
+    """The name of an input as messages give it (still to be made printable)."""
+    return "<stdin>" if name == STANDARD_INPUT else file_name(name or "<bytes>")
+
+
+def files(names: Sequence[str]) -> list[str]:
+    """Every file that the sources name, in the order in which they are scanned; "-" stays. Raises OSError."""
+    from turnwire.log.sources import sources
+
+    return [found.name for found in sources(list(names)) if found.name is not None]
+
+
+def size(names: Sequence[str]) -> int | None:
+    """Bytes of all inputs together; None where one of them is no regular file."""
+    total = 0
+    for name in files(names):
+        if name == STANDARD_INPUT:
+            return None
+        found = os.stat(name)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        total += found.st_size
+    return total
+
+
+def refuse_overwriting(output: str, names: Sequence[str]) -> None:
+    """Raises UsageError where writing ``output`` would destroy an input."""
+    if output == STANDARD_INPUT or not os.path.isfile(output):
+        return
+    for name in files(names):
+        if name != STANDARD_INPUT and os.path.samefile(name, output):
+            raise click.UsageError(f"{output!r} is an input; writing it would destroy what is to be read")

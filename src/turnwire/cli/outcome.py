@@ -1,0 +1,28 @@
+"""How a command can end: the exit codes, and what stands for "these inputs or outputs cannot be used"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turnwire.cli.text import file_name
+
+GOOD, BAD_RECORDS, USAGE, INPUT_OUTPUT, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Refused(Exception):
+    """Inputs or outputs that cannot be used, one line each, found before anything was read (exit code 3)."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__(*lines)
+        self.lines = tuple(lines)
+
+
+def explained(error: OSError) -> str:
+    """An OSError in words: the file, then what is wrong with it."""
+    what = error.strerror or str(error) or type(error).__name__
+    name = error.filename
+    if name is None:
+        return what
+    if name == "-":
+        name = "<stdin>"
+    return f"{file_name(name)}: {what}"

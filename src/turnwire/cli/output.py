@@ -1,0 +1,105 @@
+"""Writing: bytes to standard output or a file, lines to standard error, and giving up when nobody reads."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from contextlib import suppress
+from types import TracebackType
+from typing import BinaryIO, Self
+
+STANDARD_OUTPUT = "standard output"
+
+
+class Output:
+    """A binary stream whose errors name it."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream = stream
+        self.name = name
+
+    def write(self, data: bytes) -> None:
+        """Writes all of it. Raises OSError with the name of the output, BrokenPipeError where nobody reads any more."""
+        left = memoryview(data)
+        try:
+            while left:
+                # An unbuffered stream (PYTHONUNBUFFERED, python -u) writes as much as the pipe takes, or nothing.
+                count = self._stream.write(left)
+                if count is None:
+                    raise BlockingIOError(errno.EAGAIN, "takes nothing now, and does not wait")
+                left = left[count:]
+        except OSError as error:
+            raise named(error, self.name) from None
+
+    def flush(self) -> None:
+        """Hands on what is still held back. Raises as :meth:`write` does."""
+        try:
+            self._stream.flush()
+        except OSError as error:
+            raise named(error, self.name) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.name == STANDARD_OUTPUT:
+            return
+        try:
+            self._stream.close()
+        except OSError as failure:
+            if error is None:
+                raise named(failure, self.name) from None
+
+
+def named(error: OSError, name: str) -> OSError:
+    """The error with the name of what it happened to."""
+    error.filename = name
+    return error
+
+
+def standard_output() -> Output:
+    """Standard output as bytes. Raises OSError where there is none (``>&-``)."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "is closed", STANDARD_OUTPUT)
+    sys.stdout.flush()
+    return Output(sys.stdout.buffer, STANDARD_OUTPUT)
+
+
+def opened(path: str) -> Output:
+    """A file to write, or standard output for "-". Raises OSError."""
+    if path == "-":
+        return standard_output()
+    return Output(open(path, "wb"), path)
+
+
+def flush() -> None:
+    """Hands on what standard output still holds back. Raises OSError."""
+    if sys.stdout is not None:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            raise named(error, STANDARD_OUTPUT) from None
+
+
+def complain(line: str) -> None:
+    """A line for standard error. When nobody hears it, there is nobody left to tell."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+
+
+def abandon() -> None:
+    """Gives up what standard output still holds back, so that the interpreter does not trip over it at exit.
+
+    After a closed pipe, a full disk or an interruption a last flush would fail again, or wait for a reader for ever.
+    """
+    if sys.stdout is not sys.__stdout__ or sys.stdout is None:
+        return
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,138 @@
+"""The program around the subcommands: finds them, runs one, and turns whatever goes wrong into a line and a code."""
+
+from __future__ import annotations
+
+import io
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from turnwire.cli import commands
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, INTERRUPTED, USAGE, Refused, explained
+from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
+from turnwire.cli.text import printable
+from turnwire.errors import MissingDependency, WireError
+
+
+class Program(click.Group):
+    """A group whose commands are the modules of ``turnwire.cli.commands``; a command returns its exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the modules there are."""
+        return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The ``command`` of the module of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = import_module(f"{commands.__name__}.{cmd_name}").command
+        return command
+
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **options: Any
+    ) -> NoReturn:
+        """Runs the program and exits, as click's own does."""
+        sys.exit(run(sys.argv[1:] if args is None else list(args), prog_name or "turnwire"))
+
+
+def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        import turnwire
+
+        click.echo(f"turnwire {turnwire.__version__} ({turnwire.backend})")
+        context.exit()
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+)
+def program() -> None:
+    """Reads agents' messages in logs: scans, validates and measures them.
+
+    Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 130 interrupted.
+    """
+
+
+def run(arguments: list[str], name: str = "turnwire") -> int:
+    """Runs the program with these arguments: its exit code, once all output is out or given up."""
+    _speak_utf8()
+    code = _guarded(lambda: _invoke(arguments, name))
+    return _guarded(lambda: _finish(code))
+
+
+def _finish(code: int) -> int:
+    """Hands on the last output, also when an input failed; what cannot be handed on is given up."""
+    if code == INTERRUPTED:
+        return code
+    try:
+        flush()
+    except OSError as error:
+        abandon()
+        if code == INPUT_OUTPUT or isinstance(error, BrokenPipeError):
+            return code
+        raise
+    return code
+
+
+def _invoke(arguments: list[str], name: str) -> int:
+    if instruction := os.environ.get("_TURNWIRE_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(program, {}, name, "_TURNWIRE_COMPLETE", instruction)
+    with program.make_context(name, arguments) as context:
+        return program.invoke(context) or GOOD
+
+
+def _guarded(action: Any) -> int:
+    """The exit code of an action, with everything that it can raise said in a line."""
+    try:
+        return action() or GOOD
+    except click.exceptions.Exit as finished:
+        return finished.exit_code
+    except click.ClickException as error:
+        return _usage(error)
+    except Refused as refused:
+        return _said(INPUT_OUTPUT, *refused.lines)
+    except (KeyboardInterrupt, click.Abort):
+        abandon()
+        return _said(INTERRUPTED, "interrupted")
+    except BrokenPipeError:
+        abandon()
+        return GOOD
+    except OSError as error:
+        if error.filename is None:
+            error.filename = STANDARD_OUTPUT  # click writes help and versions; everything else says what it was about
+        return _said(INPUT_OUTPUT, explained(error))
+    except MissingDependency as error:
+        return _said(USAGE, str(error))
+    except WireError as error:
+        return _said(BAD_RECORDS, str(error))
+    except MemoryError:
+        return _said(INPUT_OUTPUT, "there is not enough memory")
+
+
+def _said(code: int, *lines: str) -> int:
+    for line in lines:
+        complain(f"turnwire: {printable(line)}")
+    return code
+
+
+def _usage(error: click.ClickException) -> int:
+    text = io.StringIO()
+    error.show(text)
+    for line in text.getvalue().rstrip("\n").split("\n"):
+        complain(printable(line))
+    return error.exit_code
+
+
+def _speak_utf8() -> None:
+    # Whatever the locale says: messages are UTF-8. A lone surrogate (of a file name) comes out as an escape.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

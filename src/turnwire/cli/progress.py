@@ -1,0 +1,96 @@
+"""How far a long scan has come, on standard error, only where that is a terminal and only when it takes a while."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+PATIENCE = 0.5
+INTERVAL = 0.1
+CLEAR_LINE = "\r\x1b[K"
+
+
+def amount(count: float) -> str:
+    """Bytes for people: 1,234 B, 5.3 MB."""
+    if count < 10_000:
+        return f"{count:,.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        count /= 1000
+        if count < 1000:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1000:,.1f} TB"
+
+
+class Progress:
+    """Shows bytes and records while a scan goes on: ``update`` as often as you like, ``clear`` before other output."""
+
+    def __init__(self, total: int | None, wanted: bool = True) -> None:
+        terminal = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._wanted = wanted and terminal
+        self._total = total
+        self._started = time.monotonic()
+        self._next = self._started + PATIENCE
+        self._drawn = False
+        self._bar: Any = None
+
+    def update(self, done: int, records: int) -> None:
+        """So many bytes and records are done."""
+        now = time.monotonic()
+        if not self._wanted or now < self._next:
+            return
+        self._next = now + INTERVAL
+        if self._bar is None:
+            self._bar = _rich_bar(self._total) or False
+        if self._bar:
+            self._bar.start()
+            self._bar.update(self._bar.task_ids[0], completed=done, records=f"{records:,} records")
+        else:
+            self._draw(done, records, now)
+        self._drawn = True
+
+    def _draw(self, done: int, records: int, now: float) -> None:
+        share = f" of {amount(self._total)} ({done / self._total:.0%})" if self._total else ""
+        rate = amount(done / max(now - self._started, 1e-9))
+        _tell(f"{CLEAR_LINE}{amount(done)}{share}, {records:,} records, {rate}/s")
+
+    def clear(self) -> None:
+        """Takes the line away."""
+        if not self._drawn:
+            return
+        self._drawn = False
+        if self._bar:
+            self._bar.stop()
+        else:
+            _tell(CLEAR_LINE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+
+
+def _tell(text: str) -> None:
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _rich_bar(total: int | None) -> Any:
+    """A progress bar of rich, or None where it is not installed."""
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bar
+    except ImportError:
+        return None
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn("{task.fields[records]}"))
+    bar = Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    bar.add_task("scan", total=total, records="")
+    return bar

@@ -1,0 +1,129 @@
+"""Rows of a batch as plain Python values and as JSON lines, a slice at a time so that little stands in memory."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from turnwire.cli.text import escaped_json
+
+if TYPE_CHECKING:
+    from turnwire.contract import Column
+    from turnwire.log import Batch
+
+SLICE = 4096
+"""Rows turned into Python values at once."""
+
+
+class RowReader:
+    """The chosen columns of one batch: ``slice(start, stop)`` gives a list for each, None where a value is absent."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._bytes: bytes | None = None
+        self._columns = [self._prepared(column) for column in batch.columns]
+
+    def _prepared(self, column: Column) -> tuple[Column, Any, Any]:
+        name = column.name
+        if column.kind == "file":
+            return column, self._batch.file, None
+        valid = self._batch.valid(name) if column.nullable else None
+        return column, self._batch[name], None if valid is None or valid.all() else valid
+
+    def slice(self, start: int, stop: int) -> list[list[Any]]:
+        """The values of rows ``start`` to ``stop``, column by column."""
+        return [self._values(*prepared, start, stop) for prepared in self._columns]
+
+    def _values(self, column: Column, values: Any, valid: Any, start: int, stop: int) -> list[Any]:
+        if column.kind == "file":
+            return [values] * (stop - start)
+        if column.kind == "text":
+            return self._texts(values, start, stop)
+        listed: list[Any] = values[start:stop].tolist()
+        if column.kind == "enum":
+            listed = [column.names[code] if code < len(column.names) else None for code in listed]
+        if valid is not None:
+            kept = valid[start:stop].tolist()
+            listed = [value if there else None for value, there in zip(listed, kept, strict=True)]
+        return listed
+
+    def _texts(self, column: Any, start: int, stop: int) -> list[str | None]:
+        if self._bytes is None:
+            self._bytes = bytes(column.buffer)
+        whole = self._bytes
+        spans = zip(
+            column.offsets[start:stop].tolist(),
+            column.lengths[start:stop].tolist(),
+            column.valid[start:stop].tolist(),
+            strict=True,
+        )
+        texts = [whole[place : place + length].decode() if valid else None for place, length, valid in spans]
+        for row in column.escaped[start:stop].nonzero()[0].tolist():
+            texts[row] = column[start + row]
+        return texts
+
+
+def slices(batch: Batch, limit: int | None = None) -> Iterator[list[list[Any]]]:
+    """The first ``limit`` rows of a batch (all by default), in slices."""
+    reader = RowReader(batch)
+    count = len(batch) if limit is None else min(limit, len(batch))
+    for start in range(0, count, SLICE):
+        yield reader.slice(start, min(start + SLICE, count))
+
+
+class JsonLines:
+    """Writes rows as JSON lines: every line has every column, null where the value is absent.
+
+    Numbers are exact up to 2**64-1, enums are names, and no character stands in a string as such that could do
+    something to a terminal. A file name that is no UTF-8 stands in ``file_base64`` instead of ``file``.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = tuple(columns)
+        self._encoder = msgspec.json.Encoder()
+        self._kinds: dict[bool, Any] = {}
+
+    def lines(self, values: list[list[Any]]) -> bytes:
+        """One line for each row of ``values`` (a list for each column)."""
+        clean = True
+        for place, column in enumerate(self._columns):
+            if column.kind == "file" and values[place]:
+                key, name = marked("file", values[place][0])
+                clean = key == "file"
+                values[place] = [name] * len(values[place])
+        kind = self._kind(clean)
+        return escaped_json(self._encoder.encode_lines(list(map(kind, *values))))
+
+    def _kind(self, clean: bool) -> Any:
+        if clean not in self._kinds:
+            names = [column.name for column in self._columns]
+            renamed = {f"c{place}": name for place, name in enumerate(names)}
+            if not clean:
+                renamed = {key: "file_base64" if name == "file" else name for key, name in renamed.items()}
+            self._kinds[clean] = msgspec.defstruct("Record", list(renamed), rename=renamed, gc=False)
+        return self._kinds[clean]
+
+
+def marked(key: str, value: bytes | str | None) -> tuple[str, str | None]:
+    """(key, text) where the value is UTF-8, otherwise (key with ``_base64`` behind it, base64): nothing is lost."""
+    if value is None:
+        return key, None
+    data = os.fsencode(value) if isinstance(value, str) else value
+    try:
+        return key, data.decode()
+    except UnicodeDecodeError:
+        return f"{key}_base64", b64encode(data).decode()
+
+
+def json_line(fields: dict[str, Any]) -> bytes:
+    """One dict as a JSON line, safe for terminals; bytes and file names are marked where they are no UTF-8."""
+    clean: dict[str, Any] = {}
+    for key, value in fields.items():
+        if isinstance(value, bytes) or (key == "file" and value is not None):
+            key, value = marked(key, value)
+        clean[key] = value
+    return escaped_json(msgspec.json.encode(clean) + b"\n")

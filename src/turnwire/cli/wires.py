@@ -1,0 +1,41 @@
+"""Which wire a command reads: the one that was named, or the only one that can be scanned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from turnwire.contract import WIRES, BulkScanner, bulk_scanner
+from turnwire.errors import DecodeError
+
+
+def wire_option(command: Any) -> Any:
+    """The option --wire of a command."""
+    text = "The wire to read. May be left out while this version scans only one."
+    return click.option("--wire", type=click.Choice(WIRES), help=text)(command)
+
+
+def scannable() -> list[str]:
+    """The wires that this version scans."""
+    return [name for name in WIRES if _scanner(name) is not None]
+
+
+def chosen(name: str | None) -> BulkScanner:
+    """The scanner of the wire. Raises UsageError where it cannot be scanned, or none is named and several could be."""
+    if name is not None:
+        try:
+            return bulk_scanner(name)
+        except DecodeError as error:
+            raise click.UsageError(error.text) from None
+    names = scannable()
+    if len(names) != 1:
+        raise click.UsageError(f"name the wire with --wire; this version scans {', '.join(names)}")
+    return bulk_scanner(names[0])
+
+
+def _scanner(name: str) -> BulkScanner | None:
+    try:
+        return bulk_scanner(name)
+    except DecodeError:
+        return None

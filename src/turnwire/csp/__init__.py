@@ -1,0 +1,67 @@
+"""CSP/1, the Compact State Protocol: messages, the state their patches build, and the rules of its tokens."""
+
+from turnwire.csp.codec import check, decode, detect, encode, parse
+from turnwire.csp.fileop import Plan
+from turnwire.csp.messages import (
+    Block,
+    CspMessage,
+    Document,
+    Error,
+    FileOp,
+    Generic,
+    Junk,
+    Op,
+    Patch,
+    Preamble,
+    Result,
+    Task,
+    Template,
+    message,
+)
+from turnwire.csp.rules import Board, Law, board, judge_laws, lint, routing_laws
+from turnwire.csp.spec import WIRE, Intent, Priority, Status
+from turnwire.csp.store import Change, Checkpoint, LogEntry, Replay, Store, Verdict, replay, verify_dump
+from turnwire.csp.values import expand, refs
+
+__all__ = [
+    "WIRE",
+    "Block",
+    "Board",
+    "Change",
+    "Checkpoint",
+    "CspMessage",
+    "Document",
+    "Error",
+    "FileOp",
+    "Generic",
+    "Intent",
+    "Junk",
+    "Law",
+    "LogEntry",
+    "Op",
+    "Patch",
+    "Plan",
+    "Preamble",
+    "Priority",
+    "Replay",
+    "Result",
+    "Status",
+    "Store",
+    "Task",
+    "Template",
+    "Verdict",
+    "board",
+    "check",
+    "decode",
+    "detect",
+    "encode",
+    "expand",
+    "judge_laws",
+    "lint",
+    "message",
+    "parse",
+    "refs",
+    "replay",
+    "routing_laws",
+    "verify_dump",
+]

@@ -1,0 +1,283 @@
+"""decode, parse, encode, check and detect of CSP/1. The core finds the spans; messages are made from them here."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire import _backend
+from turnwire._pure.csp import DEF_LINE, LAW_LINE
+from turnwire.contract import LIMITS, Limits
+from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
+from turnwire.csp.lenient import parse_leniently
+from turnwire.csp.messages import (
+    AnyBlock,
+    CspMessage,
+    Document,
+    Error,
+    FileOp,
+    Generic,
+    Junk,
+    Op,
+    Patch,
+    Preamble,
+    Record,
+    Result,
+    Task,
+    Template,
+)
+from turnwire.csp.spec import BLOCK_WORD, FENCE, FIELDS, FILE_OPS, INTENTS, PREAMBLE, REASONS, TEMPLATE, Intent
+from turnwire.csp.writing import write
+from turnwire.errors import DecodeError, EncodeError, Issue, Reason
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from typing_extensions import Buffer
+
+_core: ModuleType = _backend.load("csp")
+
+_DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*\r?\n|```[^\n]*\n)*CSP/1(?:\r?\n|\Z|;| MODE;)")
+_KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
+_INTENTS = tuple(Intent)
+_WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
+
+
+def detect(data: bytes) -> bool:
+    """Whether one record starts as CSP/1 does: blank lines and code fences, then ``CSP/1`` (or a template)."""
+    return _DETECT.match(data) is not None
+
+
+def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> Document:
+    """All records of a text, in order.
+
+    Strict (the default) raises DecodeError (reason, byte offset, line) at the first fault. Lenient reports what it
+    forgave in ``issues`` and keeps what it cannot read as :class:`Junk`; it raises only for what is no UTF-8 text.
+    """
+    raw = input_bytes(text)
+    if _is_lenient(mode):
+        return parse_leniently(raw, limits)
+    rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key))
+    fault_at = rejects[0][0] if rejects else len(raw) + 1
+    source = _Source(raw, extras)
+    records = []
+    for row in rows:
+        if row[0] > fault_at:
+            break
+        records.append(source.record(row))
+    if rejects:
+        _, _, _, reason, offset, line = rejects[0]
+        raise decode_fault(REASONS[reason], offset, line + 1)
+    return Document(records)
+
+
+def _is_lenient(mode: str) -> bool:
+    if mode not in ("strict", "lenient"):
+        raise ValueError(f'mode is "strict" or "lenient", not {mode!r}')
+    return mode == "lenient"
+
+
+def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
+    """The one message of a text; code fences around it are dropped.
+
+    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
+    but no message, trailing_text for a second record. Lenient drops text around the message and takes the first.
+    """
+    document = parse(text, mode=mode, limits=limits)
+    found: CspMessage | None = None
+    for record in document.records:
+        if isinstance(record, Junk):
+            continue
+        if isinstance(record, CspMessage) and found is None:
+            found = record
+        elif mode == "strict":
+            if found is None:
+                kind = type(record).__name__.lower()
+                raise _no_message(
+                    text, Reason.NO_MESSAGE, f"this is a {kind}, not a message; parse() reads it", record.line
+                )
+            raise _no_message(text, Reason.TRAILING_TEXT, "another record follows the message", record.line)
+    if found is None:
+        if document.issues:
+            reason, line, _, words = document.issues[0]
+            raise _no_message(text, reason, words, int(line))
+        reason = Reason.NO_MESSAGE if document.records else Reason.EMPTY_MESSAGE
+        raise _no_message(text, reason, "the text holds no message", 1)
+    return found
+
+
+def _no_message(text: str | Buffer, reason: Reason, words: str, line: int) -> DecodeError:
+    offset = 0
+    raw = input_bytes(text)
+    for _ in range(line - 1):
+        offset = raw.find(b"\n", offset) + 1
+    return decode_fault(reason, offset, line, words)
+
+
+class _Source:
+    """Makes records from rows; ``text`` gives a span as str."""
+
+    def __init__(self, raw: bytes, extras: list[tuple[int, ...]]) -> None:
+        self.raw: bytes | str = raw.decode() if raw.isascii() else raw
+        self.extras = extras
+
+    def text(self, start: int, length: int) -> str:
+        part = self.raw[start : start + length]
+        return part if isinstance(part, str) else part.decode()
+
+    def record(self, row: tuple[int, ...]) -> Record:
+        code = row[3] & 0xFF
+        line = row[2] + 1
+        if code < TEMPLATE:
+            text = self.text
+            block = self.block(code, row)
+            return CspMessage(
+                text(row[4], row[5]), text(row[6], row[7]), text(row[8], row[9]), _INTENTS[code], block, line=line
+            )
+        lines = self.text(row[0], row[1]).split("\n")
+        if code == FENCE:
+            return Junk(line, lines[0].removesuffix("\r"))
+        if code == PREAMBLE:
+            return preamble(self.text(row[0], row[1]).encode(), line, row[0])
+        return template(self.text(row[12], row[13]), lines, line)
+
+    def block(self, code: int, row: tuple[int, ...]) -> AnyBlock:
+        text = self.text
+        name = text(row[10], row[11])
+        word = _WORDS[code]
+        keys = FIELDS.get(word)
+        if keys is not None:
+            spans = [(row[12 + 2 * slot], row[13 + 2 * slot], key) for slot, key in enumerate(keys)]
+            spans.sort()
+            fields = [(key, text(start, length)) for start, length, key in spans if length >= 0]
+            if word == "FILEOP":
+                return FileOp(name, text(row[18], row[19]), fields)
+            made: AnyBlock = _KINDS[word](name, fields)
+            return made
+        extras = self.extras[row[22] : row[22] + row[23]]
+        if word == "PATCH":
+            ops = [
+                Op(chr(sign), text(key, size), text(start, length) if length >= 0 else None)
+                for sign, key, size, start, length in extras
+            ]
+            return Patch(name, text(row[12], row[13]), ops, text(row[14], row[15]))
+        return Generic(word, name, [(text(key, size), text(start, length)) for _, key, size, start, length in extras])
+
+
+def template(flags: str, lines: list[str], line: int) -> Template:
+    """A template from its flags and its lines (the first of them the header, which is passed over)."""
+    kept = [text.removesuffix("\r") for text in lines[1:]]
+    if kept and not kept[-1]:
+        kept.pop()
+    return Template(flags.split(";") if flags else [], kept, mode=lines[0].startswith("CSP/1 MODE;"), line=line)
+
+
+def preamble(raw: bytes, line: int, offset: int, issues: list[Issue] | None = None) -> Preamble:
+    """A preamble from its text. A name or law that stands twice is an issue, or a DecodeError where none are taken."""
+    record = Preamble(line=line)
+    for number, row in enumerate(raw.split(b"\n"), line):
+        row_text = row.removesuffix(b"\r")
+        match = DEF_LINE.fullmatch(row_text)
+        kind: dict[str, str] = record.laws if match is None else record.defs
+        match = match or LAW_LINE.fullmatch(row_text)
+        if match is not None:
+            name = match[1].decode()
+            if name not in kind:
+                kind[name] = (match[2] or b"").decode()
+            else:
+                reason = Reason.DEF_EXISTS if kind is record.defs else Reason.DUPLICATE
+                if issues is None:
+                    raise decode_fault(reason, offset, number)
+                issues.append(issue(reason, number))
+        offset += len(row) + 1
+    return record
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def encode(record: Record | Document, strict: bool = True) -> str:
+    """The canonical text of a record or a document (records with a blank line between them).
+
+    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
+    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
+    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
+    can hold (a newline in a header, a lone surrogate) is refused in both.
+    """
+    if isinstance(record, Document):
+        return _encode_document(record, strict)
+    text = write(record, strict)
+    if strict:
+        _verify(record, text)
+    return text
+
+
+def _verify(record: Record, text: str) -> None:
+    if isinstance(record, CspMessage):
+        for found in record.issues:
+            if found.severity == "warning":
+                raise encode_fault(found.reason, f"the message was read with the warning: {found.text}")
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form") from None
+    rows, _, rejects = _core.tables(raw, (LIMITS.message, LIMITS.fields, LIMITS.key))
+    if rejects:
+        reason = REASONS[rejects[0][3]]
+        raise encode_fault(reason, explain(reason), line=rejects[0][5] + 1)
+    if len(rows) != 1 or rows[0][1] != len(raw):
+        raise encode_fault(Reason.MISMATCH, "the text would be read as something else")
+
+
+def _encode_document(document: Document, strict: bool) -> str:
+    parts: list[str] = []
+    before: Record | None = None
+    for record in document.records:
+        text = encode(record, strict)
+        if before is not None and not _is_fence(before) and not _is_fence(record):
+            after_junk = isinstance(before, Junk) and (isinstance(record, Junk) or before.reason is None)
+            if not after_junk:
+                parts.append("\n")
+        parts.append(text)
+        before = record
+    return "".join(parts)
+
+
+def _is_fence(record: Record) -> bool:
+    return isinstance(record, Junk) and record.text.startswith("```")
+
+
+# --- checking -------------------------------------------------------------------------------------------------------
+
+
+def check(message: Record | Document) -> list[Issue]:
+    """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+
+    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
+    with, the line they were found at.
+    """
+    if isinstance(message, Document):
+        return [found for record in message.records for found in check(record)]
+    try:
+        text = write(message, strict=False)
+        found = parse_leniently(input_bytes(text), LIMITS).issues
+    except (EncodeError, DecodeError) as error:
+        return [Issue(error.reason, error.line or 1, "warning", error.text)]
+    if isinstance(message, CspMessage):
+        reasons = {one.reason for one in found}
+        found += [one for one in message.issues if one.reason not in reasons]
+        found += _doubts(message)
+    return found
+
+
+def _doubts(message: CspMessage) -> list[Issue]:
+    block = message.block
+    doubts = []
+    if isinstance(block, FileOp):
+        if block.op not in FILE_OPS:
+            doubts.append(issue(Reason.UNKNOWN_OP, 7, "info", f"{block.op!r} is none of {', '.join(FILE_OPS)}"))
+        elif block.op != "DELETE" and block.get("CONTENT") is None:
+            doubts.append(
+                issue(Reason.HEREDOC_EXPECTED, 7, "info", f"a FILEOP {block.op} without CONTENT does nothing")
+            )
+    return doubts

@@ -1,0 +1,115 @@
+"""Errors of CSP/1 in words: one explanation for both twins, made only when something fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire.csp.spec import FIELDS, INTENTS, WIRE
+from turnwire.errors import DecodeError, EncodeError, Issue, Reason
+
+_TEXT = {
+    Reason.JUNK: "this line belongs to no message",
+    Reason.BAD_MAGIC: "a message starts with a line that is exactly CSP/1",
+    Reason.LOOK_ALIKE: "this is the Compact Symbol Protocol, which opens with the same line; it has no "
+    "FROM, TO, CTX and INTENT and is not the Compact State Protocol that is read here",
+    Reason.MISSING_FROM: "the header has no FROM",
+    Reason.MISSING_TO: "the header has no TO",
+    Reason.MISSING_CTX: "the header has no CTX",
+    Reason.MISSING_INTENT: "the header has no INTENT",
+    Reason.HEADER_ORDER: "the header is FROM, TO, CTX, INTENT in that order",
+    Reason.DUP_HEADER: "the header line stands twice",
+    Reason.BAD_HEADER_VALUE: "a header value is one token, one space behind its key",
+    Reason.BAD_HEADER_LINE: "this is no header line; a blank line ends the header",
+    Reason.BAD_INTENT: f"the intents are {', '.join(INTENTS)}",
+    Reason.INTENT_ALIAS: "FILEOP is the word of the block; the intent is FILE",
+    Reason.NO_BODY: "the message has no block",
+    Reason.BLOCK_MISMATCH: "the block does not match the INTENT",
+    Reason.BAD_ID: "ids are T, E, P or F and digits (any token for PLAN, QUERY and MEM)",
+    Reason.MISSING_OP: "a FILEOP needs an operation word",
+    Reason.BAD_OP: "no operation: + DEF NAME = value, ~ DEF NAME := value, - DEF NAME; or CREATE, PATCH, DELETE",
+    Reason.OP_MISMATCH: "+ takes =, ~ takes :=, - takes no value",
+    Reason.MISSING_REQ: "a TASK needs REQ",
+    Reason.MISSING_STATUS: "a RESULT needs STATUS",
+    Reason.MISSING_AT: "an ERROR needs AT",
+    Reason.MISSING_CAUSE: "an ERROR needs CAUSE",
+    Reason.MISSING_PATH: "a FILEOP needs PATH",
+    Reason.MISSING_BASE: "a PATCH needs BASE",
+    Reason.MISSING_APPLY: "a PATCH needs APPLY -> C<n>",
+    Reason.BAD_BASE: "BASE names a checkpoint: C and digits",
+    Reason.BAD_APPLY: "the last line of a PATCH is APPLY -> C<n>",
+    Reason.BAD_ENUM: "STATUS is OK, PARTIAL or FAIL; PRIORITY is P1, P2 or P3",
+    Reason.UNKNOWN_KEY: "the block has no such key; " + "; ".join(f"{w}: {' '.join(k)}" for w, k in FIELDS.items()),
+    Reason.DUP_FIELD: "the key stands twice",
+    Reason.STRAY_LINE: "this line does not belong to a block of that kind",
+    Reason.CONTINUED: "a line that is no key was taken as the continuation of the value before it",
+    Reason.TRAILING_TEXT: "text follows the block",
+    Reason.UNCLOSED_HEREDOC: "the heredoc that opens here is never closed",
+    Reason.INSIDE_UNCLOSED_HEREDOC: "the message stands in what an unclosed heredoc would have swallowed",
+    Reason.HEREDOC_EXPECTED: "CONTENT takes a heredoc: <<< and >>> on lines of their own",
+    Reason.BAD_UTF8: "the text is not valid UTF-8",
+    Reason.MESSAGE_TOO_LARGE: "the message is longer than the limit",
+    Reason.TOO_MANY_FIELDS: "the block has more fields than the limit",
+    Reason.KEY_TOO_LONG: "the key is longer than the limit",
+    Reason.DEF_EXISTS: "the name is defined twice",
+    Reason.DUPLICATE: "the law stands twice",
+    Reason.BOM: "a byte order mark stands before the text",
+}
+
+
+def explain(reason: Reason) -> str:
+    """The words for a reason."""
+    return _TEXT[reason]
+
+
+def decode_fault(reason: Reason, offset: int, line: int, text: str | None = None) -> DecodeError:
+    """A DecodeError at a byte offset and a 1-based line."""
+    return DecodeError(reason, _TEXT[reason] if text is None else text, offset=offset, line=line, wire=WIRE)
+
+
+def encode_fault(reason: Reason, text: str, path: str | None = None, line: int | None = None) -> EncodeError:
+    """An EncodeError about one attribute (``path``) or one line of the text that would have been written."""
+    return EncodeError(reason, text, wire=WIRE, path=path, line=line)
+
+
+def issue(reason: Reason, line: int, severity: str = "warning", text: str | None = None) -> Issue:
+    """What was forgiven at a line."""
+    return Issue(reason, line, severity, _TEXT[reason] if text is None else text)
+
+
+def input_bytes(data: Any) -> bytes:
+    """The UTF-8 form of text or contiguous bytes. Raises DecodeError(wrong_type|bad_utf8)."""
+    if isinstance(data, str):
+        try:
+            return data.encode()
+        except UnicodeEncodeError as error:
+            before = data[: error.start]
+            raise DecodeError(
+                Reason.LONE_SURROGATE,
+                "a lone surrogate has no UTF-8 form",
+                offset=len(before.encode()),
+                line=before.count("\n") + 1,
+                wire=WIRE,
+            ) from None
+    if isinstance(data, bytes):
+        raw = data
+    else:
+        try:
+            view = memoryview(data)
+        except TypeError:
+            raise _type_fault(data) from None
+        if not view.c_contiguous:
+            raise _type_fault(data)
+        raw = view.tobytes()
+    if not raw.isascii():
+        try:
+            raw.decode()
+        except UnicodeDecodeError as error:
+            raise decode_fault(Reason.BAD_UTF8, error.start, raw.count(b"\n", 0, error.start) + 1) from None
+    return raw
+
+
+def _type_fault(data: Any) -> DecodeError:
+    kind = type(data).__name__
+    return DecodeError(
+        Reason.WRONG_TYPE, f"text or contiguous bytes are decoded, not {kind}", offset=0, line=1, wire=WIRE
+    )

@@ -1,0 +1,265 @@
+"""FILEOP done for real: create, patch and delete files inside one directory, all or nothing.
+
+A path is relative, has no ``..`` and stays inside the root when symbolic links are followed. BASE is the SHA-256 of
+the file (``sha256:<hex>``, or at least 7 of its digits); any other form only the caller can judge. On systems with
+``openat`` the way to the file is walked without following links, so that it cannot be swapped underneath.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import NamedTuple
+
+from turnwire.csp.diff import apply_diff
+from turnwire.csp.messages import FileOp
+from turnwire.csp.spec import FILE_OPS, WIRE
+from turnwire.errors import Reason, RuleError
+
+_DIGEST = re.compile(r"sha256:([0-9a-fA-F]{7,64})|([0-9a-fA-F]{7,64})")
+_WALKS = {os.open, os.mkdir, os.unlink, os.rename, os.stat, os.rmdir} <= os.supports_dir_fd and hasattr(
+    os, "O_NOFOLLOW"
+)
+Resolver = Callable[[Path, str], bool]
+
+
+class Plan(NamedTuple):
+    """What a file operation does (``done``) or would do. Digests are ``sha256:<hex>``, None where there is no file."""
+
+    op: str
+    path: Path
+    before: str | None
+    after: str | None
+    added: int
+    removed: int
+    directories: tuple[str, ...]
+    done: bool
+
+    def __str__(self) -> str:
+        verb = "did" if self.done else "would"
+        made = "".join(f", making {name}/" for name in self.directories)
+        change = f"{_short(self.before)} -> {_short(self.after)}"
+        return f"{verb} {self.op} {self.path}: +{self.added} -{self.removed} lines, {change}{made}"
+
+
+def _short(digest: str | None) -> str:
+    return "no file" if digest is None else digest[:19]
+
+
+def refusal(reason: Reason, text: str, path: str) -> RuleError:
+    """A RuleError about a file."""
+    return RuleError(reason, text, rule="fileop", wire=WIRE, path=path)
+
+
+def digest(content: bytes) -> str:
+    """``sha256:`` and the hex digest of a content: what BASE is compared with."""
+    return f"sha256:{sha256(content).hexdigest()}"
+
+
+def apply(block: FileOp, root: str | Path, *, dry_run: bool = False, resolve: Resolver | None = None) -> Plan:
+    """Does a file operation inside ``root`` (a directory), or plans it.
+
+    ``resolve(file, base)`` judges a BASE that is no SHA-256. Raises RuleError (unknown_op, unsafe_path, file_exists,
+    file_missing, not_a_file, base_mismatch, bad_diff, diff_mismatch, missing_path), and OSError from the system; either
+    way nothing has changed.
+    """
+    path = block.get("PATH")
+    if path is None:
+        raise refusal(Reason.MISSING_PATH, "a FILEOP needs PATH", block.id)
+    if block.op not in FILE_OPS:
+        raise refusal(Reason.UNKNOWN_OP, f"{block.op!r} is none of {', '.join(FILE_OPS)}", path)
+    top = Path(root).resolve(strict=True)
+    if not top.is_dir():
+        raise refusal(Reason.NOT_A_FILE, f"{top} is no directory", path)
+    parts = _inside(top, path)
+    old = _current(top.joinpath(*parts), path)
+    new = _wanted(block, old, path, resolve, top.joinpath(*parts))
+    missing = tuple(_missing_directories(top, parts[:-1]))
+    if block.op == "CREATE":
+        _check_parents(top, parts[:-1], path)
+    added, removed = _counted(block, old, new)
+    plan = Plan(
+        block.op,
+        Path(*parts),
+        None if old is None else digest(old),
+        None if new is None else digest(new),
+        added,
+        removed,
+        missing,
+        not dry_run,
+    )
+    if not dry_run:
+        _write(top, parts, old, new, path)
+    return plan
+
+
+def _inside(top: Path, path: str) -> tuple[str, ...]:
+    """The parts below ``top`` of the file that ``path`` names, links followed."""
+    posix, windows = PurePosixPath(path), PureWindowsPath(path)
+    if not path or "\0" in path or path.endswith("/"):
+        raise refusal(Reason.UNSAFE_PATH, "the path names no file", path)
+    if posix.is_absolute() or windows.drive or windows.root:
+        raise refusal(Reason.UNSAFE_PATH, "the path is absolute", path)
+    if ".." in posix.parts or ".." in windows.parts:
+        raise refusal(Reason.UNSAFE_PATH, "the path has a ..", path)
+    try:
+        real = (top / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise refusal(Reason.UNSAFE_PATH, f"the path cannot be followed: {error}", path) from error
+    if real == top or not real.is_relative_to(top):
+        raise refusal(Reason.UNSAFE_PATH, "the path leads out of the root", path)
+    return real.relative_to(top).parts
+
+
+def _current(file: Path, path: str) -> bytes | None:
+    try:
+        if not stat.S_ISREG(os.lstat(file).st_mode):
+            raise refusal(Reason.NOT_A_FILE, "this is no regular file", path)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise refusal(Reason.NOT_A_FILE, "a directory on the way is a file", path) from None
+    return file.read_bytes()
+
+
+def _wanted(block: FileOp, old: bytes | None, path: str, resolve: Resolver | None, file: Path) -> bytes | None:
+    """The content after the operation, None for no file."""
+    base = block.get("BASE")
+    if block.op == "CREATE":
+        if old is not None:
+            raise refusal(Reason.FILE_EXISTS, "CREATE makes a new file, and this one is there", path)
+        if base is not None:
+            raise refusal(Reason.BASE_MISMATCH, "a file that is made has no BASE", path)
+        return (block.get("CONTENT") or "").encode()
+    if old is None:
+        raise refusal(Reason.FILE_MISSING, f"there is no file to {block.op}", path)
+    if base is not None:
+        _check_base(base, old, path, resolve, file)
+    if block.op == "DELETE":
+        return None
+    return apply_diff(old, (block.get("CONTENT") or "").encode(), path)
+
+
+def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file: Path) -> None:
+    match = _DIGEST.fullmatch(base)
+    if match is None:
+        if resolve is None:
+            raise refusal(Reason.BASE_MISMATCH, f"BASE {base} is no SHA-256 digest and cannot be checked here", path)
+        if not resolve(file, base):
+            raise refusal(Reason.BASE_MISMATCH, f"BASE {base} is not the state of the file", path)
+    elif not sha256(old).hexdigest().startswith((match[1] or match[2]).lower()):
+        raise refusal(Reason.BASE_MISMATCH, f"BASE is {base}, the file is {digest(old)}", path)
+
+
+def _counted(block: FileOp, old: bytes | None, new: bytes | None) -> tuple[int, int]:
+    """Lines added and removed."""
+    if block.op == "PATCH":
+        from turnwire.csp.diff import parse_diff
+
+        lines = [line for hunk in parse_diff((block.get("CONTENT") or "").encode(), "") for line in hunk.lines]
+        return sum(sign == b"+" for sign, _ in lines), sum(sign == b"-" for sign, _ in lines)
+    return len((new or b"").splitlines()), len((old or b"").splitlines())
+
+
+def _missing_directories(top: Path, parts: tuple[str, ...]) -> Iterator[str]:
+    for count in range(1, len(parts) + 1):
+        if not os.path.lexists(top.joinpath(*parts[:count])):
+            yield "/".join(parts[:count])
+
+
+def _check_parents(top: Path, parts: tuple[str, ...], path: str) -> None:
+    for count in range(1, len(parts) + 1):
+        parent = top.joinpath(*parts[:count])
+        if os.path.lexists(parent) and not parent.is_dir():
+            raise refusal(Reason.NOT_A_FILE, f"{'/'.join(parts[:count])} is no directory", path)
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def _write(top: Path, parts: tuple[str, ...], old: bytes | None, new: bytes | None, path: str) -> None:
+    made: list[Path] = []
+    try:
+        with _directory(top, parts[:-1], made, path) as (folder, prefix):
+            name = os.path.join(prefix, parts[-1])
+            mode = None
+            if old is not None:
+                mode = _unchanged(name, folder, old, path)
+            if new is None:
+                os.unlink(name, dir_fd=folder)
+            else:
+                _replace(name, folder, new, mode, path, fresh=old is None)
+    except BaseException:
+        for directory in reversed(made):
+            with suppress(OSError):  # somebody else has put something into it: it is theirs now
+                directory.rmdir()
+        raise
+
+
+@contextmanager
+def _directory(top: Path, parts: tuple[str, ...], made: list[Path], path: str) -> Iterator[tuple[int | None, str]]:
+    """(descriptor, "") of the directory, or (None, its path) where the system has no openat. Makes what is missing."""
+    if not _WALKS:
+        place = top
+        for part in parts:
+            place = place / part
+            if not place.is_dir():
+                place.mkdir()
+                made.append(place)
+        yield None, str(place)
+        return
+    folder = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for depth, part in enumerate(parts, 1):
+            try:
+                os.mkdir(part, dir_fd=folder)
+                made.append(top.joinpath(*parts[:depth]))
+            except FileExistsError:
+                pass
+            try:
+                inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            except OSError as error:
+                raise refusal(Reason.UNSAFE_PATH, f"{part} is no directory any more: {error}", path) from error
+            os.close(folder)
+            folder = inner
+        yield folder, ""
+    finally:
+        os.close(folder)
+
+
+def _unchanged(name: str, folder: int | None, old: bytes, path: str) -> int:
+    """The mode of the file, which must still be what the plan was made from."""
+    with open(os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder), "rb") as file:
+        if file.read() != old:
+            raise refusal(Reason.BASE_MISMATCH, "the file changed while it was worked on", path)
+        return stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+
+
+def _replace(name: str, folder: int | None, content: bytes, mode: int | None, path: str, *, fresh: bool) -> None:
+    """Writes a neighbour and moves it into place, so that nobody ever sees half a file."""
+    beside = f"{name}.{os.urandom(8).hex()}.part"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(beside, flags, 0o666, dir_fd=folder), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)
+        if not fresh:
+            os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+            return
+        try:
+            os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        except FileExistsError:
+            raise refusal(Reason.FILE_EXISTS, "somebody else has just made the file", path) from None
+        os.unlink(beside, dir_fd=folder)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=folder)
+        raise

@@ -1,0 +1,450 @@
+"""Lenient reading of CSP/1: the same grammar, but a fault becomes an issue and what cannot be used becomes Junk.
+
+Records are cut as strictly as ever: a line inside a heredoc never starts a message, and a heredoc that never closes
+rejects its message (readings 2 and 4).
+"""
+
+from __future__ import annotations
+
+import re
+
+from turnwire._pure.csp import (
+    CHECKPOINT,
+    KEY,
+    MAGIC,
+    OP_WORD,
+    OPENING,
+    TEMPLATE_HEAD,
+    TOKEN,
+    Cursor,
+    Line,
+    change_span,
+    is_blank,
+    is_delimiter,
+    is_look_alike,
+    is_preamble_line,
+)
+from turnwire.contract import Limits
+from turnwire.csp.faults import issue
+from turnwire.csp.messages import (
+    AnyBlock,
+    CspMessage,
+    Document,
+    Error,
+    FileOp,
+    Generic,
+    Junk,
+    Op,
+    Patch,
+    Preamble,
+    Record,
+    Result,
+    Task,
+    Template,
+)
+from turnwire.csp.spec import (
+    BLOCK_WORD,
+    ENUMS,
+    FIELDS,
+    HEADERS,
+    ID_LETTER,
+    INTENT_ALIAS,
+    MISSING_HEADER,
+    REQUIRED,
+    Intent,
+)
+from turnwire.errors import Issue, Reason
+
+_BOM = b"\xef\xbb\xbf"
+_WORDS = frozenset(BLOCK_WORD.values())
+_LOOSE_CHANGE = re.compile(r"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: :?=(?: (.*))?)?", re.DOTALL)
+_LOOSE_APPLY = re.compile(r"APPLY(?: -> ?| ?->| )? ?(.*)", re.DOTALL)
+Known = type[Task] | type[Result] | type[Error]
+_KINDS: dict[str, Known] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
+
+
+class _Rejected(Exception):
+    """The message cannot be kept; the scan goes on at ``resume``."""
+
+    def __init__(self, reason: Reason, line: int, resume: int, run: int = 0) -> None:
+        self.reason = reason
+        self.line = line
+        self.resume = resume
+        self.run = run
+
+
+def parse_leniently(raw: bytes, limits: Limits) -> Document:
+    """All records of a text that is valid UTF-8, and what was forgiven, by line. Never raises."""
+    reader = _Reader(raw, limits)
+    reader.read()
+    return Document(reader.records, sorted(reader.issues, key=lambda found: int(found.where)))
+
+
+class _Reader:
+    def __init__(self, raw: bytes, limits: Limits) -> None:
+        self.raw = raw
+        self.cursor = Cursor(raw, len(raw))
+        self.limits = limits
+        self.records: list[Record] = []
+        self.issues: list[Issue] = []
+        self.tail = False
+        self.inside_until = 0  # what an unclosed heredoc would have swallowed ends here
+        self.counted = (0, 1)
+
+    def line_of(self, offset: int) -> int:
+        """1-based line of an offset."""
+        place, line = self.counted
+        if offset < place:
+            return self.raw.count(b"\n", 0, offset) + 1
+        line += self.raw.count(b"\n", place, offset)
+        self.counted = (offset, line)
+        return line
+
+    def blame(self, reason: Reason, offset: int) -> None:
+        self.issues.append(issue(reason, self.line_of(offset)))
+
+    def junk(self, start: int, stop: int, reason: Reason | None = None) -> None:
+        text = self.raw[start:stop].decode()
+        if text.count("\n") <= 1:
+            text = text.removesuffix("\n").removesuffix("\r")
+        self.records.append(Junk(self.line_of(start), text, None if reason is None else str(reason)))
+
+    def bound(self, start: int) -> int:
+        return min(len(self.raw), start + self.limits.message)
+
+    def swallow(self) -> None:
+        """A heredoc never closes: nothing behind it is to be trusted unawares."""
+        self.inside_until = len(self.raw)
+
+    # --- the stream ---
+
+    def read(self) -> None:
+        place = 0
+        if self.raw.startswith(_BOM):
+            self.blame(Reason.BOM, 0)
+            place = len(_BOM)
+        while (line := self.cursor.line(place)) is not None:
+            place = self.item(line)
+
+    def item(self, line: Line) -> int:
+        text = line.text
+        if is_blank(text):
+            return line.next
+        if is_delimiter(text):
+            return self.delimited(line)
+        opening = OPENING.fullmatch(text)
+        if self.tail:
+            self.blame(Reason.TRAILING_TEXT, line.start)
+            stop = self.skip(line) if opening else line.next
+            self.junk(line.start, stop)
+            return stop
+        if is_preamble_line(text, laws=False):
+            return self.preamble(line)
+        self.junk(line.start, line.next)
+        return line.next
+
+    def skip(self, line: Line) -> int:
+        """The end of a heredoc that no field owns; one that never closes is one line."""
+        closing = self.cursor.closing(line.next, len(line.text.rstrip(b"-")), self.bound(line.start))
+        if closing is not None:
+            return closing.next
+        self.swallow()
+        return line.next
+
+    def delimited(self, line: Line) -> int:
+        text = line.text
+        if text.startswith(b"```"):
+            self.tail = False
+            self.junk(line.start, line.next)
+            return line.next
+        if TEMPLATE_HEAD.match(text):
+            return self.template(line)
+        if text != MAGIC:
+            self.blame(Reason.BAD_MAGIC, line.start)
+            if text.removeprefix(_BOM).strip(b" \t").upper() != MAGIC:
+                self.tail = True
+                stop = self.rest(line.next)
+                self.junk(line.start, stop, Reason.BAD_MAGIC)
+                return stop
+        return self.whole_message(line)
+
+    def rest(self, place: int) -> int:
+        """The end of a message that is not read: its next delimiter outside a heredoc."""
+        while (line := self.cursor.line(place)) is not None and not is_delimiter(line.text):
+            place = line.next
+            if OPENING.fullmatch(line.text):
+                before = self.inside_until
+                place = self.skip(line)
+                if self.inside_until != before:
+                    break
+        return place
+
+    def template(self, first: Line) -> int:
+        from turnwire.csp.codec import template
+
+        self.tail = False
+        head = TEMPLATE_HEAD.match(first.text)
+        assert head is not None
+        stop = first.next
+        while (line := self.cursor.line(stop)) is not None and not (is_blank(line.text) or is_delimiter(line.text)):
+            stop = line.next
+        flags = first.text[head.end() :].decode()
+        lines = self.raw[first.start : stop].decode().split("\n")
+        record: Template = template(flags, lines, self.line_of(first.start))
+        self.records.append(record)
+        return stop
+
+    def preamble(self, first: Line) -> int:
+        from turnwire.csp.codec import preamble
+
+        laws = first.text == b"LAWS"
+        place = stop = first.next
+        while (line := self.cursor.line(place)) is not None:
+            place = line.next
+            if is_blank(line.text):
+                continue
+            if is_delimiter(line.text) or not is_preamble_line(line.text, laws):
+                break
+            laws = line.text == b"LAWS" or (laws and line.text.startswith(b"- "))
+            stop = place
+        text = self.raw[first.start : stop]
+        record: Preamble = preamble(text, self.line_of(first.start), first.start, self.issues)
+        self.records.append(record)
+        return stop
+
+    def whole_message(self, first: Line) -> int:
+        """One message, with the marks taken back if it turns out to be rejected."""
+        records, issues = len(self.records), len(self.issues)
+        self.records.append(Junk(0, ""))  # its place: Junk met inside it follows it
+        try:
+            message, stop = _MessageReader(self, first).read()
+            if stop - first.start > self.limits.message:
+                raise _Rejected(Reason.MESSAGE_TOO_LARGE, first.start, stop)
+        except _Rejected as rejected:
+            del self.records[records:], self.issues[issues:]
+            if rejected.run:
+                self.swallow()
+                stop = rejected.resume
+            else:
+                stop = max(rejected.resume, self.rest(rejected.resume))
+            self.issues.append(issue(rejected.reason, self.line_of(rejected.line)))
+            self.junk(first.start, stop, rejected.reason)
+        else:
+            if first.start < self.inside_until:
+                self.blame(Reason.INSIDE_UNCLOSED_HEREDOC, first.start)
+            message.issues = tuple(sorted(self.issues[issues:], key=lambda found: int(found.where)))
+            self.records[records] = message
+        self.tail = True
+        return stop
+
+
+class _MessageReader:
+    """One message from its CSP/1 line on."""
+
+    def __init__(self, reader: _Reader, first: Line) -> None:
+        self.reader = reader
+        self.cursor = reader.cursor
+        self.first = first
+        self.place = first.next
+        self.swallowed = False
+
+    def read(self) -> tuple[CspMessage, int]:
+        if is_look_alike(self.cursor, self.place):
+            raise _Rejected(Reason.LOOK_ALIKE, self.first.start, self.place)
+        header, headless = self.header()
+        sender, receiver, ctx, word = (header.get(key) for key in HEADERS)
+        intent: Intent | str | None = word
+        if word is not None:
+            if word == INTENT_ALIAS:
+                self.blame(Reason.INTENT_ALIAS, self.first.start)
+            elif word in BLOCK_WORD:
+                intent = Intent(word)
+            else:
+                self.blame(Reason.BAD_INTENT, self.first.start)
+        block = self.body(word, headless)
+        line = self.reader.line_of(self.first.start)
+        return CspMessage(sender, receiver, ctx, intent, block, line=line), self.place
+
+    def blame(self, reason: Reason, offset: int) -> None:
+        self.reader.blame(reason, offset)
+
+    def next_line(self) -> Line | None:
+        """The line at ``self.place`` unless it ends the header or the block."""
+        line = self.cursor.line(self.place)
+        return None if line is None or is_blank(line.text) or is_delimiter(line.text) else line
+
+    def header(self) -> tuple[dict[str, str], bool]:
+        """The header lines that were found, and whether the block follows without a blank line."""
+        found: dict[str, str] = {}
+        headless = False
+        while (line := self.next_line()) is not None:
+            word, _, value = line.text.decode().partition(" ")
+            if word in _WORDS:
+                self.blame(Reason.BAD_HEADER_LINE, line.start)
+                headless = True
+                break
+            self.place = line.next
+            if word in HEADERS and word not in found:
+                found[word] = value
+                if not TOKEN.fullmatch(value.encode()):
+                    self.blame(Reason.BAD_HEADER_VALUE, line.start)
+                continue
+            self.blame(Reason.DUP_HEADER if word in found else Reason.BAD_HEADER_LINE, line.start)
+            self.place = self.reader.skip(line) if OPENING.fullmatch(line.text) else line.next
+            self.reader.junk(line.start, self.place)
+        missing = [reason for key, reason in zip(HEADERS, MISSING_HEADER, strict=True) if key not in found]
+        for reason in missing or ([Reason.HEADER_ORDER] if list(found) != list(HEADERS) else []):
+            self.blame(reason, self.first.start)
+        return found, headless
+
+    def body(self, intent: str | None, headless: bool) -> AnyBlock | None:
+        while not headless:
+            line = self.cursor.line(self.place)
+            if line is None or not is_blank(line.text):
+                break
+            self.place = line.next
+        line = self.next_line()
+        if line is None:
+            self.blame(Reason.NO_BODY, self.first.start)
+            return None
+        word, _, rest = line.text.decode().partition(" ")
+        if word != BLOCK_WORD.get(intent or "", intent):
+            if word not in _WORDS or intent in BLOCK_WORD:
+                self.blame(Reason.BLOCK_MISMATCH, line.start)
+            if word not in _WORDS:
+                self.reader.junk(line.start, line.next)
+                self.place = line.next
+                return None
+        elif word not in _WORDS:
+            return None
+        self.place = line.next
+        op = ""
+        if word == "FILEOP":
+            rest, _, op = rest.partition(" ")
+        letter = ID_LETTER.get(word)
+        number = rest.removeprefix(letter or "")
+        if letter is None:
+            good = TOKEN.fullmatch(rest.encode()) is not None
+        else:
+            good = rest.startswith(letter) and number.isascii() and number.isdigit()
+        if not good:
+            self.blame(Reason.BAD_ID, line.start)
+        if word == "PATCH":
+            return self.patch(line, rest)
+        fields = self.fields(line, word)
+        if word == "FILEOP":
+            if not OP_WORD.fullmatch(op.encode()):
+                self.blame(Reason.BAD_OP if op else Reason.MISSING_OP, line.start)
+            return FileOp(rest, op, fields)
+        kind = _KINDS.get(word)
+        return Generic(word, rest, fields) if kind is None else kind(rest, fields)
+
+    # --- blocks ---
+
+    def stray(self, line: Line, reason: Reason) -> None:
+        """A line the block cannot use, and a heredoc that no field owns as a whole."""
+        self.blame(reason, line.start)
+        self.place = line.next
+        if OPENING.fullmatch(line.text):
+            before = self.reader.inside_until
+            self.place = self.reader.skip(line)
+            self.swallowed = self.reader.inside_until != before
+        self.reader.junk(line.start, self.place)
+
+    def fields(self, first: Line, word: str) -> list[tuple[str, str]]:
+        keys = FIELDS.get(word)
+        found: list[tuple[str, str]] = []
+        places: list[int] = []
+        open_value = False  # whether the last value may go on in the next line
+        while not self.swallowed and (line := self.next_line()) is not None:
+            match = KEY.match(line.text)
+            key = "" if match is None else match[0].decode()
+            if match is None or (keys is not None and key not in keys):
+                if not open_value or OPENING.fullmatch(line.text):
+                    self.stray(line, Reason.STRAY_LINE)
+                    continue
+                self.blame(Reason.CONTINUED, line.start)
+                found[-1] = (found[-1][0], f"{found[-1][1]}\n{line.text.decode()}")
+                self.place = line.next
+                continue
+            if keys is not None and any(name == key for name, _ in found):
+                self.blame(Reason.DUP_FIELD, line.start)
+            if len(key) > self.reader.limits.key or len(found) >= self.reader.limits.fields:
+                too_long = len(key) > self.reader.limits.key
+                self.blame(Reason.KEY_TOO_LONG if too_long else Reason.TOO_MANY_FIELDS, line.start)
+            value, heredoc = self.value(line, key)
+            open_value = not heredoc
+            if word == "FILEOP" and key == "CONTENT" and not heredoc:
+                self.blame(Reason.HEREDOC_EXPECTED, line.start)
+            found.append((key, value))
+            places.append(line.start)
+        for (key, value), start in zip(found, places, strict=True):
+            if keys is not None and key in ENUMS and value not in ENUMS[key]:
+                self.blame(Reason.BAD_ENUM, start)
+        for key, reason in REQUIRED.get(word, {}).items():
+            if all(name != key for name, _ in found):
+                self.blame(reason, first.start)
+        return found
+
+    def value(self, line: Line, key: str) -> tuple[str, bool]:
+        self.place = line.next
+        if len(line.text) > len(key):
+            return line.text[len(key) + 1 :].decode(), False
+        following = self.cursor.line(line.next)
+        opening = None if following is None else OPENING.fullmatch(following.text)
+        if following is None or opening is None:
+            return "", False
+        run = len(opening[1])
+        bound = self.reader.bound(self.first.start)
+        closing = self.cursor.closing(following.next, run, bound)
+        if closing is None:
+            if bound < len(self.reader.raw):
+                raise _Rejected(Reason.MESSAGE_TOO_LARGE, self.first.start, following.next, run)
+            raise _Rejected(Reason.UNCLOSED_HEREDOC, following.start, following.next, run)
+        self.place = closing.next
+        content = self.reader.raw[following.next : closing.start].decode()
+        return content.removesuffix("\n") if opening[2] else content, True
+
+    def patch(self, first: Line, name: str) -> Patch:
+        base: str | None = None
+        apply: str | None = None
+        ops: list[Op] = []
+        while not self.swallowed and (line := self.next_line()) is not None:
+            text = line.text.decode()
+            word = text.split(" ", 1)[0]
+            if (word == "BASE" and base is not None) or (word == "APPLY" and apply is not None):
+                self.stray(line, Reason.DUP_FIELD)
+                continue
+            self.place = line.next
+            if word == "BASE":
+                base = text[5:]
+                if ops or apply is not None:
+                    self.blame(Reason.STRAY_LINE, line.start)
+                if not CHECKPOINT.fullmatch(base.encode()):
+                    self.blame(Reason.BAD_BASE, line.start)
+            elif word == "APPLY":
+                match = _LOOSE_APPLY.fullmatch(text)
+                apply = match[1] if match else ""
+                if f"APPLY -> {apply}" != text or not CHECKPOINT.fullmatch(apply.encode()):
+                    self.blame(Reason.BAD_APPLY, line.start)
+            else:
+                self.change(line, text, ops, apply)
+        if base is None:
+            self.blame(Reason.MISSING_BASE, first.start)
+        if apply is None:
+            self.blame(Reason.MISSING_APPLY, first.start)
+        return Patch(name, base, ops, apply)
+
+    def change(self, line: Line, text: str, ops: list[Op], apply: str | None) -> None:
+        match = _LOOSE_CHANGE.fullmatch(text)
+        if match is None:
+            looks = text[:1] in ("+", "~", "-") or text[1:6] == " DEF "
+            self.stray(line, Reason.BAD_OP if looks else Reason.STRAY_LINE)
+            return
+        fault = change_span(line.text)
+        if isinstance(fault, Reason):
+            self.blame(fault, line.start)
+        elif apply is not None:
+            self.blame(Reason.STRAY_LINE, line.start)
+        assigned = " =" in text or " :=" in text
+        ops.append(Op(match[1], match[2], (match[3] or "") if assigned else None))

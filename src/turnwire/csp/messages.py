@@ -1,0 +1,304 @@
+"""The records of CSP/1: messages with their blocks, templates, preambles, and text that is neither.
+
+All are mutable, comparable, copyable and picklable. Values are judged when a record is written or checked, not when
+they are set. ``line`` (1-based, of the first line) and ``issues`` say where a record was read and what was forgiven;
+they take no part in comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from turnwire.csp.spec import BLOCK_WORD, FIELDS, Intent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from turnwire.csp.fileop import Plan
+    from turnwire.errors import Issue
+
+Fields = list[tuple[str, str]]
+FieldsLike = Mapping[str, str] | Iterable[tuple[str, str]]
+
+
+class _Record:
+    """Comparison, repr and match patterns from ``_shown``, the attributes that make up the value."""
+
+    __slots__ = ()
+    _shown: ClassVar[tuple[str, ...]] = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self._shown)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
+        return f"{type(self).__name__}({shown})"
+
+
+class Block(_Record):
+    """The body of a message: ``kind`` (its first word), ``id`` and ``fields`` (ordered pairs of key and value)."""
+
+    __slots__ = ("fields", "id")
+    kind: ClassVar[str]
+    _shown: ClassVar[tuple[str, ...]] = ("id", "fields")
+    __match_args__: ClassVar[tuple[str, ...]] = ("id", "fields")
+
+    def __init__(self, id: str, fields: FieldsLike = ()) -> None:
+        self.id = id
+        self.fields: Fields = _pairs(fields)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal values; where a block's keys are known, their order does not matter (it may be any on the wire)."""
+        if type(other) is not type(self):
+            return NotImplemented
+        if any(getattr(self, name) != getattr(other, name) for name in self._shown if name != "fields"):
+            return False
+        return self.fields == other.fields or (self.kind in FIELDS and sorted(self.fields) == sorted(other.fields))
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        """The value of the first field with that key, or ``default``."""
+        for name, value in self.fields:
+            if name == key:
+                return value
+        return default
+
+
+def _pairs(fields: FieldsLike) -> Fields:
+    items = fields.items() if isinstance(fields, Mapping) else fields
+    return [(key, value) for key, value in items]
+
+
+class Task(Block):
+    """A work order [TASK]: REQ (required), IN, OUT, OWNER, PRIORITY."""
+
+    __slots__ = ()
+    kind = "TASK"
+
+
+class Result(Block):
+    """The answer to a task [RESULT]: STATUS (required), PRODUCED, DATA; ``id`` is the task's."""
+
+    __slots__ = ()
+    kind = "RESULT"
+
+    def refs(self) -> list[tuple[str, int | None, int | None]]:
+        """The references in DATA; see :func:`turnwire.csp.refs`."""
+        from turnwire.csp.values import refs
+
+        return refs(self.get("DATA") or "")
+
+
+class Error(Block):
+    """A failure [ERROR]: AT (the task) and CAUSE (both required), NEXT."""
+
+    __slots__ = ()
+    kind = "ERROR"
+
+
+class FileOp(Block):
+    """A file operation [FILEOP]: ``op`` (CREATE, PATCH, DELETE), PATH (required), BASE, CONTENT."""
+
+    __slots__ = ("op",)
+    kind = "FILEOP"
+    _shown = ("id", "op", "fields")
+    __match_args__ = ("id", "op", "fields")
+
+    def __init__(self, id: str, op: str, fields: FieldsLike = ()) -> None:
+        super().__init__(id, fields)
+        self.op = op
+
+    def apply(self, root: str | Path, *, dry_run: bool = False) -> Plan:
+        """Does the operation inside the directory ``root``, or only says what it would do (``dry_run``).
+
+        Raises RuleError and changes nothing when the path leaves ``root`` (``..``, absolute, through a symbolic
+        link), the BASE digest is another, or the diff does not fit.
+        """
+        from turnwire.csp.fileop import apply
+
+        return apply(self, root, dry_run=dry_run)
+
+
+class Generic(Block):
+    """A block the specification gives no form (PLAN, QUERY, MEM): any id, any keys, repeated or not."""
+
+    __slots__ = ("kind",)
+    _shown = ("kind", "id", "fields")
+    __match_args__ = ("kind", "id", "fields")
+
+    def __init__(self, kind: str, id: str, fields: FieldsLike = ()) -> None:
+        super().__init__(id, fields)
+        self.kind = kind  # type: ignore[misc]
+
+
+class Op(NamedTuple):
+    """One operation of a patch [PATCH]: sign ``+`` (add), ``~`` (change) or ``-`` (remove); no value for ``-``."""
+
+    sign: str
+    name: str
+    value: str | None = None
+
+
+class Patch(_Record):
+    """A delta [PATCH]: ``ops`` lead from the checkpoint ``base`` to the checkpoint ``apply``."""
+
+    __slots__ = ("apply", "base", "id", "ops")
+    kind: ClassVar[str] = "PATCH"
+    _shown = ("id", "base", "ops", "apply")
+    __match_args__ = ("id", "base", "ops", "apply")
+
+    def __init__(
+        self,
+        id: str,
+        base: str | None,
+        ops: Iterable[tuple[str, str, str | None] | tuple[str, str]] = (),
+        apply: str | None = None,
+    ) -> None:
+        self.id = id
+        self.base = base
+        self.ops: list[Op] = [Op(*op) for op in ops]
+        self.apply = apply
+
+    @property
+    def fields(self) -> Fields:
+        """BASE, the operations as key ``+ DEF N`` and value, and APPLY, as pairs (a copy)."""
+        pairs = [] if self.base is None else [("BASE", self.base)]
+        pairs += [(f"{op.sign} DEF {op.name}", op.value or "") for op in self.ops]
+        return pairs if self.apply is None else [*pairs, ("APPLY", self.apply)]
+
+    def get(self, key: str, default: str | None = None) -> str | None:
+        """BASE or APPLY, or the new value of ``DEF`` name ``key``."""
+        return next((value for name, value in self.fields if name == key), default)
+
+
+AnyBlock = Task | Result | Error | Patch | FileOp | Generic
+
+
+class CspMessage(_Record):
+    """One message [MESSAGE FORMAT].
+
+    Args:
+        sender, receiver, ctx: opaque tokens (FROM, TO, CTX); None only where lenient reading found none.
+        intent: an :class:`Intent`, or the word found by lenient reading.
+        block: the body, or None where lenient reading found none.
+    """
+
+    __slots__ = ("block", "ctx", "intent", "issues", "line", "receiver", "sender")
+    _shown = ("sender", "receiver", "ctx", "intent", "block")
+    __match_args__ = ("sender", "receiver", "ctx", "intent", "block")
+
+    def __init__(
+        self,
+        sender: str | None,
+        receiver: str | None,
+        ctx: str | None,
+        intent: Intent | str | None,
+        block: AnyBlock | None,
+        *,
+        line: int = 1,
+        issues: Iterable[Issue] = (),
+    ) -> None:
+        self.sender = sender
+        self.receiver = receiver
+        self.ctx = ctx
+        self.intent = intent
+        self.block = block
+        self.line = line
+        self.issues: tuple[Issue, ...] = tuple(issues)
+
+    def replace(self, **changes: Any) -> CspMessage:
+        """A copy with some attributes replaced (the block is shared unless it is replaced)."""
+        unknown = changes.keys() - set(self._shown)
+        if unknown:
+            raise TypeError(f"CspMessage has no field {min(unknown)!r}")
+        return CspMessage(**{**{name: getattr(self, name) for name in self._shown}, **changes})
+
+
+def message(sender: str, receiver: str, ctx: str, block: AnyBlock) -> CspMessage:
+    """A message around a block; the intent follows from the block."""
+    intent = next(intent for intent in Intent if BLOCK_WORD[intent] == block.kind)
+    return CspMessage(sender, receiver, ctx, intent, block)
+
+
+class Template(_Record):
+    """A header for spawned agents [TASK_TPL]: ``flags`` and ``lines``; ``mode`` is the ``CSP/1 MODE;`` spelling."""
+
+    __slots__ = ("flags", "line", "lines", "mode")
+    _shown = ("flags", "lines", "mode")
+    __match_args__ = ("flags", "lines")
+
+    def __init__(
+        self, flags: Iterable[str] = (), lines: Iterable[str] = (), *, mode: bool = False, line: int = 1
+    ) -> None:
+        self.flags = list(flags)
+        self.lines = list(lines)
+        self.mode = mode
+        self.line = line
+
+    def compact(self) -> Template:
+        """The same template with each order on one line: ``TASK REQ:x IN:y``, ``RESULT{STATUS,DATA[file:line]}``."""
+        from turnwire.csp.template import compact
+
+        return Template(self.flags, compact(self.lines), mode=self.mode, line=self.line)
+
+    def expand(self) -> Template:
+        """The same template with one key a line, as in a block: ``TASK`` / ``REQ x`` / ``IN y``."""
+        from turnwire.csp.template import expand
+
+        return Template(self.flags, expand(self.lines), mode=self.mode, line=self.line)
+
+
+class Preamble(_Record):
+    """DEF and LAWS outside messages [PROJECT DEFs, PROJECT LAWS]: the form of C0. ``defs``: name -> value;
+    ``laws``: id -> text, in the order of the text."""
+
+    __slots__ = ("defs", "laws", "line")
+    _shown = ("defs", "laws")
+    __match_args__ = ("defs", "laws")
+
+    def __init__(self, defs: FieldsLike = (), laws: FieldsLike = (), *, line: int = 1) -> None:
+        self.defs: dict[str, str] = dict(_pairs(defs))
+        self.laws: dict[str, str] = dict(_pairs(laws))
+        self.line = line
+
+
+class Junk(_Record):
+    """Text that is no record: a line without its newline, or all lines of a rejected message (``reason`` says why)."""
+
+    __slots__ = ("line", "reason", "text")
+    _shown = ("line", "text")
+    __match_args__ = ("line", "text")
+
+    def __init__(self, line: int, text: str, reason: str | None = None) -> None:
+        self.line = line
+        self.text = text
+        self.reason = reason
+
+
+Record = CspMessage | Template | Preamble | Junk
+
+
+class Document(_Record):
+    """What a text holds: ``records`` in order, and ``issues`` by line (what lenient reading forgave)."""
+
+    __slots__ = ("issues", "records")
+    _shown = ("records", "issues")
+    __match_args__ = ("records", "issues")
+
+    def __init__(self, records: Iterable[Record] = (), issues: Iterable[Issue] = ()) -> None:
+        self.records: list[Record] = list(records)
+        self.issues: list[Issue] = list(issues)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def messages(self) -> list[CspMessage]:
+        """The messages alone."""
+        return [record for record in self.records if isinstance(record, CspMessage)]

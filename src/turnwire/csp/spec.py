@@ -1,0 +1,154 @@
+"""CSP/1 as data: intents, blocks, keys, enums, reasons of the scanner, the shape of its tables.
+
+Headings in brackets are those of the specification ([MESSAGE FORMAT], [INTENT TYPES], ...).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from turnwire.errors import Reason
+
+WIRE = "csp"
+MAGIC = "CSP/1"
+TEMPLATE_HEADS = ("CSP/1;", "CSP/1 MODE;")
+
+
+class Intent(str, Enum):
+    """What a message is for [MESSAGE FORMAT]; a closed set."""
+
+    PLAN = "PLAN"
+    TASK = "TASK"
+    RESULT = "RESULT"
+    ERROR = "ERROR"
+    QUERY = "QUERY"
+    PATCH = "PATCH"
+    FILE = "FILE"
+    MEM = "MEM"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Status(str, Enum):
+    """STATUS of a RESULT [INTENT TYPES]."""
+
+    OK = "OK"
+    PARTIAL = "PARTIAL"
+    FAIL = "FAIL"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Priority(str, Enum):
+    """PRIORITY of a TASK [INTENT TYPES]."""
+
+    P1 = "P1"
+    P2 = "P2"
+    P3 = "P3"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+HEADERS = ("FROM", "TO", "CTX", "INTENT")
+MISSING_HEADER = (Reason.MISSING_FROM, Reason.MISSING_TO, Reason.MISSING_CTX, Reason.MISSING_INTENT)
+INTENTS = tuple(intent.value for intent in Intent)
+"""Names of the intents in the order of their codes: code 0 is PLAN, 7 is MEM."""
+
+BLOCK_WORD = {intent: "FILEOP" if intent == "FILE" else intent for intent in INTENTS}
+"""Intent -> first word of its block; only FILE differs (reading 1)."""
+INTENT_ALIAS = "FILEOP"
+
+ID_LETTER = {"TASK": "T", "RESULT": "T", "ERROR": "E", "PATCH": "P", "FILEOP": "F"}
+"""Block word -> letter its id starts with; blocks that are not listed take any token."""
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "TASK": ("REQ", "IN", "OUT", "OWNER", "PRIORITY"),
+    "RESULT": ("STATUS", "PRODUCED", "DATA"),
+    "ERROR": ("AT", "CAUSE", "NEXT"),
+    "FILEOP": ("PATH", "BASE", "CONTENT"),
+}
+"""Block word -> its keys in the order in which they are written; other blocks take any key."""
+
+REQUIRED: dict[str, dict[str, Reason]] = {
+    "TASK": {"REQ": Reason.MISSING_REQ},
+    "RESULT": {"STATUS": Reason.MISSING_STATUS},
+    "ERROR": {"AT": Reason.MISSING_AT, "CAUSE": Reason.MISSING_CAUSE},
+    "FILEOP": {"PATH": Reason.MISSING_PATH},
+}
+ENUMS = {"STATUS": tuple(Status), "PRIORITY": tuple(Priority)}
+"""Keys of known blocks whose value is one of a closed set."""
+FILE_OPS = ("CREATE", "PATCH", "DELETE")
+"""Operations :meth:`FileOp.apply` knows; the word itself is an open set."""
+
+LOOK_ALIKE_KEYS = ("STATUS", "SCOPE", "READ_RECS")
+"""Lines that betray the Compact Symbol Protocol, which opens with the same line (reading 9)."""
+
+MIN_HEREDOC = 3
+
+# --- the tables a scanner fills -------------------------------------------------------------------------------------
+
+TEMPLATE, PREAMBLE, FENCE = 8, 9, 10
+"""Codes of rows that are no message; 0..7 are the intents."""
+INSIDE_UNCLOSED = 0x100
+"""Flag beside the code of a row: it stands in what an unclosed heredoc would have swallowed."""
+
+ROW_WIDTH = 24
+"""int32 columns of a row: offset, length, line (0-based, counted from the first byte given), code, then spans
+(offset, length; length -1 where absent) of FROM, TO, CTX, block id and five slots, then first extra and their number.
+
+The slots are the keys of FIELDS in their order; a PATCH has BASE and APPLY, a FILEOP has its operation fourth.
+A template has the slot 0: its flags. Spans are offsets into the buffer that was given."""
+SLOT_COLUMN = 12
+EXTRA_WIDTH = 5
+"""int32 columns of an extra: sign (0 field of a generic block, else ``+ ~ -`` as a byte), key offset, key length,
+value offset, value length (-1 where absent). A generic block has one per field, a PATCH one per operation."""
+REJECT_WIDTH = 6
+"""int32 columns of a reject: offset, length, line, index into REASONS, offset and line of the fault."""
+STATE_WIDTH = 4
+"""int64 state between calls: lines consumed, 1 in the tail of a message, run of an unclosed heredoc, reserved."""
+
+REASONS: tuple[Reason, ...] = (
+    Reason.JUNK,
+    Reason.BAD_MAGIC,
+    Reason.LOOK_ALIKE,
+    Reason.MISSING_FROM,
+    Reason.MISSING_TO,
+    Reason.MISSING_CTX,
+    Reason.MISSING_INTENT,
+    Reason.HEADER_ORDER,
+    Reason.DUP_HEADER,
+    Reason.BAD_HEADER_VALUE,
+    Reason.BAD_HEADER_LINE,
+    Reason.BAD_INTENT,
+    Reason.INTENT_ALIAS,
+    Reason.NO_BODY,
+    Reason.BLOCK_MISMATCH,
+    Reason.BAD_ID,
+    Reason.MISSING_OP,
+    Reason.BAD_OP,
+    Reason.OP_MISMATCH,
+    Reason.MISSING_REQ,
+    Reason.MISSING_STATUS,
+    Reason.MISSING_AT,
+    Reason.MISSING_CAUSE,
+    Reason.MISSING_PATH,
+    Reason.MISSING_BASE,
+    Reason.MISSING_APPLY,
+    Reason.BAD_BASE,
+    Reason.BAD_APPLY,
+    Reason.BAD_ENUM,
+    Reason.UNKNOWN_KEY,
+    Reason.DUP_FIELD,
+    Reason.STRAY_LINE,
+    Reason.TRAILING_TEXT,
+    Reason.UNCLOSED_HEREDOC,
+    Reason.HEREDOC_EXPECTED,
+    Reason.BAD_UTF8,
+    Reason.MESSAGE_TOO_LARGE,
+    Reason.TOO_MANY_FIELDS,
+    Reason.KEY_TOO_LONG,
+)
+"""What a scanner rejects for, by code; the order is shared with ``_native/csp_scan.h``."""

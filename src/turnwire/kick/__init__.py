@@ -1,0 +1,41 @@
+"""KickLang: Space Format documents, envelopes between agents, and a monitor of their two loops."""
+
+from turnwire.kick.spec import ROLES, WIRE, EventKind, MessageType, Signal, TaskState  # first: the cores use it
+from turnwire.kick.space import Found, Reject, Salvage, Section, Space, parse_space, salvage_space
+from turnwire.kick.messages import Envelope
+from turnwire.kick.codec import check, decode, detect, encode, json_schema
+from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, Verdict
+from turnwire.kick.rules import lint
+from turnwire.kick import channels
+from turnwire.kick.monitor import Deadlines, Event, Monitor
+
+__all__ = [
+    "DEFAULT_POLICY",
+    "ROLES",
+    "WIRE",
+    "Deadlines",
+    "Envelope",
+    "Event",
+    "EventKind",
+    "Found",
+    "MessageType",
+    "Monitor",
+    "Policy",
+    "Reject",
+    "Row",
+    "Salvage",
+    "Section",
+    "Signal",
+    "Space",
+    "TaskState",
+    "Verdict",
+    "channels",
+    "check",
+    "decode",
+    "detect",
+    "encode",
+    "json_schema",
+    "lint",
+    "parse_space",
+    "salvage_space",
+]

@@ -1,0 +1,78 @@
+"""encode and decode of envelopes, detection, JSON Schema."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire import _backend, json_text
+from turnwire.kick import envelope_methods as methods
+from turnwire.kick.faults import encode_fault
+from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
+
+if TYPE_CHECKING:
+    from turnwire._pure import envelope as _core
+    from turnwire._pure.envelope import check, decode
+    from turnwire.kick.messages import Envelope
+else:
+    _core = _backend.load("envelope")
+    decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
+    check = _core.check
+
+__all__ = ["_core", "check", "decode", "detect", "encode", "json_schema"]
+
+
+def encode(envelope: Envelope, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
+    """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
+
+    Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
+    everything that ``decode`` reads. Both raise EncodeError for what has no JSON form.
+    """
+    if strict:
+        for reason, where, severity, text in _core.check(envelope, policy):
+            if severity == "warning":
+                raise encode_fault(reason, text, str(where))
+    fields = methods.to_dict(envelope)
+    if not strict:
+        fault = methods.field_fault(fields)
+        if fault is not None:
+            raise encode_fault(fault[0], fault[2], f"/{fault[1]}")
+    return json_text.write(fields, WIRE)
+
+
+_CHANNEL = re.compile(rb'"channel"\s*:\s*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
+
+
+def detect(data: bytes) -> bool:
+    """Whether one record looks like a KickLang envelope: a JSON object with a channel that starts with the sigil, or
+    with a sender, a receiver and a channel."""
+    if data.lstrip()[:1] != b"{":
+        return False
+    return _CHANNEL.search(data) is not None or all(key in data for key in (b'"sender"', b'"receiver"', b'"channel"'))
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of the objects that ``decode`` takes; what ``check`` judges is described, not enforced."""
+    words = {
+        "id": "UUID v4",
+        "timestamp": "ISO 8601 date and time, zone optional",
+        "sender": "a role",
+        "receiver": "a role, or Broadcast",
+        "type": "Command on command/*, Info on report/*, Alert on alert/*, Query on query/*",
+        "channel": f"{SIGIL}family/name",
+        "content": "a Space Format document with at least one section",
+        "correlation_id": "the id of the request that this answers (UUID v4)",
+    }
+    properties: dict[str, Any] = {name: {"type": "string", "description": words[name]} for name in FIELDS}
+    properties["type"]["enum"] = list(TYPES)
+    properties["channel"]["pattern"] = rf"^{SIGIL}[^\s{SIGIL}/]+/[^\s{SIGIL}]+$"
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:turnwire:kick:envelope",
+        "title": "KickLang envelope",
+        "type": "object",
+        "properties": properties,
+        "required": list(REQUIRED_FIELDS),
+        "additionalProperties": True,
+    }

@@ -1,0 +1,63 @@
+"""Errors of KickLang in words and with their places: one explanation for both twins."""
+
+from __future__ import annotations
+
+from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.kick.spec import WIRE
+
+_TEXT = {
+    Reason.BOM: "the document starts with a byte order mark",
+    Reason.EMPTY_HEADER: "nothing follows the sigil",
+    Reason.BAD_HEADER: "a header is ⫻name/type:place/index without white space, empty parts or further slashes",
+    Reason.NO_SECTIONS: "there is text but no line that starts with ⫻",
+    Reason.BAD_UTF8: "the text is not valid UTF-8",
+    Reason.LONE_SURROGATE: "half of a surrogate pair is no character",
+}
+
+
+def space_fault(source: str | bytes, reason: Reason, place: int) -> DecodeError:
+    """A DecodeError at ``place`` of a document (a character of a str, a byte of bytes)."""
+    before = source[:place]
+    line = 1 + (before.count("\n") if isinstance(before, str) else before.count(b"\n"))
+    offset = len(before.encode("utf-8", "surrogatepass")) if isinstance(before, str) else place
+    return DecodeError(reason, _TEXT[reason], offset=offset, line=line, wire=WIRE)
+
+
+def utf8_fault(source: str | bytes) -> DecodeError:
+    """The DecodeError of a document that has no UTF-8 form: bad_utf8 at the first bad byte, lone_surrogate in a str."""
+    try:
+        if isinstance(source, bytes):
+            source.decode()
+        else:
+            source.encode()
+    except UnicodeDecodeError as error:
+        return space_fault(source, Reason.BAD_UTF8, error.start)
+    except UnicodeEncodeError as error:
+        return space_fault(source, Reason.LONE_SURROGATE, error.start)
+    raise AssertionError("utf8_fault is called for texts that are not UTF-8")
+
+
+def input_source(data: object) -> str | bytes:
+    """A str or bytes as it is, any other contiguous buffer as bytes. Raises DecodeError(wrong_type)."""
+    if isinstance(data, str):
+        return data if type(data) is str else str(data)
+    if type(data) is bytes:
+        return data
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        raise type_fault(data) from None
+    if not view.c_contiguous:
+        raise type_fault(data)
+    return view.tobytes()
+
+
+def type_fault(value: object) -> DecodeError:
+    """What reading something that is no text raises: a ValueError like every other refusal."""
+    kind = type(value).__name__
+    return DecodeError(Reason.WRONG_TYPE, f"text or contiguous bytes are read, not {kind}", offset=0, line=1, wire=WIRE)
+
+
+def encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:
+    """An EncodeError about one field."""
+    return EncodeError(reason, text, wire=WIRE, path=path)

@@ -1,0 +1,224 @@
+"""The dispatch-execute-report loop (section 003): every task, from its dispatch to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turnwire.kick.spec import (
+    CLOSED,
+    FORWARD,
+    SIGNAL_EVENT,
+    SIGNAL_STATE,
+    TASK_TRANSITIONS,
+    EventKind,
+    Signal,
+    TaskState,
+)
+from turnwire.kick.tracking import Kept, Reading, Task, Tell, event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from turnwire.kick.messages import Envelope
+
+
+class TaskLoop:
+    """The tasks and what envelopes do to them. ``answered`` is asked about reports that belong to no task."""
+
+    def __init__(self, kept: Kept, reading: Reading, answered: Callable[[Envelope, Tell], bool]) -> None:
+        self._kept = kept
+        self._reading = reading
+        self.answered = answered
+        self._tasks: dict[str, Task] = {}  # by dispatch id, that of a second dispatch of a task included
+        self._named: dict[str, Task] = {}  # by task id, the latest run
+        self._groups: dict[str, list[Task]] = {}  # by correlation
+
+    def open(self) -> list[Task]:
+        """The tasks that are not closed, in the order of their dispatch."""
+        return [task for key, task in self._tasks.items() if task.id == key and task.state not in CLOSED]
+
+    def named(self, name: str) -> Task | None:
+        """The latest task of that id."""
+        return self._named.get(name)
+
+    def knows(self, correlation: str) -> bool:
+        """Whether a dispatch or a group of tasks has this correlation."""
+        return correlation in self._tasks or correlation in self._groups
+
+    def related(self, envelope: Envelope) -> list[Task]:
+        """The open tasks of the alert's correlation and of the task it names."""
+        seeds = []
+        if envelope.correlation_id is not None:
+            seeds += self._groups.get(envelope.correlation_id, [])
+            seeds += [self._tasks[envelope.correlation_id]] if envelope.correlation_id in self._tasks else []
+        named = self._named.get(self._reading.task_of(envelope) or "")
+        if named is not None:
+            seeds.append(named)
+        found: dict[str, Task] = {}
+        for seed in seeds:
+            for task in self._groups.get(seed.group, []):
+                if task.state not in CLOSED:
+                    found[task.id] = task
+        return list(found.values())
+
+    def dispatch(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻command/dispatch``: a new task, a paused one that goes on, or a duplicate."""
+        name = self._reading.task_of(envelope)
+        running = self._named.get(name) if name is not None else None
+        if running is not None and running.state not in CLOSED:
+            self._tasks[envelope.id] = running
+            running.aliases.append(envelope.id)
+            if running.paused and running.agent == envelope.receiver:
+                self.resume(running, now)
+                tell(event(EventKind.RESUMED, envelope, "dispatched again", running))
+                return
+            tell(event(EventKind.DUPLICATE_TASK, envelope, f"the task is {running.state}", running))
+            return
+        task = Task(envelope, name, now)
+        self._tasks[envelope.id] = task
+        self._groups.setdefault(task.group, []).append(task)
+        if name is not None:
+            self._named[name] = task
+        first = "accept" if self._kept.deadlines.accept is not None else "finish"
+        self._kept.alarms.set(task, first, now, getattr(self._kept.deadlines, first))
+        tell(event(EventKind.DISPATCHED, envelope, "", task))
+
+    def status(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻report/status``: a status word about a task."""
+        word = self._reading.status_of(envelope)
+        signal = self._reading.words.get(word)
+        task = self._reported(envelope, tell)
+        if task is None:
+            return
+        if signal is None:
+            tell(event(EventKind.UNKNOWN_STATUS, envelope, f"{word!r} is no status", task))
+            return
+        self._signal(task, signal, envelope, now, word, tell)
+
+    def artifact(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻report/artifact``: the path of what was made."""
+        task = self._reported(envelope, tell)
+        if task is not None:
+            path = self._reading.artifact_of(envelope)
+            task.artifacts.append(path)
+            self._signal(task, Signal.ARTIFACT, envelope, now, path, tell)
+
+    def report(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """Any other report: it must belong to something, and that is all the loop asks."""
+        self._reported(envelope, tell)
+
+    def _reported(self, envelope: Envelope, tell: Tell) -> Task | None:
+        """The task a report is about; None (and the event is told) where there is none or it is another agent's."""
+        task = self._correlated(envelope)
+        if task is None:
+            if not self.answered(envelope, tell):
+                text = f"nothing that was sent has the correlation_id {envelope.correlation_id!r} and this task"
+                tell(event(EventKind.UNCORRELATED, envelope, text))
+            return None
+        if task.agent != envelope.sender:
+            text = f"the task is {task.agent!r}'s, not {envelope.sender!r}'s"
+            tell(event(EventKind.UNAUTHORISED, envelope, text, task))
+            return None
+        return task
+
+    def _correlated(self, envelope: Envelope) -> Task | None:
+        correlation = envelope.correlation_id
+        if correlation is None:
+            return None
+        name = self._reading.task_of(envelope)
+        task = self._tasks.get(correlation)
+        if task is not None and (name is None or task.name is None or task.name == name):
+            return task
+        group = self._groups.get(correlation, [])
+        if name is None:
+            return group[0] if len(group) == 1 else None
+        return next((task for task in reversed(group) if task.name == name), None)
+
+    def _signal(
+        self,
+        task: Task,
+        signal: Signal,
+        envelope: Envelope,
+        now: float | None,
+        text: str,
+        tell: Tell,
+    ) -> None:
+        before = task.state
+        after = TASK_TRANSITIONS.get((before, signal))
+        if after is None and before in CLOSED:
+            tell(event(EventKind.LATE, envelope, f"{text!r}, but the task is {before}", task))
+            return
+        if task.paused:
+            tell(event(EventKind.WHILE_PAUSED, envelope, f"{text!r}, but the task is paused", task))
+        if after is None:
+            tell(event(EventKind.OUT_OF_ORDER, envelope, f"{text!r}, but the task is {before}", task))
+            after = SIGNAL_STATE[signal]
+            after = after if FORWARD.index(after) > FORWARD.index(before) else before
+        else:
+            tell(event(SIGNAL_EVENT[signal], envelope, text, task))
+        task.state = after
+        if after in CLOSED:
+            if before not in CLOSED:
+                self._close(task)
+        elif before is TaskState.DISPATCHED and not task.paused:
+            started = now if task.started is None else task.started
+            self._kept.alarms.set(task, "finish", started, self._kept.deadlines.finish)
+
+    def _close(self, task: Task) -> None:
+        self._kept.alarms.clear(task)
+        task.paused = False
+        self._kept.forget_later(lambda: self._forget_task(task))
+
+    def _forget_task(self, task: Task) -> None:
+        group = self._groups.get(task.group, [])
+        if task in group:
+            group.remove(task)
+        if not group:
+            self._groups.pop(task.group, None)
+        for key in (task.id, *task.aliases):
+            self._tasks.pop(key, None)
+        if task.name is not None and self._named.get(task.name) is task:
+            del self._named[task.name]
+
+    def stop(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻command/stop``: ends one task, those of a correlation, or all of an agent."""
+        found = self._meant(envelope)
+        if found is None:
+            text = "the stop names a task or a correlation that is not known"
+            tell(event(EventKind.UNCORRELATED, envelope, text))
+            return
+        for task in found:
+            if task.state in CLOSED:
+                tell(event(EventKind.LATE, envelope, f"the task is {task.state}", task))
+                continue
+            task.state = TaskState.STOPPED
+            self._close(task)
+            tell(event(EventKind.STOPPED, envelope, "", task))
+
+    def _meant(self, envelope: Envelope) -> list[Task] | None:
+        """The tasks a command is about: one by name, those of a correlation, or all open ones of the receiver."""
+        name = self._reading.task_of(envelope)
+        correlation = envelope.correlation_id
+        if name is not None and name in self._named:
+            return [self._named[name]]
+        if correlation is not None:
+            task = self._tasks.get(correlation)
+            group = self._groups.get(correlation, [])
+            found = [task] if task is not None else [task for task in group if task.state not in CLOSED] or group
+            return found or None
+        own = [task for task in self.open() if task.agent == envelope.receiver]
+        return own if own and name in (None, envelope.receiver) else None
+
+    def resumed(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
+        """``⫻command/resume``: lets paused tasks go on."""
+        found = [task for task in self._meant(envelope) or [] if task.paused]
+        if not found:
+            tell(event(EventKind.UNCORRELATED, envelope, "there is no paused task to resume"))
+        for task in found:
+            self.resume(task, now)
+            tell(event(EventKind.RESUMED, envelope, "", task))
+
+    def resume(self, task: Task, now: float | None) -> None:
+        """Lets one paused task go on; its deadline starts anew."""
+        task.paused = False
+        self._kept.alarms.set(task, "finish", now, self._kept.deadlines.finish)

@@ -1,0 +1,14 @@
+"""The message class of KickLang: the core's own, so that decoding makes no second object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turnwire import _backend
+
+if TYPE_CHECKING:
+    from turnwire._pure.envelope import Envelope
+else:
+    Envelope = _backend.load("envelope").Envelope
+
+__all__ = ["Envelope"]

@@ -1,0 +1,161 @@
+"""The monitor: runs the loops of section 003 over a stream of envelopes and says what happens and what is wrong.
+
+The tables are in ``spec.py``. No clock is read here: the host passes the time, as seconds on any scale of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from turnwire.errors import Issue, Reason
+from turnwire.kick import codec  # for its core, which tests exchange
+from turnwire.kick.envelope_methods import channel_parts
+from turnwire.kick.escalation import Escalation
+from turnwire.kick.loop import TaskLoop
+from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.questions import Questions
+from turnwire.kick.spec import BAD_TYPE, STATUS_WORDS, UNAUTHORISED_REASONS, EventKind, Signal
+from turnwire.kick.times import seconds
+from turnwire.kick.tracking import Deadlines, Event, Kept, Reading, Recent, Task, event, first_line, task_name
+
+if TYPE_CHECKING:
+    from turnwire.kick.messages import Envelope
+
+__all__ = ["Deadlines", "Event", "Monitor"]
+
+_OVERDUE_TEXT = {
+    "accept": "the dispatch was not taken up in time",
+    "finish": "the task was not finished in time",
+    "answer": "the question was not answered in time",
+    "escalate": "the violation was not escalated in time",
+}
+
+
+class Monitor:
+    """Follows tasks, questions and violations through a stream of envelopes.
+
+    Args:
+        policy: who may send what; an envelope that it refuses changes nothing.
+        deadlines: when something is overdue, in seconds.
+        task_of, status_of, artifact_of: what is read out of an envelope's content: the task id (or None), the status
+            word, the artifact's path.
+        words: status word -> Signal.
+        remember: how many envelope ids, closed tasks, answered questions and escalated violations are remembered, to
+            tell a duplicate, a late report or a late answer from an unknown one. At most twice as many are held.
+    """
+
+    def __init__(
+        self,
+        policy: Policy = DEFAULT_POLICY,
+        *,
+        deadlines: Deadlines = Deadlines(),  # noqa: B008  (a NamedTuple does not change)
+        task_of: Callable[[Envelope], str | None] = task_name,
+        status_of: Callable[[Envelope], str] = first_line,
+        artifact_of: Callable[[Envelope], str] = first_line,
+        words: Mapping[str, Signal] = STATUS_WORDS,
+        remember: int = 100_000,
+    ) -> None:
+        self.policy = policy
+        self._seen = Recent(remember)
+        self._kept = Kept(deadlines, remember)
+        reading = Reading(task_of, status_of, artifact_of, words)
+        questions = Questions(self._kept)
+        self._loop = TaskLoop(self._kept, reading, questions.answered)
+        escalation = Escalation(self._kept, reading, self._loop)
+        questions.known = lambda correlation: self._loop.knows(correlation) or escalation.knows(correlation)
+        self._handlers: dict[tuple[str | None, str | None], Callable[..., None]] = {
+            ("command", "dispatch"): self._loop.dispatch,
+            ("command", "stop"): self._loop.stop,
+            ("command", "resume"): self._loop.resumed,
+            ("command", "escalate"): escalation.escalate,
+            ("report", "status"): self._loop.status,
+            ("report", "artifact"): self._loop.artifact,
+            ("report", "*"): self._loop.report,
+            ("alert", "violation"): escalation.violation,
+            ("alert", "*"): escalation.alert,
+            ("query", "*"): questions.query,
+        }  # commands of other names pass
+
+    # --- what the host asks --------------------------------------------------------------------------------------
+
+    def feed(self, envelope: Envelope, now: float | None = None) -> list[Event]:
+        """What one envelope brings about, and (with ``now``) what fell overdue before it.
+
+        now: the host's time in seconds, never going back. Without it, deadlines start at the envelope's own timestamp
+        and nothing falls overdue until :meth:`overdue` is asked.
+        """
+        events = [] if now is None else self.overdue(now)
+        warnings = [issue for issue in codec._core.check(envelope, self.policy) if issue.severity == "warning"]
+        if any(issue.reason in _NO_TEXT for issue in warnings):
+            return [*events, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)]
+        kind = self._known(envelope)
+        if kind is not None:
+            return [*events, event(kind, envelope, "the id was seen before")]
+        if warnings:
+            void, found = self._doubts(envelope, warnings)
+            events.append(found)
+            if void:
+                return events
+        family, name = channel_parts(envelope.channel)
+        handler = self._handlers.get((family, name)) or self._handlers.get((family, "*"))
+        if handler is not None:
+            handler(envelope, _stamped(envelope) if now is None else now, events.append)
+        return events
+
+    def feed_many(
+        self, envelopes: Iterable[Envelope], clock: Callable[[Envelope], float | None] | None = None
+    ) -> Iterator[Event]:
+        """The events of a whole stream. ``clock`` tells the time at an envelope; without it the timestamps do."""
+        for envelope in envelopes:
+            yield from self.feed(envelope, _stamped(envelope) if clock is None else clock(envelope))
+
+    def overdue(self, now: float) -> list[Event]:
+        """What fell due before ``now`` and was not told yet."""
+        return [
+            Event(EventKind.OVERDUE, getattr(what, "name", None), None, what.id, _OVERDUE_TEXT[kind])
+            for _, kind, what in self._kept.alarms.due(now)
+        ]
+
+    def resume(self, name: str, now: float | None = None) -> list[Event]:
+        """The host lets a paused task go on (so does ``⫻command/resume``, or dispatching the task again)."""
+        task = self._loop.named(name)
+        if task is None or not task.paused:
+            return []
+        self._loop.resume(task, now)
+        return [Event(EventKind.RESUMED, task.name, None, task.id, "resumed by the host")]
+
+    def task(self, name: str) -> Task | None:
+        """The latest task of that id, as long as it is remembered."""
+        return self._loop.named(name)
+
+    @property
+    def tasks(self) -> list[Task]:
+        """All tasks that are not closed, in the order of their dispatch."""
+        return self._loop.open()
+
+    # --- what every envelope goes through ---------------------------------------------------------------------------
+
+    def _known(self, envelope: Envelope) -> EventKind | None:
+        mark = hash((envelope.sender, envelope.receiver, envelope.channel, envelope.content, envelope.timestamp))
+        before = self._seen.get(envelope.id)
+        if before is None:
+            self._seen.put(envelope.id, mark)
+            return None
+        return EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED
+
+    def _doubts(self, envelope: Envelope, warnings: list[Issue]) -> tuple[bool, Event]:
+        """(whether the envelope is void, the event) for what ``check`` warned of."""
+        reasons = {issue.reason for issue in warnings}
+        if reasons & UNAUTHORISED_REASONS:
+            return True, event(EventKind.UNAUTHORISED, envelope, warnings[0].text, issues=warnings)
+        if reasons == {Reason.MISSING_CORRELATION_ID}:
+            return True, event(EventKind.UNCORRELATED, envelope, warnings[0].text, issues=warnings)
+        return False, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)
+
+
+_NO_TEXT = frozenset(BAD_TYPE.values())
+
+
+def _stamped(envelope: Envelope) -> float | None:
+    return seconds(envelope.timestamp)

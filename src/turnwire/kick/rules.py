@@ -1,0 +1,104 @@
+"""``check``: what is doubtful about an envelope (section 004), and the lints of Space documents."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire._pure.space import has_section
+from turnwire.errors import Issue, Reason, RuleError
+from turnwire.kick.policy import Policy
+from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, TYPES, WIRE
+from turnwire.kick.times import is_timestamp
+
+if TYPE_CHECKING:
+    from turnwire.kick.messages import Envelope
+    from turnwire.kick.space import Space
+
+
+def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
+    """All that ``check`` finds; with ``strict`` the first warning is raised as RuleError instead."""
+    issues = _issues(envelope, policy)
+    if strict:
+        for reason, where, severity, text in issues:
+            if severity == "warning":
+                raise RuleError(reason, text, rule=RULES.get(reason, "001"), wire=WIRE, path=str(where))
+    return issues
+
+
+def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
+    broken = [_wrong_type(name, value) for name, value in _fields(envelope) if not isinstance(value, str)]
+    if broken:
+        return broken
+    issues = []
+    if not is_uuid4(envelope.id):
+        issues.append(Issue(Reason.ID_NOT_UUID4, "/id", "warning", f"{envelope.id!r} is no UUID of version 4"))
+    if not is_timestamp(envelope.timestamp):
+        text = f"{envelope.timestamp!r} is no ISO 8601 date and time"
+        issues.append(Issue(Reason.BAD_TIMESTAMP, "/timestamp", "warning", text))
+    if envelope.type not in TYPES:
+        text = f"type is one of {', '.join(TYPES)}, not {envelope.type!r}"
+        issues.append(Issue(Reason.BAD_ENUM_TYPE, "/type", "warning", text))
+    refused = policy.issues(envelope)
+    if envelope.type not in TYPES:
+        refused = [issue for issue in refused if issue.reason is not Reason.TYPE_CHANNEL_MISMATCH]
+    issues += refused
+    if not has_section(envelope.content):
+        text = "the content holds no Space section: no line starts with ⫻"
+        issues.append(Issue(Reason.CONTENT_NOT_SPACE, "/content", "warning", text))
+    correlation = envelope.correlation_id
+    missing = any(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
+    if correlation is not None and not missing and not is_uuid4(correlation):
+        text = f"{correlation!r} is no UUID of version 4"
+        issues.append(Issue(Reason.CORRELATION_ID_NOT_UUID4, "/correlation_id", "warning", text))
+    return issues + [_unknown_key(key) for key in envelope.extra]
+
+
+_UUID4 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
+
+
+def is_uuid4(text: str) -> bool:
+    """Whether a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
+    return _UUID4.fullmatch(text) is not None
+
+
+def _fields(envelope: Envelope) -> list[tuple[str, Any]]:
+    values = [(name, getattr(envelope, name)) for name in FIELDS]
+    return values[:-1] if envelope.correlation_id is None else values
+
+
+def _wrong_type(name: str, value: Any) -> Issue:
+    return Issue(BAD_TYPE[name], f"/{name}", "warning", f"{name} is a string, not {type(value).__name__}")
+
+
+def _unknown_key(key: str) -> Issue:
+    plain = key.replace("_", "").lower()
+    near = [name for name in FIELDS if name.replace("_", "") == plain]
+    hint = f"; {near[0]!r} is the key of the specification" if near else ""
+    pointer = key.replace("~", "~0").replace("/", "~1")
+    return Issue(Reason.UNKNOWN_KEY, f"/{pointer}", "info", f"the key {key!r} is kept, but not known{hint}")
+
+
+def lint(space: Space) -> list[Issue]:
+    """Doubts about a document beyond its syntax, all "info": sections that stand twice, gaps in their numbering.
+
+    Sections are alike when name, type and place are; ``where`` is the number of the section, from 1. A number is an
+    index of digits alone; the first one may be anything, each next one is one more.
+    """
+    issues = []
+    last: dict[tuple[Any, ...], int] = {}
+    seen = set()
+    for place, section in enumerate(space.sections, 1):
+        index = section.index
+        group = (section.name, section.type, section.place)
+        if (*group, index) in seen and index is not None:
+            issues.append(Issue(Reason.DUPLICATE_SECTION, place, "info", f"{section!r} stands twice"))
+        seen.add((*group, index))
+        if index is None or not (index.isascii() and index.isdigit()) or len(index) > 18:
+            continue
+        number = int(index)
+        if group in last and number > last[group] + 1:
+            text = f"the index goes from {last[group]} to {number}"
+            issues.append(Issue(Reason.INDEX_GAP, place, "info", text))
+        last[group] = number
+    return issues

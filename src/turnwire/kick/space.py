@@ -1,0 +1,212 @@
+"""Space Format documents: reading without loss, writing strictly, resynchronising after damage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire import _backend
+from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.kick.faults import input_source, space_fault
+from turnwire.kick.spec import BOM_ISSUE, HEADER_ISSUES, SIGIL_BYTES
+from turnwire.kick.writing import space_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from turnwire._pure import space as _core
+    from turnwire._pure.space import Section
+else:
+    _core = _backend.load("space")
+    Section = _core.Section
+
+__all__ = ["Reject", "Salvage", "Section", "Space", "parse_space", "salvage_space"]
+
+
+class Space:
+    """A Space document: a preamble, then sections.
+
+    Attributes:
+        preamble: the text before the first header, verbatim.
+        sections: list of :class:`Section`, in order; change it freely.
+        issues: what lenient reading forgave (``where`` is a line).
+        bom: whether a byte order mark stood (and is written) in front of the preamble.
+        fences, stuffing: the options it was read with, which writing follows.
+    """
+
+    __slots__ = ("__weakref__", "bom", "fences", "issues", "preamble", "sections", "stuffing")
+    __match_args__ = ("preamble", "sections", "issues")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        preamble: str = "",
+        sections: Iterable[Section] = (),
+        issues: Iterable[Issue] = (),
+        *,
+        bom: bool = False,
+        fences: bool = False,
+        stuffing: bool = False,
+    ) -> None:
+        self.preamble = preamble
+        self.sections = list(sections)
+        self.issues = list(issues)
+        self.bom = bom
+        self.fences = fences
+        self.stuffing = stuffing
+
+    def text(self, *, strict: bool = True) -> str:
+        """The document as text: parsed sections as they were read, byte for byte, built ones in canonical form.
+
+        Raises EncodeError for a built section that would not read back as it is: bad_header, and in its content
+        sigil_in_body (a line that starts with the sigil, unless ``stuffing`` or a fence covers it), unclosed_fence,
+        lone_return. ``strict=False`` also writes headers that only lenient reading takes.
+        """
+        return space_text(self, strict=strict)
+
+    def find(self, name: str | None = None, type: str | None = None, place: str | None = None) -> Section | None:
+        """The first section with the given parts, or None."""
+        wanted = [(part, value) for part, value in (("name", name), ("type", type), ("place", place)) if value]
+        for section in self.sections:
+            if all(getattr(section, part) == value for part, value in wanted):
+                return section
+        return None
+
+    def __repr__(self) -> str:
+        return f"<Space {len(self.preamble)} characters, {len(self.sections)} sections, {len(self.issues)} issues>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return self._state() == other._state()
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.preamble, self.sections, self.issues, self.bom, self.fences, self.stuffing
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, self._state()
+
+
+def _rebuild(
+    preamble: str, sections: list[Section], issues: list[Issue], bom: bool, fences: bool, stuffing: bool
+) -> Space:
+    return Space(preamble, sections, issues, bom=bom, fences=fences, stuffing=stuffing)
+
+
+def is_lenient(mode: str) -> bool:
+    """Whether ``mode`` says lenient. Raises ValueError for anything but "strict" and "lenient"."""
+    if mode not in ("strict", "lenient"):
+        raise ValueError(f'mode is "strict" or "lenient", not {mode!r}')
+    return mode == "lenient"
+
+
+def parse_space(text: str | Buffer, *, mode: str = "strict", fences: bool = False, stuffing: bool = False) -> Space:
+    """Reads a Space document from text or contiguous bytes; ``text()`` of the result is the input.
+
+    mode: "strict" raises DecodeError with reason, byte offset and line at the first fault (bad_utf8, bom,
+    empty_header, bad_header, no_sections); "lenient" takes every header and reports issues bom, empty_header,
+    leading_space, trailing_space, nested_sigil, space_in_qualifier. fences: a sigil inside a Markdown code fence is
+    text. stuffing: a content line that starts with ``\\`` and the sigil loses that one backslash.
+    Rule 1 of section 004.
+    """
+    lenient = is_lenient(mode)
+    source = input_source(text)
+    first, start, sections, marks = _core.parse(source, lenient, fences, stuffing)
+    head = source[first:start]
+    preamble = head if isinstance(head, str) else head.decode()
+    if not sections and not lenient and preamble and not preamble.isspace():
+        raise space_fault(source, Reason.NO_SECTIONS, 0)
+    issues = _issues(source, marks) if marks else []
+    if first:
+        issues.insert(0, Issue(BOM_ISSUE[0], 1, "warning", BOM_ISSUE[1]))
+    return Space(preamble, sections, issues, bom=first > 0, fences=fences, stuffing=stuffing)
+
+
+def first_section(text: str) -> Section | None:
+    """The first section of a text, read leniently; None where there is none, or no text to be read."""
+    try:
+        sections: list[Section] = _core.parse(text, True)[2]
+    except DecodeError:
+        return None
+    return sections[0] if sections else None
+
+
+def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
+    issues = []
+    line = 1
+    seen = 0
+    for place, bits in marks:
+        line += source.count("\n", seen, place) if isinstance(source, str) else source.count(b"\n", seen, place)
+        seen = place
+        issues += [Issue(reason, line, "warning", words) for bit, reason, words in HEADER_ISSUES if bits & bit]
+    return issues
+
+
+class Reject(NamedTuple):
+    """A piece of a document that is no section: the bytes, where they stood, and why they were refused."""
+
+    reason: Reason
+    offset: int
+    length: int
+    line: int
+    raw: bytes
+
+
+class Found(NamedTuple):
+    """A good section and its bytes in the damaged document."""
+
+    section: Section
+    offset: int
+    length: int
+
+
+class Salvage(NamedTuple):
+    """What :func:`salvage_space` found: the preamble, the good sections, and the rejected pieces, each in order."""
+
+    preamble: str
+    sections: list[Found]
+    rejects: list[Reject]
+
+
+def salvage_space(data: Buffer | str, *, mode: str = "strict", stuffing: bool = False) -> Salvage:
+    """Every good section of a damaged document; what is bad is rejected up to the next newline and sigil.
+
+    Every byte belongs to the preamble, to a section, to a reject, or is the byte order mark of lenient reading. A
+    section is bad when its header or its UTF-8 is; so is a preamble with bad UTF-8, and in strict mode a byte order
+    mark. Fences are not looked at: damage may have eaten half of one.
+    """
+    lenient = is_lenient(mode)
+    source = input_source(data)
+    raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+    preamble = ""
+    sections: list[Found] = []
+    rejects: list[Reject] = []
+    line = 1
+    for start, end in _pieces(raw):
+        piece = raw[start:end]
+        try:
+            first, head, found, _ = _core.parse(piece, lenient, False, stuffing)
+            if found:
+                sections.append(Found(found[0], start, end - start))
+            elif head > first:
+                preamble = piece[first:head].decode()
+        except DecodeError as error:
+            rejects.append(Reject(error.reason, start, end - start, line + (error.line or 1) - 1, piece))
+        line += piece.count(b"\n")
+    return Salvage(preamble, sections, rejects)
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def _pieces(raw: bytes) -> list[tuple[int, int]]:
+    """The byte order mark, the preamble and the sections as byte ranges, those that are there."""
+    begin = len(_BOM) if raw.startswith(_BOM) else 0
+    edges = [0, begin]
+    place = begin if raw.startswith(SIGIL_BYTES, begin) else _core.next_header(raw, begin + 1)
+    while place < len(raw):
+        edges.append(place)
+        place = _core.next_header(raw, place + 1)
+    edges.append(len(raw))
+    return [(a, b) for a, b in pairwise(edges) if b > a]

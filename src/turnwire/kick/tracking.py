@@ -1,0 +1,229 @@
+"""What the monitor keeps: tasks, questions, violations, deadlines; and what it reads out of an envelope's content."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from turnwire.kick.space import first_section
+from turnwire.kick.spec import FAULTS, EventKind, Signal, TaskState
+
+if TYPE_CHECKING:
+    from turnwire.errors import Issue
+    from turnwire.kick.messages import Envelope
+
+
+class Event(NamedTuple):
+    """One thing the monitor saw.
+
+    kind: an :class:`EventKind`. task: the task it is about, or None. envelope_id: the envelope that caused it, None for
+    overdue (there the id of what is overdue stands in ``subject``). subject: id of the request, question or violation
+    that it belongs to, or None. text: words; for an artifact its path. issues: what ``check`` found.
+    """
+
+    kind: EventKind
+    task: str | None
+    envelope_id: str | None
+    subject: str | None
+    text: str
+    issues: tuple[Issue, ...] = ()
+
+    @property
+    def fault(self) -> bool:
+        """Whether something is wrong, as opposed to under way."""
+        return self.kind in FAULTS
+
+
+class Deadlines(NamedTuple):
+    """Seconds until something is overdue; None for never.
+
+    accept: a dispatch without a report. finish: a dispatch (or resumption) without an end. answer: a question without
+    an answer. escalate: a violation without ``⫻command/escalate``.
+    """
+
+    accept: float | None = 60.0
+    finish: float | None = 3600.0
+    answer: float | None = 60.0
+    escalate: float | None = 60.0
+
+
+class Watched:
+    """Something with a deadline. ``watch`` is the number of the alarm that counts; older alarms are void."""
+
+    __slots__ = ("id", "watch")
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.watch = 0
+
+
+class Task(Watched):
+    """A task: ``id`` of its dispatch envelope, ``name`` (the task id, None if the content has none), agent, state."""
+
+    __slots__ = ("agent", "aliases", "artifacts", "group", "name", "paused", "started", "state")
+
+    def __init__(self, envelope: Envelope, name: str | None, now: float | None) -> None:
+        super().__init__(envelope.id)
+        self.name = name
+        self.agent = envelope.receiver
+        self.group = envelope.correlation_id or envelope.id
+        self.state = TaskState.DISPATCHED
+        self.paused = False
+        self.started = now
+        self.artifacts: list[str] = []
+        self.aliases: list[str] = []  # ids of further dispatches of the same run
+
+    def __repr__(self) -> str:
+        paused = ", paused" if self.paused else ""
+        return f"<Task {self.name!r} of {self.agent!r}: {self.state}{paused}>"
+
+
+class Query(Watched):
+    """A question: who asked whom, on which correlation, whether it was answered."""
+
+    __slots__ = ("answered", "asked", "asker", "group")
+
+    def __init__(self, envelope: Envelope) -> None:
+        super().__init__(envelope.id)
+        self.asker = envelope.sender
+        self.asked = envelope.receiver
+        self.group = envelope.correlation_id or envelope.id
+        self.answered = False
+
+
+class Violation(Watched):
+    """An ``⫻alert/violation``: the tasks it paused, whether it was escalated."""
+
+    __slots__ = ("escalated", "group", "tasks")
+
+    def __init__(self, envelope: Envelope, tasks: list[Task]) -> None:
+        super().__init__(envelope.id)
+        self.group = envelope.correlation_id or envelope.id
+        self.tasks = tasks
+        self.escalated = False
+
+
+Ended = TypeVar("Ended", Query, Violation)
+
+
+class Alarms:
+    """Deadlines in the order in which they fall due."""
+
+    __slots__ = ("_count", "_heap")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, str, Watched]] = []
+        self._count = 0
+
+    def set(self, watched: Watched, kind: str, start: float | None, after: float | None) -> None:
+        """The one alarm of ``watched`` from now on; none where the time or the deadline is unknown."""
+        self._count += 1
+        watched.watch = self._count
+        if start is not None and after is not None:
+            heapq.heappush(self._heap, (start + after, self._count, kind, watched))
+
+    def clear(self, watched: Watched) -> None:
+        """No alarm for ``watched`` any more."""
+        watched.watch = 0
+
+    def due(self, now: float) -> list[tuple[float, str, Watched]]:
+        """(time, kind, what) of the alarms that fell due before ``now``; each is told once."""
+        found = []
+        while self._heap and self._heap[0][0] < now:
+            time, number, kind, watched = heapq.heappop(self._heap)
+            if watched.watch == number:
+                watched.watch = 0
+                found.append((time, kind, watched))
+        return found
+
+
+class Recent:
+    """Remembers at least the last ``size`` keys, at most twice as many."""
+
+    __slots__ = ("_new", "_old", "_size")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._new: dict[str, Any] = {}
+        self._old: dict[str, Any] = {}
+
+    def get(self, key: str) -> Any:
+        """What is kept under a key, or None."""
+        found = self._new.get(key)
+        return self._old.get(key) if found is None else found
+
+    def put(self, key: str, value: Any) -> None:
+        """Keeps a value (not None) under a key."""
+        if len(self._new) >= self._size:
+            self._old = self._new
+            self._new = {}
+        self._new[key] = value
+
+
+class Kept:
+    """What the loops share: the deadlines, the alarms, and the memory of what has ended."""
+
+    __slots__ = ("_ended", "_remember", "alarms", "deadlines")
+
+    def __init__(self, deadlines: Deadlines, remember: int) -> None:
+        self.deadlines = deadlines
+        self.alarms = Alarms()
+        self._ended: deque[Callable[[], None]] = deque()
+        self._remember = remember
+
+    def forget_later(self, forget: Callable[[], None]) -> None:
+        """Calls ``forget`` once ``remember`` further things have ended."""
+        self._ended.append(forget)
+        if len(self._ended) > self._remember:
+            self._ended.popleft()()
+
+
+class Reading(NamedTuple):
+    """How task ids, status words and paths are read out of envelopes, and what the words mean."""
+
+    task_of: Callable[[Envelope], str | None]
+    status_of: Callable[[Envelope], str]
+    artifact_of: Callable[[Envelope], str]
+    words: Mapping[str, Signal]
+
+
+Tell = Callable[[Event], None]
+
+
+def event(
+    kind: EventKind,
+    envelope: Envelope,
+    text: str,
+    task: Task | None = None,
+    *,
+    subject: Watched | None = None,
+    issues: Iterable[Issue] = (),
+) -> Event:
+    """An event about an envelope, and about a task or something else that is followed."""
+    about = task if subject is None else subject
+    name = None if task is None else task.name
+    return Event(kind, name, envelope.id, None if about is None else about.id, text, tuple(issues))
+
+
+def drop(table: dict[str, list[Ended]], what: Ended) -> None:
+    """Takes something that has ended out of a table, under both its keys."""
+    for key in {what.id, what.group}:
+        several = table.get(key, [])
+        if what in several:
+            several.remove(what)
+        if not several:
+            table.pop(key, None)
+
+
+def task_name(envelope: Envelope) -> str | None:
+    """The task id: the place of the content's first section (⫻task/dispatch:T-7/001)."""
+    section = first_section(envelope.content)
+    return None if section is None else section.place
+
+
+def first_line(envelope: Envelope) -> str:
+    """The first content line of the first section (or its inline text), without white space around it."""
+    section = first_section(envelope.content)
+    return "" if section is None else (section.inline or section.content.partition("\n")[0]).strip()

@@ -1,0 +1,19 @@
+"""The ledger: an append-only, tamper-evident store in one SQLite file, with proofs (RFC 9162)."""
+
+from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof
+from turnwire.ledger.schema import Entry
+from turnwire.ledger.store import Batch, Ledger
+from turnwire.ledger.verify import Fault, Verdict, require, verify_file
+
+__all__ = [
+    "Batch",
+    "Checkpoint",
+    "ConsistencyProof",
+    "Entry",
+    "Fault",
+    "InclusionProof",
+    "Ledger",
+    "Verdict",
+    "require",
+    "verify_file",
+]

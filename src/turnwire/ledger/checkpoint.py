@@ -1,0 +1,154 @@
+"""Checkpoints (heads kept outside the ledger), their Ed25519 signatures, and the two kinds of proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from turnwire.canonical import canonical
+from turnwire.errors import MissingDependency, Reason, RuleError
+from turnwire.ledger import merkle
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+_SIGNED_AS = b"turnwire checkpoint 1\n"  # what is signed starts with this, so the key signs nothing else by accident
+_TEXTS = ("ledger", "root", "chain", "time")
+
+
+class Checkpoint(NamedTuple):
+    """What a ledger was at one moment. Keep it elsewhere: only a kept head shows that a tail was cut off.
+
+    ledger: id of the ledger (hex). size: entries. root: RFC 9162 tree head over them (hex). chain: last link of the
+    hash chain (hex). time: UTC, ``YYYY-MM-DDTHH:MM:SSZ``. key, signature: Ed25519 (hex), or None.
+    """
+
+    ledger: str
+    size: int
+    root: str
+    chain: str
+    time: str
+    key: str | None = None
+    signature: str | None = None
+
+    def to_json(self) -> str:
+        """One line of canonical JSON."""
+        return canonical({name: value for name, value in self._asdict().items() if value is not None}).decode()
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Checkpoint:
+        """The checkpoint that :meth:`to_json` wrote. Raises RuleError(bad_checkpoint)."""
+        try:
+            fields = msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise _bad_checkpoint(str(error)) from None
+        if not isinstance(fields, dict) or not set(fields) <= set(cls._fields):
+            raise _bad_checkpoint(f"a checkpoint has the fields {', '.join(cls._fields)}")
+        if not all(isinstance(fields.get(name), str) for name in _TEXTS) or type(fields.get("size")) is not int:
+            raise _bad_checkpoint("ledger, root, chain and time are strings, size is an integer")
+        if not all(isinstance(fields.get(name, ""), str) for name in ("key", "signature")):
+            raise _bad_checkpoint("key and signature are strings of hex digits")
+        return cls(**fields)
+
+    def signed(self, key: Ed25519PrivateKey | bytes) -> Checkpoint:
+        """This checkpoint with a signature. ``key``: an Ed25519 private key, or its 32 raw bytes. Extra: ``sign``."""
+        private = private_key(key)
+        public = private.public_key().public_bytes_raw().hex()
+        unsigned = self._replace(key=public, signature=None)
+        return unsigned._replace(signature=private.sign(unsigned._signed_bytes()).hex())
+
+    def signed_by(self, key: Ed25519PublicKey | bytes | str) -> bool:
+        """Whether the signature is good and made with ``key`` (a public key, its 32 bytes, or their hex)."""
+        if self.signature is None or self.key is None:
+            return False
+        from cryptography.exceptions import InvalidSignature
+
+        public = public_key(key)
+        if public.public_bytes_raw().hex() != self.key:
+            return False
+        try:
+            public.verify(bytes.fromhex(self.signature), self._replace(signature=None)._signed_bytes())
+        except (InvalidSignature, ValueError):  # ValueError: no hex
+            return False
+        return True
+
+    def _signed_bytes(self) -> bytes:
+        return _SIGNED_AS + self.to_json().encode()
+
+
+def _bad_checkpoint(text: str) -> RuleError:
+    return RuleError(Reason.BAD_CHECKPOINT, text, rule="checkpoint")
+
+
+def _ed25519() -> Any:
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+    except ImportError as missing:
+        raise MissingDependency("signatures need the package cryptography: pip install 'turnwire[sign]'") from missing
+    return ed25519
+
+
+def private_key(key: Ed25519PrivateKey | bytes) -> Ed25519PrivateKey:
+    """An Ed25519 private key from itself or from its 32 raw bytes."""
+    ed25519 = _ed25519()
+    made: Ed25519PrivateKey = ed25519.Ed25519PrivateKey.from_private_bytes(key) if isinstance(key, bytes) else key
+    return made
+
+
+def public_key(key: Ed25519PublicKey | bytes | str) -> Ed25519PublicKey:
+    """An Ed25519 public key from itself, its 32 raw bytes, or their hex digits."""
+    ed25519 = _ed25519()
+    raw = bytes.fromhex(key) if isinstance(key, str) else key
+    made: Ed25519PublicKey = ed25519.Ed25519PublicKey.from_public_bytes(raw) if isinstance(raw, bytes) else raw
+    return made
+
+
+class InclusionProof(NamedTuple):
+    """That entry ``seq`` (1-based) is in the ledger of ``size`` entries. leaf, root, path: 32-byte hashes."""
+
+    seq: int
+    size: int
+    leaf: bytes
+    path: tuple[bytes, ...]
+    root: bytes
+
+    def holds(self, head: Checkpoint | None = None, *, leaf: bytes | None = None) -> bool:
+        """Whether the proof leads to its root; with ``head``, to that checkpoint; with ``leaf``, from that entry."""
+        found = merkle.root_from_inclusion(self.leaf, self.seq - 1, self.size, self.path)
+        if found is None or found != self.root or (leaf is not None and leaf != self.leaf):
+            return False
+        return head is None or (head.size == self.size and head.root == self.root.hex())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proof as JSON values, hashes in hex."""
+        path = [step.hex() for step in self.path]
+        return {"seq": self.seq, "size": self.size, "leaf": self.leaf.hex(), "path": path, "root": self.root.hex()}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> InclusionProof:
+        """The proof that :meth:`to_dict` gave."""
+        path = tuple(bytes.fromhex(step) for step in fields["path"])
+        leaf, top = bytes.fromhex(fields["leaf"]), bytes.fromhex(fields["root"])
+        return cls(fields["seq"], fields["size"], leaf, path, top)
+
+
+class ConsistencyProof(NamedTuple):
+    """That the ledger of ``new`` entries continues the ledger of ``old`` entries. path and roots: 32-byte hashes."""
+
+    old: int
+    new: int
+    path: tuple[bytes, ...]
+    old_root: bytes
+    new_root: bytes
+
+    def holds(self, old: Checkpoint | None = None, new: Checkpoint | None = None) -> bool:
+        """Whether the proof leads to both roots; with checkpoints, whether they are those checkpoints'."""
+        found = merkle.roots_from_consistency(self.old, self.new, self.old_root, self.path)
+        if found is None or found[0] != self.old_root or found[1] not in (b"", self.new_root):
+            return False
+        return all(
+            head is None or (head.size == size and head.root == top.hex())
+            for head, size, top in ((old, self.old, self.old_root), (new, self.new, self.new_root))
+        )

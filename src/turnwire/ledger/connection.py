@@ -1,0 +1,110 @@
+"""Opening a ledger file with SQLite, and laying down its tables."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import time
+from pathlib import Path
+
+from turnwire.errors import Reason, RuleError
+from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA
+
+SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
+_PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
+
+
+def connect(path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc") -> sqlite3.Connection:
+    """A connection in autocommit mode. ``mode`` is that of SQLite's URI: rwc creates, rw and ro do not."""
+    uri = f"{Path(os.fspath(path)).absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, timeout=timeout, isolation_level=None, uri=True, check_same_thread=False)
+
+
+def open_reader(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connection:
+    """A connection that cannot write."""
+    connection = connect(path, timeout, mode="rw")
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def open_writer(path: str | os.PathLike[str], timeout: float, synchronous: str) -> tuple[sqlite3.Connection, str]:
+    """The connection that appends, and the ledger's id. Creates the file. Raises RuleError(bad_ledger)."""
+    if synchronous not in SYNCHRONOUS:
+        raise ValueError(f"synchronous is one of {', '.join(SYNCHRONOUS)}, not {synchronous!r}")
+    connection = connect(path, timeout)
+    try:
+        if not _is_ledger(connection, path):
+            _create(connection, path, timeout)
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute("PRAGMA recursive_triggers = ON")
+        return connection, ledger_id(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:
+    """True for a ledger, False for an empty file; anything else is refused."""
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        raise _bad(path, str(error)) from error
+    if application == APPLICATION_ID:
+        return bool(tables)
+    if tables or application:
+        raise _bad(path, "an SQLite file of another application")
+    return False
+
+
+def _create(connection: sqlite3.Connection, path: object, timeout: float) -> None:
+    _set_wal(connection, timeout)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_ledger(connection, path):  # another process may have been first
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            for statement in SCHEMA.values():
+                connection.execute(statement)
+            about = [("format", str(FORMAT)), ("id", secrets.token_hex(16))]
+            connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _set_wal(connection: sqlite3.Connection, timeout: float) -> None:
+    """Changing the journal mode does not wait for other connections as everything else does."""
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            break
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+        time.sleep(_PAUSE)
+    if mode != "wal":
+        raise OSError(f"SQLite cannot use a write-ahead log here (journal mode {mode})")
+
+
+def ledger_id(connection: sqlite3.Connection, path: object) -> str:
+    """The id under which the ledger's chain starts."""
+    try:
+        about = dict(connection.execute("SELECT name, value FROM about"))
+    except sqlite3.DatabaseError as error:
+        raise _bad(path, str(error)) from error
+    if about.get("format") != str(FORMAT):
+        raise _bad(path, f"format {about.get('format')} is not known to this version")
+    if not isinstance(about.get("id"), str):
+        raise _bad(path, "it has no id")
+    identity: str = about["id"]
+    return identity
+
+
+def _bad(path: object, text: str) -> RuleError:
+    return RuleError(Reason.BAD_LEDGER, f"{path} is no ledger: {text}", rule="ledger")

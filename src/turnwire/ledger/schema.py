@@ -1,0 +1,76 @@
+"""The tables of a ledger file, the triggers that keep them append-only, and what an entry is."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from turnwire import _backend
+
+if TYPE_CHECKING:
+    from turnwire._pure import ledger as _core
+else:
+    _core = _backend.load("ledger")
+
+APPLICATION_ID = 0x7475726E  # "turn", in the header of the SQLite file
+FORMAT = 1
+TILE = 8  # inner nodes are stored at levels 8, 16, 24 ...: one row for 256 leaves
+
+
+def _append_only(table: str, in_order: str) -> dict[str, str]:
+    """Triggers of one table. INSERT OR REPLACE never fires a delete trigger unless recursive_triggers is on, so the
+    guard stands in front of the insert, where conflict clauses have no say yet."""
+    refuse = f"SELECT RAISE(ABORT, '{table} is append-only'); END"
+    return {
+        f"{table}_no_update": f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} BEGIN {refuse}",
+        f"{table}_no_delete": f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} BEGIN {refuse}",
+        f"{table}_in_order": f"CREATE TRIGGER {table}_in_order BEFORE INSERT ON {table} WHEN {in_order} BEGIN {refuse}",
+    }
+
+
+# The rowid of entries is the sequence number. It is no column: SQLite writes a filler for such a column into every
+# row, and a damaged filler would go unseen.
+SCHEMA: dict[str, str] = {
+    "about": "CREATE TABLE about (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "entries": (
+        "CREATE TABLE entries (at INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL, "
+        "chain BLOB NOT NULL) STRICT"
+    ),
+    "entries_by_key": "CREATE INDEX entries_by_key ON entries (kind, key) WHERE key <> ''",
+    "nodes": (
+        "CREATE TABLE nodes (level INTEGER NOT NULL, position INTEGER NOT NULL, hash BLOB NOT NULL, "
+        "PRIMARY KEY (level, position)) STRICT, WITHOUT ROWID"
+    ),
+    **_append_only("entries", "NEW.rowid <> (SELECT coalesce(max(rowid), 0) + 1 FROM entries)"),
+    **_append_only("nodes", "EXISTS (SELECT 1 FROM nodes WHERE level = NEW.level AND position = NEW.position)"),
+    **_append_only("about", "EXISTS (SELECT 1 FROM about WHERE name = NEW.name)"),
+}
+"""Name -> SQL of everything in the file; verification wants exactly these."""
+
+
+def first_link(ledger_id: str) -> bytes:
+    """What the chain of a ledger starts from: two ledgers never share a chain."""
+    return sha256(f"turnwire ledger {FORMAT}\n{ledger_id}".encode()).digest()
+
+
+class Entry(NamedTuple):
+    """One entry. seq: 1, 2, 3 ...; at: UTC microseconds since 1970; key: what it is found by ("" for none)."""
+
+    seq: int
+    at: int
+    kind: str
+    key: str
+    body: bytes
+    chain: bytes
+
+    @property
+    def leaf(self) -> bytes:
+        """The leaf hash of this entry, as its inclusion proof has it."""
+        leaf: bytes = _core.leaf_of(self.seq, self.at, self.kind, self.key, self.body)
+        return leaf
+
+    def json(self) -> Any:
+        """The body read as JSON."""
+        return msgspec.json.decode(self.body)

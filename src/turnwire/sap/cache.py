@@ -1,0 +1,207 @@
+"""The ConstitutionalCache (section 6): vetted outcomes, kept for good in a ledger, found again by key."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from time import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire import json_text
+from turnwire.errors import EncodeError, Reason, RuleError
+from turnwire.ledger import Ledger
+from turnwire.sap.alignment import SNAPSHOT, Align, aligned
+from turnwire.sap.essence import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
+from turnwire.sap.messages import CacheEvidence, Producer, Result, Task
+from turnwire.sap.results import Outcome, result_for
+from turnwire.sap.spec import WIRE, CacheMode, ErrorCode
+from turnwire.sap.times import moment_of, write_time
+
+if TYPE_CHECKING:
+    from typing import Self
+
+KIND = "sap.cache"
+
+Moment = datetime | str | float
+"""An aware datetime, an ISO 8601 text, or seconds since 1970."""
+
+
+class Hit(NamedTuple):
+    """A record that answers the task. record: the stored object (section 6); age_sec: whole seconds; seq: its row."""
+
+    cache_key: str
+    age_sec: int
+    record: dict[str, Any]
+    seq: int
+
+    @property
+    def output(self) -> Any:
+        """The cached output (None where there was none)."""
+        return self.record.get("output")
+
+    def result(self, task: Task, producer: str | Producer, *, now: Moment | None = None) -> Result:
+        """The Result of ``task`` with the cached output and its evidence (section 6)."""
+        evidence = CacheEvidence(hit=True, cache_key=self.cache_key, age_sec=self.age_sec)
+        outcome = Outcome(citations=self.record.get("citations"), cache=evidence)
+        result = result_for(task, outcome, producer, now=_moment(now))
+        if "output" in self.record:
+            result.output = self.record["output"]
+        return result
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Miss(NamedTuple):
+    """No record answers the task. reason: "bypass", "absent", "stale", "unaligned" or "no key"; text: more of it."""
+
+    reason: str
+    cache_key: str | None = None
+    text: str = ""
+
+    def result(self, task: Task, producer: str | Producer, *, now: Moment | None = None) -> Result:
+        """The Result of a task whose cache mode is "only": FAILED, CACHE_MISS (section 6)."""
+        text = f"the cache has no answer ({self.reason}{': ' if self.text else ''}{self.text})"
+        evidence = CacheEvidence(hit=False, cache_key=self.cache_key)
+        outcome = Outcome(error=(ErrorCode.CACHE_MISS, text), cache=evidence)
+        return result_for(task, outcome, producer, now=_moment(now))
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class Cache:
+    """The cache of one tenant, in a ledger: rows are never changed, a new outcome is a further row.
+
+    Args:
+        path: the ledger file; several processes may share it.
+        essence: how the essence is drawn from a payload (default: all of it).
+        salt: a tenant's salt; keys of different salts never meet.
+        align: the check behind mustAlign (default :func:`turnwire.sap.alignment.aligned`).
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | Ledger,
+        *,
+        essence: Essence = WHOLE_PAYLOAD,
+        salt: bytes = b"",
+        align: Align = aligned,
+    ) -> None:
+        self.ledger = path if isinstance(path, Ledger) else Ledger(path)
+        self.essence = essence
+        self.align = align
+        self._salt = salt
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the ledger."""
+        self.ledger.close()
+
+    def key(self, task: Task) -> str:
+        """The key of a task in this cache. Raises EncodeError for a payload without canonical form."""
+        return cache_key(task, essence=self.essence, salt=self._salt)
+
+    def get(self, task: Task, now: Moment | None = None) -> Hit | Miss:
+        """The newest record that the task's cachePolicy allows, or why there is none.
+
+        ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, and with mustAlign (the
+        default) aligned with the task's context. Without a policy or a mode the cache is bypassed.
+        """
+        context = task.fields["constitutionalContext"]
+        policy = context.get("cachePolicy", {})
+        if policy.get("mode", "bypass") == "bypass":
+            return Miss("bypass")
+        try:
+            key = cache_key(task, essence=self.essence, salt=self._salt)
+        except EncodeError as error:
+            return Miss("no key", text=str(error))
+        moment = _seconds(now)
+        limit = policy.get("maxAgeSec")
+        must_align = policy.get("mustAlign", True)
+        miss = Miss("absent", key)
+        for entry in self.ledger.find(KIND, key):
+            record = _reader.read(entry.body)
+            age = max(0.0, moment - datetime.fromisoformat(record["storedAt"]).timestamp())
+            if limit is not None and age >= limit:
+                miss = Miss("stale", key, f"{int(age)} s old, {limit} s allowed")
+                continue
+            why = self.align(context, record["context"]) if must_align else None
+            if why is not None:
+                miss = Miss("unaligned", key, why)
+                continue
+            return Hit(key, int(age), record, entry.seq)
+        return miss
+
+    def put(self, task: Task, result: Result, now: Moment | None = None) -> int | None:
+        """Stores an outcome and answers its row, or None for what is not stored.
+
+        Stored are SUCCEEDED and VALID results of tasks that do not bypass the cache; never one that came out of the
+        cache. Raises RuleError(wrong_task, wrong_correlation) when the result is not the task's.
+        """
+        fields, evidence = result.fields, result.fields["constitutionalEvidence"]
+        if fields["taskId"] != task.fields["taskId"]:
+            raise RuleError(Reason.WRONG_TASK, "the result answers another task", rule="task-id", wire=WIRE)
+        if fields["correlationId"] != task.fields["correlationId"]:
+            raise RuleError(Reason.WRONG_CORRELATION, "the result has another one", rule="correlation", wire=WIRE)
+        if (fields["status"], evidence["alignment"]) != ("SUCCEEDED", "VALID"):
+            return None
+        if evidence.get("cache", {}).get("hit") or mode_of(policy_of(task)) is CacheMode.BYPASS:
+            return None
+        try:
+            key, print_ = self.key(task), fingerprint(task, essence=self.essence)
+        except EncodeError:
+            return None  # as get says: such a payload has no key
+        context = task.fields["constitutionalContext"]
+        record: dict[str, Any] = {
+            "cacheKey": key,
+            "storedAt": write_time(_moment(now)),
+            "producer": fields["producer"]["agentId"],
+            "alignment": evidence["alignment"],
+            "citations": evidence.get("citations", []),
+            "fingerprint": print_,
+            "sapVersion": fields["protocolVersion"],
+            "essence": self.essence.name,
+            "context": {name: context[name] for name in SNAPSHOT if name in context},
+        }
+        if "output" in fields:
+            record["output"] = fields["output"]
+        return self.ledger.append(KIND, json_text.write(record, WIRE), key=key)
+
+
+_reader = json_text.reader(WIRE)
+
+
+def policy_of(task: Task) -> dict[str, Any]:
+    """The task's cachePolicy as a dict, empty where it has none."""
+    policy: dict[str, Any] = task.fields["constitutionalContext"].get("cachePolicy", {})
+    return policy
+
+
+def mode_of(policy: dict[str, Any]) -> CacheMode:
+    """The mode of a policy; without one, bypass: nothing is read and nothing written."""
+    return CacheMode(policy.get("mode", "bypass"))
+
+
+def _seconds(now: Moment | None) -> float:
+    """Seconds since 1970."""
+    if now is None:
+        return time()
+    return now if isinstance(now, (int, float)) else _moment(now).timestamp()
+
+
+def _moment(now: Moment | None) -> datetime:
+    if now is None:
+        return datetime.now(UTC)
+    if isinstance(now, str):
+        return moment_of(now)
+    if isinstance(now, datetime):
+        if now.tzinfo is None:
+            raise ValueError("a time without a zone names no moment; give an aware datetime")
+        return now
+    return datetime.fromtimestamp(now, UTC)

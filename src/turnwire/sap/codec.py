@@ -1,0 +1,173 @@
+"""encode and decode of SAP V2.0: one JSON object a message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from turnwire import _backend, json_text
+from turnwire.contract import LIMITS, Limits
+from turnwire.errors import DecodeError, EncodeError, Issue, Reason
+from turnwire.json_places import place_of
+from turnwire.sap.messages import Ack, Message, Nack, Record, Result, Task
+from turnwire.sap.spec import KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from turnwire._pure import sap as _core
+else:
+    _core = _backend.load("sap")
+
+_CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack, "Nack": Nack}
+_plans: dict[tuple[Any, str], Any] = {}
+_reader = json_text.reader(WIRE, KEYS)
+
+
+def is_sound(fields: Any, table: Table) -> bool:
+    """Whether there is nothing to say about the fields of an object."""
+    core = _core
+    try:
+        plan = _plans[core, table.name]
+    except KeyError:
+        plan = _plans[core, table.name] = core.Plan(table)
+    return core.sound(fields, plan)
+
+
+def is_clean_task(fields: Any) -> bool:
+    """Whether surely nothing is to be said about a Task. Only the compiled core can tell in one pass."""
+    core = _core
+    clean = getattr(core, "clean_task", None)
+    if clean is None:
+        return False
+    try:
+        plan = _plans[core, "Task"]
+    except KeyError:
+        plan = _plans[core, "Task"] = core.Plan(Task.TABLE)
+    return bool(clean(fields, plan))
+
+
+def is_quiet(value: Any) -> bool:
+    """Whether surely nothing below ``value`` looks like a secret."""
+    return _core.quiet(value)
+
+
+def findings(message: Record) -> list[Any]:
+    """What the table of a message's object says about its fields: errors and warnings, in order."""
+    from turnwire._pure.sap import judge
+
+    if is_sound(message.fields, message.TABLE):
+        return []
+    return list(judge(message.fields, message.TABLE))
+
+
+def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ack | Nack:
+    """One message from JSON text, strictly: a Task, a Result, an Ack or a Nack.
+
+    Args:
+        data: text or contiguous bytes.
+        limits: bounds on what is read.
+
+    Raises DecodeError with reason, byte offset, line and ``path`` (a JSON pointer): everything that strict JSON refuses
+    (duplicate keys, NaN, junk behind the object ...), a MUST that is missing, a wrong type, a value outside a closed
+    set, a bad UUID or time, another protocolVersion. What is only doubtful is found by ``check``. Unknown fields stay.
+    """
+    raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
+    fields = _reader.read(raw, limits)
+    kind: Any = kind_of(fields)
+    if kind is None:
+        raise _located(
+            raw, Reason.UNKNOWN_KIND, "", "this object has the marks of neither Task nor Result nor Ack/Nack"
+        )
+    if not is_sound(fields, kind.TABLE):
+        _refuse(raw, fields, kind.TABLE)
+    message: Task | Result | Ack | Nack = kind.__new__(kind)
+    message.fields = fields
+    return message
+
+
+def _refuse(raw: str | bytes, fields: dict[str, Any], table: Table) -> None:
+    from turnwire._pure.sap import judge
+
+    for finding in judge(fields, table):
+        if finding.severity == "error":
+            raise _located(raw, finding.reason, finding.where, finding.text)
+
+
+def _located(raw: str | bytes, reason: Reason, path: str, text: str) -> DecodeError:
+    data = json_text.input_bytes(raw, WIRE)
+    offset = place_of(data, path)
+    line = data.count(b"\n", 0, offset) + 1
+    return DecodeError(reason, text, offset=offset, line=line, wire=WIRE, path=path)
+
+
+def kind_of(fields: Mapping[str, Any]) -> type[Message] | None:
+    """The message class that an object's fields are the marks of, or None."""
+    if "issuer" in fields and "target" in fields and "status" not in fields and "producer" not in fields:
+        return Task  # more of a Task's marks than of a Result's, without counting
+    task = sum(mark in fields for mark in TASK_MARKS)
+    result = sum(mark in fields for mark in RESULT_MARKS)
+    if "messageId" in fields and "taskId" not in fields:
+        return Nack if fields.get("status") == Receipt.NACK.value else Ack
+    if task or result:
+        return Task if task >= result else Result
+    return None
+
+
+def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
+    """The JSON text of a message, keys in the message's own order, no white space.
+
+    Args:
+        message: a Task, Result, Ack or Nack, or a dict with the fields of one.
+        strict: refuse whatever ``check`` calls a warning; False writes the content back exactly as it stands.
+
+    Raises EncodeError with ``path``. A pressure of 41.0 is written 41.
+    """
+    whole = _message(message)
+    if strict:
+        from turnwire.sap.rules import conditions
+
+        for finding in findings(whole):
+            raise EncodeError(finding.reason, finding.text, wire=WIRE, path=finding.where)
+        for issue in conditions(whole):
+            if issue.severity == "warning":
+                raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
+        if isinstance(whole, Task):
+            return json_text.write(_whole_pressure(whole.fields), WIRE)
+    return json_text.write(whole.fields, WIRE)
+
+
+def _message(message: Record | Mapping[str, Any]) -> Message:
+    if isinstance(message, Message):
+        return message
+    if isinstance(message, Mapping) and (kind := kind_of(message)) is not None:
+        return kind.from_dict(message)
+    known = ", ".join(table.name for table in MESSAGES)
+    raise EncodeError(Reason.UNKNOWN_KIND, f"one of {known} is written, not {type(message).__name__}", wire=WIRE)
+
+
+def _whole_pressure(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields with pressures as integers, which is what section 9 has; a copy only where one is a float."""
+    context = fields["constitutionalContext"]
+    pressure = context.get("pressure", {})
+    if not any(isinstance(value, float) for value in pressure.values()):
+        return fields
+    whole = {name: int(value) for name, value in pressure.items()}
+    return {**fields, "constitutionalContext": {**context, "pressure": whole}}
+
+
+def detect(data: bytes) -> bool:
+    """Whether one record looks like SAP: a JSON object that names protocolVersion and taskId, or messageId.
+
+    Cheap; never raises.
+    """
+    if not data.lstrip(b" \t\r\n").startswith(b"{"):
+        return False
+    if b'"protocolVersion"' in data and b'"taskId"' in data:
+        return True
+    return b'"messageId"' in data and b'"correlationId"' in data and (b'"ACK"' in data or b'"NACK"' in data)
+
+
+def issue_of(finding: Any) -> Issue:
+    """A finding as an issue: what reading refuses cannot be worse than a warning here."""
+    return Issue(finding.reason, finding.where, "warning", finding.text)

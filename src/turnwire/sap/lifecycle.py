@@ -1,0 +1,138 @@
+"""The status machine of section 5 over a stream of tasks and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from turnwire.errors import Issue, Reason, RuleError
+from turnwire.sap.identity import content_of
+from turnwire.sap.messages import Result, Task
+from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Status
+from turnwire.sap.times import read_time
+
+
+class Progress(NamedTuple):
+    """Where one task is. task: None when only results were seen; status: None before the first result."""
+
+    task_id: str
+    correlation_id: str
+    status: Status | None
+    task: Task | None
+    results: int
+
+    @property
+    def done(self) -> bool:
+        """Whether the state is terminal."""
+        return self.status in TERMINAL
+
+
+class _Track:
+    __slots__ = ("correlation", "last", "results", "status", "task")
+
+    def __init__(self, correlation: str) -> None:
+        self.correlation = correlation
+        self.task: Task | None = None
+        self.status: Status | None = None
+        self.last = b""  # content of the newest result, to know it again
+        self.results = 0
+
+
+class Lifecycle:
+    """Follows tasks from nothing to a terminal state; ids and correlation must be kept on the way.
+
+    Args:
+        strict: raise RuleError for a broken rule; False gives it back as a warning and keeps the state as it was.
+    """
+
+    def __init__(self, *, strict: bool = True) -> None:
+        self.strict = strict
+        self._tracks: dict[str, _Track] = {}
+
+    def feed(self, message: Task | Result) -> list[Issue]:
+        """Takes the next task or result. The same one again is a no-op.
+
+        Raises RuleError (when strict): bad_transition, wrong_correlation, duplicate (a task id with other content).
+        Returns issues; an "info" of unknown_task for a result whose task was not seen.
+        """
+        if isinstance(message, Task):
+            return self._feed_task(message)
+        if isinstance(message, Result):
+            return self._feed_result(message)
+        raise TypeError(f"a Task or a Result is followed, not {type(message).__name__}")
+
+    def _feed_task(self, task: Task) -> list[Issue]:
+        track = self._tracks.get(_identity(task.task_id))
+        if track is None:
+            track = self._tracks[_identity(task.task_id)] = _Track(task.correlation_id)
+        if track.task is not None:
+            if content_of(track.task) == content_of(task):
+                return []
+            return self._broken(Reason.DUPLICATE, "/taskId", "another task has this id already", "task-id")
+        if _identity(track.correlation) != _identity(task.correlation_id):
+            return self._broken(
+                Reason.WRONG_CORRELATION, "/correlationId", "its results had another one", "correlation"
+            )
+        track.task = task
+        return []
+
+    def _feed_result(self, result: Result) -> list[Issue]:
+        track = self._tracks.get(_identity(result.task_id))
+        issues = []
+        if track is None:
+            track = self._tracks[_identity(result.task_id)] = _Track(result.correlation_id)
+            issues.append(Issue(Reason.UNKNOWN_TASK, "/taskId", "info", "the task of this result was not seen"))
+        if _identity(track.correlation) != _identity(result.correlation_id):
+            text = "the correlationId of the task must be preserved (section 5)"
+            return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
+        content = content_of(result)
+        if content == track.last:
+            return issues
+        status = Status(result.status)
+        if status not in TRANSITIONS[track.status]:
+            text = f"{track.status} is not followed by {status} (section 5)"
+            return self._broken(Reason.BAD_TRANSITION, "/status", text, "status")
+        track.status, track.last = status, content
+        track.results += 1
+        return issues
+
+    def _broken(self, reason: Reason, where: str, text: str, rule: str) -> list[Issue]:
+        if self.strict:
+            raise RuleError(reason, text, rule=rule, wire=WIRE, path=where)
+        return [Issue(reason, where, "warning", text)]
+
+    def __getitem__(self, task_id: str) -> Progress:
+        """Where a task is. Raises KeyError for one that was never seen."""
+        track = self._tracks[_identity(task_id)]
+        return Progress(task_id, track.correlation, track.status, track.task, track.results)
+
+    def __contains__(self, task_id: str) -> bool:
+        return _identity(task_id) in self._tracks
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tracks)
+
+    def open(self) -> list[Progress]:
+        """The tasks that have not ended."""
+        return [self[task_id] for task_id, track in self._tracks.items() if track.status not in TERMINAL]
+
+    def overdue(self, now: datetime | None = None) -> list[Progress]:
+        """The open tasks whose telemetry.deadline has passed."""
+        moment = now or datetime.now(UTC)
+        return [progress for progress in self.open() if progress.task is not None and _late(progress.task, moment)]
+
+    def forget(self, task_id: str) -> None:
+        """Drops what is known of a task, so that a long-lived lifecycle stays small."""
+        self._tracks.pop(_identity(task_id), None)
+
+
+def _identity(uuid: str) -> str:
+    """UUIDs are compared without regard to case (RFC 4122, section 3)."""
+    return uuid.lower()
+
+
+def _late(task: Task, now: datetime) -> bool:
+    deadline = task.telemetry.deadline if task.telemetry is not None else None
+    found = read_time(deadline) if deadline is not None else None
+    return found is not None and found[0] < now

@@ -1,0 +1,183 @@
+"""How a thin message class shows the fields of its object as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
+
+from turnwire.sap.spec import Table
+
+if TYPE_CHECKING:
+    from typing import Self
+
+T = TypeVar("T")
+
+
+class Record:
+    """An object of SAP: a view of a dict, which keeps unknown fields, nulls and the order of keys.
+
+    Attributes:
+        fields: the dict itself, by the names of the wire; what is changed there is changed here.
+
+    A field is an attribute (``task.task_id``), None when it is absent; setting one to None takes it away, but for the
+    fields where null means something (parentTaskId, output), which ``del`` takes away. Unknown fields are reached by
+    ``record["name"]``. Nothing is checked before it is written, or by ``check``.
+    """
+
+    __slots__ = ("fields",)
+    __hash__ = None  # type: ignore[assignment]
+    TABLE: ClassVar[Table]
+    MEMBERS: ClassVar[dict[str, Member[Any]]] = {}
+    DEFAULTS: ClassVar[dict[str, Any]] = {}
+
+    fields: dict[str, Any]
+
+    def __init__(self, **values: Any) -> None:
+        self.fields = {}
+        for name in values.keys() - self.MEMBERS.keys() - _wire_names(type(self)):
+            raise TypeError(f"{type(self).__name__} has no field {name!r}; unknown fields go into .fields")
+        for attribute, member in self.MEMBERS.items():
+            if attribute in values or member.name in values:
+                member.__set__(self, values.get(attribute, values.get(member.name)))
+            elif member.name in self.DEFAULTS:
+                self.fields[member.name] = self.DEFAULTS[member.name]
+
+    def __init_subclass__(cls) -> None:
+        cls.MEMBERS = {name: value for name, value in vars(cls).items() if isinstance(value, Member)}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """A record over the given dict (kept, not copied), unknown fields and all; not checked."""
+        made = cls.__new__(cls)
+        made.fields = fields if isinstance(fields, dict) else dict(fields)
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy, through and through, of the fields as JSON values."""
+        return cast("dict[str, Any]", plain(self.fields))
+
+    def replace(self, **values: Any) -> Self:
+        """A copy with some fields changed; unknown fields stay."""
+        made = self.from_dict(self.to_dict())
+        for name, value in values.items():
+            if name not in self.MEMBERS:
+                raise TypeError(f"{type(self).__name__} has no field {name!r}")
+            self.MEMBERS[name].__set__(made, value)
+        return made
+
+    __replace__ = replace
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """The fields that the specification does not know (a copy)."""
+        known = _wire_names(type(self))
+        return {name: value for name, value in self.fields.items() if name not in known}
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field by its name on the wire."""
+        return self.fields.get(name, default)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fields[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.fields
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __getattr__(self, name: str) -> Any:
+        """A known field by its name on the wire (``task.taskId``)."""
+        for member in type(self).MEMBERS.values():
+            if member.name == name:
+                return member.__get__(self, type(self))
+        raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record) or type(other) is not type(self):
+            return NotImplemented
+        return self.fields == other.fields
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
+        return f"{type(self).__name__}({shown})"
+
+    def __copy__(self) -> Self:
+        return self.from_dict(dict(self.fields))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.fields,)
+
+
+def _wire_names(cls: type[Record]) -> set[str]:
+    return {member.name for member in cls.MEMBERS.values()}
+
+
+def plain(value: Any) -> Any:
+    """A copy of a value in which every record is a dict, every tuple a list and every enum member its value."""
+    if isinstance(value, Record):
+        return plain(value.fields)
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.value if isinstance(value, Enum) else value
+
+
+class Member(Generic[T]):
+    """One field of a record as an attribute.
+
+    Args:
+        name: the field's name on the wire.
+        shape: a Record class to show an object in, or an Enum class to show a known value in.
+        many: an array of that shape, shown as a tuple.
+        nullable: None is written as null instead of taking the field away.
+    """
+
+    __slots__ = ("many", "name", "nullable", "shape")
+
+    def __init__(
+        self, name: str, shape: type[Any] | None = None, *, many: bool = False, nullable: bool = False
+    ) -> None:
+        self.name = name
+        self.shape = shape
+        self.many = many
+        self.nullable = nullable
+
+    @overload
+    def __get__(self, record: None, owner: type[Any]) -> Self: ...
+    @overload
+    def __get__(self, record: Record, owner: type[Any]) -> T: ...
+    def __get__(self, record: Record | None, owner: type[Any]) -> Self | T:
+        if record is None:
+            return self
+        value = record.fields.get(self.name)
+        if self.shape is None or value is None:
+            return cast("T", value)
+        if self.many and isinstance(value, Sequence):
+            return cast("T", tuple(_shown(item, self.shape) for item in value))
+        return cast("T", _shown(value, self.shape))
+
+    def __set__(self, record: Record, value: T) -> None:
+        if value is None and not self.nullable:
+            record.fields.pop(self.name, None)
+        elif isinstance(value, Record):
+            record.fields[self.name] = value.fields
+        elif isinstance(value, Enum):
+            record.fields[self.name] = value.value
+        else:
+            record.fields[self.name] = plain(value) if isinstance(value, (tuple, list)) else value
+
+    def __delete__(self, record: Record) -> None:
+        record.fields.pop(self.name, None)
+
+    def __repr__(self) -> str:
+        return f"<field {self.name}>"
+
+
+def _shown(value: Any, shape: type[Any]) -> Any:
+    """A value as its shape shows it; as it is where it has the wrong type."""
+    if issubclass(shape, Record):
+        return shape.from_dict(value) if isinstance(value, dict) else value
+    return shape._value2member_map_.get(value, value) if isinstance(value, str) else value

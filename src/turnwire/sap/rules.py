@@ -1,0 +1,121 @@
+"""What ``check`` says about a message: its fields, the conditions between them (sections 4, 5, 8), and lints (11)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from turnwire.errors import Issue, Reason
+from turnwire.sap.codec import findings, is_clean_task, is_quiet, issue_of
+from turnwire.sap.messages import Ack, Nack, Record, Result, Task
+from turnwire.sap.secrets import secrets
+from turnwire.sap.spec import ERROR_CODES
+
+_CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]+@")
+_USUAL_SCHEMES = frozenset({"https", "file", "ubos"})
+
+
+def check(message: Any, *, task: Task | None = None) -> list[Issue]:
+    """What is wrong or doubtful about a Task, Result, Ack or Nack (sections 3 to 8 and 11).
+
+    Args:
+        message: the message, or any of their nested objects.
+        task: for a Result, the Task it answers: ids are compared, and the output is validated against the task's
+            outputContract.schema (extra ``schema``).
+
+    Returns issues with a JSON pointer each: "warning" is what strict writing refuses, "info" what may well be fine.
+    """
+    if not isinstance(message, Record):
+        raise TypeError(f"a SAP message is checked, not {type(message).__name__}")
+    if type(message) is Task and is_clean_task(message.fields):
+        return []
+    found = findings(message)
+    issues = [issue_of(finding) for finding in found]
+    if any(finding.severity == "error" for finding in found):
+        return issues  # the conditions presuppose the right types
+    issues.extend(conditions(message))
+    if task is not None and isinstance(message, (Result, Ack, Nack)):
+        issues.extend(_answers(message, task))
+    issues.extend(lint(message))
+    return issues
+
+
+def conditions(message: Record) -> list[Issue]:
+    """Rules between the fields of a Result whose fields are right by themselves (sections 5 and 8)."""
+    if not isinstance(message, Result):
+        return []
+    fields = message.fields
+    status = fields["status"]
+    error = fields.get("error")
+    issues: list[Issue] = []
+    if status == "FAILED" and (error is None or "message" not in error):
+        issues.append(Issue(Reason.MISSING_MESSAGE, "/error/message", "warning", "FAILED must say why (section 8)"))
+    if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
+        text = "a result that is NON_CONSTITUTIONAL has not SUCCEEDED"
+        issues.append(Issue(Reason.STATUS_CONFLICT, "/status", "warning", text))
+    if status in ("PARTIAL", "ESCALATED") and not fields.get("nextActions"):
+        text = f"{status} should come with nextActions (sections 5 and 8)"
+        issues.append(Issue(Reason.NO_NEXT_ACTIONS, "/nextActions", "info", text))
+    if error is not None and "code" in error and error["code"] not in ERROR_CODES:
+        issues.append(Issue(Reason.UNKNOWN_CODE, "/error/code", "info", "section 8 recommends other codes"))
+    return issues
+
+
+def _answers(message: Result | Ack | Nack, task: Task) -> Iterator[Issue]:
+    if isinstance(message, Result) and message.fields["taskId"] != task.fields.get("taskId"):
+        yield Issue(Reason.WRONG_TASK, "/taskId", "warning", "the result answers another task (section 5)")
+    if message.fields["correlationId"] != task.fields.get("correlationId"):
+        yield Issue(
+            Reason.WRONG_CORRELATION, "/correlationId", "warning", "the correlationId is not the task's (section 5)"
+        )
+    if isinstance(message, Result) and "output" in message.fields:
+        from turnwire.sap.contract import output_issues
+
+        yield from output_issues(message.fields["output"], task)
+
+
+def lint(message: Record) -> list[Issue]:
+    """What may well be meant but is better done otherwise: secrets in a payload, odd or telling URIs (section 11)."""
+    fields = message.fields
+    if isinstance(message, Task):
+        issues = [] if is_quiet(fields["payload"]) else _lint_payload(fields["payload"])
+        context = fields["constitutionalContext"]
+        _lint_uris(context.get("references", ()), "/constitutionalContext/references/{}", issues)
+        if "replyTo" in fields:
+            _lint_uris([fields["replyTo"].get("endpoint", "")], "/replyTo/endpoint", issues)
+        if "attachments" in fields:
+            uris = [attachment.get("uri") for attachment in fields["attachments"]]
+            _lint_schemes(uris, "/attachments/{}/uri", issues)
+            _lint_uris([uri or "" for uri in uris], "/attachments/{}/uri", issues)
+        return issues
+    issues = []
+    if isinstance(message, Result):
+        if "artifacts" in fields:
+            uris = [artifact.get("uri", "") for artifact in fields["artifacts"]]
+            _lint_uris(uris, "/artifacts/{}/uri", issues)
+        citations = fields["constitutionalEvidence"].get("citations", ())
+        _lint_uris(citations, "/constitutionalEvidence/citations/{}", issues)
+    return issues
+
+
+def _lint_payload(payload: Any) -> list[Issue]:
+    text = "a secret, by {}; nothing was changed, use an attachment with a secure URI"
+    return [Issue(Reason.SECRET, where, "info", text.format(why)) for where, why in secrets(payload, "/payload")]
+
+
+def _lint_uris(uris: Sequence[str], where: str, issues: list[Issue]) -> None:
+    """``where`` has a place for the index."""
+    if "@" not in "".join(uris):
+        return
+    for index, uri in enumerate(uris):
+        if _CREDENTIALS.match(uri):
+            text = "the URI carries credentials, and every log will have them"
+            issues.append(Issue(Reason.CREDENTIALS_IN_URI, where.format(index), "info", text))
+
+
+def _lint_schemes(uris: Sequence[str | None], where: str, issues: list[Issue]) -> None:
+    for index, uri in enumerate(uris):
+        if uri is not None and uri.partition(":")[0].lower() not in _USUAL_SCHEMES:
+            text = "attachments are https:, file: or ubos: references"
+            issues.append(Issue(Reason.UNUSUAL_URI, where.format(index), "info", text))

@@ -1,0 +1,47 @@
+"""SSTP, the Structured Semantic Turn Protocol: seven kinds of message, strict and salvaged, and sessions of turns."""
+
+from turnwire.sstp.builder import Agent
+from turnwire.sstp.codec import check, decode, detect, encode, from_fields
+from turnwire.sstp.messages import (
+    CLASSES,
+    Commit,
+    Delegation,
+    EvidenceBundle,
+    Fields,
+    Intent,
+    Knowledge,
+    MemoryDelta,
+    Message,
+    Query,
+    retention_days,
+)
+from turnwire.sstp.salvage import Salvaged, salvage
+from turnwire.sstp.schema import json_schema
+from turnwire.sstp.session import Session
+from turnwire.sstp.spec import WIRE, Kind
+
+__all__ = [
+    "CLASSES",
+    "WIRE",
+    "Agent",
+    "Commit",
+    "Delegation",
+    "EvidenceBundle",
+    "Fields",
+    "Intent",
+    "Kind",
+    "Knowledge",
+    "MemoryDelta",
+    "Message",
+    "Query",
+    "Salvaged",
+    "Session",
+    "check",
+    "decode",
+    "detect",
+    "encode",
+    "from_fields",
+    "json_schema",
+    "retention_days",
+    "salvage",
+]

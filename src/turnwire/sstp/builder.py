@@ -1,0 +1,158 @@
+"""Writing right messages the easy way: an agent that keeps its own clock and knows its session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from threading import Lock
+from typing import Any
+
+from turnwire.sstp.codec import encode
+from turnwire.sstp.messages import (
+    Commit,
+    Delegation,
+    EvidenceBundle,
+    Intent,
+    Knowledge,
+    MemoryDelta,
+    Message,
+    Query,
+)
+from turnwire.sstp.spec import HEADER, SCHEMA_IDS
+
+
+class Agent:
+    """One speaker in one session. Every method gives a message that strict writing takes, with the next clock.
+
+    A message that would be refused raises EncodeError and uses up no clock. Safe to share between threads.
+
+    Args:
+        actor_id: the agent's name.
+        session_id: the session.
+        clock: the logical clock of the next message (1 for a new session; ``Session.next_clock`` for a running one).
+    """
+
+    def __init__(self, actor_id: str, session_id: str, *, clock: int = 1) -> None:
+        self.actor_id = actor_id
+        self.session_id = session_id
+        self.clock = clock
+        self._lock = Lock()
+
+    def _message(self, cls: type[Message], payload: dict[str, Any], optional: Mapping[str, Any]) -> Any:
+        known = [field.name for field in HEADER if field.need == "never"]
+        unknown = [name for name in optional if name not in known]
+        if unknown:
+            raise TypeError(f"{unknown[0]!r} is no header field; there are {', '.join(known)}")
+        with self._lock:
+            values = {
+                "kind": cls.KIND.value,
+                "actor_id": self.actor_id,
+                "schema_id": SCHEMA_IDS[cls.KIND],
+                "session_id": self.session_id,
+                "logical_clock": self.clock,
+                **optional,
+            }
+            message = cls({field.name: values[field.name] for field in HEADER if field.name in values}, payload)
+            encode(message)
+            self.clock += 1
+        return message
+
+    def intent(
+        self,
+        goal: str,
+        *,
+        success_criteria: str,
+        assumptions: Iterable[str] = (),
+        constraints: Iterable[str] = (),
+        **header: Any,
+    ) -> Intent:
+        """Declares a goal or frames the session. ``header``: policy_labels, provenance, risk_score."""
+        payload = {
+            "goal": goal,
+            "assumptions": list(assumptions),
+            "success_criteria": success_criteria,
+            "constraints": list(constraints),
+        }
+        message: Intent = self._message(Intent, payload, header)
+        return message
+
+    def query(
+        self, question: str, *, directed_to: str, uncertainty: float, required_fields: Iterable[str] = (), **header: Any
+    ) -> Query:
+        """Asks ``directed_to`` for information; ``uncertainty`` lies between 0 and 1."""
+        payload = {
+            "question": question,
+            "required_fields": list(required_fields),
+            "uncertainty": uncertainty,
+            "directed_to": directed_to,
+        }
+        message: Query = self._message(Query, payload, header)
+        return message
+
+    def knowledge(
+        self, content: str, *, confidence: float, evidence_refs: Iterable[str] = (), **header: Any
+    ) -> Knowledge:
+        """Shares a finding or answers a query; ``confidence`` lies between 0 and 1."""
+        payload = {"content": content, "confidence": confidence, "evidence_refs": list(evidence_refs)}
+        message: Knowledge = self._message(Knowledge, payload, header)
+        return message
+
+    def delegation(
+        self,
+        task: str,
+        *,
+        assigned_to: str,
+        output_schema_id: str,
+        evaluation_criteria: str,
+        required_capabilities: Iterable[str] = (),
+        **header: Any,
+    ) -> Delegation:
+        """Assigns a task to ``assigned_to``."""
+        payload = {
+            "task": task,
+            "assigned_to": assigned_to,
+            "required_capabilities": list(required_capabilities),
+            "output_schema_id": output_schema_id,
+            "evaluation_criteria": evaluation_criteria,
+        }
+        message: Delegation = self._message(Delegation, payload, header)
+        return message
+
+    def commit(
+        self, decision: str, *, scope: str, commit_mode: str, supersedes: str | None = None, **header: Any
+    ) -> Commit:
+        """Records a decision."""
+        payload = {"decision": decision, "scope": scope, "commit_mode": commit_mode, "supersedes": supersedes}
+        message: Commit = self._message(Commit, payload, header)
+        return message
+
+    def evidence_bundle(
+        self,
+        claim: str,
+        *,
+        artifacts: Iterable[Mapping[str, Any]],
+        verdict: str,
+        checks_run: Iterable[Any] = (),
+        **header: Any,
+    ) -> EvidenceBundle:
+        """Gives proof for a claim; each artifact has a type, a name and a value."""
+        payload = {
+            "claim": claim,
+            "artifacts": [dict(artifact) for artifact in artifacts],
+            "verdict": verdict,
+            "checks_run": list(checks_run),
+        }
+        message: EvidenceBundle = self._message(EvidenceBundle, payload, header)
+        return message
+
+    def memory_delta(
+        self, summary: str, *, memory_type: str, derived_rule: str, propagation: str, **header: Any
+    ) -> MemoryDelta:
+        """Emits a learning for long-term retention; ``policy_labels=["retention:90d"]`` says for how long."""
+        payload = {
+            "memory_type": memory_type,
+            "summary": summary,
+            "derived_rule": derived_rule,
+            "propagation": propagation,
+        }
+        message: MemoryDelta = self._message(MemoryDelta, payload, header)
+        return message

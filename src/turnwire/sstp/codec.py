@@ -1,0 +1,141 @@
+"""decode, encode, check and detect of SSTP. Reading is strict, writing stricter; nothing unknown is lost."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire import _backend
+from turnwire.contract import LIMITS, Limits
+from turnwire.errors import DecodeError, EncodeError, Issue, Reason
+from turnwire.json_text import input_bytes, locate, reader, write
+from turnwire.sstp.messages import CLASSES, Message
+from turnwire.sstp.rules import findings
+from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Kind
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from turnwire._pure import sstp as _core
+else:
+    _core = _backend.load("sstp")
+
+__all__ = ["check", "decode", "detect", "encode", "from_fields"]
+
+KEYS = tuple(
+    dict.fromkeys(
+        (
+            "header",
+            "payload",
+            *(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields),
+            *ARTIFACT_FIELDS,
+        )
+    )
+)
+"""The keys of the specification; messages share these strings."""
+
+
+def kinds() -> list[tuple[str, type, str, tuple[Any, ...], tuple[Any, ...]]]:
+    """The tables in the form that the quick judgement takes: what is judged quickly never has a finding."""
+    result = []
+    for kind in Kind:
+        header = tuple(
+            (field.name, field.type, field.need == "read" or (field.need == "session" and kind not in SESSION_OPTIONAL))
+            for field in HEADER
+            if field.name not in ("kind", "schema_id")
+        )
+        payload = tuple((field.name, field.type, field.need != "never") for field in PAYLOADS[kind])
+        result.append((kind.value, CLASSES[kind.value], SCHEMA_IDS[kind], header, payload))
+    return result
+
+
+def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
+    """The message in ``data`` (text or contiguous bytes): one JSON object, nothing around it but white space.
+
+    Unknown fields stay where they stand, null stays null, absent stays absent. Raises DecodeError with reason, byte
+    offset, line and ``path`` (a JSON pointer) where a required field is missing, a type is wrong, a kind unknown, the
+    clock negative, or the text no strict JSON; ``check`` tells what is only doubtful.
+    """
+    message: Message = _judge.decode(data, limits)
+    return message
+
+
+def from_fields(fields: dict[str, Any]) -> Message:
+    """The message over a JSON object that was read elsewhere; the object is taken, not copied. Raises DecodeError."""
+    message: Message = _judge.message(fields, None)
+    return message
+
+
+def judged(fields: dict[str, Any], data: Any) -> Message:
+    """The message over an object that is not plain. Raises the DecodeError for its first fault."""
+    for issue in findings(fields):
+        if issue.severity == "error":
+            raise _refusal(issue, data)
+    return CLASSES[fields["header"]["kind"]].of(fields)
+
+
+def _refusal(issue: Issue, data: Any) -> DecodeError:
+    path = str(issue.where)
+    if data is None:
+        return DecodeError(issue.reason, issue.text, wire=WIRE, path=path)
+    raw = input_bytes(data, WIRE)
+    offset = locate(raw, path)
+    line = raw.count(b"\n", 0, offset) + 1
+    return DecodeError(issue.reason, issue.text, offset=offset, line=line, wire=WIRE, path=path)
+
+
+def check(message: Message) -> list[Issue]:
+    """What is doubtful about a message, with JSON pointers: severity "warning" is what strict writing refuses, "info"
+    may well be fine, and "error" (in messages made by hand) is what reading would refuse."""
+    if message._plain or _judge.is_plain(message._fields):
+        return []
+    return list(findings(message._fields))
+
+
+def encode(message: Message, strict: bool = True) -> str:
+    """The JSON text of a message: keys in their own order, no white space.
+
+    Strict writing refuses every finding above "info" and wants session_id in every kind; ``strict=False`` writes back
+    whatever reading accepts. Raises EncodeError with reason and ``path``.
+    """
+    if not isinstance(message, Message):
+        raise EncodeError(Reason.WRONG_TYPE, f"an SSTP message is needed, not {type(message).__name__}", wire=WIRE)
+    fields = message._fields
+    plain = message._plain or _judge.is_plain(fields)
+    if not plain or (strict and "session_id" not in fields["header"]):
+        _refuse(fields, strict)
+    if fields["header"]["kind"] != message.KIND:
+        text = f"{type(message).__name__} writes {message.KIND}, not {fields['header']['kind']}"
+        raise EncodeError(Reason.MISMATCH, text, wire=WIRE, path="/header/kind")
+    return write(fields, WIRE)
+
+
+def _refuse(fields: dict[str, Any], strict: bool) -> None:
+    """Raises the EncodeError for the first finding that may not be written, if there is one."""
+    refused = ("error", "warning") if strict else ("error",)
+    for issue in findings(fields, writing=strict):
+        if issue.severity in refused:
+            raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
+
+
+_read = reader(WIRE, KEYS).read
+_judge = _core.Judge(kinds(), _read, judged)
+_FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*)"')
+
+
+def detect(data: bytes) -> bool:
+    """Whether one record looks like SSTP (or like a dialect that ``decode`` then names): an object with a header."""
+    first = _FIRST_KEY.match(data)
+    if first is None:
+        return False
+    if first.group(1) == b"header":
+        return True
+    if b'"header"' not in data and b'"origin"' not in data:
+        return False
+    try:
+        fields = _read(data, LIMITS)
+    except DecodeError:
+        return b'"header"' in data and b'"actor_id"' in data
+    if "header" in fields:
+        return isinstance(fields["header"], dict) and "payload" in fields
+    return "kind" in fields and isinstance(fields.get("origin"), dict)

@@ -1,0 +1,238 @@
+"""The seven kinds as thin classes over the JSON object that was read: nothing is copied, nothing unknown is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
+
+_KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
+
+
+class Fields(dict[str, Any]):
+    """A header or a payload: a dict whose fields can also be read and set as attributes.
+
+    A field of the specification that is absent reads as None; ``"name" in message.payload`` tells absent from null.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            if name in _KNOWN:
+                return None
+            raise AttributeError(f"there is no field {name!r}", name=name, obj=self) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
+class Message:
+    """One SSTP message: ``header`` and ``payload`` (dicts), ``extras`` (other keys of the object).
+
+    Args:
+        header: the fields of the header, ``kind`` among them.
+        payload: the fields of the payload.
+        extras: further keys of the top-level object.
+
+    Values are judged when the message is checked or encoded, not when they are set. Messages are mutable, compare by
+    value, copy and pickle.
+    """
+
+    __slots__ = ("__weakref__", "_fields", "_plain")
+    __match_args__ = ("header", "payload")
+    __hash__ = None  # type: ignore[assignment]
+
+    KIND: ClassVar[Kind]
+    _fields: dict[str, Any]
+    _plain: bool
+    """Whether reading found no fault and nothing that could be changed has been handed out since."""
+
+    def __init__(
+        self, header: Mapping[str, Any], payload: Mapping[str, Any], extras: Mapping[str, Any] | None = None
+    ) -> None:
+        self._fields = {"header": Fields(header), "payload": Fields(payload), **(extras or {})}
+        self._plain = False
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Self:
+        """A message over ``fields`` itself, unjudged."""
+        message = cls.__new__(cls)
+        message._fields = fields
+        message._plain = False
+        return message
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The whole JSON object in its own order; the live truth behind everything else."""
+        self._plain = False
+        return self._fields
+
+    @property
+    def header(self) -> Fields:
+        """The header, live."""
+        return _live(self.fields, "header")
+
+    @property
+    def payload(self) -> Fields:
+        """The payload, live."""
+        return _live(self.fields, "payload")
+
+    @property
+    def extras(self) -> dict[str, Any]:
+        """The other keys of the top-level object, a copy; change them through ``fields``."""
+        return {key: value for key, value in self._fields.items() if key not in ("header", "payload")}
+
+    @property
+    def kind(self) -> Any:
+        """``header.kind`` as it stands."""
+        return self._fields["header"].get("kind")
+
+    @property
+    def actor_id(self) -> Any:
+        """Who speaks."""
+        return self._fields["header"].get("actor_id")
+
+    @property
+    def schema_id(self) -> Any:
+        """``header.schema_id``."""
+        return self._fields["header"].get("schema_id")
+
+    @property
+    def session_id(self) -> Any:
+        """``header.session_id``, or None."""
+        return self._fields["header"].get("session_id")
+
+    @property
+    def logical_clock(self) -> Any:
+        """``header.logical_clock``: 1 for the first message of an actor in a session, then one more each."""
+        return self._fields["header"].get("logical_clock")
+
+    @property
+    def directed_to(self) -> str | None:
+        """``directed_to`` from the payload or the header, or None."""
+        for part in (self._fields["payload"], self._fields["header"]):
+            name = part.get("directed_to")
+            if isinstance(name, str):
+                return name
+        return None
+
+    @property
+    def addressee(self) -> str | None:
+        """Who alone should respond: ``directed_to``, or ``assigned_to`` of a delegation; None for everybody."""
+        name = self.directed_to
+        if name is None:
+            name = self._fields["payload"].get("assigned_to")
+        return name if isinstance(name, str) else None
+
+    @property
+    def retention_days(self) -> int | None:
+        """The days of the policy label ``retention:Nd``, the smallest where there are several, or None."""
+        return retention_days(self._fields["header"].get("policy_labels"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The message as plain dicts and lists, a deep copy."""
+        result: dict[str, Any] = _plain(self._fields)
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message) or type(self) is not type(other):
+            return NotImplemented
+        return self._fields == other._fields
+
+    def __repr__(self) -> str:
+        extras = self.extras
+        tail = f", {extras!r}" if extras else ""
+        return f"{type(self).__name__}({dict(self._fields['header'])!r}, {dict(self._fields['payload'])!r}{tail})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.fields)
+
+    def __copy__(self) -> Self:
+        return self.of({**self.fields, "header": Fields(self.header), "payload": Fields(self.payload)})
+
+
+def _rebuild(cls: type[Message], fields: dict[str, Any]) -> Message:
+    return cls.of(fields)
+
+
+def _live(fields: dict[str, Any], name: str) -> Fields:
+    part = fields[name]
+    if type(part) is not Fields:
+        part = fields[name] = Fields(part)
+    return part
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def retention_days(labels: Any) -> int | None:
+    """The N of the label ``retention:Nd`` (days, ASCII digits); the smallest of several; None without one."""
+    days = []
+    for label in labels if isinstance(labels, list) else ():
+        if isinstance(label, str) and label.startswith("retention:") and label.endswith("d"):
+            number = label[len("retention:") : -1]
+            if number.isascii() and number.isdigit() and len(number) < 10:
+                days.append(int(number))
+    return min(days, default=None)
+
+
+class Intent(Message):
+    """Declares a goal or frames the session: goal, assumptions, success_criteria, constraints."""
+
+    __slots__ = ()
+    KIND = Kind.INTENT
+
+
+class Query(Message):
+    """Asks one agent for information: question, required_fields, uncertainty, directed_to."""
+
+    __slots__ = ()
+    KIND = Kind.QUERY
+
+
+class Knowledge(Message):
+    """Shares a finding or answers a query: content, confidence, evidence_refs."""
+
+    __slots__ = ()
+    KIND = Kind.KNOWLEDGE
+
+
+class Delegation(Message):
+    """Assigns a task: task, assigned_to, required_capabilities, output_schema_id, evaluation_criteria."""
+
+    __slots__ = ()
+    KIND = Kind.DELEGATION
+
+
+class Commit(Message):
+    """Records a decision: decision, scope, commit_mode, supersedes."""
+
+    __slots__ = ()
+    KIND = Kind.COMMIT
+
+
+class EvidenceBundle(Message):
+    """Gives proof for a claim: claim, artifacts, verdict, checks_run."""
+
+    __slots__ = ()
+    KIND = Kind.EVIDENCE_BUNDLE
+
+
+class MemoryDelta(Message):
+    """Emits a learning: memory_type, summary, derived_rule, propagation."""
+
+    __slots__ = ()
+    KIND = Kind.MEMORY_DELTA
+
+
+CLASSES: dict[str, type[Message]] = {
+    cls.KIND.value: cls for cls in (Intent, Query, Knowledge, Delegation, Commit, EvidenceBundle, MemoryDelta)
+}
+"""The class of each kind, by the word in ``header.kind``."""

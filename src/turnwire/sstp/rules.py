@@ -1,0 +1,210 @@
+"""What is wrong or doubtful about one SSTP object, judged by the tables of ``spec``.
+
+``findings`` holds every rule; severities are "error" (reading refuses), "warning" (an issue on reading, refused when
+written strictly) and "info".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+from turnwire.errors import Issue, Reason
+from turnwire.sstp.spec import (
+    ARTIFACT_FIELDS,
+    HEADER,
+    NAME_FIELDS,
+    PAYLOADS,
+    PLACEHOLDERS,
+    SCHEMA_IDS,
+    SESSION_OPTIONAL,
+    Field,
+    Kind,
+)
+
+_KINDS = {kind.value: kind for kind in Kind}
+_WORDS = ((bool, "a boolean"), (str, "a string"), ((int, float), "a number"), (list, "an array"), (dict, "an object"))
+_NEED = {"read": "error", "write": "warning"}
+
+
+def findings(fields: dict[str, Any], *, writing: bool = False) -> Iterator[Issue]:
+    """Every finding about one object, in the order of the tables; ``writing`` also asks for session_id in all kinds."""
+    dialect = foreign_dialect(fields)
+    if dialect:
+        yield _error(Reason.OTHER_DIALECT, dialect[0], dialect[1])
+        return
+    broken = [name for name in ("header", "payload") if not isinstance(fields.get(name), dict)]
+    for name in broken:
+        if name in fields:
+            yield _error(Reason.WRONG_TYPE, f"/{name}", f"{name} is an object, not {_kind_of(fields[name])}")
+        else:
+            yield _error(Reason.MISSING_FIELD, f"/{name}", f"a message has a {name}")
+    if broken:
+        return
+    header, payload = fields["header"], fields["payload"]
+    name = header.get("kind")
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None and isinstance(name, str):
+        yield _error(Reason.UNKNOWN_KIND, "/header/kind", f"{name!r} is none of {', '.join(_KINDS)}")
+    for field in HEADER:
+        if field.need == "session":
+            needed = writing or (kind is not None and kind not in SESSION_OPTIONAL)
+            yield from _field(field, header, "/header", "warning" if needed else None)
+        else:
+            yield from _field(field, header, "/header", _NEED.get(field.need))
+    if kind is None:
+        return
+    yield from _schema_id(header.get("schema_id"), kind)
+    for field in PAYLOADS[kind]:
+        if field.name == "directed_to":
+            yield from _addressee(field, header, payload)
+        else:
+            yield from _field(field, payload, "/payload", _NEED.get(field.need))
+    if kind is not Kind.QUERY:
+        yield from _conflict(header, payload)
+
+
+def foreign_dialect(fields: dict[str, Any]) -> tuple[str, str] | None:
+    """(pointer, explanation) where the object belongs to a dialect that shares the name; else None."""
+    header = fields.get("header")
+    if not isinstance(header, dict):
+        if header is None and "header" not in fields and isinstance(fields.get("origin"), dict):
+            return "/origin", (
+                'this is the flat dialect "SSTP/0" (top-level kind and origin); SSTP has a header and a payload'
+            )
+        return None
+    protocol = header.get("protocol")
+    if isinstance(protocol, str) and (protocol.casefold() in ("sstp", "l9") or "actor_id" not in header):
+        return "/header/protocol", (
+            'this is the dialect "L9" (header.protocol and participants); SSTP has header.actor_id and header.schema_id'
+        )
+    return None
+
+
+def _error(reason: Reason, where: str, text: str) -> Issue:
+    return Issue(reason, where, "error", text)
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    return next((word for kind, word in _WORDS if isinstance(value, kind)), type(value).__name__)
+
+
+def _field(field: Field, part: dict[str, Any], path: str, absent: str | None) -> Iterator[Issue]:
+    where = f"{path}/{field.name}"
+    if field.name in part:
+        yield from _JUDGES[field.type](part[field.name], where, field)
+    elif absent:
+        yield Issue(Reason.MISSING_FIELD, where, absent, f"{field.name} is required")
+
+
+def _text(value: Any, where: str, field: Field) -> Iterator[Issue]:
+    if not isinstance(value, str):
+        yield _error(Reason.WRONG_TYPE, where, f"{field.name} is a string, not {_kind_of(value)}")
+    elif not value and field.name == "actor_id":
+        yield Issue(Reason.EMPTY_VALUE, where, "info", "an empty name tells nobody apart")
+    else:
+        yield from _placeholder(value, where, field.name)
+
+
+def _placeholder(value: str, where: str, name: str) -> Iterator[Issue]:
+    bracketed = name in NAME_FIELDS and value[:1] == "<" and value[-1:] == ">" and len(value) > 2
+    if bracketed or value in PLACEHOLDERS:
+        yield Issue(Reason.PLACEHOLDER, where, "warning", f"{value} is a placeholder that was never filled in")
+
+
+def _text_or_null(value: Any, where: str, field: Field) -> Iterator[Issue]:
+    if value is not None:
+        yield from _text(value, where, field)
+
+
+def _clock(value: Any, where: str, field: Field) -> Iterator[Issue]:
+    if not isinstance(value, int) or isinstance(value, bool):
+        yield _error(Reason.WRONG_TYPE, where, f"{field.name} is an integer, not {_shown(value)}")
+    elif value < 0:
+        yield _error(Reason.NEGATIVE, where, f"{field.name} counts from 1 and is never negative")
+    elif value == 0:
+        yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{field.name} counts from 1")
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else _kind_of(value)
+
+
+def _fraction(value: Any, where: str, field: Field) -> Iterator[Issue]:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        yield _error(Reason.WRONG_TYPE, where, f"{field.name} is a number, not {_kind_of(value)}")
+    elif isinstance(value, float) and not isfinite(value):
+        yield _error(Reason.NOT_FINITE, where, f"{field.name} is a finite number")
+    elif not 0 <= value <= 1:
+        yield Issue(Reason.OUT_OF_RANGE, where, "warning", f"{field.name} lies between 0 and 1")
+
+
+def _list(value: Any, where: str, field: Field) -> Iterator[Issue]:
+    if not isinstance(value, list):
+        yield _error(Reason.WRONG_TYPE, where, f"{field.name} is an array, not {_kind_of(value)}")
+
+
+def _texts(value: Any, where: str, field: Field) -> Iterator[Issue]:
+    if not isinstance(value, list):
+        yield from _list(value, where, field)
+        return
+    for index, item in enumerate(value):
+        if not isinstance(item, str):
+            text = f"{field.name} is an array of strings; this item is {_kind_of(item)}"
+            yield _error(Reason.WRONG_TYPE, f"{where}/{index}", text)
+
+
+def _artifacts(value: Any, where: str, field: Field) -> Iterator[Issue]:
+    if not isinstance(value, list):
+        yield from _list(value, where, field)
+        return
+    for index, item in enumerate(value):
+        place = f"{where}/{index}"
+        if not isinstance(item, dict):
+            yield _error(Reason.WRONG_TYPE, place, f"an artifact is an object, not {_kind_of(item)}")
+            continue
+        for name in ARTIFACT_FIELDS:
+            if name not in item:
+                yield Issue(Reason.MISSING_FIELD, f"{place}/{name}", "warning", f"an artifact has a {name}")
+            elif isinstance(item[name], str):
+                yield from _placeholder(item[name], f"{place}/{name}", name)
+            elif name != "value":
+                text = f"the {name} of an artifact is a string, not {_kind_of(item[name])}"
+                yield _error(Reason.WRONG_TYPE, f"{place}/{name}", text)
+
+
+def _schema_id(value: Any, kind: Kind) -> Iterator[Issue]:
+    if isinstance(value, str) and value != SCHEMA_IDS[kind]:
+        text = f"the schema of {kind} is {SCHEMA_IDS[kind]}, not {value[:80]!r}"
+        yield Issue(Reason.SCHEMA_MISMATCH, "/header/schema_id", "warning", text)
+
+
+def _addressee(field: Field, header: dict[str, Any], payload: dict[str, Any]) -> Iterator[Issue]:
+    """directed_to of a query stands in the payload or in the header; in both only when they agree."""
+    places = [(part, path) for part, path in ((payload, "/payload"), (header, "/header")) if field.name in part]
+    for part, path in places:
+        yield from _text(part[field.name], f"{path}/{field.name}", field)
+    if not places:
+        yield Issue(Reason.MISSING_FIELD, f"/payload/{field.name}", "warning", "a query names the agent it asks")
+    yield from _conflict(header, payload)
+
+
+def _conflict(header: dict[str, Any], payload: dict[str, Any]) -> Iterator[Issue]:
+    first, second = header.get("directed_to"), payload.get("directed_to")
+    if isinstance(first, str) and isinstance(second, str) and first != second:
+        text = f"directed_to says {first[:40]!r} in the header and {second[:40]!r} in the payload"
+        yield _error(Reason.ADDRESSEE_CONFLICT, "/payload/directed_to", text)
+
+
+_JUDGES = {
+    "text": _text,
+    "text_or_null": _text_or_null,
+    "clock": _clock,
+    "fraction": _fraction,
+    "list": _list,
+    "texts": _texts,
+    "artifacts": _artifacts,
+}

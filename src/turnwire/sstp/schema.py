@@ -1,0 +1,72 @@
+"""JSON Schema (draft 2020-12) of SSTP, made from the tables that validate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MEANING, PAYLOADS, SCHEMA_IDS, Field, Kind
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def json_schema(kind: Kind | str | None = None, *, strict: bool = True) -> dict[str, Any]:
+    """The schema of one kind, or of any message when no kind is named.
+
+    ``strict`` describes what strict writing takes; without it, what reading accepts. What a schema cannot say is left
+    to ``check``: that directed_to agrees where it stands twice, and placeholders. Unknown fields are allowed.
+    """
+    if kind is not None:
+        chosen = Kind(kind)
+        return {"$schema": DIALECT, "title": f"SSTP {chosen}", **_message(chosen, strict)}
+    return {
+        "$schema": DIALECT,
+        "title": "SSTP message",
+        "oneOf": [{"$ref": f"#/$defs/{each}"} for each in Kind],
+        "$defs": {each.value: _message(each, strict) for each in Kind},
+    }
+
+
+def _message(kind: Kind, strict: bool) -> dict[str, Any]:
+    header = _object(HEADER, strict)
+    header["properties"]["kind"] = {"const": kind.value}
+    if strict:
+        header["properties"]["schema_id"] = {"const": SCHEMA_IDS[kind]}
+    payload = _object(PAYLOADS[kind], strict)
+    result: dict[str, Any] = {
+        "description": f"{kind}: {MEANING[kind]}",
+        "type": "object",
+        "required": ["header", "payload"],
+        "properties": {"header": header, "payload": payload},
+    }
+    if kind is Kind.QUERY:
+        header["properties"]["directed_to"] = {"type": "string"}
+        if strict:
+            payload["required"].remove("directed_to")
+            places = ("payload", "header")
+            result["anyOf"] = [{"properties": {place: {"required": ["directed_to"]}}} for place in places]
+    return result
+
+
+def _object(fields: tuple[Field, ...], strict: bool) -> dict[str, Any]:
+    needed = {"read", "write", "session"} if strict else {"read"}
+    return {
+        "type": "object",
+        "required": [field.name for field in fields if field.need in needed],
+        "properties": {field.name: _type(field.type, strict) for field in fields},
+    }
+
+
+def _type(name: str, strict: bool) -> dict[str, Any]:
+    if name == "clock":
+        return {"type": "integer", "minimum": 1 if strict else 0}
+    if name == "fraction":
+        return {"type": "number", "minimum": 0, "maximum": 1} if strict else {"type": "number"}
+    if name == "texts":
+        return {"type": "array", "items": {"type": "string"}}
+    if name == "artifacts":
+        parts: dict[str, Any] = {part: {} if part == "value" else {"type": "string"} for part in ARTIFACT_FIELDS}
+        artifact = {"type": "object", "properties": parts, **({"required": list(ARTIFACT_FIELDS)} if strict else {})}
+        return {"type": "array", "items": artifact}
+    if name == "list":
+        return {"type": "array"}
+    return {"type": ["string", "null"] if name == "text_or_null" else "string"}

@@ -1,0 +1,289 @@
+"""A session watched from outside: clocks, turns, names, identities ("Turn discipline" and "Rules").
+
+The monitor is sans-IO: it is fed the messages in the order in which they were sent, and the host tells it when it
+grants the floor or stops waiting for somebody.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from turnwire.errors import Issue, Reason, RuleError
+from turnwire.sstp.messages import Message
+from turnwire.sstp.names import alike, same
+from turnwire.sstp.rules import findings
+from turnwire.sstp.spec import ACKNOWLEDGEMENTS, ADDRESSEE, ANYONE, MAIN_TEXT, NEXT_SPEAKER, OTHERS, WIRE, Kind
+
+RULES: dict[Reason, tuple[str, str]] = {
+    # reason: (severity, rule of the specification)
+    Reason.CLOCK_GAP: ("warning", "clock"),
+    Reason.CLOCK_REPEAT: ("error", "clock"),
+    Reason.CLOCK_BACK: ("error", "clock"),
+    Reason.SESSION_MISMATCH: ("error", "session"),
+    Reason.UNKNOWN_ACTOR: ("error", "roster"),
+    Reason.UNKNOWN_ADDRESSEE: ("warning", "roster"),
+    Reason.LOOK_ALIKE: ("warning", "roster"),
+    Reason.IDENTITY_MISMATCH: ("error", "identity"),
+    Reason.OUT_OF_TURN: ("error", "turn"),
+    Reason.ACKNOWLEDGEMENT: ("info", "contribution"),
+    Reason.ECHO: ("info", "contribution"),
+}
+"""What the monitor finds, how severe it is, and which rule it belongs to. A strict monitor raises the errors."""
+
+
+class Floor(NamedTuple):
+    """Who may speak next: who is "anyone", "others" (than ``actor``) or "addressee" (``actor`` alone)."""
+
+    who: str
+    actor: str | None = None
+
+    def admits(self, speaker: str) -> bool:
+        """Whether ``speaker`` may speak now."""
+        if self.who == ANYONE or self.actor is None:
+            return True
+        return same(speaker, self.actor) == (self.who == ADDRESSEE)
+
+
+class Clocks:
+    """The clocks that one actor has used in one session, as sorted ranges."""
+
+    __slots__ = ("firsts", "lasts")
+
+    def __init__(self) -> None:
+        self.firsts: list[int] = []
+        self.lasts: list[int] = []
+
+    @property
+    def last(self) -> int:
+        """The highest clock used, 0 before the first."""
+        return self.lasts[-1] if self.lasts else 0
+
+    def __contains__(self, clock: int) -> bool:
+        place = bisect_right(self.firsts, clock) - 1
+        return place >= 0 and clock <= self.lasts[place]
+
+    def add(self, clock: int) -> None:
+        """Remembers a clock that was not used before."""
+        place = bisect_right(self.firsts, clock)
+        joins_left = place > 0 and self.lasts[place - 1] == clock - 1
+        joins_right = place < len(self.firsts) and self.firsts[place] == clock + 1
+        if joins_left and joins_right:
+            self.lasts[place - 1] = self.lasts.pop(place)
+            del self.firsts[place]
+        elif joins_left:
+            self.lasts[place - 1] = clock
+        elif joins_right:
+            self.firsts[place] = clock
+        else:
+            self.firsts.insert(place, clock)
+            self.lasts.insert(place, clock)
+
+
+class Session:
+    """Watches one session.
+
+    Args:
+        roster: the names of the actors, or a mapping from each name to the identity (or identities) under which the
+            transport knows it. With a roster, speakers and addressees outside it are found at once.
+        strict: raise RuleError for findings of severity "error" instead of returning them; a message that is refused
+            changes nothing.
+        session_id: the session's id; without it, that of the first message that has one.
+    """
+
+    def __init__(
+        self,
+        roster: Iterable[str] | Mapping[str, str | Iterable[str]] | None = None,
+        strict: bool = False,
+        *,
+        session_id: str | None = None,
+    ) -> None:
+        self.strict = strict
+        self.session_id = session_id
+        self.floor = Floor(ANYONE)
+        self.open_queries: list[Message] = []
+        self._identities: dict[str, list[str]] = {}
+        self._closed = roster is not None
+        self._actors: dict[str, None] = dict.fromkeys(roster or ())
+        self._clocks: dict[tuple[str | None, str], Clocks] = {}
+        self._forged: set[tuple[str | None, str, int]] = set()
+        self._last: tuple[str, str] | None = None  # speaker and main text of the last message
+        if isinstance(roster, Mapping):
+            self._identities = {
+                actor: [known] if isinstance(known, str) else list(known) for actor, known in roster.items()
+            }
+
+    @property
+    def actors(self) -> tuple[str, ...]:
+        """The names of the roster, or of those who have spoken."""
+        return tuple(self._actors)
+
+    def next_clock(self, actor: str, session_id: str | None = None) -> int:
+        """The logical_clock of the next message of ``actor`` (in this session, when no other is named)."""
+        clocks = self._clocks.get((self.session_id if session_id is None else session_id, actor))
+        return 1 if clocks is None else clocks.last + 1
+
+    def grant(self, actor: str) -> None:
+        """The host gives the floor to ``actor`` alone."""
+        self.floor = Floor(ADDRESSEE, actor)
+
+    def time_out(self) -> None:
+        """The host stops waiting for whoever has the floor: anyone may speak."""
+        self.floor = Floor(ANYONE)
+
+    def feed(self, message: Message, identity: str | None = None) -> list[Issue]:
+        """What the session's rules find in the next message; ``identity`` is who sent it, as the transport knows it.
+
+        A message that reading would refuse is found with reading's reason and changes nothing. A message sent under
+        another's name is found, remembered as using up that clock, and else changes neither clocks nor queries; it does
+        free the floor. Raises RuleError for an error when the monitor is strict.
+        """
+        if not message._plain:
+            broken = next((issue for issue in findings(message._fields) if issue.severity == "error"), None)
+            if broken is not None:
+                return self._outcome([broken])
+        actor: str = message.actor_id
+        forged = identity is not None and not self._is(identity, actor)
+        issues = list(self._names(message, actor, identity, forged))
+        if not forged:
+            issues += self._clock(message, actor)
+            issues += self._turn(actor)
+            issues += self._contribution(message, actor)
+        self._outcome(issues)
+        self._take(message, actor, forged)
+        return issues
+
+    def _outcome(self, issues: list[Issue]) -> list[Issue]:
+        if self.strict:
+            for issue in issues:
+                if issue.severity == "error":
+                    rule = RULES[issue.reason][1] if issue.reason in RULES else "message"
+                    raise RuleError(issue.reason, issue.text, rule=rule, wire=WIRE, path=str(issue.where))
+        return issues
+
+    # --- the rules: what each finds, without changing anything
+
+    def _is(self, identity: str, actor: str) -> bool:
+        known = next((names for name, names in self._identities.items() if same(name, actor)), None)
+        return identity in known if known is not None else same(identity, actor)
+
+    def _names(self, message: Message, actor: str, identity: str | None, forged: bool) -> Iterator[Issue]:
+        session_id = message.session_id
+        if session_id is not None and self.session_id not in (None, session_id):
+            text = f"the session is {self.session_id!r}, and this message says {session_id!r}"
+            yield _finding(Reason.SESSION_MISMATCH, "/header/session_id", text)
+        if forged:
+            text = f"{identity!r} speaks in the name of {actor!r}"
+            yield _finding(Reason.IDENTITY_MISMATCH, "/header/actor_id", text)
+        if actor not in self._actors:
+            twin = next((name for name in self._actors if alike(name, actor)), None)
+            if twin is not None:
+                yield _finding(Reason.LOOK_ALIKE, "/header/actor_id", f"{actor!r} looks like {twin!r}")
+            elif self._closed:
+                yield _finding(Reason.UNKNOWN_ACTOR, "/header/actor_id", f"{actor!r} is not in the roster")
+        addressee = message.addressee
+        if addressee is not None and not self._knows(addressee):
+            where = _addressee_place(message)
+            twin = next((name for name in self._actors if alike(name, addressee)), None)
+            if twin is not None:
+                yield _finding(Reason.LOOK_ALIKE, where, f"{addressee!r} looks like {twin!r}")
+            elif self._closed:
+                yield _finding(Reason.UNKNOWN_ADDRESSEE, where, f"nobody in the roster is called {addressee!r}")
+
+    def _knows(self, name: str) -> bool:
+        return any(same(name, actor) for actor in self._actors)
+
+    def _clock(self, message: Message, actor: str) -> Iterator[Issue]:
+        clock: int = message.logical_clock
+        key = (message.session_id, actor)
+        used = self._clocks.get(key) or Clocks()
+        where = "/header/logical_clock"
+        if clock in used:
+            yield _finding(Reason.CLOCK_REPEAT, where, f"{actor!r} has used clock {clock} before")
+        elif (*key, clock) in self._forged:
+            text = f"clock {clock} of {actor!r} was used before, by somebody speaking in that name"
+            yield _finding(Reason.CLOCK_REPEAT, where, text)
+        elif clock <= used.last:
+            yield _finding(Reason.CLOCK_BACK, where, f"{actor!r} steps back to clock {clock} after {used.last}")
+        elif clock > used.last + 1:
+            text = f"{actor!r} goes from clock {used.last} to {clock}; {used.last + 1} is next"
+            yield _finding(Reason.CLOCK_GAP, where, text)
+
+    def _turn(self, actor: str) -> Iterator[Issue]:
+        if not self.floor.admits(actor):
+            if self.floor.who == ADDRESSEE:
+                text = f"only {self.floor.actor!r} may speak now, not {actor!r}"
+            else:
+                text = f"{actor!r} spoke last and waits for a response"
+            yield _finding(Reason.OUT_OF_TURN, "/header/actor_id", text)
+
+    def _contribution(self, message: Message, actor: str) -> Iterator[Issue]:
+        where, text = _main_text(message)
+        words = _words(text)
+        asked = any(same(query.addressee or "", actor) for query in self.open_queries)
+        answers = message.KIND is Kind.KNOWLEDGE and asked
+        if words in ACKNOWLEDGEMENTS and not answers:
+            yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
+        elif words.count(" ") >= 2 and self._last and not same(self._last[0], actor) and self._last[1] == words:
+            yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
+
+    # --- what a message changes
+
+    def _take(self, message: Message, actor: str, forged: bool) -> None:
+        key = (message.session_id, actor)
+        if forged:
+            self._forged.add((*key, message.logical_clock))
+            self.floor = Floor(ANYONE)
+            return
+        if self.session_id is None:
+            self.session_id = message.session_id
+        allowed = self.floor.admits(actor)
+        if not self._closed:
+            self._actors.setdefault(actor)
+        used = self._clocks.setdefault(key, Clocks())
+        if message.logical_clock > 0 and message.logical_clock not in used:
+            used.add(message.logical_clock)
+        self._last = (actor, _words(_main_text(message)[1]))
+        if message.KIND is Kind.KNOWLEDGE:
+            self.open_queries = [query for query in self.open_queries if not same(query.addressee or "", actor)]
+        elif message.KIND is Kind.QUERY:
+            self.open_queries.append(message)
+        if allowed:
+            self.floor = self._floor_after(message, actor)
+
+    def _floor_after(self, message: Message, actor: str) -> Floor:
+        addressee = message.addressee
+        if addressee is not None:
+            unreachable = self._closed and not self._knows(addressee)
+            return Floor(ANYONE) if unreachable else Floor(ADDRESSEE, addressee)
+        who = NEXT_SPEAKER[message.KIND]
+        return Floor(OTHERS if who == ADDRESSEE else who, actor)
+
+
+def _finding(reason: Reason, where: str, text: str) -> Issue:
+    return Issue(reason, where, RULES[reason][0], text)
+
+
+def _main_text(message: Message) -> tuple[str, str]:
+    name = MAIN_TEXT[message.KIND]
+    text = message._fields["payload"].get(name)
+    return f"/payload/{name}", text if isinstance(text, str) else ""
+
+
+def _words(text: str) -> str:
+    """A text without case, surplus white space and closing marks, for comparison."""
+    return " ".join(text.casefold().split()).strip(" .,!")
+
+
+def _addressee_place(message: Message) -> str:
+    payload, header = message._fields["payload"], message._fields["header"]
+    if isinstance(payload.get("directed_to"), str):
+        return "/payload/directed_to"
+    return "/header/directed_to" if isinstance(header.get("directed_to"), str) else "/payload/assigned_to"
+
+
+def conflicts(actors: Iterable[str]) -> list[tuple[str, str]]:
+    """The pairs of names in a roster that could be taken for one another."""
+    names = list(dict.fromkeys(actors))
+    return [(left, right) for index, left in enumerate(names) for right in names[index + 1 :] if alike(left, right)]

@@ -1,0 +1,153 @@
+"""SSTP as data: kinds, field tables, schema ids, the turn table. Section names are those of the specification.
+
+Everything else of the package is made from these tables: validation, JSON Schema, the builder, the prompt.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+WIRE = "sstp"
+
+
+class Kind(StrEnum):
+    """The seven kinds of message, a closed set ("Message kinds")."""
+
+    INTENT = "intent"
+    QUERY = "query"
+    KNOWLEDGE = "knowledge"
+    DELEGATION = "delegation"
+    COMMIT = "commit"
+    EVIDENCE_BUNDLE = "evidence_bundle"
+    MEMORY_DELTA = "memory_delta"
+
+
+class Field(NamedTuple):
+    """One field of a header or a payload.
+
+    type: "text", "clock" (integer, 1 or more), "fraction" (finite number, 0 to 1), "texts" (array of strings), "list"
+    (array of anything), "artifacts" (array of {type, name, value}) or "text_or_null".
+    need: "read" (its absence is an error), "write" (a warning on reading, an error on writing), "session" (as SESSION
+    says) or "never".
+    example: what the specification's template shows (kind and schema_id depend on the kind).
+    """
+
+    name: str
+    type: str
+    need: str
+    example: object
+
+
+HEADER: tuple[Field, ...] = (
+    Field("kind", "text", "read", None),
+    Field("actor_id", "text", "read", "<your-agent-id>"),
+    Field("schema_id", "text", "read", None),
+    Field("session_id", "text", "session", "<session>"),
+    Field("provenance", "text", "never", "<tool or source used>"),
+    Field("policy_labels", "texts", "never", []),
+    Field("logical_clock", "clock", "read", 1),
+    Field("risk_score", "fraction", "never", 0.3),
+)
+
+PAYLOADS: dict[Kind, tuple[Field, ...]] = {
+    Kind.INTENT: (
+        Field("goal", "text", "read", "<what you are trying to achieve>"),
+        Field("assumptions", "texts", "write", []),
+        Field("success_criteria", "text", "write", "<measurable outcome>"),
+        Field("constraints", "texts", "write", []),
+    ),
+    Kind.QUERY: (
+        Field("question", "text", "read", "<specific question>"),
+        Field("required_fields", "texts", "write", []),
+        Field("uncertainty", "fraction", "write", 0.5),
+        Field("directed_to", "text", "write", "<target-agent-id>"),
+    ),
+    Kind.KNOWLEDGE: (
+        Field("content", "text", "read", "<your finding>"),
+        Field("confidence", "fraction", "read", 0.9),
+        Field("evidence_refs", "texts", "write", []),
+    ),
+    Kind.DELEGATION: (
+        Field("task", "text", "read", "<what to do>"),
+        Field("assigned_to", "text", "read", "<target-agent-id>"),
+        Field("required_capabilities", "texts", "write", []),
+        Field("output_schema_id", "text", "write", "ioc.result.v0"),
+        Field("evaluation_criteria", "text", "write", "<how to judge success>"),
+    ),
+    Kind.COMMIT: (
+        Field("decision", "text", "read", "<what was decided>"),
+        Field("scope", "text", "write", "<what it affects>"),
+        Field("commit_mode", "text", "write", "unilateral"),
+        Field("supersedes", "text_or_null", "write", None),
+    ),
+    Kind.EVIDENCE_BUNDLE: (
+        Field("claim", "text", "read", "<what you are proving>"),
+        Field("artifacts", "artifacts", "write", [{"type": "fact", "name": "<name>", "value": "<value>"}]),
+        Field("verdict", "text", "write", "pass"),
+        Field("checks_run", "list", "write", []),
+    ),
+    Kind.MEMORY_DELTA: (
+        Field("memory_type", "text", "write", "episodic"),
+        Field("summary", "text", "read", "<what happened>"),
+        Field("derived_rule", "text", "write", "<rule to remember>"),
+        Field("propagation", "text", "write", "domain-wide"),
+    ),
+}
+
+ARTIFACT_FIELDS = ("type", "name", "value")
+"""The parts of an artifact; ``type`` and ``name`` are strings, ``value`` is any JSON value. Types are an open set."""
+
+MEANING: dict[Kind, str] = {
+    Kind.INTENT: "declare a goal or frame the session",
+    Kind.QUERY: "ask one agent for information",
+    Kind.KNOWLEDGE: "share a finding or answer a query",
+    Kind.DELEGATION: "assign a task to another agent",
+    Kind.COMMIT: "record a decision",
+    Kind.EVIDENCE_BUNDLE: "give verifiable proof for a claim",
+    Kind.MEMORY_DELTA: "emit a learning for long-term retention",
+}
+
+SCHEMA_IDS: dict[Kind, str] = {
+    kind: f"ioc.{'evidence' if kind is Kind.EVIDENCE_BUNDLE else kind.value}.v0" for kind in Kind
+}
+
+SESSION_OPTIONAL = frozenset({Kind.KNOWLEDGE, Kind.EVIDENCE_BUNDLE, Kind.MEMORY_DELTA})
+"""Kinds whose templates have no session_id: its absence is no issue on reading. Writing wants it for every kind."""
+
+MAIN_TEXT: dict[Kind, str] = {kind: next(f.name for f in PAYLOADS[kind] if f.need == "read") for kind in Kind}
+"""The field that says what the message says; acknowledgements and echoes are looked for there."""
+
+PLACEHOLDERS = frozenset(
+    field.example
+    for fields in (HEADER, *PAYLOADS.values())
+    for field in fields
+    if isinstance(field.example, str) and field.example.startswith("<")
+) | {"<name>", "<value>"}
+"""The placeholders of the specification's templates."""
+
+NAME_FIELDS = frozenset({"actor_id", "session_id", "directed_to", "assigned_to"})
+"""Fields that hold a name: anything in angle brackets is a placeholder there."""
+
+ANYONE, OTHERS, ADDRESSEE = "anyone", "others", "addressee"
+
+NEXT_SPEAKER: dict[Kind, str] = {
+    Kind.INTENT: OTHERS,
+    Kind.QUERY: ADDRESSEE,
+    Kind.KNOWLEDGE: OTHERS,
+    Kind.DELEGATION: ADDRESSEE,
+    Kind.COMMIT: OTHERS,
+    Kind.EVIDENCE_BUNDLE: ANYONE,
+    Kind.MEMORY_DELTA: ANYONE,
+}
+"""Who may speak after a message ("Turn discipline"): proof and learnings accompany another message of their sender, so
+they leave the floor open; whatever has an addressee gives the floor to the addressee alone."""
+
+ACKNOWLEDGEMENTS = frozenset(
+    {
+        *("ack", "acknowledged", "agreed", "confirmed", "copy that", "done", "got it", "i agree", "i understand"),
+        *("message received", "no problem", "noted", "ok", "okay", "received", "roger", "roger that", "sounds good"),
+        *("sure", "thank you", "thanks", "understood", "will do", "yes"),
+    }
+)
+"""Main texts that contribute nothing ("Do not acknowledge, echo, or confirm receipt")."""

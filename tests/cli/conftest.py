@@ -1,0 +1,3 @@
+from tests.cli.running import log
+
+__all__ = ["log"]

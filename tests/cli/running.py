@@ -1,0 +1,100 @@
+"""Runs ``turnwire``: in this process where that is enough, else in one of its own, with real pipes and terminals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from turnwire.cli.program import program
+
+GOOD = b'@a3|f0|c1|S0|d1|T1|g1|q3|t"goal_1"#'
+WIDE = b"@a3|f0|cLygHa16AHYF|S0|d1|T1#"
+BAD_DIGIT = b"@a3|f0|c$|S0|d1|T1#"
+BAD_TEXT = b'@a3|f0|c1|S0|d1|T1|u"\xff"#'
+ROOT = Path(__file__).parent.parent.parent
+REAL = ROOT / "examples" / "data" / "nslip_upstream.txt"
+
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="pipes, signals and terminals of POSIX")
+
+
+class Finished(NamedTuple):
+    """A finished command: its exit code and what it wrote."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The JSON lines of standard output."""
+        return [json.loads(line) for line in self.out.split(b"\n")[:-1]]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """The environment of a command: this interpreter's path, nothing that changes how Python reads or writes."""
+    ours = {name: value for name, value in os.environ.items() if name not in ("PYTHONIOENCODING", "PYTHONUTF8")}
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return {**ours, "PYTHONPATH": path, **changes}
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "turnwire", *map(str, arguments)]
+
+
+def turnwire(*arguments: str | Path, stdin: bytes = b"") -> Finished:
+    """Runs ``turnwire`` in this process."""
+    done = CliRunner().invoke(program, [str(argument) for argument in arguments], input=stdin, prog_name="turnwire")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return Finished(done.exit_code, done.stdout_bytes, done.stderr)
+
+
+def process(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None, **changes: str) -> Finished:
+    """Runs ``turnwire`` in a process of its own to its end."""
+    done = subprocess.run(
+        command(*arguments), input=stdin, capture_output=True, env=environment(**changes), cwd=cwd, timeout=60
+    )
+    return Finished(done.returncode, done.stdout, done.stderr.decode())
+
+
+def through_shell(script: str, cwd: Path | None = None, **changes: str) -> Finished:
+    """Runs a line of bash in which ``turnwire`` is the command."""
+    wrapped = f'turnwire() {{ "{sys.executable}" -m turnwire "$@"; }}; {script}'
+    done = subprocess.run(["bash", "-c", wrapped], capture_output=True, env=environment(**changes), cwd=cwd, timeout=60)
+    return Finished(done.returncode, done.stdout, done.stderr.decode())
+
+
+def on_terminal(*arguments: str | Path, **changes: str) -> tuple[int, bytes]:
+    """Runs ``turnwire`` with standard output and error on a terminal: (exit code, all that the terminal was sent)."""
+    ours, theirs = pty.openpty()
+    settings = environment(TERM="xterm", COLUMNS="120", **changes)
+    process = subprocess.Popen(command(*arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+    os.close(theirs)
+    sent = b""
+    while True:
+        try:
+            piece = os.read(ours, 1 << 16)
+        except OSError:  # the other side is closed
+            break
+        if not piece:
+            break
+        sent += piece
+    os.close(ours)
+    return process.wait(60), sent
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log of two good and two damaged records among other text."""
+    path = tmp_path / "agents.log"
+    lines = [b"09:00 INFO a: " + GOOD, b"09:01 INFO b: " + BAD_DIGIT, b"nothing here", BAD_TEXT + b" and " + WIDE]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path

@@ -1,0 +1,196 @@
+"""How commands end: exit codes, closed pipes, full disks, interruptions, inputs and outputs that cannot be used."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
+
+pytestmark = needs_posix
+QUIET_END = ["records", "rejects", "text", "total"]
+
+
+@pytest.fixture
+def long_log(tmp_path: Path) -> Path:
+    """A log whose JSON lines fill any pipe."""
+    path = tmp_path / "long.log"
+    path.write_bytes(REAL.read_bytes() * 8)
+    return path
+
+
+@pytest.mark.parametrize("reader", ["head -1", "true"])
+@pytest.mark.parametrize(
+    "what", ["scan --json", "scan --json --rejects -", "validate --mode lines", "scan --limit 9000"]
+)
+def test_a_closed_pipe_is_quiet(long_log: Path, what: str, reader: str) -> None:
+    if what.startswith("validate"):
+        long_log.write_bytes(b"this is no message at all\n" * 40_000)
+    done = through_shell(f'turnwire {what} "{long_log}" | {reader} > /dev/null; exit ${{PIPESTATUS[0]}}')
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_closed_error_pipe_is_quiet_too(log: Path) -> None:
+    done = through_shell(f'turnwire scan "{log}" 2>&1 >/dev/null | true; exit ${{PIPESTATUS[0]}}')
+    assert (done.code, done.err) == (1, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "what",
+    [
+        "scan {log}",
+        "scan {log} --json",
+        "scan {log} --rejects - -q",
+        "validate {log}",
+        "info",
+        "info --json",
+        "--help",
+        "--version",
+    ],
+)
+def test_a_full_disk_is_said_and_is_code_3(log: Path, what: str) -> None:
+    done = through_shell(f"turnwire {what.format(log=log)} > /dev/full")
+    assert done.code == 3
+    assert done.err.splitlines() == ["turnwire: standard output: No space left on device"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_under_the_rejects(log: Path) -> None:
+    done = process("scan", log, "--rejects", "/dev/full")
+    assert done.code == 3
+    assert done.err == "turnwire: /dev/full: No space left on device\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_slow_reader_gets_everything(long_log: Path, unbuffered: str) -> None:
+    script = f'turnwire scan "{long_log}" --json -q | (sleep 0.5; wc -l); exit ${{PIPESTATUS[0]}}'
+    done = through_shell(script, PYTHONUNBUFFERED=unbuffered)
+    assert (done.code, int(done.out), done.err) == (0, 8 * 4356, "")
+
+
+def test_an_interruption_in_mid_write_leaves_no_traceback(long_log: Path) -> None:
+    with subprocess.Popen(
+        command("scan", long_log, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.read(1) == b"{"  # it writes now, and soon nobody takes any more
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
+        assert running.stderr.read() == b"turnwire: interrupted\n"
+
+
+def test_an_interruption_while_it_waits_for_input() -> None:
+    with subprocess.Popen(
+        command("validate", "-", "--mode", "lines"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(PYTHONUNBUFFERED="1"),
+        bufsize=0,
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdin.write(b"bad\n" * 300)
+        assert running.stdout.read(7) == b"<stdin>"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
+        assert running.stderr.read() == b"turnwire: interrupted\n"
+
+
+def test_every_input_that_cannot_be_read_is_named_before_anything_is_read(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "empty").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as there:
+        there.bind(os.path.relpath(tmp_path / "socket"))
+        names = ["missing", "loop", "empty", "pipe", "socket", "*.none", "agents.log/x"]
+        done = turnwire("scan", log, *(tmp_path / name for name in names))
+    assert (done.code, done.out) == (3, b"")
+    assert done.err.replace(f"{tmp_path}/", "").splitlines() == [
+        "turnwire: missing: No such file or directory",
+        "turnwire: loop: Too many levels of symbolic links",
+        "turnwire: empty: there is no file in this directory",
+        "turnwire: pipe: is a named pipe; give it as standard input: - < pipe",
+        "turnwire: socket: is a socket",
+        "turnwire: *.none: no file matches",
+        "turnwire: agents.log/x: Not a directory",
+    ]
+    assert turnwire("validate", tmp_path / "missing").code == 3
+
+
+def test_unreadable_files_are_named(log: Path) -> None:
+    log.chmod(0)
+    done = turnwire("scan", log)
+    log.chmod(0o600)
+    if done.code == 1:
+        pytest.skip("this user reads everything")
+    assert (done.code, done.err) == (3, f"turnwire: {log}: Permission denied\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens and does not read")
+def test_an_error_in_mid_read_names_the_file(log: Path) -> None:
+    for arguments in (("scan", "--json"), ("validate",), ("validate", "--mode", "lines")):
+        done = turnwire(*arguments, "-q", log, "/proc/self/mem")
+        assert done.code == 3
+        assert done.err == "turnwire: /proc/self/mem: Input/output error\n"
+        assert done.out, "what was read before is there"
+
+
+def test_a_pipe_that_the_shell_made_is_read() -> None:
+    done = through_shell(f'turnwire scan <(cat "{REAL}") --limit 4356')
+    assert (done.code, len(done.out.splitlines())) == (0, 4357)
+    assert [line.split()[0] for line in done.err.splitlines()] == QUIET_END
+
+
+def test_a_pipe_on_standard_input_is_read() -> None:
+    for option in ("", "--borrow"):
+        done = through_shell(f'cat "{REAL}" | turnwire scan - --json -q {option}')
+        assert (done.code, len(done.records)) == (0, 4356)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs a file without a size")
+def test_a_file_that_tells_no_size_is_read_when_borrowed() -> None:
+    read, borrowed = (turnwire("scan", "/proc/self/status", *option).err for option in ((), ("--borrow",)))
+    assert re.search(r"^total +[1-9]", read, re.MULTILINE)
+    assert re.search(r"^total +[1-9]", borrowed, re.MULTILINE)
+
+
+def test_closed_standard_streams() -> None:
+    closed_output = through_shell(f'turnwire scan "{REAL}" >&-')
+    assert (closed_output.code, closed_output.err) == (3, "turnwire: standard output: is closed\n")
+    closed_input = through_shell("turnwire scan - <&-")
+    assert (closed_input.code, closed_input.err) == (3, "turnwire: <stdin>: is closed\n")
+    assert through_shell(f'turnwire validate "{REAL}" 2>&-').code == 0
+
+
+def test_standard_input_is_read_once() -> None:
+    assert turnwire("scan", "-", "-", stdin=GOOD).code == 2
+
+
+def test_rejects_never_overwrite_an_input(log: Path, tmp_path: Path) -> None:
+    data = log.read_bytes()
+    (tmp_path / "alias").symlink_to(log)
+    for sources in ([log], [tmp_path / "*.log"], [tmp_path]):
+        done = turnwire("scan", *sources, "--rejects", tmp_path / "alias")
+        assert done.code == 2
+        assert "is an input" in done.err
+        assert log.read_bytes() == data
+
+
+def test_rejects_that_cannot_be_written(log: Path, tmp_path: Path) -> None:
+    done = turnwire("scan", log, "--rejects", tmp_path)
+    assert (done.code, done.out, done.err) == (3, b"", f"turnwire: {tmp_path}: Is a directory\n")
+
+
+def test_nothing_to_do_and_unknown_commands_are_usage() -> None:
+    assert process().code == 2
+    assert process("nope").code == 2

@@ -1,0 +1,143 @@
+"""The program around the commands: how they are found, help, versions, what a start loads; info and bench."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import turnwire as library
+from tests.cli.running import REAL, environment, process, turnwire
+from turnwire.cli import commands, main
+from turnwire.cli.commands.info import EXTRAS
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_a_module_in_commands_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "greet.py").write_text(
+        "import click\n\n"
+        "@click.command('greet', short_help='Says hello.')\n"
+        "def command():\n    click.echo('hello')\n    return 1\n"
+    )
+    monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
+    done = turnwire("greet")
+    assert (done.out, done.code) == (b"hello\n", 1)
+    assert b"Says hello." in turnwire("--help").out
+
+
+def test_help_names_every_command_and_the_exit_codes() -> None:
+    text = turnwire("--help").out.decode()
+    for name in ("scan", "validate", "info", "bench"):
+        assert f"  {name} " in text
+        assert turnwire(name, "--help").code == 0
+    assert "130 interrupted" in text
+
+
+def test_version() -> None:
+    assert turnwire("--version").out.decode() == f"turnwire {library.__version__} ({library.backend})\n"
+
+
+def test_main_gives_the_code_and_raises_nothing(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["info"]) == 0
+    assert main(["scan", "nowhere"]) == 3
+    assert main(["scan"]) == 2
+    assert b"No such file" in capfdbinary.readouterr().err
+
+
+def test_shell_completion() -> None:
+    done = process(COMP_WORDS="turnwire sc", COMP_CWORD="1", _TURNWIRE_COMPLETE="bash_complete")
+    assert done.out == b"plain,scan\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["info"], ["scan", "--help"], ["bench", "--help"], ["scan", "nowhere"]], ids=" ".join
+)
+def test_a_quick_start_loads_nothing_heavy(arguments: list[str]) -> None:
+    code = "import sys; from turnwire.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=environment(), capture_output=True, text=True, timeout=60
+    )
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert "click" in loaded
+    assert loaded & {"numpy", "msgspec", "rich", "polars", "duckdb", "pyarrow"} == set()
+
+
+def test_info_says_what_is_there() -> None:
+    found = json.loads(turnwire("info", "--json").out)
+    assert found["version"] == library.__version__
+    assert found["backend"] == library.backend
+    assert found["limits"] == library.LIMITS._asdict()
+    assert found["wires"]["nslip"] == ["read", "scan"]
+    assert set(found["wires"]) == set(library.WIRES)
+    text = turnwire("info").out.decode()
+    assert f"core       {library.backend}" in text
+    assert "nslip (read and scan)" in text
+
+
+def test_info_says_why_it_is_pure() -> None:
+    found = json.loads(process("info", "--json", TURNWIRE_PURE="1").out)
+    assert (found["backend"], found["why_pure"], found["cpu_features"]) == ("pure", "TURNWIRE_PURE is set", [])
+    assert b"core       pure (TURNWIRE_PURE is set)\n" in process("info", TURNWIRE_PURE="1").out
+
+
+def test_info_names_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXTRAS, "cli", ("no-such-distribution",))
+    assert b"no-such-distribution missing   (pip install 'turnwire[cli]')" in turnwire("info").out
+
+
+@pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs pyproject.toml")
+def test_the_extras_are_those_of_the_project() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    users = {name: needed for name, needed in declared.items() if name not in ("all", "test", "bench", "lint")}
+    assert {name: tuple(each.split(">=")[0] for each in needed) for name, needed in users.items()} == EXTRAS
+
+
+@pytest.fixture(scope="module")
+def measured() -> list[dict[str, object]]:
+    """The JSON lines of one quick run on the real lines."""
+    return turnwire("bench", "--quick", "--json", "--data", REAL).records
+
+
+def test_bench_measures_both_cores_beside_json(measured: list[dict[str, object]]) -> None:
+    machine, *measures = measured
+    assert "4,356" in json.dumps(machine)
+    found = {(row["task"], row["data"], row["subject"]) for row in measures}
+    cores = {"native", "pure"} if machine["machine"]["native"] else {"pure"}  # type: ignore[index]
+    for task, data in (
+        ("decode", "short"),
+        ("encode", "wide ids"),
+        ("decode_many", "yours"),
+        ("encode_many", "generated"),
+    ):
+        assert {subject for *what, subject in found if what == [task, data]} >= {*cores, "msgspec", "json"}
+    for task, data in (("base62 encode", "column"), ("base62 decode", "single"), ("scan, four columns", "yours")):
+        assert {subject for *what, subject in found if what == [task, data]} >= cores
+    assert all(isinstance(row["nanoseconds"], float) and row["nanoseconds"] > 0 for row in measures)
+
+
+def test_bench_does_not_change_which_core_scans(measured: list[dict[str, object]]) -> None:
+    from turnwire.slip import bulk
+
+    assert measured
+    assert bulk._core.__name__.startswith(f"turnwire._{'native' if library.backend == 'native' else 'pure'}.")
+
+
+def test_bench_says_what_is_made_up(tmp_path: Path) -> None:
+    (tmp_path / "few").write_bytes(b"\n".join(REAL.read_bytes().splitlines()[:50]))
+    text = turnwire("bench", "--quick", "--data", tmp_path / "few").out.decode()
+    assert "yours: 50 your messages in few" in text
+    assert "generated: 4,000 made-up messages with wide ids" in text
+    assert "native/msgspec" in text
+
+
+def test_bench_refuses_what_holds_no_messages(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"\n")
+    assert turnwire("bench", "--data", tmp_path / "empty").code == 2
+    assert turnwire("bench", "--data", tmp_path / "none").code == 3
+    (tmp_path / "bad").write_bytes(b"no message\n")
+    assert turnwire("bench", "--quick", "--data", tmp_path / "bad").code == 1

@@ -1,0 +1,213 @@
+"""``turnwire scan``: tables, JSON lines, rejects, limits and the sums."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import turnwire as library
+from tests.cli.running import BAD_DIGIT, BAD_TEXT, GOOD, REAL, WIDE, process, turnwire
+from turnwire import slip
+
+COLUMNS = [column.name for column in library.scan(b"", wire="nslip").columns]
+
+
+def summary(text: str) -> dict[str, int]:
+    """The byte counts of a summary, by the name of their line."""
+    return {
+        name: int(size.replace(",", "")) for name, size in re.findall(r"^(\w+) .*?([\d,]+) bytes", text, re.MULTILINE)
+    }
+
+
+def test_a_table_of_the_first_rows_and_a_summary(log: Path) -> None:
+    done = turnwire("scan", log)
+    header, first, second = done.out.decode().splitlines()
+    assert header.split() == ["line", "act", "frame", "conv_id", "src", "dst", "turn", "goal_id", "priority", "tag"]
+    assert first.split() == ["1", "REQUEST", "TASK", "1", "0", "1", "1", "1", "3", "goal_1"]
+    assert second.split() == ["4", "REQUEST", "TASK", str(2**64 - 1), "0", "1", "1"]
+    assert header.index("conv_id") + len("conv_id") == first.index(" 1    0") + 2, "numbers are aligned to the right"
+    assert done.code == 1
+    assert f"{log}:2: byte {14 + len(GOOD) + 1 + 14 + 8}: bad_digit: {BAD_DIGIT.decode()}" in done.err
+    assert "bad_digit 1, bad_utf8 1" in done.err
+    sizes = summary(done.err)
+    assert sizes["records"] == len(GOOD + WIDE)
+    assert sizes["records"] + sizes["rejects"] + sizes["text"] == sizes["total"] == log.stat().st_size
+
+
+def test_json_lines_hold_every_column_with_exact_values(log: Path) -> None:
+    done = turnwire("scan", log, "--json")
+    first, second = done.records
+    assert list(first) == list(second) == COLUMNS
+    assert (first["file"], first["act"], first["tag"], first["status"]) == (str(log), "REQUEST", "goal_1", None)
+    assert b'"conv_id":18446744073709551615,' in done.out
+    assert done.code == 1
+
+
+def test_json_lines_are_what_decoding_one_by_one_gives() -> None:
+    done = turnwire("scan", REAL, "--json", "-q")
+    assert (done.code, done.err) == (0, "")
+    lines = REAL.read_bytes().splitlines()
+    assert len(done.records) == len(lines)
+    for row, line in zip(done.records, lines, strict=True):
+        message = slip.decode(line)
+        header = {name: getattr(message, name) for name in ("conv_id", "src", "dst", "turn")}
+        names = {"act": message.act.name, "frame": message.frame.name}
+        slots = {slot.name.lower(): message.get(slot) for slot in slip.Slot}
+        assert {name: row[name] for name in (*header, *names, *slots)} == {**header, **names, **slots}
+
+
+def test_chosen_columns_come_in_their_order(log: Path) -> None:
+    done = turnwire("scan", log, "--columns", "tag, src", "--json")
+    assert [list(row.items()) for row in done.records] == [[("tag", "goal_1"), ("src", 0)], [("tag", None), ("src", 0)]]
+    assert turnwire("scan", log, "--columns", "tag,src").out.decode().split("\n") == [
+        "tag     src",
+        "goal_1    0",
+        "          0",
+        "",
+    ]
+
+
+def test_escapes_of_the_wire_are_undone(tmp_path: Path) -> None:
+    text = 'say "no" \\ | # @ \\" über 日本語'
+    message = slip.SlipMessage(
+        1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {slip.Slot.TAG: text, slip.Slot.STATUS: ""}
+    )
+    (tmp_path / "one").write_text(slip.encode(message), encoding="utf-8")
+    (row,) = turnwire("scan", tmp_path / "one", "--json").records
+    assert (row["tag"], row["status"]) == (text, "")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
+def test_the_limit_bounds_what_is_shown_not_what_is_counted(form: list[str]) -> None:
+    for limit in (0, 3):
+        done = turnwire("scan", REAL, "--limit", str(limit), *form)
+        assert len(done.out.splitlines()) == limit + (not form and limit > 0)
+        assert re.search(r"^records +4,356 ", done.err, re.MULTILINE)
+
+
+def test_a_table_shows_twenty_rows_by_default_and_says_so() -> None:
+    done = turnwire("scan", REAL)
+    assert len(done.out.splitlines()) == 21
+    assert "the first 20 of 4,356 records are shown" in done.err
+
+
+def test_rejects_in_a_file_are_lossless(log: Path, tmp_path: Path) -> None:
+    done = turnwire("scan", log, "--rejects", tmp_path / "bad", "--json")
+    text, data = map(json.loads, (tmp_path / "bad").read_text("utf-8").splitlines())
+    assert len(done.records) == 2
+    assert (text["reject"], text["reason"], text["raw"], text["line"]) == (True, "bad_digit", BAD_DIGIT.decode(), 2)
+    assert "raw" not in data
+    assert base64.b64decode(data["raw_base64"]) == BAD_TEXT + b" and "
+    whole = log.read_bytes()
+    assert whole[data["offset"] : data["offset"] + data["length"]] == BAD_TEXT + b" and "
+    assert whole[data["fault"]] == 0xFF
+
+
+def test_rejects_on_the_output_stand_beside_records_or_alone(log: Path) -> None:
+    both = turnwire("scan", log, "--json", "--rejects", "-").records
+    assert [row.get("reject", False) for row in both] == [False, False, True, True]
+    alone = turnwire("scan", log, "--rejects", "-").records
+    assert alone == both[2:]
+
+
+def test_rejects_are_complete_over_many_batches(tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.write_bytes(b"".join(b"%b\n@a3|f0|c%d$|S0|d1|T1#\n" % (GOOD, number) for number in range(5000)))
+    done = turnwire("scan", many, "--json", "--rejects", "-", "--batch-bytes", "3000", "-q")
+    raws = [row["raw"] for row in done.records if "reject" in row]
+    assert raws == [f"@a3|f0|c{number}$|S0|d1|T1#" for number in range(5000)]
+    assert len(done.records) == 10_000
+
+
+def test_an_empty_rejects_file_says_that_nothing_was_damaged(tmp_path: Path) -> None:
+    assert turnwire("scan", REAL, "--rejects", tmp_path / "bad", "--limit", "0").code == 0
+    assert (tmp_path / "bad").read_bytes() == b""
+
+
+def test_errors_raise_stops_at_the_first_behind_what_stood_before_it(log: Path) -> None:
+    done = turnwire("scan", log, "--json", "--errors", "raise")
+    assert [row["tag"] for row in done.records] == ["goal_1"]
+    assert done.code == 1
+    assert re.fullmatch(r"turnwire: nslip: bad_digit at byte \d+, line 2 in .*\n", done.err)
+
+
+def test_errors_skip_counts_and_keeps_nothing(log: Path) -> None:
+    done = turnwire("scan", log, "--errors", "skip")
+    assert done.code == 1
+    assert "bad_digit 1, bad_utf8 1" in done.err
+    assert BAD_DIGIT.decode() not in done.err
+    assert turnwire("scan", log, "--errors", "skip", "--rejects", "-").code == 2
+
+
+def test_unknown_slots_are_kept_on_request(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"@a3|f0|c1|S0|d1|T1|z5#\n")
+    assert turnwire("scan", tmp_path / "one").code == 1
+    kept = turnwire("scan", tmp_path / "one", "--unknown", "keep", "--json")
+    assert (kept.code, len(kept.records)) == (0, 1)
+
+
+def test_borrowed_and_tiny_batches_give_the_same(log: Path) -> None:
+    usual = turnwire("scan", REAL, log, "--json", "-q")
+    assert turnwire("scan", REAL, log, "--json", "-q", "--borrow").out == usual.out
+    assert turnwire("scan", REAL, log, "--json", "-q", "--batch-bytes", "100").out == usual.out
+
+
+def test_standard_input_directories_and_globs(log: Path) -> None:
+    usual = [{**row, "file": None} for row in turnwire("scan", log, "--json").records]
+    (log.parent / "b.log").write_bytes(GOOD)
+    data = log.read_bytes()
+    assert [row["file"] for row in turnwire("scan", "-", "--json", stdin=data).records] == ["-", "-"]
+    assert [{**row, "file": None} for row in turnwire("scan", "-", "--json", stdin=data).records] == usual
+    for source in (log.parent, log.parent / "*.log"):
+        rows = turnwire("scan", source, "--json").records
+        assert [os.path.basename(row["file"]) for row in rows] == ["agents.log", "agents.log", "b.log"]
+    assert turnwire("scan", log, log.parent / "b.log").out.startswith(b"file "), "two files: the table names them"
+
+
+def test_the_wire_may_be_named_and_must_be_one_that_is_read(log: Path) -> None:
+    assert turnwire("scan", log, "--wire", "nslip").out == turnwire("scan", log).out
+    refused = turnwire("scan", log, "--wire", "sgml")
+    assert refused.code == 2
+    assert "'nslip', 'csp', 'sstp', 'sap', 'kick'" in refused.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--columns", "nope"],
+        ["--columns", "src,src"],
+        ["--columns", ""],
+        ["--limit", "-1"],
+        ["--batch-bytes", "0"],
+        ["--no"],
+    ],
+    ids=" ".join,
+)
+def test_usage_errors(log: Path, arguments: list[str]) -> None:
+    done = turnwire("scan", log, *arguments)
+    assert (done.code, done.out) == (2, b"")
+    assert "Error: " in done.err
+    assert "Traceback" not in done.err
+
+
+def test_no_source_is_a_usage_error() -> None:
+    assert turnwire("scan").code == 2
+
+
+def test_a_log_without_records_says_so(tmp_path: Path) -> None:
+    (tmp_path / "mail").write_bytes(b"bob@example.com #1\n")
+    done = turnwire("scan", tmp_path / "mail")
+    assert (done.code, done.out) == (0, b"")
+    assert "there is no nslip record here" in done.err
+
+
+def test_both_cores_say_the_same(log: Path) -> None:
+    assert (
+        process("scan", log, "--json", "--rejects", "-", TURNWIRE_PURE="1").out
+        == turnwire("scan", log, "--json", "--rejects", "-").out
+    )

@@ -1,0 +1,120 @@
+"""``turnwire validate``: every fault with file, line and byte."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import BAD_TEXT, GOOD, REAL, process, turnwire
+from turnwire import slip
+from turnwire.cli import main
+from turnwire.contract import LIMITS
+from turnwire.errors import Issue, Reason
+
+
+def test_good_messages_pass_in_both_modes() -> None:
+    for mode in ("log", "lines"):
+        done = turnwire("validate", REAL, "--mode", mode)
+        assert (done.code, done.out) == (0, b"")
+        assert "4,356 good nslip records, 0 faults" in done.err
+
+
+def test_every_fault_of_a_log_has_a_place_a_reason_and_words(log: Path) -> None:
+    done = turnwire("validate", log)
+    first, second = done.out.decode().splitlines()
+    data = log.read_bytes()
+    assert first == f"{log}:2: byte {data.index(b'$')}: bad_digit: '$' is no base62 digit"
+    assert second == f"{log}:4: byte {data.index(0xFF)}: bad_utf8: the string is not valid UTF-8"
+    assert done.code == 1
+    assert "2 good nslip records, 2 faults" in done.err
+
+
+def test_a_fault_that_only_a_log_has_is_explained_too(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b'@a3|f0|c1|S0|d1|T1|t"a\nb"#\n')
+    (finding,) = turnwire("validate", tmp_path / "a", "--json").records
+    assert (finding["reason"], finding["text"], finding["offset"]) == ("newline_in_string", "newline in string", 22)
+
+
+def test_lines_mode_judges_every_line(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(
+        GOOD + b"\r\n\n  \nnoise " + GOOD + b"\n" + GOOD + b" \n" + GOOD + GOOD + b"\n" + BAD_TEXT
+    )
+    done = turnwire("validate", tmp_path / "a", "--mode", "lines", "--json")
+    data = (tmp_path / "a").read_bytes()
+    expected = [
+        (4, data.index(b"noise"), "bad_framing"),
+        (6, data.index(GOOD + GOOD) + len(GOOD), "trailing_junk"),
+        (7, data.index(0xFF), "bad_utf8"),
+    ]
+    assert [(row["line"], row["offset"], row["reason"]) for row in done.records] == expected
+    assert {row["severity"] for row in done.records} == {"error"}
+    assert done.code == 1
+    assert turnwire("validate", tmp_path / "a").out.count(b"\n") == 1, "in a log the noise is text"
+
+
+def test_lines_over_the_limit_are_not_held(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * (LIMITS.message + (3 << 20)) + b"\n" + GOOD + b"\nbad\n")
+    done = turnwire("validate", tmp_path / "a", "--mode", "lines", "--json")
+    places = [(row["line"], row["offset"], row["reason"]) for row in done.records]
+    start = LIMITS.message + (3 << 20) + 1
+    assert places == [(1, 0, "message_too_large"), (3, start + len(GOOD) + 1, "bad_framing")]
+
+
+def test_standard_input_and_several_files(log: Path) -> None:
+    done = turnwire("validate", "-", stdin=log.read_bytes())
+    assert done.out.startswith(b"<stdin>:2: byte ")
+    (log.parent / "b.log").write_bytes(b"first\n@a3|f0|c1#\n")
+    done = turnwire("validate", log, log.parent / "b.log", "--json")
+    assert [(Path(row["file"]).name, row["line"]) for row in done.records] == [
+        ("agents.log", 2),
+        ("agents.log", 4),
+        ("b.log", 2),
+    ]
+    lines = turnwire("validate", "-", "--mode", "lines", stdin=b"bad\n")
+    assert lines.out.startswith(b"<stdin>:1: byte 0: bad_framing: ")
+
+
+def test_both_cores_find_the_same(log: Path) -> None:
+    for mode in ("log", "lines"):
+        arguments = ("validate", log, "--mode", mode, "--json")
+        assert process(*arguments, TURNWIRE_PURE="1") == turnwire(*arguments)
+
+
+@pytest.fixture
+def doubtful(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A log whose second record the wire's check doubts, with a fault before and behind it."""
+
+    def check(message: Any) -> list[Issue]:
+        tag = message.get(slip.Slot.TAG, "")
+        return [Issue(Reason.LONG_STRING, "/slots/TAG", "warning", "the tag is long")] if tag == "long" else []
+
+    monkeypatch.setattr(importlib.import_module("turnwire.slip"), "check", check, raising=False)
+    path = tmp_path / "doubtful"
+    bad = b"@a3|f0|c1#"
+    path.write_bytes(b"\n".join([GOOD, bad, b'@a3|f0|c1|S0|d1|T1|t"long"#', bad]))
+    return path
+
+
+def test_issues_of_the_check_stand_where_their_records_stand(
+    doubtful: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["validate", str(doubtful), "--json"]) == 1
+    rows = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert [(row["line"], row["severity"]) for row in rows] == [(2, "error"), (3, "warning"), (4, "error")]
+    assert main(["validate", str(doubtful)]) == 1
+    captured = capfdbinary.readouterr()
+    place = doubtful.read_bytes().index(b'@a3|f0|c1|S0|d1|T1|t"long"')
+    assert f"{doubtful}:3: byte {place}: warning: long_string: /slots/TAG: the tag is long".encode() in captured.out
+    assert b"2 faults, 1 warning" in captured.err
+
+
+@pytest.mark.parametrize("mode", ["log", "lines"])
+def test_warnings_count_only_when_strict(doubtful: Path, mode: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    doubtful.write_bytes(doubtful.read_bytes().replace(b"@a3|f0|c1#", GOOD))
+    assert main(["validate", str(doubtful), "--mode", mode]) == 0
+    assert b"warning: long_string" in capfdbinary.readouterr().out
+    assert main(["validate", str(doubtful), "--mode", mode, "--strict"]) == 1

@@ -1,0 +1,424 @@
+"""Reading and writing messages: every clause of the grammar and of the readings that no vector shows."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import vectors
+from tests.csp.generate import document as generated
+from turnwire import csp
+from turnwire.contract import LIMITS, Limits
+from turnwire.errors import DecodeError, EncodeError, Reason
+
+HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
+TASK = HEAD.format("TASK") + "TASK T1\nREQ x\n"
+
+
+def refusal(text):
+    try:
+        csp.parse(text)
+    except DecodeError as error:
+        return error
+    return None
+
+
+def fault(text, **options):
+    with pytest.raises(DecodeError) as caught:
+        csp.parse(text, **options)
+    return str(caught.value.reason), caught.value.line
+
+
+# --- writing what was read ---
+
+
+@vectors.cases("csp", kind="parse", mode="strict")
+def test_encode_gives_the_text_of_good_vectors_back(case):
+    if "error" in case:
+        return
+    document = csp.parse(case["text"])
+    assert csp.parse(csp.encode(document)) == document
+    for message in document.messages:
+        assert csp.decode(csp.encode(message)) == message
+        assert csp.check(message) == []
+
+
+@pytest.mark.parametrize("number", ["csp-001", "csp-002", "csp-003", "csp-005", "csp-006", "csp-017", "csp-031"])
+def test_canonical_text_is_byte_identical(number):
+    text = next(case["text"] for case in vectors.load("csp") if case["id"] == number)
+    assert csp.encode(csp.parse(text)) == text
+
+
+@vectors.cases("csp", kind="parse", mode="lenient")
+def test_strict_writing_refuses_what_lenient_reading_warned_of(case):
+    for message in csp.parse(case["text"], mode="lenient").messages:
+        again = csp.decode(csp.encode(message, strict=False), mode="lenient")
+        assert again == message
+        if message.issues:
+            with pytest.raises(EncodeError) as caught:
+                csp.encode(message)
+            assert caught.value.reason == message.issues[0].reason
+            assert {found.reason for found in message.issues} <= {found.reason for found in csp.check(message)}
+
+
+def test_generated_documents_keep_their_values():
+    for seed in range(300):
+        text = generated(seed).decode("utf-8", "replace")
+        document = csp.parse(text, mode="lenient")
+        for message in document.messages:
+            written = csp.encode(message, strict=False)
+            assert csp.decode(written, mode="lenient") == message, seed
+        try:
+            strict = csp.parse(text)
+        except DecodeError:
+            continue
+        assert strict == csp.Document(document.records)
+        again = csp.parse(csp.encode(strict))
+        assert [record for record in again if not isinstance(record, csp.Junk)] == [
+            record for record in strict if not isinstance(record, csp.Junk)
+        ], seed
+
+
+def test_lenient_never_raises_and_strict_raises_only_decode_errors():
+    for seed in range(400, 800):
+        text = generated(seed, damage=0.5).decode("utf-8", "replace")
+        csp.parse(text, mode="lenient")
+        error = refusal(text)
+        if error is not None:
+            assert error.wire == "csp"
+            assert error.line == text.encode()[: error.offset].count(b"\n") + 1
+
+
+def test_fields_are_written_in_table_order():
+    text = HEAD.format("TASK") + "TASK T1\nPRIORITY P2\nREQ x\n"
+    message = csp.decode(text)
+    assert message.block.fields == [("PRIORITY", "P2"), ("REQ", "x")]
+    assert csp.encode(message).endswith("TASK T1\nREQ x\nPRIORITY P2\n")
+    assert csp.decode(csp.encode(message)) == message
+
+
+# --- the grammar ---
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "line"),
+    [
+        ("CSP/1 \n", "bad_magic", 1),
+        ("\ufeffCSP/1\n", "bad_magic", 1),
+        ("\u2028CSP/1\n", "junk", 1),
+        (TASK.replace("\n\n", "\n"), "bad_header_line", 6),
+        (TASK.replace("FROM A", "FROM"), "bad_header_value", 2),
+        (TASK.replace("FROM A", "FROM  A"), "bad_header_value", 2),
+        (TASK.replace("CTX C0", "ctx C0"), "bad_header_line", 4),
+        (TASK.replace("TASK\n\n", "task\n\n"), "bad_intent", 1),
+        ("CSP/1", "missing_from", 1),
+        (HEAD.format("TASK") + "RESULT", "block_mismatch", 7),
+        (HEAD.format("TASK") + "prose", "block_mismatch", 7),
+        (HEAD.format("TASK") + "```\n", "no_body", 1),
+        (TASK + "DEADLINE x\n", "unknown_key", 9),
+        (TASK + "REQ y\n", "dup_field", 9),
+        (TASK + "\nPRIORITY P1\n", "trailing_text", 10),
+        (TASK + "csp/1\n", "bad_magic", 9),
+        (TASK + "```\nhello\n", "junk", 10),
+        (HEAD.format("ERROR") + "ERROR E1\nCAUSE x\n", "missing_at", 7),
+        (HEAD.format("ERROR") + "ERROR E1\nAT T1\n", "missing_cause", 7),
+        (HEAD.format("ERROR") + "ERROR T1\nAT T1\n", "bad_id", 7),
+        (HEAD.format("FILE") + "FILEOP F1 CREATE\nBASE x\n", "missing_path", 7),
+        (HEAD.format("FILE") + "FILEOP F1 create\nPATH x\n", "bad_op", 7),
+        (HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\nCONTENT\n", "heredoc_expected", 9),
+        (HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\nCONTENT \n<<<\n>>>\n", "heredoc_expected", 9),
+        (HEAD.format("PATCH") + "PATCH P1\nBASE c0\nAPPLY -> C1\n", "bad_base", 8),
+        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\nAPPLY -> C1\n+ DEF A = 1\n", "stray_line", 10),
+        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ A = 1\nAPPLY -> C1\n", "bad_op", 9),
+        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\nprose\nAPPLY -> C1\n", "stray_line", 9),
+        (HEAD.format("PLAN") + "PLAN\n", "bad_id", 7),
+        (HEAD.format("PLAN") + "PLAN a\nstep 1\n", "stray_line", 8),
+        ("DEF A = 1\nDEF A = 2\n", "def_exists", 2),
+        ("LAWS\n- L1: x\n- L1: y\n", "duplicate", 3),
+        ("- L1: x\n", "junk", 1),
+        ("DEF a = 1\n", "junk", 1),
+    ],
+)
+def test_strict_faults(text, reason, line):
+    assert fault(text) == (reason, line)
+
+
+def test_the_fault_met_first_is_raised():
+    assert fault(TASK.replace("REQ x", "PRIORITY P9\nNOPE")) == ("bad_enum", 8)
+    assert fault("hello\n" + TASK.replace("REQ", "RE")) == ("junk", 1)
+    assert fault("DEF A = 1\nDEF A = 1\nhello\n") == ("def_exists", 2)
+    assert fault("hello\nDEF A = 1\nDEF A = 1\n") == ("junk", 1)
+
+
+def test_offsets_count_bytes():
+    with pytest.raises(DecodeError) as caught:
+        csp.parse(TASK.replace("REQ x", "REQ \u00e9\u00e9") + "nope\n")
+    assert caught.value.offset == len((TASK.replace("REQ x", "REQ \u00e9\u00e9")).encode())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_crlf_and_missing_final_newline(end):
+    text = TASK.replace("\n", end)
+    expected = csp.decode(TASK)
+    assert csp.decode(text) == expected
+    assert csp.decode(text.removesuffix(end)) == expected
+    assert csp.decode(text.encode()) == csp.decode(memoryview(text.encode())) == expected
+
+
+def test_a_lone_cr_is_data():
+    assert csp.decode(TASK.replace("REQ x", "REQ a\rb")).block.get("REQ") == "a\rb"
+    assert fault("\rCSP/1\n") == ("junk", 1)
+
+
+def test_blank_lines_may_hold_spaces():
+    assert csp.decode(" \n" + TASK.replace("\n\n", "\n \t\n") + "\t\n") == csp.decode(TASK)
+
+
+def test_generic_blocks_take_any_key_again_and_again():
+    message = csp.decode(HEAD.format("PLAN") + "PLAN any-id\nSTEP 1\nSTEP 2\nNEW_KEY\n")
+    assert message.block == csp.Generic("PLAN", "any-id", [("STEP", "1"), ("STEP", "2"), ("NEW_KEY", "")])
+
+
+def test_patch_operations():
+    text = HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A = b = c\n~ DEF _B := \n- DEF C\n+ DEF D =\nAPPLY -> C1\n"
+    block = csp.decode(text).block
+    assert block.ops == [("+", "A", "b = c"), ("~", "_B", ""), ("-", "C", None), ("+", "D", "")]
+    assert (block.base, block.apply) == ("C0", "C1")
+
+
+def test_templates_and_preambles():
+    text = "CSP/1;\nRESULT{STATUS}\n\nDEF A = 1\n\nDEF B =\nLAWS\n- L1: web -> W only\n\nCSP/1 MODE;x\n" + TASK
+    template, preamble, moded, message = csp.parse(text).records
+    assert template == csp.Template([], ["RESULT{STATUS}"])
+    assert preamble == csp.Preamble({"A": "1", "B": ""}, {"L1": "web -> W only"})
+    assert moded == csp.Template(["x"], [], mode=True)
+    assert message == csp.decode(TASK)
+    assert csp.parse(csp.encode(csp.parse(text))) == csp.parse(text)
+
+
+def test_template_forms_convert_both_ways():
+    compact = ["RESULT{STATUS,DATA[file:line]}", "TASK REQ:<req> IN:<scope> OUT:<type>", "other"]
+    expanded = ["RESULT", "STATUS", "DATA [file:line]", "TASK", "REQ <req>", "IN <scope>", "OUT <type>", "other"]
+    template = csp.Template(["!prose"], compact)
+    assert template.expand() == csp.Template(["!prose"], expanded)
+    assert template.expand().compact() == template
+    assert template.expand().expand() == template.expand()
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["TASK", "REQ x", "IN [a]", "OUT", "RESULT{A,B[c]}", "TASK A:b C:d e", "x y", "A [b] C:d", "MEM K:", "K "]
+    ),
+    max_size=6,
+)
+
+
+@given(LINES)
+def test_compact_and_expand_lose_nothing(lines):
+    template = csp.Template([], lines)
+    assert template.compact().expand() == template.expand()
+
+
+LOOK_ALIKE = "CSP/1\nSTATUS: ok\nSCOPE: src\nREAD_RECS: 3\n"
+
+
+@pytest.mark.parametrize(
+    "text", [LOOK_ALIKE, LOOK_ALIKE.replace(":", ""), "CSP/1\n\nREAD_RECS=[a]\n", "CSP/1\nSCOPE\n"]
+)
+def test_the_look_alike_is_named(text):
+    with pytest.raises(DecodeError, match="Compact Symbol Protocol") as caught:
+        csp.decode(text)
+    assert (caught.value.reason, caught.value.line) == ("look_alike", 1)
+    document = csp.parse(text + TASK, mode="lenient")
+    assert [found.reason for found in document.issues] == ["look_alike"]
+    assert document.messages == [csp.decode(TASK)]
+
+
+def test_a_message_that_lost_its_header_is_no_look_alike():
+    assert fault("CSP/1\n\nRESULT T1\nSTATUS OK\n") == ("missing_from", 1)
+    assert fault("CSP/1\nFROM A\nSTATUS OK\n") == ("bad_header_line", 3)
+
+
+# --- leniency ---
+
+
+@pytest.mark.parametrize(
+    ("text", "issues"),
+    [
+        ("\ufeff" + TASK, [("bom", 1)]),
+        (TASK.replace("CSP/1", "csp/1 "), [("bad_magic", 1)]),
+        (TASK.replace("\n\n", "\n"), [("bad_header_line", 6)]),
+        (TASK.replace("FROM A\nTO B", "TO B\nFROM A"), [("header_order", 1)]),
+        (TASK.replace("TO B", "TO B\nTO C"), [("dup_header", 4)]),
+        (TASK.replace("TO B\n", ""), [("missing_to", 1)]),
+        (TASK.replace("TASK\n\n", "RESULT\n\n"), [("block_mismatch", 7)]),
+        (TASK.replace("T1", "X1"), [("bad_id", 7)]),
+        (TASK.replace("REQ x", "IN y"), [("missing_req", 7)]),
+        (TASK + "REQ y\n", [("dup_field", 9)]),
+        (TASK + "more\nand more\n", [("continued", 9), ("continued", 10)]),
+        (HEAD.format("FILE") + "FILEOP F1\nPATH a\nCONTENT b\n", [("missing_op", 7), ("heredoc_expected", 9)]),
+        (HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A := 1\nAPPLY C1\n", [("op_mismatch", 9), ("bad_apply", 10)]),
+        (
+            HEAD.format("PATCH") + "PATCH P1\n- DEF A\nwhat\n",
+            [("missing_base", 7), ("missing_apply", 7), ("stray_line", 9)],
+        ),
+    ],
+)
+def test_lenient_issues(text, issues):
+    document = csp.parse(text, mode="lenient")
+    assert [(str(found.reason), found.where) for found in document.issues] == issues
+    assert len(document.messages) == 1
+    assert {found.severity for found in document.issues} == {"warning"}
+
+
+def test_mode_is_checked():
+    with pytest.raises(ValueError):
+        csp.parse("", mode="loose")
+
+
+# --- one message ---
+
+
+def test_decode_takes_one_message():
+    assert csp.decode("```\n" + TASK + "```\n") == csp.decode(TASK)
+    for text, reason, line in [
+        ("", "empty_message", 1),
+        (" \n\n", "empty_message", 1),
+        ("```\n```\n", "no_message", 1),
+        ("\nCSP/1;x\n", "no_message", 2),
+        (TASK + "\n" + TASK, "trailing_text", 10),
+    ]:
+        with pytest.raises(DecodeError) as caught:
+            csp.decode(text)
+        assert (caught.value.reason, caught.value.line) == (reason, line)
+    assert csp.decode("prose\n" + TASK, mode="lenient") == csp.decode(TASK)
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"CSP/1\nFROM \xc0\xaf", "\ud800", 3, None])
+def test_what_is_no_text_is_a_decode_error(data):
+    for mode in ("strict", "lenient"):
+        with pytest.raises(DecodeError) as caught:
+            csp.parse(data, mode=mode)
+        assert caught.value.reason in ("bad_utf8", "lone_surrogate", "wrong_type")
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (TASK, True),
+        ("\n```\n" + TASK, True),
+        ("CSP/1;x", True),
+        ("CSP/1", True),
+        ("CSP/2\n", False),
+        ("", False),
+        ("{}", False),
+    ],
+)
+def test_detect(data, expected):
+    assert csp.detect(data.encode()) is expected
+
+
+def test_limits():
+    limits = LIMITS._replace(message=len(TASK))
+    assert csp.decode(TASK, limits=limits)
+    assert csp.parse(TASK + TASK, limits=limits)
+    assert fault(TASK + "IN y\n", limits=limits) == ("message_too_large", 1)
+    plan = HEAD.format("PLAN") + "PLAN P\n" + "STEP x\n" * 3
+    assert fault(plan, limits=Limits(fields=2)) == ("too_many_fields", 10)
+    assert fault(plan, limits=Limits(key=3)) == ("key_too_long", 8)
+    issues = csp.parse(plan, mode="lenient", limits=Limits(fields=2)).issues
+    assert [(str(found.reason), found.where) for found in issues] == [("too_many_fields", 10)]
+    issues = csp.parse(TASK + "IN y\n", mode="lenient", limits=limits).issues
+    assert [str(found.reason) for found in issues] == ["message_too_large"]
+
+
+# --- writing what was made ---
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (csp.message("A B", "C", "C0", csp.Task("T1", {"REQ": "x"})), "bad_header_value"),
+        (csp.message("A\nTO X", "C", "C0", csp.Task("T1", {"REQ": "x"})), "newline_in_string"),
+        (csp.message("A", "C", "C0", csp.Task("T1\nREQ y", {})), "newline_in_string"),
+        (csp.message("A", "C", "C0", csp.Task("1", {"REQ": "x"})), "bad_id"),
+        (csp.message("A", "C", "C0", csp.Task("T1", {})), "missing_req"),
+        (csp.message("A", "C", "C0", csp.Task("T1", {"REQ": "x", "NO": "x"})), "unknown_key"),
+        (csp.message("A", "C", "C0", csp.Task("T1", {"REQ": 1})), "wrong_type"),
+        (csp.message("A", "C", "C0", csp.Task("T1", {"REQ": "\ud800"})), "lone_surrogate"),
+        (csp.message("A", "C", "C0", csp.Task("T1", {"REQ": "x", "PRIORITY": "HIGH"})), "bad_enum"),
+        (csp.message("A", "C", "C0", csp.Generic("MEM", "m", [("a b", "x")])), "unknown_key"),
+        (csp.message("A", "C", "C0", csp.Patch("P1", "C0", [("+", "A", "a\nb")], "C1")), "newline_in_string"),
+        (csp.message("A", "C", "C0", csp.Patch("P1", "C0", [("+", "A", None)], "C1")), "op_mismatch"),
+        (csp.message("A", "C", "C0", csp.Patch("P1", "C0", [("-", "A", "x")], "C1")), "op_mismatch"),
+        (csp.message("A", "C", "C0", csp.FileOp("F1", "", {"PATH": "x"})), "missing_op"),
+        (csp.CspMessage("A", "B", "C0", "RESULT", csp.Task("T1", {"REQ": "x"})), "block_mismatch"),
+        (csp.CspMessage("A", "B", None, "TASK", csp.Task("T1", {"REQ": "x"})), "missing_ctx"),
+        (csp.CspMessage("A", "B", "C0", "TASK", None), "no_body"),
+        (csp.Junk(1, "text"), "junk"),
+        (csp.Template(["a\nb"]), "newline_in_string"),
+        (csp.Template(["a"], ["CSP/1"]), "missing_from"),
+        (csp.Preamble({"a": "x"}), "junk"),
+        ("text", "wrong_type"),
+    ],
+)
+def test_strict_writing_refuses(message, reason):
+    with pytest.raises(EncodeError) as caught:
+        csp.encode(message)
+    assert caught.value.reason == reason
+    if isinstance(message, csp.CspMessage):
+        assert csp.check(message)
+
+
+def test_check_tells_what_may_be_fine():
+    found = csp.check(csp.message("A", "B", "C0", csp.FileOp("F1", "RENAME", {"PATH": "x"})))
+    assert [(str(issue.reason), issue.severity) for issue in found] == [("unknown_op", "info")]
+
+
+@settings(max_examples=60)
+@given(
+    st.fixed_dictionaries(
+        {"STATUS": st.sampled_from(["OK", "FAIL", "", "ok\n"])},
+        optional={"PRODUCED": st.text(max_size=30), "DATA": st.text(max_size=30)},
+    )
+)
+def test_what_strict_writing_takes_reads_back(fields):
+    message = csp.message("A", "B", "C0", csp.Result("T1", fields))
+    if fields.get("STATUS") not in ("OK", "PARTIAL", "FAIL"):
+        with pytest.raises(EncodeError) as caught:
+            csp.encode(message)
+        assert caught.value.reason in (Reason.MISSING_STATUS, Reason.BAD_ENUM, Reason.LONE_SURROGATE)
+        return
+    assert csp.decode(csp.encode(message)) == message
+
+
+def test_records_compare_copy_pickle_and_match():
+    message = csp.decode(TASK)
+    assert copy.deepcopy(message) == message == pickle.loads(pickle.dumps(message))
+    assert message != csp.decode(TASK.replace("REQ x", "REQ y"))
+    assert (
+        repr(message) == "CspMessage(sender='A', receiver='B', ctx='C0', intent=<Intent.TASK: 'TASK'>, "
+        "block=Task(id='T1', fields=[('REQ', 'x')]))"
+    )
+    match message:
+        case csp.CspMessage(sender, "B", block=csp.Task(id, [("REQ", req)])):
+            assert (sender, id, req) == ("A", "T1", "x")
+        case _:
+            pytest.fail("the pattern does not match")
+
+
+# --- values ---
+
+
+def test_refs_and_expand():
+    assert csp.refs("a:1-2;b c:3;;C:\\x:9") == [("a", 1, 2), ("b c", 3, 3), ("", None, None), ("C:\\x", 9, 9)]
+    assert csp.refs("") == []
+    with pytest.raises(DecodeError) as caught:
+        csp.refs("a:1;b:9-3")
+    assert (caught.value.reason, caught.value.offset) == ("bad_range", 4)
+    assert csp.expand("SRC,LIB, SRC ,SRCX,x SRC", {"SRC": "src/", "LIB": "SRC"}) == "src/,SRC, src/ ,SRCX,x SRC"
+    assert csp.Result("T1", {"DATA": "a:1"}).refs() == [("a", 1, 1)]

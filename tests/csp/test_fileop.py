@@ -1,0 +1,222 @@
+"""FILEOP for real: in a directory, against git and GNU diff."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from hashlib import sha256
+
+import pytest
+
+from turnwire import csp
+from turnwire.csp.fileop import apply
+from turnwire.errors import RuleError
+
+
+def op(word, path, content=None, base=None):
+    fields = [("PATH", path)]
+    if base is not None:
+        fields.append(("BASE", base))
+    if content is not None:
+        fields.append(("CONTENT", content))
+    return csp.FileOp("F1", word, fields)
+
+
+def refused(block, root):
+    before = snapshot(root)
+    with pytest.raises(RuleError) as caught:
+        block.apply(root)
+    assert snapshot(root) == before
+    assert caught.value.wire == "csp"
+    return str(caught.value.reason)
+
+
+def snapshot(root):
+    return {
+        os.path.relpath(os.path.join(folder, name), root): (
+            os.path.join(folder, name),
+            os.lstat(os.path.join(folder, name)).st_mtime_ns,
+        )
+        for folder, folders, files in os.walk(root)
+        for name in folders + files
+    }
+
+
+def test_create_patch_delete(tmp_path):
+    plan = op("CREATE", "a/b/c.txt", "one\ntwo\n").apply(tmp_path)
+    file = tmp_path / "a/b/c.txt"
+    assert file.read_bytes() == b"one\ntwo\n"
+    assert (plan.op, str(plan.path), plan.before, plan.done, plan.directories) == (
+        "CREATE",
+        "a/b/c.txt",
+        None,
+        True,
+        ("a", "a/b"),
+    )
+    file.chmod(0o750)
+    base = sha256(b"one\ntwo\n").hexdigest()
+    plan = op("PATCH", "a/b/c.txt", "@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n", f"sha256:{base}").apply(tmp_path)
+    assert file.read_bytes() == b"one\nTWO\n"
+    assert (plan.added, plan.removed) == (1, 1)
+    assert file.stat().st_mode & 0o777 == 0o750
+    op("DELETE", "a/b/c.txt", base=plan.after[:14]).apply(tmp_path)
+    assert not file.exists()
+    assert file.parent.exists()
+    assert [entry.name for entry in file.parent.iterdir()] == []
+
+
+def test_dry_run_changes_nothing(tmp_path):
+    before = snapshot(tmp_path)
+    plan = op("CREATE", "x/y", "a\n").apply(tmp_path, dry_run=True)
+    assert snapshot(tmp_path) == before
+    assert str(plan).startswith("would CREATE x/y: +1 -0 lines, no file -> sha256:")
+    assert str(plan).endswith("making x/")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../x",
+        "a/../../x",
+        "/etc/passwd",
+        "",
+        "a/",
+        ".",
+        "C:\\x",
+        "\\\\host\\x",
+        "..\\x",
+        "a\0b",
+        "out/x",
+        "out",
+        "loop/x",
+        "./..",
+    ],
+)
+def test_nothing_leaves_the_root(tmp_path, path):
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (root / "out").symlink_to(tmp_path / "elsewhere")
+    (root / "loop").symlink_to(root / "loop")
+    assert refused(op("CREATE", path, "x\n"), root) in ("unsafe_path", "not_a_file")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert {entry.name for entry in tmp_path.iterdir()} == {"root", "elsewhere"}
+
+
+def test_links_that_stay_inside_are_followed(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    op("CREATE", "link/x", "a\n").apply(tmp_path)
+    assert (tmp_path / "real/x").read_bytes() == b"a\n"
+    (tmp_path / "file").symlink_to("real/x")
+    op("PATCH", "file", "@@ -1 +1 @@\n-a\n+b\n").apply(tmp_path)
+    assert (tmp_path / "file").is_symlink()
+    assert (tmp_path / "real/x").read_bytes() == b"b\n"
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        (op("CREATE", "f", "x\n"), "file_exists"),
+        (op("CREATE", "new", "x\n", "sha256:" + "0" * 64), "base_mismatch"),
+        (op("CREATE", "f/new", "x\n"), "not_a_file"),
+        (op("CREATE", "d", "x\n"), "not_a_file"),
+        (op("PATCH", "no", "@@ -1 +1 @@\n-a\n+b\n"), "file_missing"),
+        (op("PATCH", "d", "@@ -1 +1 @@\n-a\n+b\n"), "not_a_file"),
+        (op("DELETE", "no"), "file_missing"),
+        (op("DELETE", "f", base="sha256:" + "0" * 64), "base_mismatch"),
+        (op("DELETE", "f", base="0000000"), "base_mismatch"),
+        (op("DELETE", "f", base="hash123"), "base_mismatch"),
+        (op("DELETE", "f", base="sha256:"), "base_mismatch"),
+        (op("RENAME", "f"), "unknown_op"),
+        (op("PATCH", "f", "@@ -1 +1 @@\n-wrong\n+b\n"), "diff_mismatch"),
+        (op("PATCH", "f", "@@ -9 +9 @@\n-a\n+b\n"), "diff_mismatch"),
+        (op("PATCH", "f", "@@ -1,3 +1,5 @@\n+new\n"), "bad_diff"),
+        (op("PATCH", "f", "@@ -1 +1 @@\n-a\n+b\nrubbish\n"), "bad_diff"),
+        (op("PATCH", "f", "@@ -2 +2 @@\n-b\n+x\n@@ -1 +1 @@\n-a\n+x\n"), "bad_diff"),
+        (op("PATCH", "f", ""), "bad_diff"),
+        (op("PATCH", "f", "Binary files a and b differ\n"), "bad_diff"),
+        (op("PATCH", "f", "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n"), "bad_diff"),
+        (csp.FileOp("F1", "DELETE", []), "missing_path"),
+    ],
+)
+def test_refusals_change_nothing(tmp_path, block, reason):
+    (tmp_path / "f").write_bytes(b"a\nb\n")
+    (tmp_path / "d").mkdir()
+    assert refused(block, tmp_path) == reason
+
+
+def test_base_may_be_a_prefix_or_resolved_by_the_caller(tmp_path):
+    (tmp_path / "f").write_bytes(b"a\n")
+    digits = sha256(b"a\n").hexdigest()
+    for base in (digits, digits[:7], "sha256:" + digits[:7].upper()):
+        assert op("DELETE", "f", base=base).apply(tmp_path, dry_run=True).after is None
+    asked = []
+    apply(op("DELETE", "f", base="rev9"), tmp_path, resolve=lambda file, base: asked.append((file.name, base)) or True)
+    assert asked == [("f", "rev9")]
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("turnwire.csp.fileop.os.fsync", full)
+    with pytest.raises(OSError):
+        op("CREATE", "a/b/c", "x\n").apply(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_changes_meanwhile_is_left_alone(tmp_path, monkeypatch):
+    from turnwire.csp import fileop
+
+    (tmp_path / "f").write_bytes(b"a\n")
+    real = fileop._write
+
+    def late(*arguments):
+        (tmp_path / "f").write_bytes(b"changed\n")
+        real(*arguments)
+
+    monkeypatch.setattr(fileop, "_write", late)
+    with pytest.raises(RuleError) as caught:
+        op("DELETE", "f").apply(tmp_path)
+    assert caught.value.reason == "base_mismatch"
+    assert (tmp_path / "f").read_bytes() == b"changed\n"
+
+
+def variants(seed):
+    rng = random.Random(seed)
+    old = [
+        rng.choice(["a", "b", "", "c\r", "-x", "+y", "@@ -1 +1 @@", "\\ x", "\u00e9"])
+        for _ in range(rng.randrange(0, 25))
+    ]
+    new = [line for line in old if rng.random() > 0.2]
+    for _ in range(rng.randrange(4)):
+        new.insert(rng.randrange(len(new) + 1), rng.choice(["new", "", "a"]))
+    texts = ["\n".join(lines) + rng.choice(["\n", ""]) * bool(lines) for lines in (old, new)]
+    return [text.encode() for text in texts]
+
+
+@pytest.mark.parametrize("tool", ["git", "diff"])
+def test_diffs_of_git_and_gnu_diff_apply(tmp_path, tool):
+    done = 0
+    for seed in range(60):
+        old, new = variants(seed)
+        (tmp_path / "old").write_bytes(old)
+        (tmp_path / "new").write_bytes(new)
+        command = {
+            "git": ["git", "-c", "core.autocrlf=false", "diff", "--no-index", "--text", f"-U{seed % 4}", "old", "new"],
+            "diff": ["diff", f"-U{seed % 4}", "--text", "old", "new"],
+        }[tool]
+        made = subprocess.run(command, cwd=tmp_path, capture_output=True)
+        assert made.returncode in (0, 1), made.stderr
+        if old == new:
+            continue
+        content = made.stdout.decode()
+        message = csp.decode(
+            csp.encode(csp.message("A", "B", "C0", op("PATCH", "old", content, sha256(old).hexdigest())))
+        )
+        message.block.apply(tmp_path)
+        assert (tmp_path / "old").read_bytes() == new, (seed, content)
+        done += 1
+    assert done > 40

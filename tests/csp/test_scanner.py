@@ -1,0 +1,138 @@
+"""The two scanners give the same tables, however the bytes are cut, and every byte belongs to one thing."""
+
+from __future__ import annotations
+
+import random
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from tests.csp.generate import GOOD_BLOCKS, document
+from turnwire._pure import csp as pure
+from turnwire.csp import spec
+
+LIMITS = [pure.NO_LIMIT, (200, 3, 12), (100, 2, 5), (60, 256, 65536), (20, 2, 2)]
+
+
+def in_chunks(core, data: bytes, limits, sizes: list[int], capacity: int):
+    """The tables of ``data`` fed in pieces: the window grows where an item is not whole."""
+    shapes = ((capacity, spec.ROW_WIDTH), (4 * capacity, spec.EXTRA_WIDTH), (capacity, spec.REJECT_WIDTH))
+    buffers = [np.zeros(shape, np.int32) for shape in shapes]
+    state = np.zeros(spec.STATE_WIDTH, np.int64)
+    rows, extras, rejects = [], [], []
+    place = stop = turn = 0
+    while True:
+        line, final = int(state[0]), stop >= len(data)
+        consumed, *used = core.scan_into(data, place, stop, final, limits, state, *buffers)
+        for offset, length, number, code, *spans, first, count in buffers[0][: used[0]].tolist():
+            rows.append((offset, length, number + line, code, *spans, first + len(extras), count))
+        extras += map(tuple, buffers[1][: used[1]].tolist())
+        for offset, length, number, reason, fault, fault_line in buffers[2][: used[2]].tolist():
+            rejects.append((offset, length, number + line, reason, fault, fault_line + line))
+        if consumed >= len(data) and final:
+            assert state[0] == data.count(b"\n")
+            return rows, extras, rejects
+        if used[0] < capacity and used[2] < capacity:
+            assert not final
+            stop = min(len(data), stop + sizes[turn % len(sizes)])
+            turn += 1
+        place = consumed
+
+
+@pytest.mark.parametrize("start", range(0, 1000, 250))
+def test_twins_agree(csp_core, start):
+    for seed in range(start, start + 250):
+        data = document(seed)
+        limits = LIMITS[seed % len(LIMITS)]
+        expected = pure.tables(data, limits)
+        assert csp_core.tables(data, limits) == expected, seed
+        rng = random.Random(seed)
+        sizes = [rng.randrange(1, 60) for _ in range(5)]
+        assert in_chunks(csp_core, data, limits, sizes, rng.choice([3, 50])) == expected, seed
+
+
+def test_every_mask_routine_agrees(backend):
+    native = import_module("turnwire._native.csp") if backend == "native" else None
+    if native is None:
+        return
+    for seed in range(200):
+        data = document(seed)
+        assert native.tables_at(0, data) == native.tables_at(1, data) == native.tables_at(2, data)
+
+
+def test_every_byte_belongs_to_one_thing(csp_core):
+    for seed in range(400):
+        data = document(seed, damage=0.4)
+        rows, _, rejects = csp_core.tables(data)
+        place = 0
+        for start, length in sorted(record[:2] for record in rows + rejects):
+            assert start >= place
+            assert length > 0
+            assert not data[place:start].strip(b" \t\r\n")
+            place = start + length
+        assert not data[place:].strip(b" \t\r\n")
+
+
+def test_every_truncation(csp_core):
+    text = "".join(
+        f"CSP/1\nFROM MAIN\nTO B\nCTX C0\nINTENT {intent}\n\n" + "".join(f"{line}\n" for line in lines)
+        for intent, lines in GOOD_BLOCKS.items()
+    ).encode()
+    whole = len(csp_core.tables(text)[0])
+    assert whole == len(GOOD_BLOCKS)
+    for cut in range(len(text)):
+        tables = csp_core.tables(text[:cut])
+        assert tables == pure.tables(text[:cut])
+        assert len(tables[0]) <= whole
+
+
+def test_every_bit_flip(csp_core):
+    text = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n<<<\nx\n>>>\n"
+    follower = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK v\n"
+    for place in range(len(text)):
+        for bit in range(8):
+            damaged = text[:place] + bytes([text[place] ^ 1 << bit]) + text[place + 1 :] + follower
+            tables = csp_core.tables(damaged)
+            assert tables == pure.tables(damaged)
+            if place < len(text) - 1:  # the last newline parts the two
+                assert tables[0][-1][0] == len(text), "the next good record is still read"
+
+
+@pytest.mark.parametrize("opened", ["<<<\n" * 40_000, "".join("<" * (3 + n % 50) + "\n" for n in range(20_000))])
+def test_many_unclosed_heredocs_take_linear_time(csp_core, opened):
+    message = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK\n<<<<<\n"
+    rows, _, rejects = csp_core.tables((message * 2000 + opened).encode())
+    assert not rows
+    assert len(rejects) > 2000
+
+
+def test_wrong_tables_are_refused(csp_core):
+    state = np.zeros(4, np.int64)
+    tables = [np.zeros((4, width), np.int32) for width in (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)]
+    with pytest.raises(ValueError):
+        csp_core.scan_into(b"CSP/1\n", 0, 6, True, csp_core.NO_LIMIT, state, np.zeros((4, 3), np.int32), *tables[1:])
+    with pytest.raises(ValueError):
+        csp_core.scan_into(b"CSP/1\n", 0, 7, True, csp_core.NO_LIMIT, state, *tables)
+
+
+def test_a_full_table_stops_the_scan_and_nothing_is_lost(csp_core):
+    record = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT PLAN\n\nPLAN L1\nS 1\nS 2\nS 3\n\n"
+    state = np.zeros(4, np.int64)
+    rows, rejects = np.zeros((9, spec.ROW_WIDTH), np.int32), np.zeros((9, spec.REJECT_WIDTH), np.int32)
+    extras = np.zeros((4, spec.EXTRA_WIDTH), np.int32)
+    consumed, *used = csp_core.scan_into(
+        record * 3, 0, 3 * len(record), True, csp_core.NO_LIMIT, state, rows, extras, rejects
+    )
+    assert used == [1, 3, 0]
+    assert consumed == len(record)
+    assert state[0] == record.count(b"\n")
+
+
+def test_reads_any_contiguous_buffer(csp_core):
+    record = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M1\nK v\n"
+    tables = [np.zeros((4, width), np.int32) for width in (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)]
+    for data in (record, bytearray(record), memoryview(record), np.frombuffer(record, np.uint8)):
+        state = np.zeros(4, np.int64)
+        used = csp_core.scan_into(data, 0, len(record), True, csp_core.NO_LIMIT, state, *tables)
+        assert used == (len(record), 1, 1, 0)

@@ -1,0 +1,237 @@
+"""The store: reconstruction, refusal, proof."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnwire import csp
+from turnwire.csp.persistent import PersistentMap
+from turnwire.errors import EncodeError, RuleError
+
+
+def patch(number, *ops, base=None, apply=None, sender="A", ctx=None):
+    base = f"C{number - 1}" if base is None else base
+    apply = f"C{number}" if apply is None else apply
+    return csp.message(sender, "B", ctx or base, csp.Patch(f"P{number}", base, ops, apply))
+
+
+def refused(store, message):
+    before = store.dump()
+    with pytest.raises(RuleError) as caught:
+        store.apply(message)
+    assert store.dump() == before
+    return str(caught.value.reason), caught.value.path
+
+
+@pytest.fixture
+def store():
+    store = csp.Store(defs={"SRC": "src/", "LIB": "lib/"}, laws={"L1": "Web search -> WEB_RES only"})
+    store.apply(patch(1, ("+", "T", "tests/"), sender="MAIN"))
+    store.apply(csp.message("MAIN", "CODER", "C0", csp.Task("T1", {"REQ": "x"})))
+    store.apply(patch(2, ("~", "SRC", "source/"), ("-", "LIB")))
+    return store
+
+
+def test_any_point_is_there_again(store):
+    assert (store.head, store.checkpoints, len(store)) == ("C2", ["C0", "C1", "C2"], 3)
+    assert dict(store.at("C0").defs) == {"SRC": "src/", "LIB": "lib/"}
+    assert dict(store.at("C1").defs) == {"SRC": "src/", "LIB": "lib/", "T": "tests/"}
+    assert dict(store.at("C2").defs) == {"SRC": "source/", "T": "tests/"}
+    assert store.at("C2").parent == "C1"
+    assert store.at("C2").patch == "P2"
+    assert store.at("C2").laws == {"L1": "Web search -> WEB_RES only"}
+    with pytest.raises(TypeError):
+        store.laws["L2"] = "x"
+    with pytest.raises(RuleError) as caught:
+        store.at("C9")
+    assert caught.value.reason == "checkpoint_unknown"
+
+
+def test_diff_and_inverse(store):
+    assert store.diff("C0", "C2") == [("-", "LIB", None), ("~", "SRC", "source/"), ("+", "T", "tests/")]
+    assert store.diff("C2", "C0") == [("+", "LIB", "lib/"), ("~", "SRC", "src/"), ("-", "T", None)]
+    assert store.diff("C1", "C1") == []
+    undo = store.inverse("P2")
+    assert undo == csp.Patch("P3", "C2", [("+", "LIB", "lib/"), ("~", "SRC", "src/")], "C3")
+    store.apply(csp.message("A", "B", "C2", undo))
+    assert store.at("C3").defs == store.at("C1").defs
+    assert store.inverse(store.log[0].message, id="P9", apply="C9").ops == [("-", "T", None)]
+    assert store.verify()
+
+
+def test_explain(store):
+    assert store.explain("SRC") == [
+        csp.Change("C0", None, 0, None, None, "+", None, "src/"),
+        csp.Change("C2", "P2", 3, "A", "C1", "~", "src/", "source/"),
+    ]
+    assert store.explain("T") == [csp.Change("C1", "P1", 1, "MAIN", "C0", "+", None, "tests/")]
+    assert [change.sign for change in store.explain("LIB", at="C1")] == ["+"]
+    assert store.explain("NEVER") == []
+
+
+def test_replay_is_idempotent(store):
+    before = store.dump()
+    for entry in store.log:
+        if isinstance(entry.message.block, csp.Patch):
+            assert store.apply(entry.text).id == entry.message.block.apply
+    assert store.dump() == before
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (patch(3, ctx="C9"), ("ctx_unknown", "C9")),
+        (csp.message("A", "B", "C7", csp.Task("T2", {"REQ": "x"})), ("ctx_unknown", "C7")),
+        (patch(1, ("+", "X", "y")), ("patch_id_reused", "P1")),
+        (patch(1, ("+", "T", "tests/"), sender="OTHER"), ("patch_id_reused", "P1")),
+        (patch(3, base="C1"), ("base_not_head", "P3")),
+        (patch(3, base="C9", ctx="C0"), ("base_not_head", "P3")),
+        (patch(3, apply="C1"), ("checkpoint_exists", "P3")),
+        (patch(3, apply="C2"), ("checkpoint_exists", "P3")),
+        (patch(3, ("+", "X", "1"), ("~", "X", "2")), ("op_conflict", "P3")),
+        (patch(3, ("+", "X", "1"), ("+", "SRC", "2")), ("def_exists", "P3")),
+        (patch(3, ("+", "X", "1"), ("-", "LIB")), ("def_missing", "P3")),
+        (patch(3, base="C1", apply="C1"), ("base_not_head", "P3")),
+    ],
+)
+def test_refusals_change_nothing(store, message, expected):
+    assert refused(store, message) == expected
+
+
+def test_ids_are_opaque(store):
+    store.apply(csp.message("A", "B", "C2", csp.Patch("P001", "C2", [], "C02")))
+    assert store.head == "C02"
+
+
+def test_what_is_no_valid_message_is_refused(store):
+    with pytest.raises(EncodeError):
+        store.apply(csp.message("A", "B", "C2", csp.Patch("X", "C2", [], "C3")))
+
+
+def test_forks():
+    store = csp.Store({"A": "1"}, forks=True)
+    store.apply(patch(1, ("+", "B", "1")))
+    store.apply(patch(2, ("+", "B", "2"), base="C0"))
+    assert store.heads == ["C1", "C2"]
+    assert store.at("C1").defs["B"] == "1"
+    assert store.defs["B"] == "2"
+    assert [change.checkpoint for change in store.explain("B")] == ["C2"]
+    assert [change.checkpoint for change in store.explain("B", at="C1")] == ["C1"]
+    assert store.verify()
+    assert csp.Store.load(store.dump()).heads == ["C1", "C2"]
+
+
+def test_a_flipped_byte_anywhere_is_found_and_located(store):
+    dump = store.dump()
+    assert csp.verify_dump(dump)
+    assert csp.Store.load(dump).dump() == dump
+    for place in range(len(dump)):
+        damaged = dump[:place] + bytes([dump[place] ^ 1]) + dump[place + 1 :]
+        verdict = csp.verify_dump(damaged)
+        assert not verdict
+        assert verdict.place == f"line {dump.count(bytes([10]), 0, place) + 1}", (place, verdict)
+    for cut in range(0, len(dump), 7):
+        assert not csp.verify_dump(dump[:cut])
+
+
+def test_verify_names_the_first_difference(store):
+    entry = store._log[1]
+    store._log[1] = entry._replace(text=entry.text.replace("REQ x", "REQ y"))
+    assert (store.verify().ok, store.verify().place) == (False, "entry 2")
+    store._log[1] = entry
+    checkpoint = store._checkpoints["C1"]
+    store._checkpoints["C1"] = checkpoint._replace(defs=checkpoint.defs.set("T", "x"))
+    assert store.verify().place == "C1"
+    store._checkpoints["C1"] = checkpoint._replace(digest=checkpoint.digest[::-1])
+    assert store.verify().place == "C1"
+    store._checkpoints["C1"] = checkpoint
+    assert store.verify()
+
+
+def test_journal_comes_first():
+    class Journal:
+        def __init__(self):
+            self.entries = []
+
+        def append(self, kind, body):
+            if len(self.entries) == 2:
+                raise OSError("disk full")
+            self.entries.append((kind, body))
+
+    journal = Journal()
+    store = csp.Store({"A": "1"}, journal=journal)
+    store.apply(patch(1))
+    with pytest.raises(OSError):
+        store.apply(patch(2))
+    assert store.head == "C1"
+    assert [kind for kind, _ in journal.entries] == ["csp-init", "csp"]
+    assert journal.entries[1][1].decode() == store.log[0].text
+
+
+def test_replay_of_a_document():
+    text = (
+        "DEF A = 1\nLAWS\n- L1: x\n" + csp.encode(patch(1, ("+", "B", "2"))) + csp.encode(patch(3)) + "```\nDEF A = 2\n"
+    )
+    store, failed = csp.replay(text)
+    assert dict(store.defs) == {"A": "1", "B": "2"}
+    assert dict(store.laws) == {"L1": "x"}
+    assert [str(error.reason) for _, error in failed] == ["ctx_unknown", "checkpoint_exists"]
+    assert csp.replay("").store.head == "C0"
+
+
+def test_cost_of_a_checkpoint_is_the_cost_of_its_patch():
+    store = csp.Store({f"N{number}": "x" for number in range(4000)})
+    before = store.at("C0").defs
+    store.apply(patch(1, ("~", "N7", "y")))
+    after = store.at("C1").defs
+    shared = {id(entry) for entry in before._root if type(entry) is tuple}
+    assert sum(id(entry) not in shared for entry in after._root[1:] if type(entry) is tuple) == 1
+
+
+def test_history_is_linear_and_any_point_is_as_near():
+    store = csp.Store()
+    for number in range(1, 3001):
+        store.apply(patch(number, ("+", f"N{number}", "v")))
+    assert len(store.at("C1000").defs) == 1000
+    assert len(store.at("C3000").defs) == 3000
+    assert any(store.at(name).whole for name in store.checkpoints[1:])
+    assert store.verify()
+
+
+KEYS = st.text(st.sampled_from("ABCD"), min_size=1, max_size=3)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(KEYS, st.one_of(st.none(), st.text(max_size=2))), max_size=60))
+def test_persistent_map_is_a_dict_that_never_changes(steps):
+    model: dict[str, str] = {}
+    current = PersistentMap()
+    kept = []
+    for key, value in steps:
+        kept.append((current, dict(model)))
+        if value is None and key in model:
+            del model[key]
+            current = current.remove(key)
+        elif value is not None:
+            model[key] = value
+            current = current.set(key, value)
+    for version, state in [*kept, (current, model)]:
+        assert dict(version) == state == version
+        assert len(version) == len(state)
+        assert list(version) == sorted(state)
+        expected = sorted(key for key in state.keys() | model.keys() if state.get(key) != model.get(key))
+        assert version.changed(current) == current.changed(version) == expected
+
+
+def test_persistent_map_survives_equal_hashes(monkeypatch):
+    monkeypatch.setattr("turnwire.csp.persistent._hash", lambda key: 7 if key < "m" else 7 + (1 << 55))
+    current = PersistentMap({key: key for key in "abcxyz"})
+    assert dict(current.set("a", "1").remove("b").remove("x")) == {"a": "1", "c": "c", "y": "y", "z": "z"}
+    with pytest.raises(KeyError):
+        current.remove("q")
+    for key in "abcxyz":
+        current = current.remove(key)
+    assert len(current) == 0
+    assert dict(current) == {}

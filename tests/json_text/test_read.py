@@ -1,0 +1,344 @@
+"""Strict JSON text: what is read, what is refused, why and where; both twins alike."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from importlib import import_module
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import BACKENDS
+from turnwire._pure import json_text as pure
+from turnwire.contract import LIMITS
+from turnwire.errors import DecodeError, Reason
+
+native = import_module(f"turnwire._{BACKENDS[0]}.json_text")
+
+SMALL = LIMITS._replace(message=200, nesting=3, key=8, integer_digits=5)
+
+REFUSED = [
+    # (bytes, reason, offset)
+    (b"", "empty_message", 0),
+    (b" \r\n\t", "empty_message", 0),
+    (b"\xef\xbb\xbf{}", "bom", 0),
+    (b" \xef\xbb\xbf{}", "prose", 1),
+    (b"\xff\xfe{\0}\0", "bad_encoding", 0),
+    (b"{\0}\0", "bad_encoding", 0),
+    (b"\0{\0}", "bad_encoding", 0),
+    (b"\0\0\0{", "bad_encoding", 0),
+    (b"\0\0\0\0{}", "prose", 0),
+    (b"[{}]", "not_object", 0),
+    (b' "text"', "not_object", 1),
+    (b"12", "not_object", 0),
+    (b"null\n", "not_object", 0),
+    (b"nullify", "prose", 0),
+    (b"NaN", "not_finite", 0),
+    (b"```json\n{}\n```", "code_fence", 0),
+    (b"\n~~~\n{}", "code_fence", 1),
+    (b"Here it is: {}", "prose", 0),
+    ("\u2028{}".encode(), "prose", 0),
+    (b"\x85{}", "bad_utf8", 0),
+    (b"{}x", "trailing_junk", 2),
+    (b"{}\n{}", "trailing_junk", 3),
+    (b"{}\0", "trailing_junk", 2),
+    (b"{}\n```", "trailing_junk", 3),
+    (b"{}\xff", "bad_utf8", 2),
+    (b"{}\xed\xa0\x80", "lone_surrogate", 2),
+    (b"{", "cut_off", 1),
+    (b'{"a"', "cut_off", 4),
+    (b'{"a":', "cut_off", 5),
+    (b'{"a":1', "cut_off", 6),
+    (b'{"a":1,', "cut_off", 7),
+    (b'{"a":-', "cut_off", 6),
+    (b'{"a":1.', "cut_off", 7),
+    (b'{"a":1e+', "cut_off", 8),
+    (b'{"a":tru', "cut_off", 8),
+    (b'{"a":[1, ', "cut_off", 9),
+    (b'{"a":"b', "unterminated_string", 5),
+    (b'{"a', "unterminated_string", 1),
+    (b'{"a":"\\', "unterminated_string", 5),
+    (b'{"a":"\\u12', "unterminated_string", 5),
+    (b'{"a":"\\ud83d', "unterminated_string", 5),
+    (b'{"a":"\\ud83d\\u', "unterminated_string", 5),
+    (b'{"a":"b\nc"}', "control_character", 7),
+    (b'{"a":"\0"}', "control_character", 6),
+    (b'{"a":"\\x41"}', "bad_escape", 6),
+    (b'{"a":"\\u12g4"}', "bad_escape", 6),
+    (b'{"a":"\\ud800"}', "lone_surrogate", 6),
+    (b'{"a":"\\uDC00\\ud800"}', "lone_surrogate", 6),
+    (b'{"a":"\\ud800\\u0041"}', "lone_surrogate", 6),
+    (b'{"a":"\\ud800\\n"}', "lone_surrogate", 6),
+    (b'{"a":"\\ud800\\', "lone_surrogate", 6),
+    (b'{"a":"\\ud800\\uzzzz"}', "bad_escape", 12),
+    (b'{"a":"\xed\xa0\x80"}', "lone_surrogate", 6),
+    (b'{"a":"\xc0\x80"}', "bad_utf8", 6),
+    (b'{"a":"\xe0\x80\x80"}', "bad_utf8", 6),
+    (b'{"a":"\xf4\x90\x80\x80"}', "bad_utf8", 6),
+    (b'{"a":"\xe2\x82"}', "bad_utf8", 6),
+    (b'{"a":"\xe2\x82', "bad_utf8", 6),
+    (b'{"a":\x80}', "bad_utf8", 5),
+    ('{"a":\u00a01}'.encode(), "bad_json", 5),
+    (b'{"a":01}', "bad_number", 5),
+    (b'{"a":-01}', "bad_number", 5),
+    (b'{"a":+1}', "bad_number", 5),
+    (b'{"a":.5}', "bad_number", 5),
+    (b'{"a":1.}', "bad_number", 5),
+    (b'{"a":1.e5}', "bad_number", 5),
+    (b'{"a":1e}', "bad_number", 5),
+    (b'{"a":-}', "bad_number", 5),
+    (b'{"a":0x10}', "bad_json", 6),
+    (b'{"a":1.5.5}', "bad_number", 8),
+    (b'{"a":NaN}', "not_finite", 5),
+    (b'{"a":Infinity}', "not_finite", 5),
+    (b'{"a":[-Infinity]}', "not_finite", 6),
+    (b'{"a":1e400}', "not_finite", 5),
+    (b'{"a":-1E400}', "not_finite", 5),
+    (b'{"a":True}', "bad_json", 5),
+    (b'{"a":trux}', "bad_json", 5),
+    (b'{"a":truex}', "bad_json", 9),
+    (b"{'a':1}", "bad_json", 1),
+    (b"{a:1}", "bad_json", 1),
+    (b'{"a":1,}', "bad_json", 7),
+    (b'{"a":[1,]}', "bad_json", 8),
+    (b'{"a":[1}', "bad_json", 7),
+    (b'{"a" 1}', "bad_json", 5),
+    (b'{"a":1 "b":2}', "bad_json", 7),
+    (b'{,"a":1}', "bad_json", 1),
+    (b'{"a":1/*c*/}', "bad_json", 6),
+    (b'{"a":1,"a":1}', "dup_key", 7),
+    (b'{"a":1,"\\u0061":2}', "dup_key", 7),
+    (b'{"x":{"a":1,"b":[{"q":1,"q":2}]}}', "dup_key", 24),
+    (b'{"a":1,"a":{"b":1,"b":2}}', "dup_key", 7),
+    (b'{"":1,"":2}', "dup_key", 6),
+    (b'{"a":1,"a"', "dup_key", 7),
+    (b'{"a":1,"a";1}', "dup_key", 7),
+    (b'{"a":1,"a":', "dup_key", 7),
+    (b'{"a":1,"a":{"b":[nope]}}', "dup_key", 7),
+    (b'{"a":{"b":1,"b":{"c":1,"c":x}},"a":1}', "dup_key", 12),
+]
+
+
+def refusal(core, data, limits=LIMITS):
+    with pytest.raises(DecodeError) as caught:
+        core.Reader("sstp", ("a", "header")).read(data, limits)
+    return caught.value
+
+
+@pytest.mark.parametrize(("data", "reason", "offset"), REFUSED)
+def test_refusals_say_why_and_where(core, data, reason, offset):
+    error = refusal(core("json_text"), data)
+    assert (str(error.reason), error.offset) == (reason, offset)
+    assert error.line == data.count(b"\n", 0, offset) + 1
+    assert error.wire == "sstp"
+    assert error.text and "{what}" not in error.text
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "offset"),
+    [
+        (b'{"a":123456}', "number_too_long", 5),
+        (b'{"a":-123456}', "number_too_long", 5),
+        (b'{"a":[[[]]]}', "too_deep", 7),
+        (b'{"a":{"b":{"c":{}}}}', "too_deep", 15),
+        (b'{"123456789":1}', "key_too_long", 1),
+        (b'{"\\u0061abc":1}', "key_too_long", 1),
+        (b'{"a":"' + b"x" * 200 + b'"}', "message_too_large", 200),
+    ],
+)
+def test_limits(core, data, reason, offset):
+    error = refusal(core("json_text"), data, SMALL)
+    assert (str(error.reason), error.offset) == (reason, offset)
+
+
+@pytest.mark.parametrize(
+    "data", [b'{"a":12345}', b'{"a":[[]]}', b'{"12345678":1}', b'{"a":1234567.5}', b'{"a":"' + b"x" * 192 + b'"}']
+)
+def test_at_the_limit_is_fine(core, data):
+    assert core("json_text").Reader("w").read(data, SMALL) == json.loads(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        ' \r\n\t{ "a" : [ 1 , true,false ,null,"x"] }\n',
+        '{"b":1,"a":{"z":[],"y":{}}}',
+        '{"n":[9007199254740993,18446744073709551616,-9223372036854775809,123456789012345678]}',
+        '{"n":[0.1,1e5,-2.5E-3,1.7976931348623157e308,5e-324,123456789.123456789,0.000001,100000000000000000000.5]}',
+        '{"s":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\\u0000"}',
+        '{"é€😀":"\u2028\x7f\u0085 über eine längere Zeile hinweg"}',
+        '{"\\u0061\\n":1,"a":2,"header":3}',
+    ],
+)
+def test_reads_what_the_standard_library_reads(core, text):
+    reader = core("json_text").Reader("w", ("header", "a"))
+    expected = json.loads(text)
+    for data in (text, text.encode(), bytearray(text.encode()), memoryview(text.encode())):
+        found = reader.read(data)
+        assert found == expected
+        assert json.dumps(found) == json.dumps(expected)  # same order, same types
+
+
+def test_negative_zero_is_kept(core):
+    found = core("json_text").Reader("w").read(b'{"a":-0,"b":-0.0,"c":0}')
+    assert [math.copysign(1, value) for value in found.values()] == [-1, -1, 1]
+    assert type(found["c"]) is int
+
+
+def test_five_thousand_digits(core):
+    read = core("json_text").Reader("w").read
+    assert read(b'{"a":' + b"7" * 4300 + b"}") == {"a": int("7" * 4300)}
+    assert refusal(core("json_text"), b'{"a":' + b"7" * 5000 + b"}").reason is Reason.NUMBER_TOO_LONG
+
+
+def test_five_million_brackets(core):
+    module = core("json_text")
+    assert refusal(module, b'{"a":' + b"[" * 5_000_000).offset == 5 + 127
+    assert refusal(module, b'{"a":' * 1_000_000).reason is Reason.TOO_DEEP
+
+
+def test_raised_nesting_limit_costs_no_stack(core):
+    deep = b'{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}"
+    value = core("json_text").Reader("w").read(deep, LIMITS._replace(nesting=60_000))["a"]
+    depth = 0
+    while value:
+        value = value[0]
+        depth += 1
+    assert depth == 49_999
+
+
+def test_nesting_at_the_limit(core):
+    for levels, good in ((127, True), (128, False)):
+        data = b'{"a":' + b"[" * levels + b"]" * levels + b"}"
+        if good:
+            assert core("json_text").Reader("w").read(data) == json.loads(data)
+        else:
+            assert refusal(core("json_text"), data).offset == 5 + 127
+
+
+def test_many_keys_are_no_trap(core):
+    data = json.dumps({f"k{number}": number for number in range(200_000)})
+    assert len(core("json_text").Reader("w").read(data)) == 200_000
+
+
+def test_str_with_a_lone_surrogate(core):
+    error = refusal(core("json_text"), '{"a":"é\ud800"}')
+    assert (error.reason, error.offset) == (Reason.LONE_SURROGATE, 8)
+
+
+@pytest.mark.parametrize("data", [None, 3, ["{}"], memoryview(b"{ }  ")[::2]])
+def test_no_text_is_a_wire_error(core, data):
+    error = refusal(core("json_text"), data)
+    assert (error.reason, error.offset, error.line) == (Reason.WRONG_TYPE, 0, 1)
+
+
+def outcome(core, data, limits=LIMITS):
+    try:
+        return repr(core.Reader("sstp", ("header", "kind", "a")).read(data, limits))
+    except DecodeError as error:
+        return error.reason, error.offset, error.line, error.text
+
+
+BASE = (
+    b'{"header": {"kind": "intent", "n": [1, -0, 2.50, 1e3, 12345678901234567890], "t": true},\n'
+    b' "payload": {"g": "\xc3\xa9\\u00e9\\n\xf0\x9f\x98\x80\\ud83d\\ude00", "x": null, "e": {}, "l": []}}'
+)
+
+
+def test_twins_agree_when_cut_at_every_byte():
+    for cut in range(len(BASE) + 1):
+        assert outcome(native, BASE[:cut]) == outcome(pure, BASE[:cut])
+
+
+def test_twins_agree_on_every_flipped_bit():
+    for place in range(len(BASE)):
+        for bit in range(8):
+            data = BASE[:place] + bytes([BASE[place] ^ 1 << bit]) + BASE[place + 1 :]
+            assert outcome(native, data) == outcome(pure, data), data
+
+
+PIECES = st.sampled_from(
+    [
+        *(b"{", b"}", b"[", b"]", b":", b",", b'"', b"\\", b"\\u", b"d83d", b"de00", b"0041", b"a", b"header", b" "),
+        *(b"-", b"0", b"1", b"12", b".", b"e", b"+", b"E", b"400", b"true", b"false", b"null", b"NaN", b"Infinity"),
+        *(b"\xc3\xa9", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"\xe2\x82", b"\x80", b"\xff", b"\0", b"\x1f", b"\x7f"),
+        *(b'"a":1', b'"a"', b'{"a":', b'{"b":[', b"1234567", b"```", b"\xef\xbb\xbf", b"/", b"'", b"abcdefgh", b"\n"),
+    ]
+)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.one_of(st.lists(PIECES, max_size=24).map(b"".join), st.binary(max_size=60)), st.booleans())
+def test_twins_agree_on_anything(data, opened):
+    if opened:
+        data = b'{"x":' + data
+    assert outcome(native, data) == outcome(pure, data)
+    assert outcome(native, data, SMALL) == outcome(pure, data, SMALL)
+
+
+def test_twins_agree_on_splices_of_real_text():
+    random.seed(5)
+    for _ in range(3000):
+        first, second = sorted(random.choices(range(len(BASE)), k=2))
+        insert = random.choice([b"", b'"', b"\\", b",", b"\xe9", b'"kind":1,', b"[", b"}", b"9" * 30])
+        data = BASE[:first] + insert + BASE[second:] if random.random() < 0.5 else BASE[:second] + insert + BASE[first:]
+        assert outcome(native, data) == outcome(pure, data), data
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.text(max_size=12), JSON, max_size=6), st.booleans())
+def test_any_object_is_read_exactly(value, ascii_only):
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    for module in (native, pure):
+        found = module.Reader("w", ("a", "")).read(text)
+        assert repr(found) == repr(value)
+        assert repr(pure._Text(text.encode(), "w", LIMITS, {}).message()) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("raw", "place", "good", "end"),
+    [
+        (b'x{"a":{}} tail', 1, True, 9),
+        (b'x{"a":{}} tail', 6, True, 8),
+        (b'x{"a":{}} tail', 0, False, 0),
+        (b"{}", 2, False, 2),
+        (b"{}", -2, False, -2),
+        (b'{"a":1,"a":2}', 0, False, 7),
+        (b'{"a":', 0, False, 5),
+        (b"{'a':1}", 0, False, 1),
+        (b'{"a":"\xff"}', 0, False, 6),
+        (b"[1]", 0, False, 0),
+    ],
+)
+def test_find_takes_an_object_out_of_other_text(core, raw, place, good, end):
+    found = core("json_text").Reader("w").find(raw, place)
+    assert found == (json.loads(raw[place:end]) if good else None, end)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "shown"),
+    [
+        ("", b'{ "a'),
+        ("/a", b"[1,"),
+        ("/a/1", b'{"x'),
+        ("/a/1/x~1~0", b'"q"'),
+        ("/a/7", b"[1,"),
+        ("/a/1/none", b'{"x'),
+        ("/b", b"2}"),
+        ("/none/deeper", b'{ "a'),
+        ("/b/0", b"2}"),
+    ],
+)
+def test_locate(pointer, shown):
+    raw = b' { "a" : [1, {"x/~" : "q"}] , "b":2}'
+    assert raw[pure.locate(raw, pointer) :].startswith(shown)

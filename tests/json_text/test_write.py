@@ -1,0 +1,92 @@
+"""Writing JSON text: minimal, in order, literal, and nothing that a strict reader would refuse."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from enum import IntEnum
+from http import HTTPMethod
+from importlib import import_module
+
+import pytest
+from hypothesis import given
+
+from tests.conftest import BACKENDS
+from tests.json_text.test_read import JSON
+from turnwire._pure import json_write as pure
+from turnwire.contract import LIMITS
+from turnwire.errors import EncodeError
+
+json_text, json_write = (import_module(f"turnwire._{BACKENDS[0]}.{stem}") for stem in ("json_text", "json_write"))
+
+
+class Number(IntEnum):
+    TWO = 2
+
+
+class Text(str):
+    def __str__(self):
+        return "lie"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({}, "{}"),
+        ({"b": 1, "a": [True, False, None]}, '{"b":1,"a":[true,false,null]}'),
+        ("é\u2028😀\x7f", '"é\u2028😀\x7f"'),
+        ('\x00\x1f"\\/\b\f\n\r\t', '"\\u0000\\u001f\\"\\\\/\\b\\f\\n\\r\\t"'),
+        ([0, -1, 2**63, 2**64, 2**53 + 1], "[0,-1,9223372036854775808,18446744073709551616,9007199254740993]"),
+        ([2**63 - 1, -(2**63), -(2**63) - 1], "[9223372036854775807,-9223372036854775808,-9223372036854775809]"),
+        ([0.1, -0.0, 1e300, 1.0], "[0.1,-0.0,1e+300,1.0]"),
+        ((1, (2,)), "[1,[2]]"),
+        (OrderedDict(a=Number.TWO), '{"a":2}'),
+        ([HTTPMethod.GET, Text("truth")], '["GET","truth"]'),
+    ],
+)
+def test_written_text(core, value, text):
+    assert core("json_write").write(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "path"),
+    [
+        ({"a": [1, float("nan")]}, "not_finite", "/a/1"),
+        ({"a": float("-inf")}, "not_finite", "/a"),
+        ({"a/b": {"~": "\ud800"}}, "lone_surrogate", "/a~1b/~0"),
+        ({"a": {"\udc00": 1}}, "lone_surrogate", "/a"),
+        ({"a": {1: "x", "1": "y"}}, "wrong_type", "/a"),
+        ({"a": {1, 2}}, "wrong_type", "/a"),
+        ({"a": b"x"}, "wrong_type", "/a"),
+        ({"a": object()}, "wrong_type", "/a"),
+        ({"a": 10**5000}, "number_too_long", "/a"),
+        ({"a": float("nan"), "b": {1: 2}}, "not_finite", "/a"),
+        ({"a": 1, 2: float("nan")}, "wrong_type", ""),
+    ],
+)
+def test_refused_values(core, value, reason, path):
+    with pytest.raises(EncodeError) as caught:
+        core("json_write").write(value, "sap")
+    assert (str(caught.value.reason), caught.value.path, caught.value.wire) == (reason, path, "sap")
+
+
+def test_circular_and_deep_values(core):
+    circle: list = []
+    circle.append(circle)
+    with pytest.raises(EncodeError) as caught:
+        core("json_write").write(circle)
+    assert caught.value.reason == "too_deep"
+    value: list = []
+    for _ in range(127):
+        value = [value]
+    assert core("json_write").write(value) == "[" * 128 + "]" * 128
+    with pytest.raises(EncodeError):
+        core("json_write").write([value])
+    assert core("json_write").write([value], limits=LIMITS._replace(nesting=600)) == "[" * 129 + "]" * 129
+
+
+@given(JSON)
+def test_twins_write_the_same_and_it_reads_back(value):
+    text = json_write.write(value)
+    assert text == pure.write(value) == json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    assert repr(json_text.Reader("w").read(f'{{"v":{text}}}')["v"]) == repr(value)

@@ -1,0 +1,21 @@
+"""Runs a test of the package once with each pair of core modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from turnwire.kick import codec, space
+
+
+@pytest.fixture
+def twin(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """Puts the core modules of the backend under test into the package; its name."""
+    monkeypatch.setattr(space, "_core", core("space"))
+    monkeypatch.setattr(codec, "_core", core("envelope"))
+    for name in ("decode", "check"):  # the package hands out the functions of its own core
+        if hasattr(request.module, name):
+            monkeypatch.setattr(request.module, name, getattr(core("envelope"), name))
+    return core("space").__name__

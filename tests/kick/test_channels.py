@@ -1,0 +1,111 @@
+"""The helpers: whatever they build is valid, and the monitor follows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from turnwire.errors import EncodeError
+from turnwire.kick import EventKind, Monitor, TaskState, channels, check, decode, encode
+
+GROUP = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+
+
+def loop(**options: Any) -> list[Any]:
+    task = channels.dispatch("T-7", "WePlan", "Write the plan.\n\n- short", **options)
+    return [
+        task,
+        channels.status(task, "Accepted"),
+        channels.status(task, "In Progress", "half done"),
+        channels.artifact(task, "out/plan.md"),
+        channels.status(task, "Completed"),
+    ]
+
+
+def test_everything_built_is_clean(twin: str) -> None:
+    task = channels.dispatch("T-7", "WePlan", "x")
+    alert = channels.violation("SystemMonitor", "T-7", "too much", correlation_id=GROUP)
+    query = channels.context("WePlan", "Dima", "memory", "what is known?")
+    built = [
+        *loop(),
+        channels.stop(task, "no longer needed"),
+        channels.resume(task),
+        channels.error("WePlan", "T-7", "tool failed"),
+        alert,
+        channels.escalate(alert, "please decide"),
+        channels.escalate(alert, "please decide", receiver="Supervisor"),
+        query,
+        channels.answer(query, "nothing"),
+    ]
+    for envelope in built:
+        assert check(envelope) == []
+        assert decode(encode(envelope)).to_dict() == envelope.to_dict()
+    assert len({envelope.id for envelope in built}) == len(built)
+
+
+def test_values_that_are_given_are_kept() -> None:
+    given = {"id": GROUP, "timestamp": "2026-01-15T10:00:00Z", "index": "042"}
+    task = channels.dispatch("T-7", "WePlan", "x", **given)  # type: ignore[arg-type]
+    assert (task.id, task.timestamp) == (GROUP, "2026-01-15T10:00:00Z")
+    assert task.content == "⫻task/dispatch:T-7/042\nx\n"
+
+
+def test_correlation() -> None:
+    alone = channels.dispatch("T-7", "WePlan", "x")
+    grouped = channels.dispatch("T-7", "WePlan", "x", correlation_id=GROUP)
+    assert channels.status(alone, "Accepted").correlation_id == alone.id
+    assert channels.status(grouped, "Accepted").correlation_id == GROUP
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (lambda: channels.dispatch("T 7", "WePlan", "x"), "bad_header"),
+        (lambda: channels.dispatch("T-7", "WePlan", "x\n⫻forged/x"), "sigil_in_body"),
+        (lambda: channels.dispatch("T-7", "Broadcast", "x"), "receiver_not_allowed"),
+        (lambda: channels.dispatch("T-7", "WePlan", "x", sender="Dima"), "role_not_allowed"),
+        (lambda: channels.dispatch("T-7", "WePlan", "x", id="7"), "id_not_uuid4"),
+        (lambda: channels.dispatch("T-7", "WePlan", "x", timestamp="now"), "bad_timestamp"),
+        (lambda: channels.status(channels.dispatch("T-7", "WePlan", "x"), "Done"), "unknown_status"),
+        (lambda: channels.status(loop()[0].replace(content="⫻a\n"), "Accepted"), "bad_header"),
+    ],
+)  # fmt: skip
+def test_refusals(call: Any, reason: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        call()
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize("options", [{}, {"correlation_id": GROUP}])
+def test_monitor_follows_the_loop(twin: str, options: dict[str, Any]) -> None:
+    monitor = Monitor()
+    told = [event for envelope in loop(**options) for event in monitor.feed(envelope)]
+    kinds = ["dispatched", "accepted", "progress", "artifact", "completed"]
+    assert [(str(event.kind), event.task, event.fault) for event in told] == [(kind, "T-7", False) for kind in kinds]
+    assert told[3].text == "out/plan.md"
+    task = monitor.task("T-7")
+    assert task is not None
+    assert (task.state, task.artifacts, monitor.tasks) == (TaskState.COMPLETED, ["out/plan.md"], [])
+
+
+def test_monitor_follows_the_escalation(twin: str) -> None:
+    monitor = Monitor()
+    tasks = [
+        channels.dispatch(name, agent, "x", correlation_id=group)
+        for name, agent, group in (("A", "WePlan", GROUP), ("B", "Dima", GROUP), ("C", "Dima", None))
+    ]
+    for task in tasks:
+        monitor.feed(task)
+    alert = channels.violation("SystemMonitor", "A", "too much")
+    events = monitor.feed(alert)
+    assert [(event.kind, event.task) for event in events] == [
+        (EventKind.VIOLATION, None), (EventKind.PAUSED, "A"), (EventKind.PAUSED, "B"),
+    ]  # fmt: skip
+    assert [(task.name, task.paused) for task in monitor.tasks] == [("A", True), ("B", True), ("C", False)]
+    (event,) = monitor.feed(channels.escalate(alert, "decide"))
+    assert (event.kind, event.subject) == (EventKind.ESCALATED, alert.id)
+    assert [event.kind for event in monitor.resume("A")] == [EventKind.RESUMED]
+    assert [event.kind for event in monitor.feed(channels.resume(tasks[1]))] == [EventKind.RESUMED]
+    assert not any(task.paused for task in monitor.tasks)
+    assert monitor.resume("A") == []

@@ -1,0 +1,336 @@
+"""Envelopes: the vectors, decode, encode and check, the schema, detection, both twins alike."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import vectors
+from tests.conftest import BACKENDS
+from turnwire.contract import LIMITS
+from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
+from turnwire.kick import Envelope, MessageType, check, decode, detect, encode, json_schema
+
+SEED = {
+    "id": "3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f",
+    "timestamp": "2026-01-15T10:00:00Z",
+    "sender": "Orchestrator",
+    "receiver": "WePlan",
+    "type": "Command",
+    "channel": "⫻command/dispatch",
+    "content": "⫻task/dispatch:WePlan/001\nGo\n",
+}
+OTHER = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+REPORT = {**SEED, "sender": "WePlan", "receiver": "Orchestrator", "type": "Info", "channel": "⫻report/status"}
+ALERT = {**SEED, "receiver": "Broadcast", "type": "Alert", "channel": "⫻alert/error"}
+
+
+def seed(**changes: Any) -> dict[str, Any]:
+    return {key: value for key, value in {**SEED, **changes}.items() if value is not ...}
+
+
+def reasons(envelope: Envelope, **context: Any) -> list[tuple[str, int | str, str]]:
+    return [(str(issue.reason), issue.where, issue.severity) for issue in check(envelope, **context)]
+
+
+@vectors.cases("kick", kind="envelope")
+@pytest.mark.parametrize("form", [str, str.encode, lambda text: bytearray(text.encode())])
+def test_vectors(twin: str, case: dict[str, Any], form: Callable[[str], Any]) -> None:
+    source = form(case["text"])
+    if "error" in case:
+        with pytest.raises(DecodeError) as caught:
+            decode(source)
+        assert (caught.value.reason, caught.value.line, caught.value.wire) == (case["error"], case["at"], "kick")
+        return
+    envelope = decode(source)
+    for _ in range(2):  # the second time the policy's verdict is remembered
+        assert [issue.reason for issue in check(envelope)] == case["expect"]["issues"]
+    assert json.loads(encode(envelope, strict=False)) == json.loads(case["text"])
+    assert decode(encode(envelope, strict=False)) == envelope
+
+
+CHECKS = [
+    # object, issues as (reason, where, severity)
+    (seed(), []),
+    (seed(correlation_id=OTHER), []),
+    ({**REPORT, "correlation_id": OTHER}, []),
+    (REPORT, [("missing_correlation_id", "/correlation_id", "warning")]),
+    ({**REPORT, "correlation_id": ""}, [("missing_correlation_id", "/correlation_id", "warning")]),
+    (seed(correlation_id="task-7"), [("correlation_id_not_uuid4", "/correlation_id", "warning")]),
+    (seed(correlation_id=""), [("correlation_id_not_uuid4", "/correlation_id", "warning")]),
+    (ALERT, []),
+    ({**ALERT, "receiver": "WePlan"}, [("receiver_not_allowed", "/receiver", "warning")]),
+    ({**ALERT, "type": "Info"}, [("type_channel_mismatch", "/type", "warning")]),
+    (seed(type="Query"), [("type_channel_mismatch", "/type", "warning")]),
+    (seed(receiver="Broadcast"), [("receiver_not_allowed", "/receiver", "warning")]),
+    (seed(type="Query", channel="⫻query/context"), []),
+    (seed(type="Query", channel="⫻query/context", receiver="Broadcast", sender="Dima"), []),
+    ({**REPORT, "correlation_id": OTHER, "sender": "Orchestrator"}, [("role_not_allowed", "/sender", "warning")]),
+    ({**REPORT, "correlation_id": OTHER, "receiver": "Dima"}, [("receiver_not_allowed", "/receiver", "warning")]),
+    (seed(receiver="Bob"), [("unknown_role", "/receiver", "info")]),
+    (seed(sender="Eve"), [("unknown_role", "/sender", "info"), ("role_not_allowed", "/sender", "warning")]),
+    (seed(sender="QllickBuzz & QllickFizz", receiver="AR-00L", type="Query", channel="⫻query/context"), []),
+    (seed(channel="⫻orders/x"), [("unknown_channel_family", "/channel", "warning")]),
+    (seed(channel="⫻command/a/b"), []),
+    (seed(id="3f2b8c1e-9d4a-1b6e-8f10-1a2b3c4d5e6f"), [("id_not_uuid4", "/id", "warning")]),
+    (seed(id="3f2b8c1e-9d4a-4b6e-7f10-1a2b3c4d5e6f"), [("id_not_uuid4", "/id", "warning")]),
+    (seed(id="3F2B8C1E-9D4A-4B6E-BF10-1A2B3C4D5E6F"), []),
+    (seed(id="3f2b8c1e9d4a4b6e8f101a2b3c4d5e6f"), [("id_not_uuid4", "/id", "warning")]),
+    (seed(id="{3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f}"), [("id_not_uuid4", "/id", "warning")]),
+    (seed(timestamp="2026-02-30T00:00:00Z"), [("bad_timestamp", "/timestamp", "warning")]),
+    (seed(timestamp="2026-01-31T10:00:00.5+02:00"), []),
+    (seed(content="x\n⫻a\n"), []),
+    (seed(content="⫻\n"), []),
+    (seed(content=" ⫻a\n"), [("content_not_space", "/content", "warning")]),
+    (seed(content=""), [("content_not_space", "/content", "warning")]),
+    (seed(content="⫽a/b\n"), [("content_not_space", "/content", "warning")]),
+    (seed(**{"a/b~": 1, "x": [None]}), [("unknown_key", "/a~1b~0", "info"), ("unknown_key", "/x", "info")]),
+]
+
+
+@pytest.mark.parametrize(("fields", "issues"), CHECKS)
+def test_check(twin: str, fields: dict[str, Any], issues: list[Any]) -> None:
+    envelope = decode(json.dumps(fields))
+    assert reasons(envelope) == issues
+    assert reasons(envelope) == issues
+    warnings = [issue for issue in issues if issue[2] == "warning"]
+    if not warnings:
+        assert json.loads(encode(envelope)) == fields
+        assert decode(json.dumps(fields), strict=True) == envelope
+        return
+    with pytest.raises(EncodeError) as refused:
+        encode(envelope)
+    assert (refused.value.reason, refused.value.path) == warnings[0][:2]
+    for call in (lambda: check(envelope, strict=True), lambda: decode(json.dumps(fields), strict=True)):
+        with pytest.raises(RuleError) as broken:
+            call()
+        assert (broken.value.reason, broken.value.path) == warnings[0][:2]
+        assert broken.value.rule
+
+
+def test_the_text_names_key_row_and_hint(twin: str) -> None:
+    issues = check(decode(json.dumps(seed(sender="WePlan", correlationId=OTHER))))
+    assert "command/*" in issues[0].text
+    assert "correlationId" in issues[1].text
+    assert "correlation_id" in issues[1].text
+
+
+ERRORS = [
+    (seed(id=...), "missing_id", "/id", b"{"),
+    (seed(timestamp=...), "missing_timestamp", "/timestamp", b"{"),
+    (seed(receiver=...), "missing_receiver", "/receiver", b"{"),
+    (seed(type=...), "missing_type", "/type", b"{"),
+    (seed(channel=...), "missing_channel", "/channel", b"{"),
+    (seed(timestamp=None), "bad_type_timestamp", "/timestamp", b"null"),
+    (seed(sender=["x"]), "bad_type_sender", "/sender", b"["),
+    (seed(receiver={}), "bad_type_receiver", "/receiver", b"{}"),
+    (seed(type=True), "bad_type_type", "/type", b"true"),
+    (seed(channel=1.5), "bad_type_channel", "/channel", b"1.5"),
+    (seed(content=None), "bad_type_content", "/content", b"null"),
+    (seed(correlation_id=None), "bad_type_correlation_id", "/correlation_id", b"null"),
+    (seed(type=""), "bad_enum_type", "/type", b'""'),
+    (seed(type="Report"), "bad_enum_type", "/type", b'"Report"'),
+    (seed(channel="command/dispatch"), "bad_channel", "/channel", b'"command'),
+    (seed(channel="⫻command"), "bad_channel", "/channel", b'"\xe2'),
+    (seed(channel="⫻command/"), "bad_channel", "/channel", b'"\xe2'),
+    (seed(channel="⫻/dispatch"), "bad_channel", "/channel", b'"\xe2'),
+    (seed(channel="⫻command/a b"), "bad_channel", "/channel", b'"\xe2'),
+    (seed(channel="⫻command/a\u2028"), "bad_channel", "/channel", b'"\xe2'),
+    (seed(channel="⫻⫻command/a"), "bad_channel", "/channel", b'"\xe2'),
+    (seed(channel="⫽command/dispatch"), "bad_channel", "/channel", b'"\xe2'),
+    (seed(channel=""), "bad_channel", "/channel", b'""'),
+    (seed(id=7, content=...), "bad_type_id", "/id", b"7"),
+]
+
+
+@pytest.mark.parametrize(("fields", "reason", "path", "there"), ERRORS)
+def test_errors(twin: str, fields: dict[str, Any], reason: str, path: str, there: bytes) -> None:
+    for indent in (None, 1):
+        text = "\n " + json.dumps(fields, ensure_ascii=False, indent=indent)
+        with pytest.raises(DecodeError) as caught:
+            decode(text)
+        error = caught.value
+        raw = text.encode()
+        assert (error.reason, error.path) == (reason, path)
+        assert error.offset is not None
+        assert raw[error.offset :].startswith(there)
+        assert error.line == raw[: error.offset].count(b"\n") + 1
+    with pytest.raises(DecodeError) as caught:
+        Envelope.from_dict(fields)
+    assert (caught.value.reason, caught.value.path) == (reason, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty_message"), ("7", "not_object"), ("{", "cut_off"), ('{"id":"x"} x', "trailing_junk"),
+        ('{"id":NaN}', "not_finite"), ('{"\\u0069d":"x","id":"y"}', "dup_key"), ("\ufeff{}", "bom"),
+    ],
+)  # fmt: skip
+def test_no_json_object(twin: str, text: str, reason: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        decode(text)
+    assert (caught.value.reason, caught.value.wire) == (reason, "kick")
+
+
+def test_limits(twin: str) -> None:
+    text = json.dumps(SEED)
+    assert decode(text, limits=LIMITS._replace(message=len(text))) == decode(text)
+    with pytest.raises(DecodeError) as caught:
+        decode(text, limits=LIMITS._replace(message=len(text) - 1))
+    assert caught.value.reason == "message_too_large"
+
+
+def test_escaped_sigil_is_the_same(twin: str) -> None:
+    plain, escaped = json.dumps(SEED, ensure_ascii=False), json.dumps(SEED)
+    assert "⫻" in plain
+    assert "\\u2afb" in escaped
+    assert decode(plain) == decode(escaped)
+    assert encode(decode(escaped)) == json.dumps(SEED, ensure_ascii=False, separators=(",", ":"))
+
+
+def test_content_is_read_lazily(twin: str) -> None:
+    envelope = decode(json.dumps(SEED))
+    assert envelope.space.sections[0].place == "WePlan"
+    assert envelope.space is envelope.space
+    envelope.content = "⫻a\n"
+    assert envelope.space.sections[0].name == "a"
+
+
+def test_encode_order_and_extras(twin: str) -> None:
+    shuffled = {"zeta": {"a": [1, None]}, "content": SEED["content"], **SEED, "correlation_id": OTHER}
+    envelope = decode(json.dumps(shuffled))
+    assert envelope.extra == {"zeta": {"a": [1, None]}}
+    assert list(json.loads(encode(envelope))) == [*SEED, "correlation_id", "zeta"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [("id", 7, "bad_type_id"), ("type", "Order", "bad_enum_type"), ("channel", "x", "bad_channel"),
+     ("correlation_id", 7, "bad_type_correlation_id"), ("content", None, "bad_type_content")],
+)  # fmt: skip
+def test_what_cannot_be_written(twin: str, field: str, value: Any, reason: str) -> None:
+    envelope = decode(json.dumps(SEED))
+    setattr(envelope, field, value)
+    assert reason in [issue.reason for issue in check(envelope)]
+    for strict in (True, False):
+        with pytest.raises(EncodeError) as caught:
+            encode(envelope, strict=strict)
+        assert (caught.value.reason, caught.value.path) == (reason, f"/{field}")
+
+
+def test_lone_surrogate_is_not_written(twin: str) -> None:
+    envelope = decode(json.dumps(SEED)).replace(content="⫻a\n\ud800")
+    assert [issue.reason for issue in check(envelope)] == ["content_not_space"]
+    with pytest.raises(EncodeError) as caught:
+        encode(envelope, strict=False)
+    assert caught.value.reason == "lone_surrogate"
+
+
+def test_envelope_is_a_value(core: Callable[[str], ModuleType]) -> None:
+    made = core("envelope").Envelope
+    envelope = made(*SEED.values(), extra={"x": [1]})
+    assert envelope.type is MessageType.COMMAND
+    assert envelope.type == "Command"
+    assert hash(envelope.type) == hash("Command")
+    assert envelope.family == "command"
+    assert envelope == pickle.loads(pickle.dumps(envelope)) == copy.copy(envelope) == copy.deepcopy(envelope)
+    other = copy.copy(envelope)
+    other.extra["y"] = 2
+    assert envelope.extra == {"x": [1]}
+    assert envelope != envelope.replace(sender="Dima")
+    assert envelope.replace(sender="Dima").sender == "Dima"
+    assert made.from_dict(envelope.to_dict()) == envelope
+    assert "Orchestrator" in repr(envelope)
+    match envelope:
+        case Envelope(sender=sender) | sender:
+            assert sender is not None
+    with pytest.raises(TypeError):
+        envelope.replace(colour="red")
+    with pytest.raises(TypeError):
+        hash(envelope)
+    with pytest.raises(DecodeError):
+        made.from_dict([])
+
+
+def test_detect() -> None:
+    for fields in (SEED, REPORT, seed(sender=...), seed(content=...), seed(channel="command/x")):
+        for ascii_only in (True, False):
+            assert detect(b"\n " + json.dumps(fields, ensure_ascii=ascii_only).encode())
+    other_wires = (b"", b"@a0#", b"CSP/1\n", b"[]", b'{"header":{}}', "⫻a/b\n".encode())
+    for other in (*other_wires, b'{"t":"\\"sender\\""}', b"\xff{"):
+        assert not detect(other)
+
+
+def test_schema() -> None:
+    validator = pytest.importorskip("jsonschema").Draft202012Validator
+    schema = json_schema()
+    validator.check_schema(schema)
+    good = validator(schema)
+    for case in vectors.load("kick"):
+        if case["kind"] != "envelope" or case.get("error") == "dup_key":
+            continue
+        assert good.is_valid(json.loads(case["text"])) == ("error" not in case), case["id"]
+    for fields, *_ in ERRORS:
+        assert not good.is_valid(fields)
+
+
+def outcome(core: ModuleType, data: bytes) -> Any:
+    try:
+        envelope = core.decode(data)
+    except WireError as error:
+        return error.reason, error.offset, error.line, error.path
+    return envelope.to_dict(), core.check(envelope)
+
+
+NATIVE = import_module(f"turnwire._{BACKENDS[0]}.envelope")
+PURE = import_module("turnwire._pure.envelope")
+letters = st.text(alphabet="⫻/abc \n\u2028é0", max_size=12)
+values = st.one_of(letters, st.sampled_from([*SEED.values(), "Alert", "⫻alert/error", 7, None, True, [], {}]))
+
+
+@given(st.dictionaries(st.sampled_from([*SEED, "correlation_id", "extra", "Id"]), values), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_twins_agree(changes: dict[str, Any], shuffled: bool) -> None:
+    fields = {**changes, **SEED, **changes} if shuffled else {**SEED, **changes}
+    data = json.dumps(fields, ensure_ascii=shuffled).encode()
+    assert outcome(NATIVE, data) == outcome(PURE, data)
+
+
+def test_twins_agree_on_every_cut_and_flipped_bit() -> None:
+    data = json.dumps(SEED, ensure_ascii=False).encode()
+    for place in range(len(data)):
+        assert outcome(NATIVE, data[:place]) == outcome(PURE, data[:place])
+        for bit in range(8):
+            flipped = bytearray(data)
+            flipped[place] ^= 1 << bit
+            assert outcome(NATIVE, bytes(flipped)) == outcome(PURE, bytes(flipped))
+
+
+@given(st.text("0123456789abcdefABCDEF-4g", min_size=34, max_size=38), st.text("0123456789-:TZ.+ é", max_size=22))
+@settings(max_examples=100, deadline=None)
+def test_small_judges_agree(word: str, stamp: str) -> None:
+    assert NATIVE.is_uuid4(word) == PURE.is_uuid4(word)
+    assert NATIVE.is_plain_time(stamp) == PURE.is_plain_time(stamp)
+
+
+@pytest.mark.parametrize("stamp", ["2026-01-15T10:00:00Z", "9999-12-28T23:59:59", "0000-01-01T00:00:00Z"])
+def test_plain_times(core: Callable[[str], ModuleType], stamp: str) -> None:
+    plain = core("envelope").is_plain_time
+    assert plain(stamp)
+    for place in range(len(stamp)):
+        for letter in "x/:":
+            if stamp[place] != letter:
+                assert not plain(stamp[:place] + letter + stamp[place + 1 :])
+    for wrong in ("2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-01-29T00:00:00Z", "2026-01-01T24:00:00Z",
+                  "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z", "2026-01-00T00:00:00Z"):  # fmt: skip
+        assert not plain(wrong)

@@ -1,0 +1,247 @@
+"""The monitor: the tables, every fault, deadlines, memory; a seeded day with exactly the seeded faults."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Day, Flow
+from turnwire.kick import Deadlines, Envelope, EventKind, Monitor, Signal, TaskState, channels
+from turnwire.kick.spec import CLOSED, FAULTS, TASK_TRANSITIONS
+
+ENVELOPES = int(os.environ.get("TURNWIRE_DAY", "12000"))
+"""Set it to 1000000 for the whole day."""
+
+
+def kinds(monitor: Monitor, *envelopes: Envelope, now: float | None = None) -> list[str]:
+    return [str(event.kind) for envelope in envelopes for event in monitor.feed(envelope, now)]
+
+
+def faults_of_flow(make: Any, seed: int) -> tuple[list[Any], list[Any]]:
+    import random
+
+    flow = Flow(random.Random(seed), 0.0, 1)
+    make(flow)
+    monitor = Monitor()
+    found = []
+    for time, envelope in sorted(flow.steps, key=lambda step: step[0]):
+        found += [event for event in monitor.feed(envelope, START + time) if event.fault]
+    found += monitor.overdue(START + DAY)
+    return [(event.kind, event.envelope_id or event.subject) for event in found], flow.expected
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_one_fault_is_one_event(twin: str, name: str) -> None:
+    make, kind = FAULTY[name]
+    for seed in range(5):
+        found, expected = faults_of_flow(make, seed)
+        assert found == expected
+        assert [one for one, _ in found] == [kind]
+
+
+@pytest.mark.parametrize("make", dict.fromkeys(ORDERLY))
+def test_order_is_no_fault(twin: str, make: Any) -> None:
+    assert faults_of_flow(make, 1) == ([], [])
+
+
+def test_every_kind_of_fault_is_seeded() -> None:
+    assert {kind for _, kind in FAULTY.values()} == FAULTS
+
+
+def test_a_day(twin: str) -> None:
+    day = Day(ENVELOPES, seed=7)
+    monitor = Monitor()
+    found: Counter[Any] = Counter()
+    for now, envelope in day:
+        faults = [event for event in monitor.feed(envelope, now) if event.fault]
+        found.update((event.kind, event.envelope_id or event.subject) for event in faults)
+    found.update((event.kind, event.subject) for event in monitor.overdue(START + 2 * DAY))
+    assert found == Counter(day.expected)
+    assert day.count > ENVELOPES * 0.8
+
+
+def test_the_docs_show_the_fault_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "kick.md").read_text("utf-8")
+    for fault, (_, kind) in FAULTY.items():
+        assert f"| {fault} | `{kind}` |" in page
+
+
+def test_the_table_is_closed() -> None:
+    for (before, signal), after in TASK_TRANSITIONS.items():
+        assert isinstance(signal, Signal)
+        assert before not in CLOSED or before is after is TaskState.STOPPED
+    assert set(TASK_TRANSITIONS.values()) == set(TaskState) - {TaskState.DISPATCHED}
+
+
+@pytest.mark.parametrize("before", TaskState)
+@pytest.mark.parametrize("signal", Signal)
+def test_every_cell_of_the_table(twin: str, before: TaskState, signal: Signal) -> None:
+    task = channels.dispatch("T", "WePlan", "x")
+    way = {
+        TaskState.DISPATCHED: [],
+        TaskState.ACCEPTED: ["Accepted"],
+        TaskState.RUNNING: ["Accepted", "In Progress"],
+        TaskState.DELIVERED: ["Accepted", None],
+        TaskState.COMPLETED: ["Accepted", None, "Completed"],
+        TaskState.FAILED: ["Failed"],
+        TaskState.STOPPED: ["stop"],
+    }[before]
+    monitor = Monitor()
+    monitor.feed(task)
+    for step in way:
+        if step == "stop":
+            monitor.feed(channels.stop(task))
+        else:
+            monitor.feed(channels.status(task, step) if step else channels.artifact(task, "x"))
+    held = monitor.task("T")
+    assert held is not None
+    assert held.state is before
+    words = {Signal.ACCEPTED: "Accepted", Signal.PROGRESS: "In Progress", Signal.COMPLETED: "Completed"}
+    word = words.get(signal, "Failed")
+    report = channels.artifact(task, "x") if signal is Signal.ARTIFACT else channels.status(task, word)
+    (event,) = monitor.feed(report)
+    after = TASK_TRANSITIONS.get((before, signal))
+    if after is not None:
+        assert (event.fault, held.state) == (False, after)
+    elif before in CLOSED:
+        assert (event.kind, held.state) == (EventKind.LATE, before)
+    else:
+        assert event.kind is EventKind.OUT_OF_ORDER
+        order = list(TaskState)
+        assert order.index(held.state) >= order.index(before)
+
+
+def test_deadlines(twin: str) -> None:
+    monitor = Monitor(deadlines=Deadlines(accept=10, finish=100, answer=5, escalate=7))
+    task = channels.dispatch("T", "WePlan", "x")
+    assert kinds(monitor, task, now=0.0) == ["dispatched"]
+    assert monitor.overdue(10.0) == []
+    assert [(event.kind, event.subject, event.task) for event in monitor.overdue(10.5)] == [("overdue", task.id, "T")]
+    assert monitor.overdue(11.0) == []
+    assert kinds(monitor, channels.status(task, "Accepted"), now=20.0) == ["accepted"]
+    assert monitor.overdue(100.0) == []
+    alert = channels.violation("SystemMonitor", "T", "x")
+    assert kinds(monitor, alert, now=90.0) == ["violation", "paused"]
+    assert [(event.kind, event.subject) for event in monitor.overdue(98.0)] == [("overdue", alert.id)]
+    assert monitor.overdue(300.0) == []  # a paused task is not overdue
+    assert kinds(monitor, channels.escalate(alert, "x"), now=301.0) == ["escalated"]
+    monitor.resume("T", 400.0)
+    assert monitor.overdue(500.0) == []
+    assert [event.subject for event in monitor.overdue(501.0)] == [task.id]
+    query = channels.context("Dima", "WePlan", "x", "y")
+    assert kinds(monitor, query, now=600.0) == ["asked"]
+    late = channels.answer(query, "z")
+    assert [str(event.kind) for event in monitor.feed(late, 606.0)] == ["overdue", "answered"]
+
+
+def test_no_deadline_and_no_time(twin: str) -> None:
+    never = Monitor(deadlines=Deadlines(None, None, None, None))
+    task = channels.dispatch("T", "WePlan", "x", timestamp="2026-01-15T10:00:00Z")
+    query = channels.context("Dima", "WePlan", "x", "y", timestamp="2026-01-15T10:00:00Z")
+    kinds(never, task, query, channels.violation("Dima", "T", "x"))
+    assert never.overdue(1e18) == []
+    stamped = Monitor()
+    assert kinds(stamped, task) == ["dispatched"]
+    assert [event.subject for event in stamped.overdue(1e18)] == [task.id]
+
+
+def test_feed_many_takes_the_timestamps_as_time(twin: str) -> None:
+    task = channels.dispatch("T", "WePlan", "x", timestamp="2026-01-15T10:00:00Z")
+    accepted = channels.status(task, "Accepted", timestamp="2026-01-15T10:05:00Z")
+    told = [str(event.kind) for event in Monitor().feed_many([task, accepted])]
+    assert told == ["dispatched", "overdue", "accepted"]
+    timeless = [str(event.kind) for event in Monitor().feed_many([task, accepted], lambda _: 0.0)]
+    assert timeless == ["dispatched", "accepted"]
+
+
+def test_stop_by_task_by_correlation_and_by_agent(twin: str) -> None:
+    task = channels.dispatch("T", "WePlan", "x")
+    for stop in (
+        channels.stop(task),
+        channels.stop(task).replace(content="⫻command/stop\n"),
+        channels.stop(task).replace(content="⫻command/stop\n", correlation_id=None),
+    ):
+        monitor = Monitor()
+        assert kinds(monitor, task, stop) == ["dispatched", "stopped"]
+        again = stop.replace(id="3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f")
+        named = stop.correlation_id is not None
+        assert kinds(monitor, again) == ["late" if named else "uncorrelated"]
+    assert kinds(Monitor(), channels.stop(task)) == ["uncorrelated"]
+
+
+def test_other_reports_commands_and_alerts_pass(twin: str) -> None:
+    monitor = Monitor()
+    task = channels.dispatch("T", "WePlan", "x")
+    report = channels.status(task, "Accepted").replace(channel="⫻report/metrics")
+    command = channels.stop(task).replace(channel="⫻command/reload")
+    assert kinds(monitor, task, report, command, channels.error("Dima", "T", "x")) == ["dispatched", "alert"]
+
+
+def test_reports_answer_questions_too(twin: str) -> None:
+    monitor = Monitor()
+    query = channels.context("Orchestrator", "WePlan", "memory", "?")
+    report = channels.status(query, "In Progress")
+    assert kinds(monitor, query, report) == ["asked", "answered"]
+
+
+def test_broadcast_questions_take_many_answers(twin: str) -> None:
+    monitor = Monitor()
+    query = channels.context("Orchestrator", "Broadcast", "memory", "?")
+    answers = [channels.answer(query, "x", sender=agent) for agent in ("WePlan", "Dima")]
+    assert kinds(monitor, query, *answers) == ["asked", "answered", "answered"]
+
+
+def test_questions_within_a_group(twin: str) -> None:
+    monitor = Monitor()
+    task = channels.dispatch("T", "WePlan", "x")
+    query = channels.context("WePlan", "Dima", "memory", "?", correlation_id=task.id)
+    stranger = channels.context("WePlan", "Dima", "memory", "?", correlation_id=query.id)
+    assert kinds(Monitor(), stranger) == ["uncorrelated"]
+    assert kinds(monitor, task, query, channels.answer(query, "x")) == ["dispatched", "asked", "answered"]
+
+
+def test_task_without_a_name(twin: str) -> None:
+    monitor = Monitor()
+    task = channels.dispatch("T", "WePlan", "x").replace(content="⫻task/dispatch\nx\n")
+    report = channels.status(channels.dispatch("T", "WePlan", "x", id=task.id), "Accepted")
+    assert kinds(monitor, task, report) == ["dispatched", "accepted"]
+
+
+def test_extractors_and_words_are_the_hosts(twin: str) -> None:
+    monitor = Monitor(
+        task_of=lambda envelope: envelope.content.split()[-1],
+        status_of=lambda envelope: envelope.content.split()[1],
+        words={"yes": Signal.ACCEPTED},
+    )
+    task = channels.dispatch("T", "WePlan", "do\nT-9")
+    report = channels.status(task, "Accepted").replace(content="⫻report/status\nyes T-9")
+    assert [(event.kind, event.task) for event in monitor.feed(task) + monitor.feed(report)] == [
+        ("dispatched", "T-9"), ("accepted", "T-9"),
+    ]  # fmt: skip
+
+
+def test_hostile_envelopes_are_events(twin: str) -> None:
+    task = channels.dispatch("T", "WePlan", "x")
+    for changes in ({"id": 7}, {"content": "⫻a\n\ud800"}, {"channel": "x"}, {"sender": None}, {"type": "Order"},
+                    {"timestamp": 5}, {"channel": None}):  # fmt: skip
+        assert kinds(Monitor(), task.replace(**changes))[0] == "invalid"
+
+
+def test_memory_is_bounded(twin: str) -> None:
+    monitor = Monitor(remember=10)
+    first = channels.dispatch("T-0", "WePlan", "x")
+    for number in range(60):
+        task = first if number == 0 else channels.dispatch(f"T-{number}", "WePlan", "x")
+        query = channels.context("Dima", "WePlan", "x", "y")
+        alert = channels.violation("Dima", f"T-{number}", "x")
+        steps = [task, query, channels.answer(query, "z"), alert, channels.escalate(alert, "x"), channels.stop(task)]
+        assert not any(event.fault for step in steps for event in monitor.feed(step))
+    assert monitor.task("T-0") is None
+    loop = monitor._loop
+    assert max(len(table) for table in (loop._tasks, loop._named, loop._groups)) <= 12
+    assert kinds(monitor, channels.status(first, "Accepted")) == ["uncorrelated"]
+    assert kinds(monitor, first) == ["dispatched"]  # forgotten long ago

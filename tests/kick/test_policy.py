@@ -1,0 +1,124 @@
+"""The table of roles, channels and types."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kick.test_envelope import seed
+from turnwire.errors import DecodeError
+from turnwire.kick import DEFAULT_POLICY, Policy, Row, check, decode, encode
+from turnwire.kick.policy import allows
+
+TOML = """
+roles = ["Boss", "Hand"]
+
+[[row]]
+channel = "command/audit"
+type = "Command"
+senders = ["Hand"]
+receivers = ["Boss"]
+
+[[row]]
+channel = "⫻command/*"
+type = "*"
+senders = ["*", "!Hand"]
+receivers = ["*"]
+correlation = true
+"""
+
+
+def test_allows() -> None:
+    assert allows(("*",), "x")
+    assert allows(("x",), "x")
+    assert not allows(("x",), "y")
+    assert not allows(("*", "!x"), "x")
+    assert not allows((), "x")
+
+
+def test_each_refusal_names_its_row(twin: str) -> None:
+    envelope = decode(json.dumps(seed(sender="WePlan", receiver="Broadcast", type="Info")))
+    verdicts = DEFAULT_POLICY.verdicts(envelope)
+    assert [(verdict.reason, verdict.field) for verdict in verdicts] == [
+        ("role_not_allowed", "sender"),
+        ("receiver_not_allowed", "receiver"),
+        ("type_channel_mismatch", "type"),
+    ]
+    assert {verdict.row for verdict in verdicts} == {DEFAULT_POLICY.rows[0]}
+    assert all("'command/*'" in verdict.text for verdict in verdicts)
+    assert [issue.reason for issue in check(envelope)] == [verdict.reason for verdict in verdicts]
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_toml(twin: str, from_file: bool, tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(TOML, "utf-8")
+    policy = Policy.from_toml(path if from_file else TOML)
+    assert policy.rows[1] == Row("command/*", "*", ("*", "!Hand"), ("*",), True)
+    assert policy == Policy.from_toml(policy.to_toml()) == pickle.loads(pickle.dumps(policy))
+    audit = decode(json.dumps(seed(sender="Hand", receiver="Boss", channel="⫻command/audit")))
+    other = decode(json.dumps(seed(sender="Hand", receiver="Boss", type="Info")))
+    for _ in range(2):
+        assert check(audit, policy) == []
+        found = [(issue.reason, issue.where) for issue in check(other, policy)]
+        assert found == [("role_not_allowed", "/sender"), ("missing_correlation_id", "/correlation_id")]
+    assert check(audit) != []
+    assert encode(audit, policy=policy)
+
+
+def test_remembered_verdicts_still_look_at_the_correlation(twin: str) -> None:
+    report = {"sender": "WePlan", "receiver": "Orchestrator", "type": "Info", "channel": "⫻report/status"}
+    policy = Policy(DEFAULT_POLICY.rows)
+    without = decode(json.dumps(seed(**report)))
+    with_it = without.replace(correlation_id="7c9e6679-7425-40de-944b-e07fc1f90ae7")
+    for _ in range(2):
+        assert [issue.reason for issue in check(without, policy)] == ["missing_correlation_id"]
+        assert check(with_it, policy) == []
+        assert [issue.reason for issue in check(with_it.replace(correlation_id=""), policy)] == [
+            "missing_correlation_id"
+        ]
+    assert policy.known
+
+
+def test_rows_in_front(twin: str) -> None:
+    policy = DEFAULT_POLICY.with_rows(Row("command/escalate", "Command", ("Orchestrator",), ("Human", "Supervisor")))
+    envelope = decode(json.dumps(seed(channel="⫻command/escalate")))
+    assert check(envelope) == []
+    assert [issue.reason for issue in check(envelope, policy)] == ["receiver_not_allowed"]
+    only = Policy([Row("command/stop", "*", ("*",), ("*",))])
+    assert [issue.reason for issue in check(envelope, only)] == ["channel_not_allowed"]
+
+
+@pytest.mark.parametrize(
+    ("table", "path"),
+    [
+        ({}, "/row"),
+        ({"row": []}, "/row"),
+        ({"row": [1]}, "/row/0"),
+        ({"row": [{}]}, "/row/0/channel"),
+        ({"row": [{"channel": "command", "type": "*", "senders": [], "receivers": []}]}, "/row/0/channel"),
+        ({"row": [{"channel": 7, "type": "*", "senders": [], "receivers": []}]}, "/row/0/channel"),
+        ({"row": [{"channel": "a/*", "type": "Order", "senders": [], "receivers": []}]}, "/row/0/type"),
+        ({"row": [{"channel": "a/*", "type": "*", "senders": "x", "receivers": []}]}, "/row/0/senders"),
+        ({"row": [{"channel": "a/*", "type": "*", "senders": [], "receivers": [7]}]}, "/row/0/receivers"),
+        ({"row": [{"channel": "a/*", "type": "*", "senders": [], "receivers": [], "correlation": 1}]},
+         "/row/0/correlation"),
+        ({"row": [{"channel": "a/*", "type": "*", "senders": [], "receivers": [], "colour": 1}]}, "/row/0/colour"),
+        ({"row": [{"channel": "a/*", "type": "*", "senders": [], "receivers": []}], "rows": 1}, "/rows"),
+        ({"row": [{"channel": "a/*", "type": "*", "senders": [], "receivers": []}], "roles": "x"}, "/roles"),
+    ],
+)  # fmt: skip
+def test_bad_tables(table: dict[str, Any], path: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        Policy.from_dict(table)
+    assert (caught.value.reason, caught.value.path) == ("bad_policy", path)
+
+
+def test_bad_toml() -> None:
+    with pytest.raises(DecodeError) as caught:
+        Policy.from_toml("row = [")
+    assert caught.value.reason == "bad_policy"

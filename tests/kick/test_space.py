@@ -1,0 +1,384 @@
+"""Space Format: the vectors, byte identity, both twins alike, damage, writing."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import turnwire._pure.space as pure
+from tests import vectors
+from tests.conftest import BACKENDS
+from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.kick import Section, Space, lint, parse_space, salvage_space, space
+
+native = import_module("turnwire._native.space") if BACKENDS[0] == "native" else pure
+
+PIECES = [
+    "⫻", "⫻", "\n", "\n", "a", "b", "/", ":", " ", "\r", "\t", "\v", "\x85", "\u2028", "\u00a0", "\u3000", "😀", "é",
+    "`", "```", "~~~~", "\\", "\ufeff", "\r\n", "⫻a/b:c/1\n", "\0", "\u2afd", "x" * 40, "x" * 200 + "\n",
+]  # fmt: skip
+documents = st.one_of(st.lists(st.sampled_from(PIECES), max_size=60).map("".join), st.text(max_size=80))
+modes = st.sampled_from(["strict", "lenient"])
+
+
+def shown(found: Any) -> dict[str, Any]:
+    return {
+        "preamble": found.preamble,
+        "sections": [section.to_dict() for section in found.sections],
+        "issues": [[str(issue.reason), issue.where] for issue in found.issues],
+    }
+
+
+def outcome(core: ModuleType, source: str | bytes, **options: Any) -> Any:
+    """Everything that reading with one twin says."""
+    kept = space._core
+    space._core = core
+    try:
+        found = parse_space(source, **options)
+    except DecodeError as error:
+        return error.reason, error.offset, error.line
+    finally:
+        space._core = kept
+    assert found.text() == (source if isinstance(source, str) else source.decode())
+    parts = [(section.to_dict(), section.raw, section.span) for section in found.sections]
+    return found.preamble, parts, found.issues, found.bom
+
+
+@vectors.cases("kick", kind="space")
+@pytest.mark.parametrize("form", [str, str.encode], ids=["str", "bytes"])
+def test_vectors(twin: str, case: dict[str, Any], form: Callable[[str], Any]) -> None:
+    source = form(case["text"])
+    if "error" in case:
+        with pytest.raises(DecodeError) as caught:
+            parse_space(source, mode=case["mode"])
+        assert (caught.value.reason, caught.value.line, caught.value.wire) == (case["error"], case["at"], "kick")
+        return
+    found = parse_space(source, mode=case["mode"])
+    assert shown(found) == case["expect"]
+    assert found.text() == case["text"]
+
+
+@vectors.cases("kick", kind="space")
+def test_lenient_refuses_nothing(twin: str, case: dict[str, Any]) -> None:
+    assert parse_space(case["text"], mode="lenient").text() == case["text"]
+
+
+HEADERS = [
+    # header, (name, type, qualifier, place, index, inline), issues
+    ("⫻a", ("a", None, None, None, None, None), []),
+    ("⫻", ("", None, None, None, None, None), ["empty_header"]),
+    ("⫻ \t", ("", None, None, None, None, None), ["empty_header"]),
+    ("⫻ a/b:c", ("a", "b", "c", "c", None, None), ["leading_space"]),
+    ("⫻a/b:c/1 ", ("a", "b", "c/1", "c", "1", None), ["trailing_space"]),
+    ("⫻a/b: ", ("a", "b", "", None, None, None), ["trailing_space"]),
+    ("⫻a/b:\tx  y\t", ("a", "b", "", None, None, "x  y"), ["trailing_space"]),
+    ("⫻ a/b:⫻c d/1 ", ("a", "b", "⫻c d/1", "⫻c d", "1", None),
+     ["leading_space", "trailing_space", "nested_sigil", "space_in_qualifier"]),
+    ("⫻a/b: see ⫻c", ("a", "b", "", None, None, "see ⫻c"), ["nested_sigil"]),
+    ("⫻⫻a", ("⫻a", None, None, None, None, None), ["nested_sigil"]),
+    ("⫻:c/1", ("", None, "c/1", "c", "1", None), ["empty_header"]),
+    ("⫻/b", ("", "b", None, None, None, None), ["empty_header"]),
+    ("⫻a b/c d", ("a b", "c d", None, None, None, None), []),
+    ("⫻a/b:c/", ("a", "b", "c/", "c", "", None), []),
+    ("⫻a/b:/1", ("a", "b", "/1", "", "1", None), []),
+    ("⫻a/b:c:d/1", ("a", "b", "c:d/1", "c:d", "1", None), []),
+    ("⫻a\u3000", ("a", None, None, None, None, None), ["trailing_space"]),
+    ("⫻a\r", ("a", None, None, None, None, None), ["trailing_space"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "parts", "issues"), HEADERS)
+def test_lenient_headers(twin: str, header: str, parts: tuple[Any, ...], issues: list[str]) -> None:
+    for ending in ("", "\n", "\r\n") if not header.endswith("\r") else ("",):
+        found = parse_space(f"one\n\n{header}{ending}", mode="lenient")
+        section = found.sections[0]
+        assert (section.name, section.type, section.qualifier, section.place, section.index, section.inline) == parts
+        assert [(issue.reason, issue.where, issue.severity) for issue in found.issues] == [
+            (reason, 3, "warning") for reason in issues
+        ]
+
+
+@pytest.mark.parametrize(
+    ("header", "offset"),
+    [
+        ("⫻ a", 3), ("⫻a ", 4), ("⫻a//b", 5), ("⫻a/b/c", 6), ("⫻/b", 3), ("⫻:c", 3), ("⫻a/", 5), ("⫻a/:c", 5),
+        ("⫻a:", 5), ("⫻a:/1", 5), ("⫻a:c/", 7), ("⫻a:c/1/2", 8), ("⫻a:c d", 6), ("⫻a⫻b", 4), ("⫻é\u2028", 5),
+        ("⫻a\x85", 4), ("⫻a\r", 4), ("⫻a: x", 5),
+    ],
+)  # fmt: skip
+def test_strict_says_where(twin: str, header: str, offset: int) -> None:
+    for source in (f"é\n{header}", f"é\n{header}".encode()):
+        with pytest.raises(DecodeError) as caught:
+            parse_space(source)
+        assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BAD_HEADER, 3 + offset, 2)
+
+
+def test_strict_takes_a_colon_in_the_qualifier(twin: str) -> None:
+    assert parse_space("⫻a/b:c:d/1\n").sections[0].place == "c:d"
+
+
+def test_byte_order_mark(twin: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        parse_space("\ufeff⫻a\n")
+    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BOM, 0, 1)
+    found = parse_space("\ufeff⫻a\n", mode="lenient")
+    assert (found.preamble, found.bom, found.text()) == ("", True, "\ufeff⫻a\n")
+    assert [(issue.reason, issue.where) for issue in found.issues] == [(Reason.BOM, 1)]
+
+
+@pytest.mark.parametrize(
+    ("body", "content"),
+    [
+        ("x\r\n", "x"), ("x\r\ny\r\n\r\n", "x\r\ny"), ("x\r", "x\r"), ("x\r\r\n", "x\r"), ("x\n \t\n", "x"),
+        ("x\n\u3000\n\v\n", "x"), ("\r\n\r\n", ""), ("  ", ""), ("x \n", "x "), ("a\u2028⫻b\n", "a\u2028⫻b"),
+        ("a\x85⫻b\n", "a\x85⫻b"), (" ⫻b\n", " ⫻b"), ("a\f⫻b", "a\f⫻b"), ("a\0b\n", "a\0b"),
+    ],
+)  # fmt: skip
+def test_content(twin: str, body: str, content: str) -> None:
+    for source in (f"⫻a\n{body}", f"⫻a\n{body}".encode()):
+        (section,) = parse_space(source).sections
+        assert section.content == content
+        assert section.raw == f"⫻a\n{body}"
+
+
+def test_crlf_header(twin: str) -> None:
+    (section,) = parse_space("⫻a/b:c/1\r\nx\r\n").sections
+    assert (section.index, section.content) == ("1", "x")
+
+
+def test_fences(twin: str) -> None:
+    text = "```py\n⫻no\n````\n⫻a\n~~~\n⫻no\n```\n~~~~ \n⫻b\n    ```\n⫻c\n``` `\n⫻d\n```\n⫻no\n"
+    found = parse_space(text, fences=True)
+    assert [section.name for section in found.sections] == ["a", "b", "c", "d"]
+    assert found.text() == text
+    assert len(parse_space(text).sections) == 7
+
+
+def test_stuffing(twin: str) -> None:
+    text = "⫻a\n\\⫻b\n\\\\⫻c\n\\x\n"
+    section = parse_space(text, stuffing=True).sections[0]
+    assert section.content == "⫻b\n\\⫻c\n\\x"
+    built = Space("", [section.replace(content=section.content)], stuffing=True)
+    assert built.text() == text
+    assert parse_space(text).sections[0].content == "\\⫻b\n\\\\⫻c\n\\x"
+
+
+@given(documents, modes, st.booleans(), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffing: bool) -> None:
+    options = {"mode": mode, "fences": fences, "stuffing": stuffing}
+    assert outcome(native, text, **options) == outcome(pure, text, **options)
+    assert outcome(native, text.encode(), **options) == outcome(pure, text.encode(), **options)
+
+
+@given(documents, st.data())
+@settings(max_examples=150, deadline=None)
+def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:
+    raw = bytearray(text.encode())
+    if raw:
+        place = data.draw(st.integers(0, len(raw) - 1))
+        raw[place] ^= 1 << data.draw(st.integers(0, 7))
+    damaged = bytes(raw)
+    for mode in ("strict", "lenient"):
+        assert outcome(native, damaged, mode=mode) == outcome(pure, damaged, mode=mode)
+    for cut in range(0, len(damaged), 5):
+        assert outcome(native, damaged[:cut], mode="lenient") == outcome(pure, damaged[:cut], mode="lenient")
+
+
+@given(st.text(alphabet=PIECES[0] + "a\n \\`~\r", max_size=30), st.booleans(), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_what_is_built_reads_back_or_is_refused(content: str, fences: bool, stuffing: bool) -> None:
+    section = Section("a", "b", place="c", index="1", content=content)
+    refusals = (Reason.SIGIL_IN_BODY, Reason.UNCLOSED_FENCE, Reason.LONE_RETURN)
+    try:
+        text = Space("", [section, Section("end")], fences=fences, stuffing=stuffing).text()
+    except EncodeError as error:
+        if error.reason not in refusals:
+            raise
+        return
+    first, last = parse_space(text, fences=fences, stuffing=stuffing).sections
+    assert first.content == content[: pure.content_end(content, 0, len(content))]
+    assert (first.qualifier, last.name) == ("c/1", "end")
+
+
+@pytest.mark.parametrize("filler", ["x", "é", "😀"], ids=["1 byte", "2 bytes", "4 bytes"])
+def test_every_place_in_a_block(twin: str, filler: str) -> None:
+    """A header right at, before and behind the edges of the vectors and windows of the native search."""
+    edges = [*range(20, 70), *range(120, 140), *range(250, 262), *range(16370, 16400)]
+    for edge in edges:
+        for tail in (0, 1, 40, 300):
+            text = f"⫻a\n{filler * edge}\n⫻b\n{filler * tail}"
+            assert [section.name for section in parse_space(text).sections] == ["a", "b"]
+            assert [section.name for section in parse_space(text.encode()).sections] == ["a", "b"]
+
+
+def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
+    parse = core("space").parse
+    bad = [b"\x80", b"\xc3", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8", b"\xe2\xab"]
+    for size in (0, 1, 30, 31, 32, 33, 63, 64, 65, 100, 16380, 16384, 40000):
+        for piece in bad:
+            for tail in (b"", b"\n", b"x" * 70):
+                data = "⫻a\n".encode() + b"y" * size + piece + tail
+                with pytest.raises(DecodeError) as caught:
+                    parse(data, True)
+                assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, 5 + size)
+    for good in ("é", "€", "😀", "\ud7ff", "\ue000", "\U0010ffff", "\x7f\u0080\u07ff\u0800\uffff\U00010000"):
+        data = ("⫻a\n" + good * 9000).encode()
+        assert parse(data, True)[2][0].content == good * 9000
+
+
+def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -> None:
+    with pytest.raises(DecodeError) as caught:
+        core("space").parse("⫻ a\n".encode() + b"x" * 40000 + b"\xff")
+    assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, 40006)
+
+
+def test_lone_surrogate(twin: str) -> None:
+    for text in ("⫻a\n\ud800", "⫻a\n" + "é" * 300 + "\udfff" + "\n" * 300, "\ud800"):
+        with pytest.raises(DecodeError) as caught:
+            parse_space(text, mode="lenient")
+        before = text[: text.index(next(letter for letter in text if "\ud800" <= letter <= "\udfff"))]
+        assert (caught.value.reason, caught.value.offset) == (Reason.LONE_SURROGATE, len(before.encode()))
+
+
+def test_megabytes_and_long_lines(twin: str) -> None:
+    line = "word " * 40_000
+    text = "".join(f"⫻a/b:c/{number}\n{line}\n\n" for number in range(20))
+    found = parse_space(text)
+    assert len(found.sections) == 20
+    assert found.sections[-1].content == line
+    assert found.text() == text
+    header = parse_space(f"⫻{'n' * 200_000}/{'t' * 200_000}:p\n").sections[0]
+    assert (len(header.name), len(header.type), header.place) == (200_000, 200_000, "p")
+
+
+def test_buffers(twin: str) -> None:
+    data = "⫻a\nx\n".encode()
+    held = bytearray(data)
+    found = parse_space(held)
+    held[:] = b"#" * len(held)
+    assert found.text() == "⫻a\nx\n"
+    assert parse_space(memoryview(data)).sections[0].content == "x"
+    for value in (memoryview(data)[::2], 7, None):
+        with pytest.raises(DecodeError) as caught:
+            parse_space(value)  # type: ignore[arg-type]
+        assert caught.value.reason is Reason.WRONG_TYPE
+    with pytest.raises(ValueError, match="mode"):
+        parse_space("", mode="loose")
+
+
+def test_salvage(twin: str) -> None:
+    data = b"\xef\xbb\xbfintro\n" + "⫻a\none\n⫻ b\ntwo\n⫻c\n".encode() + b"\xff\n" + "⫻d\nfour".encode()
+    found = salvage_space(data)
+    assert found.preamble == "intro\n"
+    assert [(good.section.name, good.section.content) for good in found.sections] == [("a", "one"), ("d", "four")]
+    assert [(bad.reason, bad.line) for bad in found.rejects] == [("bom", 1), ("bad_header", 4), ("bad_utf8", 7)]
+    pieces = [(good.offset, good.length) for good in found.sections]
+    pieces += [(bad.offset, bad.length) for bad in found.rejects] + [(3, len("intro\n"))]
+    place = 0
+    for offset, length in sorted(pieces):
+        assert offset == place
+        place += length
+    assert place == len(data)
+    assert all(data[bad.offset : bad.offset + bad.length] == bad.raw for bad in found.rejects)
+
+
+def test_next_header(core: Callable[[str], ModuleType]) -> None:
+    data = "⫻a\nx⫻\n⫻b\n".encode()
+    find = core("space").next_header
+    assert [find(data, start) for start in (-1, 0, 1, 10, 11, 99)] == [0, 0, 10, 10, len(data), len(data)]
+
+
+def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
+    made = core("space").Section
+    (parsed,) = core("space").parse("⫻a/b:c/1\nx\n")[2]
+    built = made("a", "b", "c/1", content="x", raw="⫻a/b:c/1\nx\n")
+    assert parsed == built == pickle.loads(pickle.dumps(parsed)) == copy.copy(parsed)
+    assert hash(parsed) == hash(built)
+    assert parsed != made("a", "b", "c/2", content="x")
+    assert parsed.span == (0, 11)
+    assert built.span is None
+    assert repr(parsed) == "<Section '⫻a/b:c/1', 1 characters>"
+    assert made("a", place="p", index="1").qualifier == "p/1"
+    assert made("a", inline="text").qualifier == ""
+    assert built.replace(index="2").qualifier == "c/2"
+    assert built.replace(qualifier="z").place == "z"
+    assert built.replace(inline="t").place is None
+    with pytest.raises(AttributeError):
+        parsed.name = "b"
+    with pytest.raises(TypeError):
+        built.replace(colour="red")
+    for wrong in ({"name": 7}, {"index": "1"}, {"qualifier": "a/b", "place": "c"}, {"inline": "x", "qualifier": "y"}):
+        with pytest.raises(EncodeError):
+            made(**{"name": "a", **wrong})
+
+
+def test_editing_a_document(twin: str) -> None:
+    found = parse_space("intro\n⫻a\none")
+    found.sections.append(Section("b", content="two\n\n"))
+    found.sections.insert(0, Section("c"))
+    assert found.text() == "intro\n⫻c\n⫻a\none\n⫻b\ntwo\n"
+    assert found.find("a").content == "one"  # type: ignore[union-attr]
+    assert found.find("z") is None
+
+
+@pytest.mark.parametrize(
+    ("built", "reason", "path"),
+    [
+        (Space("⫻x"), "sigil_in_body", "/preamble"),
+        (Space("", [Section("a", content="x\n⫻y")]), "sigil_in_body", "/sections/0/content"),
+        (Space("", [Section("a", content="x\r")]), "lone_return", "/sections/0/content"),
+        (Space("", [Section("a b")]), "bad_header", "/sections/0/name"),
+        (Space("", [Section("a"), Section("a", inline="x")]), "bad_header", "/sections/1/name"),
+        (Space("", [Section("a:b")]), "bad_header", "/sections/0/name"),
+        (Space("", [Section("a", "b\nc")]), "bad_header", "/sections/0/name"),
+        (Space("", [Section("")]), "bad_header", "/sections/0/name"),
+        (Space("", [Section("a", content="```")], fences=True), "unclosed_fence", "/sections/0/content"),
+        (Space("```", [Section("a")], fences=True), "unclosed_fence", "/preamble"),
+        (Space("", [Section("a", content="\ud800")]), "lone_surrogate", "/sections/0"),
+    ],
+)
+def test_writing_refuses(built: Space, reason: str, path: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        built.text()
+    assert (caught.value.reason, caught.value.path) == (reason, path)
+
+
+def test_lenient_writing() -> None:
+    assert Space("", [Section("a", "b", inline="text")]).text(strict=False) == "⫻a/b: text\n"
+    with pytest.raises(EncodeError):
+        Space("", [Section("a:b")]).text(strict=False)
+
+
+def test_space_is_a_value() -> None:
+    found = parse_space("⫻ a\nx", mode="lenient")
+    assert found == copy.deepcopy(found) == pickle.loads(pickle.dumps(found))
+    assert found != parse_space("⫻b", mode="lenient")
+    assert repr(found) == "<Space 0 characters, 1 sections, 1 issues>"
+
+
+def test_lint() -> None:
+    found = parse_space("⫻a:p/1\n⫻a:p/2\n⫻a:p/4\n⫻a:q/9\n⫻a:p/4\n⫻a:p/x\n⫻b\n⫻b\n")
+    assert [(issue.reason, issue.where, issue.severity) for issue in lint(found)] == [
+        ("index_gap", 3, "info"),
+        ("duplicate_section", 5, "info"),
+    ]
+
+
+def test_markdown_with_sigils(twin: str) -> None:
+    """A real Markdown page, full of sigils."""
+    page = Path(__file__).parents[2] / "docs" / "kick.md"
+    text = page.read_text("utf-8")
+    assert text.count("⫻") > 20
+    for fences in (False, True):
+        assert parse_space(text, mode="lenient", fences=fences).text() == text
+    assert parse_space(text.encode().replace(b"\n", b"\r\n"), mode="lenient").text() == text.replace("\n", "\r\n")

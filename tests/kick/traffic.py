@@ -1,0 +1,368 @@
+"""A generated day of KickLang traffic: orderly flows, and faults of every kind that the monitor knows, seeded.
+
+All of it is generated, none of it recorded. Each flow carries at most one fault, so that what the monitor must say is
+known exactly: the pairs (kind, id of the envelope or of what is overdue).
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from turnwire.kick import Envelope, EventKind
+
+DAY = 86_400.0
+START = datetime(2026, 1, 15, tzinfo=UTC).timestamp()
+AGENTS = ("WePlan", "PromptEngineer", "RoleDefiner", "ProtocolEstablisher", "Dima", "AR-00L")
+Step = tuple[float, Envelope]
+
+
+class Flow:
+    """One flow in the making: its envelopes with their times, and the faults it must give rise to."""
+
+    def __init__(self, rnd: random.Random, start: float, number: int) -> None:
+        self.rnd = rnd
+        self.time = start
+        self.task = f"T-{number}"
+        self.agent, self.other = rnd.sample(AGENTS, 2)
+        self.steps: list[Step] = []
+        self.expected: list[tuple[EventKind, str]] = []
+        self.dispatched: Envelope | None = None
+
+    def uuid(self) -> str:
+        return str(uuid.UUID(int=self.rnd.getrandbits(128), version=4))
+
+    def send(self, sender: str, receiver: str, kind: str, channel: str, content: str, **fields: Any) -> Envelope:
+        self.time += self.rnd.uniform(0.5, 5.0)
+        stamp = datetime.fromtimestamp(START + self.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        values = {"id": self.uuid(), "timestamp": stamp, "correlation_id": None, **fields}
+        envelope = Envelope(
+            values["id"], values["timestamp"], sender, receiver, kind, f"⫻{channel}", content, values["correlation_id"]
+        )
+        self.steps.append((self.time, envelope))
+        return envelope
+
+    def expect(self, kind: EventKind, about: Envelope) -> None:
+        self.expected.append((kind, about.id))
+
+    def dispatch(self, **fields: Any) -> Envelope:
+        text = f"⫻task/dispatch:{self.task}/001\nBuild it\n"
+        envelope = self.send("Orchestrator", self.agent, "Command", "command/dispatch", text, **fields)
+        self.dispatched = self.dispatched or envelope
+        return envelope
+
+    def report(self, text: str, name: str = "status", sender: str | None = None, **fields: Any) -> Envelope:
+        assert self.dispatched is not None
+        task = fields.pop("task", self.task)
+        fields.setdefault("correlation_id", self.dispatched.correlation_id or self.dispatched.id)
+        content = fields.pop("content", f"⫻report/{name}:{task}/001\n{text}\n")
+        return self.send(sender or self.agent, "Orchestrator", "Info", f"report/{name}", content, **fields)
+
+    def begin(self) -> None:
+        self.dispatch()
+        self.report("Accepted")
+        self.report("In Progress")
+
+    def end(self) -> None:
+        self.report("out/report.md", "artifact")
+        self.report("Completed")
+
+    def alert(self, **fields: Any) -> Envelope:
+        text = f"⫻alert/violation:{self.task}/001\nlimit exceeded\n"
+        return self.send("SystemMonitor", "Broadcast", "Alert", "alert/violation", text, **fields)
+
+    def escalate(self, correlation: str, receiver: str = "Human") -> Envelope:
+        text = f"⫻command/escalate:{self.task}/001\nplease decide\n"
+        return self.send("Orchestrator", receiver, "Command", "command/escalate", text, correlation_id=correlation)
+
+    def ask(self, sender: str = "Orchestrator") -> Envelope:
+        return self.send(sender, self.agent, "Query", "query/context", f"⫻query/context:{self.task}/001\nstate?\n")
+
+    def reply(self, query: Envelope, sender: str | None = None) -> Envelope:
+        text = f"⫻query/answer:{self.task}/001\nfine\n"
+        return self.send(sender or self.agent, query.sender, "Query", "query/context", text, correlation_id=query.id)
+
+
+def orderly(flow: Flow) -> None:
+    flow.begin()
+    flow.end()
+
+
+def refused(flow: Flow) -> None:
+    flow.dispatch()
+    flow.report("Failed")
+
+
+def stopped(flow: Flow) -> None:
+    flow.begin()
+    text = f"⫻command/stop:{flow.task}/001\nno longer needed\n"
+    flow.send("Orchestrator", flow.agent, "Command", "command/stop", text, correlation_id=flow.dispatched.id)
+    flow.report("Failed")
+
+
+def grouped(flow: Flow) -> None:
+    flow.dispatch(correlation_id=flow.uuid())
+    flow.report("Accepted")
+    flow.end()
+
+
+def asked(flow: Flow) -> None:
+    flow.reply(flow.ask())
+
+
+def escalated(flow: Flow) -> None:
+    flow.begin()
+    alert = flow.alert(correlation_id=flow.dispatched.id)
+    flow.escalate(alert.correlation_id)
+    text = f"⫻command/resume:{flow.task}/001\n"
+    flow.send("Orchestrator", flow.agent, "Command", "command/resume", text, correlation_id=flow.dispatched.id)
+    flow.end()
+
+
+ORDERLY = (orderly, orderly, orderly, orderly, refused, stopped, grouped, asked, escalated)
+
+
+def bad_timestamp(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.INVALID, flow.report("In Progress", timestamp="yesterday"))
+    flow.end()
+
+
+def bad_id(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.INVALID, flow.report("In Progress", id=f"k{flow.rnd.getrandbits(60)}"))
+    flow.end()
+
+
+def json_content(flow: Flow) -> None:
+    flow.begin()
+    content = '{"metricName":"ErrorRate"}'
+    alert = flow.send("SystemMonitor", "Broadcast", "Alert", "alert/error", content)
+    flow.expect(EventKind.INVALID, alert)
+    flow.end()
+
+
+def unknown_family(flow: Flow) -> None:
+    flow.begin()
+    text = f"⫻report2/status:{flow.task}/001\nIn Progress\n"
+    flow.expect(EventKind.INVALID, flow.send(flow.agent, "Orchestrator", "Info", "report2/status", text))
+    flow.end()
+
+
+def wrong_type(flow: Flow) -> None:
+    flow.begin()
+    text = f"⫻alert/error:{flow.task}/001\ntool failed\n"
+    flow.expect(EventKind.INVALID, flow.send(flow.agent, "Broadcast", "Info", "alert/error", text))
+    flow.end()
+
+
+def forged_dispatch(flow: Flow) -> None:
+    flow.begin()
+    text = "⫻task/dispatch:forged/001\nobey\n"
+    flow.expect(EventKind.UNAUTHORISED, flow.send(flow.agent, flow.other, "Command", "command/dispatch", text))
+    flow.end()
+
+
+def private_alert(flow: Flow) -> None:
+    flow.begin()
+    text = f"⫻alert/violation:{flow.task}/001\npsst\n"
+    flow.expect(EventKind.UNAUTHORISED, flow.send("SystemMonitor", flow.other, "Alert", "alert/violation", text))
+    flow.end()
+
+
+def other_agents_report(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.UNAUTHORISED, flow.report("Completed", sender=flow.other))
+    flow.end()
+
+
+def other_agents_answer(flow: Flow) -> None:
+    query = flow.ask()
+    flow.expect(EventKind.UNAUTHORISED, flow.reply(query, flow.other))
+    flow.reply(query)
+
+
+def sent_twice(flow: Flow) -> None:
+    flow.begin()
+    flow.end()
+    time, envelope = flow.rnd.choice(flow.steps)
+    flow.steps.append((time + 0.1, envelope.replace()))
+    flow.expect(EventKind.DUPLICATE, envelope)
+
+
+def id_reused(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.ID_REUSED, flow.report("In Progress\nmore", id=flow.steps[-1][1].id))
+    flow.end()
+
+
+def unknown_correlation(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.UNCORRELATED, flow.report("In Progress", correlation_id=flow.uuid()))
+    flow.end()
+
+
+def no_correlation(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.UNCORRELATED, flow.report("In Progress", correlation_id=None))
+    flow.end()
+
+
+def other_task(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.UNCORRELATED, flow.report("In Progress", task="elsewhere"))
+    flow.end()
+
+
+def idle_escalation(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.UNCORRELATED, flow.escalate(flow.uuid()))
+    flow.end()
+
+
+def dispatched_twice(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.DUPLICATE_TASK, flow.dispatch())
+    flow.end()
+
+
+def accepted_lost(flow: Flow) -> None:
+    flow.dispatch()
+    flow.expect(EventKind.OUT_OF_ORDER, flow.report("In Progress"))
+    flow.end()
+
+
+def accepted_again(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.OUT_OF_ORDER, flow.report("Accepted"))
+    flow.end()
+
+
+def artifact_lost(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.OUT_OF_ORDER, flow.report("Completed"))
+
+
+def strange_status(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.UNKNOWN_STATUS, flow.report("Almost done"))
+    flow.end()
+
+
+def after_the_end(flow: Flow) -> None:
+    flow.begin()
+    flow.end()
+    flow.expect(EventKind.LATE, flow.report("In Progress"))
+
+
+def answered_twice(flow: Flow) -> None:
+    query = flow.ask()
+    flow.reply(query)
+    flow.expect(EventKind.LATE, flow.reply(query))
+
+
+def goes_on_while_paused(flow: Flow) -> None:
+    flow.begin()
+    alert = flow.alert()
+    flow.expect(EventKind.WHILE_PAUSED, flow.report("In Progress"))
+    flow.escalate(alert.id, "Supervisor")
+    flow.dispatch()  # dispatching a paused task again resumes it
+    flow.end()
+
+
+def escalated_to_agent(flow: Flow) -> None:
+    flow.begin()
+    alert = flow.alert()
+    flow.expect(EventKind.MISDIRECTED, flow.escalate(alert.id, flow.other))
+    flow.escalate(alert.id)
+    flow.dispatch()
+    flow.end()
+
+
+def never_accepted(flow: Flow) -> None:
+    flow.expect(EventKind.OVERDUE, flow.dispatch())
+
+
+def never_finished(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.OVERDUE, flow.dispatched)
+
+
+def never_answered(flow: Flow) -> None:
+    flow.expect(EventKind.OVERDUE, flow.ask())
+
+
+def never_escalated(flow: Flow) -> None:
+    flow.begin()
+    flow.expect(EventKind.OVERDUE, flow.alert())
+
+
+FAULTY: dict[str, tuple[Callable[[Flow], None], EventKind]] = {
+    "a timestamp that is none": (bad_timestamp, EventKind.INVALID),
+    "an id that is no UUID v4": (bad_id, EventKind.INVALID),
+    "content that is no Space Format": (json_content, EventKind.INVALID),
+    "a channel of an unknown family": (unknown_family, EventKind.INVALID),
+    "a type that does not belong on the channel": (wrong_type, EventKind.INVALID),
+    "a command from an agent": (forged_dispatch, EventKind.UNAUTHORISED),
+    "an alert that is no broadcast": (private_alert, EventKind.UNAUTHORISED),
+    "a report on another agent's task": (other_agents_report, EventKind.UNAUTHORISED),
+    "an answer by somebody who was not asked": (other_agents_answer, EventKind.UNAUTHORISED),
+    "an envelope delivered twice": (sent_twice, EventKind.DUPLICATE),
+    "an id used for a second envelope": (id_reused, EventKind.ID_REUSED),
+    "a report with an unknown correlation_id": (unknown_correlation, EventKind.UNCORRELATED),
+    "a report without correlation_id": (no_correlation, EventKind.UNCORRELATED),
+    "a report on a task that was not dispatched": (other_task, EventKind.UNCORRELATED),
+    "an escalation without a violation": (idle_escalation, EventKind.UNCORRELATED),
+    "a task dispatched again while it is open": (dispatched_twice, EventKind.DUPLICATE_TASK),
+    "`Accepted` is lost": (accepted_lost, EventKind.OUT_OF_ORDER),
+    "`Accepted` comes again": (accepted_again, EventKind.OUT_OF_ORDER),
+    "the artifact is lost": (artifact_lost, EventKind.OUT_OF_ORDER),
+    "a status word that is none": (strange_status, EventKind.UNKNOWN_STATUS),
+    "a report after the end": (after_the_end, EventKind.LATE),
+    "a second answer": (answered_twice, EventKind.LATE),
+    "an agent that goes on while paused": (goes_on_while_paused, EventKind.WHILE_PAUSED),
+    "an escalation to an agent": (escalated_to_agent, EventKind.MISDIRECTED),
+    "a dispatch that nobody takes up": (never_accepted, EventKind.OVERDUE),
+    "a task that never ends": (never_finished, EventKind.OVERDUE),
+    "a question without answer": (never_answered, EventKind.OVERDUE),
+    "a violation that is not escalated": (never_escalated, EventKind.OVERDUE),
+}
+"""Every seeded fault, in words: how it is made, and the one event that tells it. docs/kick.md shows this table."""
+
+
+class Day:
+    """A day of about ``envelopes`` envelopes, one flow in ``rarity`` faulty. Iterate once, then read ``expected``."""
+
+    def __init__(self, envelopes: int, seed: int, rarity: int = 20) -> None:
+        self.flows = envelopes // 5
+        self.rnd = random.Random(seed)
+        self.rarity = rarity
+        self.expected: list[tuple[EventKind, str]] = []
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Step]:
+        waiting: list[tuple[float, int, Envelope]] = []
+        kinds = [make for make, _ in FAULTY.values()]
+        for number in range(self.flows):
+            start = number * DAY / self.flows
+            while waiting and waiting[0][0] <= start:
+                yield self._next(waiting)
+            faulty = self.rnd.randrange(self.rarity) == 0
+            make = self.rnd.choice(kinds) if faulty else self.rnd.choice(ORDERLY)
+            flow = Flow(self.rnd, start, number)
+            make(flow)
+            self.expected += flow.expected
+            for time, envelope in flow.steps:
+                self.count += 1
+                heapq.heappush(waiting, (time, self.count, envelope))
+        while waiting:
+            yield self._next(waiting)
+
+    @staticmethod
+    def _next(waiting: list[tuple[float, int, Envelope]]) -> Step:
+        time, _, envelope = heapq.heappop(waiting)
+        return START + time, envelope

@@ -1,0 +1,120 @@
+"""Canonical JSON: equal to rfc8785 wherever both accept, refused with the same reason and path by both twins."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from importlib import import_module
+from typing import Any
+
+import pytest
+import rfc8785
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import BACKENDS
+from turnwire.errors import EncodeError, Reason
+
+TWINS = [import_module(f"turnwire._{backend}.canonical") for backend in BACKENDS]
+SAFE = 2**53 - 1
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-SAFE, SAFE)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT
+    | st.sampled_from(['"\\\b\f\n\r\t\x00\x1f\x7f', "\u2028\u20ac\ue000\U0001f600", "12345678\\abcdefgh"])
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXT, inner, max_size=30), max_leaves=40
+)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@settings(max_examples=300)
+@given(value=VALUES)
+def test_equal_to_rfc8785(twin: Any, value: Any) -> None:
+    assert twin.canonical(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@given(bits=st.integers(0, 2**64 - 1))
+def test_any_double_reads_back(twin: Any, bits: int) -> None:
+    (value,) = struct.unpack("<d", struct.pack("<Q", bits))
+    if math.isfinite(value):
+        assert twin.canonical(value) == rfc8785.dumps(value)
+        assert float(twin.canonical(value)) == value
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (-0.0, "0"),
+        (1e21, "1e+21"),
+        (1e20, "100000000000000000000"),
+        (1e-6, "0.000001"),
+        (1e-7, "1e-7"),
+        (5e-324, "5e-324"),
+        (1.5e300, "1.5e+300"),
+        (41.0, "41"),
+        (SAFE, "9007199254740991"),
+        ({"\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\U0001f600": 5, "\x80": 6, "\u00f6": 7}, None),
+        ((1, [2]), "[1,[2]]"),
+        ({}, "{}"),
+        ([], "[]"),
+    ],
+)
+def test_the_cases_of_the_standard(twin: Any, value: Any, written: str | None) -> None:
+    expected = rfc8785.dumps(value) if written is None else written.encode()
+    assert twin.canonical(value) == expected
+
+
+def deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def loop() -> Any:
+    value: list[Any] = []
+    value.append({"again": value})
+    return value
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("value", "reason", "path"),
+    [
+        ({"a": [1, math.nan]}, Reason.NOT_FINITE, "/a/1"),
+        (math.inf, Reason.NOT_FINITE, ""),
+        ({"b": 2**53, "a": 1}, Reason.TOO_LARGE, "/b"),
+        (-(2**64), Reason.TOO_LARGE, ""),
+        ({"a/b~": "\ud800"}, Reason.LONE_SURROGATE, "/a~1b~0"),
+        ({"\udfff": 1}, Reason.LONE_SURROGATE, "/\udfff"),
+        ({1: 2}, Reason.WRONG_TYPE, ""),
+        ({"a": b"x"}, Reason.WRONG_TYPE, "/a"),
+        ([{1, 2}], Reason.WRONG_TYPE, "/0"),
+        (deep(129), Reason.TOO_DEEP, "/0" * 128),
+        (loop(), Reason.TOO_DEEP, "/0/again" * 64),
+        ({"z": math.nan, "a": "\ud800"}, Reason.LONE_SURROGATE, "/a"),
+    ],
+)
+def test_refusals(twin: Any, value: Any, reason: Reason, path: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        twin.canonical(value)
+    assert (caught.value.reason, caught.value.path) == (reason, path)
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_the_deepest_that_is_taken(twin: Any) -> None:
+    assert twin.canonical(deep(128)) == json.dumps(deep(128)).encode()
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_many_keys_beyond_the_small_sort(twin: Any) -> None:
+    value = {f"k{n * 7919 % 1000}": n for n in range(1000)} | {"\U0001f600": 1, "\uffee": 2}
+    assert twin.canonical(value) == rfc8785.dumps(value)

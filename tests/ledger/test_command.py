@@ -1,0 +1,80 @@
+"""``turnwire verify`` and ``turnwire conform`` as commands: what they say, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tests.sap.documents import RESULT, TASK, changed
+from turnwire.cli.program import run as run_program
+from turnwire.ledger import Ledger
+
+
+class Run(NamedTuple):
+    exit_code: int
+    output: str
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Callable[[str, list[str]], Run]:
+    """Runs a subcommand: its exit code and what it wrote."""
+
+    def call(name: str, arguments: list[str]) -> Run:
+        code = run_program([name, *arguments])
+        return Run(code, capfd.readouterr().out)
+
+    return call
+
+
+Command = Callable[[str, list[str]], Run]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "a.ledger")
+
+
+def test_verify(path: str, tmp_path: Path, run: Command) -> None:
+    key = Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes_raw().hex()
+    with Ledger(path, signer=key) as ledger:
+        ledger.append_many([("x", b"b")] * 5)
+        (tmp_path / "head").write_text(ledger.head().to_json())
+    good = run("verify", [path])
+    assert (good.exit_code, "good" in good.output, "--head" in good.output) == (0, True, True)
+    kept = ["--head", str(tmp_path / "head")]
+    assert "continues the signed head" in run("verify", [path, *kept, "--key", public]).output
+    assert run("verify", [path, *kept, "--key", "00" * 32]).exit_code == 1
+    assert run("verify", [path, "--head", path]).exit_code == 2
+    assert run("verify", [path + "no"]).exit_code == 3
+    connection = sqlite3.connect(path)
+    connection.executescript("DROP TRIGGER entries_no_delete; DELETE FROM entries WHERE rowid = 3")
+    connection.close()
+    bad = run("verify", [path, "--json"])
+    assert bad.exit_code == 1
+    assert json.loads(bad.output)["fault"] == {
+        "where": "schema",
+        "seq": None,
+        "text": "entries_no_delete is missing",
+    }
+
+
+def test_conform(tmp_path: Path, run: Command) -> None:
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_text(json.dumps(TASK) + "\n" + json.dumps(RESULT))
+    bad.write_text(json.dumps(changed(TASK, "/taskId", "\x1b[31m")))
+    assert run("conform", ["sap", str(good)]).exit_code == 0
+    result = run("conform", ["sap", str(bad)])
+    assert result.exit_code == 1
+    assert "[ ] Valid ids and timestamps (3)" in result.output
+    assert "\x1b" not in result.output
+    assert json.loads(run("conform", ["sap", "--json", str(bad)]).output)["conforms"] is False
+    assert run("conform", ["sap", str(tmp_path / "no")]).exit_code == 3
+    assert run("conform", ["morse", str(good)]).exit_code == 2
+    assert run("conform", ["nslip", str(good)]).exit_code == 2

@@ -1,0 +1,393 @@
+"""The ledger as its users and its enemies see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from turnwire.errors import EncodeError, RuleError
+from turnwire.ledger import Checkpoint, InclusionProof, Ledger, require, verify_file
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "a.ledger")
+
+
+def raw(ledger: Ledger) -> sqlite3.Connection:
+    return sqlite3.connect(ledger.path, isolation_level=None)
+
+
+def test_append_and_read(ledger: Ledger) -> None:
+    assert ledger.append("task", {"b": 1.0, "a": "é"}, key="k") == 1
+    assert ledger.append("task", "text as it is") == 2
+    assert ledger.append("other", b"\x00\xff", key="k") == 3
+    assert [entry.body for entry in ledger] == ['{"a":"é","b":1}'.encode(), b"text as it is", b"\x00\xff"]
+    assert ledger[1].json() == {"a": "é", "b": 1}
+    assert len(ledger) == 3
+    assert [entry.seq for entry in ledger.find("task", "k")] == [1]
+    assert [entry.seq for entry in ledger.entries(2, 3)] == [2]
+    assert [entry.seq for entry in ledger.entries(kind="other")] == [3]
+    assert list(ledger.find("task", "")) == []
+    with pytest.raises(IndexError):
+        ledger[4]
+
+
+def test_what_cannot_be_written_writes_nothing(ledger: Ledger) -> None:
+    with pytest.raises(EncodeError):
+        ledger.append("x", {"a": float("nan")})
+    with pytest.raises(ValueError, match="kind"):
+        ledger.append("k" * 70000, b"")
+    with pytest.raises(EncodeError):
+        ledger.append_many([("x", b"good"), ("x", object())])
+    with pytest.raises(EncodeError), ledger.batch() as batch:  # noqa: PT012
+        batch.append("x", b"never")
+        batch.append("x", float("nan"))  # and with it, nothing
+    assert len(ledger) == 0
+    assert ledger.verify()
+
+
+def test_batches_and_many(ledger: Ledger) -> None:
+    assert ledger.append_many([]) == range(0)
+    assert ledger.append_many(("x", f"{number}", "even" if number % 2 == 0 else "") for number in range(600)) == range(
+        1, 601
+    )
+    with ledger.batch() as batch:
+        batch.append("y", b"1", key="even")
+        batch.append("y", b"2")
+    assert batch.seqs == range(601, 603)
+    newest_first = [entry.seq for entry in ledger.find("x", "even")]
+    assert newest_first == sorted(newest_first, reverse=True)
+    assert len(newest_first) == 300
+    assert len(list(ledger.entries())) == 602
+    assert ledger.verify()
+
+
+def test_it_is_the_same_after_it_was_closed(tmp_path: Path) -> None:
+    path = tmp_path / "a.ledger"
+    heads = []
+    for round_ in range(6):
+        with Ledger(path) as ledger:
+            ledger.append_many([("x", os.urandom(20))] * (100 + round_))
+            heads.append(ledger.head())
+            assert ledger.consistency(heads[0].size).holds(heads[0], heads[-1])
+    verdict = verify_file(path, *heads)
+    assert verdict
+    assert verdict.size == heads[-1].size
+    assert (verdict.root, verdict.chain) == (heads[-1].root, heads[-1].chain)
+
+
+def test_proofs_over_tiles(ledger: Ledger) -> None:
+    ledger.append_many([("x", f"{number}") for number in range(70_000)])
+    head = ledger.head()
+    for seq in (1, 255, 256, 257, 65_535, 65_536, 65_537, 69_999, 70_000):
+        proof = ledger.prove(seq)
+        assert proof.holds(head, leaf=ledger[seq].leaf)
+        assert InclusionProof.from_dict(json.loads(json.dumps(proof.to_dict()))) == proof
+        assert not proof._replace(seq=seq % 70_000 + 1).holds(head)
+    for old in (0, 1, 256, 300, 65_536, 66_000, 70_000):
+        proof_of_growth = ledger.consistency(old)
+        assert proof_of_growth.holds(None, head)
+        assert ledger.prove(max(old, 1), max(old, 1)).root == (proof_of_growth.old_root if old else ledger[1].leaf)
+        assert not proof_of_growth._replace(old_root=b"x" * 32).holds()
+    with pytest.raises(IndexError):
+        ledger.prove(70_001)
+    with pytest.raises(IndexError):
+        ledger.consistency(2, 70_001)
+    assert ledger.verify(head)
+
+
+def test_heads_are_signed_and_kept_as_text(tmp_path: Path) -> None:
+    key = Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes_raw()
+    with Ledger(tmp_path / "a", signer=key) as ledger:
+        ledger.append("x", b"1")
+        head = Checkpoint.from_json(ledger.head().to_json())
+        assert head.signed_by(public)
+        assert head.signed_by(public.hex())
+        assert head.signed_by(key.public_key())
+        assert not head._replace(size=2).signed_by(public)
+        assert not head.signed_by(Ed25519PrivateKey.generate().public_key())
+        assert not head._replace(signature=None).signed_by(public)
+        assert not head._replace(signature="zz").signed_by(public)
+        assert ledger.verify(head, trusted=[public])
+        verdict = ledger.verify(head._replace(time="2020-01-01T00:00:00Z"), trusted=[public])
+        assert verdict.fault is not None
+        assert verdict.fault.where == "head"
+    fields = json.loads(head.to_json())
+    for broken in (
+        {},
+        {"size": 1},
+        fields | {"size": True},
+        fields | {"root": 1},
+        fields | {"x": 1},
+        fields | {"key": 1},
+    ):
+        with pytest.raises(RuleError):
+            Checkpoint.from_json(json.dumps(broken))
+    for text in ("", "[]", "{"):
+        with pytest.raises(RuleError):
+            Checkpoint.from_json(text)
+
+
+REWRITES = [
+    "UPDATE {t} SET {c} = {c}",
+    "UPDATE OR REPLACE {t} SET {c} = {c}",
+    "DELETE FROM {t}",
+    "DELETE FROM {t} WHERE 1",
+    "INSERT OR REPLACE INTO {t} ({all}) SELECT {all} FROM {t} LIMIT 1",
+    "REPLACE INTO {t} ({all}) SELECT {all} FROM {t} LIMIT 1",
+    "INSERT OR IGNORE INTO {t} ({all}) SELECT {all} FROM {t} LIMIT 1",
+    "INSERT INTO {t} ({all}) SELECT {all} FROM {t} LIMIT 1",
+    "INSERT INTO {t} ({all}) SELECT {all} FROM {t} WHERE true ON CONFLICT DO UPDATE SET {c} = excluded.{c}",
+    "INSERT INTO {t} ({all}) SELECT {all} FROM {t} WHERE true ON CONFLICT DO NOTHING",
+]
+TABLES = [
+    ("entries", "body", "rowid, at, kind, key, body, chain"),
+    ("nodes", "hash", "level, position, hash"),
+    ("about", "value", "name, value"),
+]
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+@pytest.mark.parametrize("statement", REWRITES)
+@pytest.mark.parametrize(("table", "column", "columns"), TABLES)
+def test_sql_that_rewrites_is_refused(
+    ledger: Ledger, statement: str, table: str, column: str, columns: str, recursive: bool
+) -> None:
+    ledger.append_many([("x", b"b", "k")] * 300)
+    connection = raw(ledger)
+    connection.execute(f"PRAGMA recursive_triggers = {recursive}")
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        connection.execute(statement.format(t=table, c=column, all=columns))
+    assert ledger.verify()
+
+
+@pytest.mark.parametrize("rowid", [None, -1, 0, 1, 5, 9])
+def test_an_insert_out_of_order_is_refused(ledger: Ledger, rowid: int | None) -> None:
+    ledger.append_many([("x", b"b")] * 5)
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        raw(ledger).execute(
+            "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES (?, 1, '', '', x'', x'')", (rowid,)
+        )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES (301, 1, 'x', '', x'00', zeroblob(32))",
+        "INSERT INTO nodes VALUES (8, 1, zeroblob(32))",
+        "INSERT INTO nodes VALUES (16, 0, zeroblob(32))",
+        "INSERT INTO about VALUES ('more', '1')",
+        "DROP TRIGGER entries_no_update",
+        "DROP TRIGGER nodes_in_order",
+        "DROP INDEX entries_by_key",
+        "DROP TABLE nodes",
+        "CREATE TABLE other (a)",
+        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN SELECT 1; END",
+        "ALTER TABLE entries RENAME COLUMN key TO name",
+        "ALTER TABLE entries ADD COLUMN more TEXT",
+        "PRAGMA application_id = 7",
+    ],
+)
+def test_sql_that_is_not_refused_is_found(ledger: Ledger, statement: str) -> None:
+    ledger.append_many([("x", b"b", "k")] * 300)
+    raw(ledger).execute(statement)
+    assert ledger.verify().fault is not None
+
+
+class Intruder:
+    """Somebody who takes the guards away, rewrites, and puts them back."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.connection = raw(ledger)
+        self.guards = self.connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+
+    def run(self, statement: str, *values: object) -> None:
+        for name, _ in self.guards:
+            self.connection.execute(f"DROP TRIGGER {name}")
+        self.connection.execute(statement, values)
+        for _, sql in self.guards:
+            self.connection.execute(sql)
+
+
+def test_every_flipped_byte_in_every_row_is_found(ledger: Ledger) -> None:
+    ledger.append_many([("kind", f"body {number}", "key") for number in range(260)])
+    intruder = Intruder(ledger)
+    tables = {"entries": "at, kind, key, body, chain", "nodes": "level, position, hash", "about": "name, value"}
+    flips = 0
+    for table, columns in tables.items():
+        where = "rowid IN (1, 2, 130, 256, 257, 260)" if table == "entries" else "1"
+        for row in intruder.connection.execute(f"SELECT {columns} FROM {table} WHERE {where}").fetchall():
+            for column, value in zip(columns.split(", "), row, strict=True):
+                for changed in flipped(value):
+                    flips += 1
+                    intruder.run(f"UPDATE {table} SET {column} = ? WHERE {column} IS ? AND {where}", changed, value)
+                    verdict = ledger.verify()
+                    assert verdict.fault is not None, (table, column, value, changed)
+                    intruder.run(f"UPDATE {table} SET {column} = ? WHERE {column} IS ? AND {where}", value, changed)
+    assert flips > 100
+    assert ledger.verify()
+
+
+def flipped(value: object) -> list[object]:
+    if isinstance(value, int):
+        return [value ^ 1 << bit for bit in (0, 7, 40)]
+    if isinstance(value, str):
+        return [value[:at] + chr(ord(value[at]) ^ 1) + value[at + 1 :] for at in range(len(value))] + [value + "x"]
+    assert isinstance(value, bytes)
+    return [value[:at] + bytes([value[at] ^ 128]) + value[at + 1 :] for at in range(len(value))] + [value[:-1]]
+
+
+def test_every_flipped_byte_of_the_file_between_two_rows_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with Ledger(path) as ledger:
+        ledger.append_many([("kind", b"B" * 60, "key")] * 12)
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    good = path.read_bytes()
+    first, last = good.index(b"B" * 60), good.rindex(b"B" * 60)
+    assert verify_file(path)
+    for at in range(first, last + 60):
+        for mask in (1, 0x80, 0xFF):
+            path.write_bytes(good[:at] + bytes([good[at] ^ mask]) + good[at + 1 :])
+            assert not verify_file(path), (at, mask)
+
+
+def test_rows_cut_off_are_seen_with_a_kept_head_only(ledger: Ledger) -> None:
+    ledger.append_many([("x", b"b")] * 10)
+    head = ledger.head()
+    Intruder(ledger).run("DELETE FROM entries WHERE rowid > 7")
+    assert ledger.verify()
+    fault = ledger.verify(head).fault
+    assert fault is not None
+    assert (fault.where, fault.seq) == ("head", 8)
+    with pytest.raises(RuleError, match="cut off"):
+        require(ledger.verify(head))
+
+
+def test_a_row_taken_out_of_the_middle(ledger: Ledger) -> None:
+    ledger.append_many([("x", b"b")] * 10)
+    Intruder(ledger).run("DELETE FROM entries WHERE rowid = 4")
+    fault = ledger.verify().fault
+    assert fault is not None
+    assert (fault.where, fault.seq) == ("rows", 4)
+
+
+def test_a_ledger_forged_from_the_start_needs_a_kept_head(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "a") as ledger:
+        ledger.append("x", b"true")
+        head = ledger.head()
+    with Ledger(tmp_path / "b") as forged:
+        forged.append("x", b"false")
+        Intruder(forged).run("UPDATE about SET value = ? WHERE name = 'id'", head.ledger)
+        assert not forged.verify()
+        fault = forged.verify(head).fault
+        assert fault is not None
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("no database at all, but long enough to be looked at" * 40)
+    other = tmp_path / "other"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    for path in (text, other):
+        with pytest.raises(RuleError) as caught:
+            Ledger(path)
+        assert caught.value.reason == "bad_ledger"
+        assert not verify_file(path)
+    with pytest.raises(FileNotFoundError):
+        verify_file(tmp_path / "nothing")
+    (tmp_path / "empty").touch()
+    assert not verify_file(tmp_path / "empty")
+    with pytest.raises(ValueError, match="synchronous"):
+        Ledger(tmp_path / "c", synchronous="OFF")
+
+
+def test_threads_share_commits(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "a")
+    seqs: list[int] = []
+
+    def work(name: int) -> None:
+        for number in range(50):
+            seqs.append(ledger.append("x", {"thread": name, "number": number}))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seqs) == list(range(1, 301))
+    order = [(entry.json()["thread"], entry.json()["number"]) for entry in ledger]
+    for name in range(6):
+        assert [number for thread_name, number in order if thread_name == name] == list(range(50))
+    assert ledger.verify()
+
+
+WRITER = """
+import os, random, sys
+from turnwire.ledger import Ledger
+ledger = Ledger(sys.argv[1])
+rng = random.Random(int(sys.argv[2]))
+while True:
+    if rng.random() < 0.5:
+        seqs = [ledger.append("one", b"%d" % rng.getrandbits(64))]
+    else:
+        seqs = list(ledger.append_many([("many", os.urandom(50))] * rng.randrange(1, 120)))
+    print(seqs[-1], flush=True)
+"""
+
+
+def writer(path: Path, seed: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(seed)], stdout=subprocess.PIPE)
+
+
+def test_processes_write_one_chain(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    workers = [writer(path, seed) for seed in range(3)]
+    acknowledged = 0
+    for worker in workers:
+        assert worker.stdout is not None
+        worker.stdout.readline()
+    time.sleep(0.5)
+    for worker in workers:
+        worker.kill()
+        out, _ = worker.communicate()
+        acknowledged = max([acknowledged, *map(int, out.split(b"\n")[:-1])])
+    verdict = verify_file(path)
+    assert verdict, verdict
+    assert verdict.size >= acknowledged > 0
+
+
+@pytest.mark.parametrize("rounds", [int(os.environ.get("TURNWIRE_KILL_ROUNDS", "4"))])
+def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path, rounds: int) -> None:
+    path = tmp_path / "a"
+    dice = random.Random(1)
+    head: Checkpoint | None = None
+    for round_ in range(rounds):
+        worker = writer(path, round_)
+        assert worker.stdout is not None
+        first = int(worker.stdout.readline())
+        time.sleep(dice.random() * 0.1)
+        worker.send_signal(signal.SIGKILL)
+        out, _ = worker.communicate()
+        acknowledged = max([first, *map(int, out.split(b"\n")[:-1])])
+        verdict = verify_file(path, *([head] if head else []))
+        assert verdict, verdict
+        assert verdict.size >= acknowledged
+        with Ledger(path) as ledger:
+            head = ledger.head()

@@ -1,0 +1,85 @@
+"""RFC 9162 proofs against the recursive definitions of the standard, for every tree up to 70 leaves."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnwire.ledger import merkle
+
+LEAVES = [merkle.leaf_hash(bytes([number])) for number in range(70)]
+
+
+def by_definition(leaves: list[bytes]) -> bytes:
+    if not leaves:
+        return sha256(b"").digest()
+    if len(leaves) == 1:
+        return leaves[0]
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    return sha256(b"\x01" + by_definition(leaves[:split]) + by_definition(leaves[split:])).digest()
+
+
+def node(level: int, index: int) -> bytes:
+    return by_definition(LEAVES[index << level : (index + 1) << level])
+
+
+def test_the_known_roots_of_the_certificate_transparency_test_vectors() -> None:
+    leaves = [b"", b"\x00", b"\x10", b"\x20\x21", b"\x30\x31", b"\x40\x41\x42\x43"]
+    hashes = [merkle.leaf_hash(leaf) for leaf in leaves]
+    assert hashes[0].hex() == "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
+    assert by_definition(hashes[:2]).hex() == "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125"
+    frontier = merkle.Frontier()
+    for hash_ in hashes:
+        frontier.push(hash_)
+    assert frontier.root() == by_definition(hashes)
+
+
+@pytest.mark.parametrize("size", range(71))
+def test_roots_and_proofs_of_every_shape(size: int) -> None:
+    expected = by_definition(LEAVES[:size])
+    frontier = merkle.Frontier()
+    for leaf in LEAVES[:size]:
+        frontier.push(leaf)
+    assert merkle.root(size, node) == expected == frontier.root()
+    for index in range(size):
+        path = merkle.inclusion(index, size, node)
+        assert merkle.root_from_inclusion(LEAVES[index], index, size, path) == expected
+    for old in range(size + 1):
+        path = merkle.consistency(old, size, node)
+        roots = merkle.roots_from_consistency(old, size, by_definition(LEAVES[:old]), path)
+        assert roots is not None
+        assert roots[0] == by_definition(LEAVES[:old])
+        assert roots[1] == expected or (old == 0 and roots[1] == b"")
+
+
+@given(st.integers(1, 70), st.data())
+def test_a_changed_proof_leads_elsewhere(size: int, data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, size - 1))
+    path = merkle.inclusion(index, size, node)
+    root = by_definition(LEAVES[:size])
+    wrong = data.draw(st.integers(0, size + 3).filter(lambda value: value != index))
+    if wrong < 70:
+        assert merkle.root_from_inclusion(LEAVES[wrong], index, size, path) != root
+    assert merkle.root_from_inclusion(LEAVES[index], index, size, [*path, LEAVES[0]]) != root
+    if path:
+        assert merkle.root_from_inclusion(LEAVES[index], index, size, path[1:]) != root
+        at = data.draw(st.integers(0, len(path) - 1))
+        bent = [*path[:at], bytes([path[at][0] ^ 1]) + path[at][1:], *path[at + 1 :]]
+        assert merkle.root_from_inclusion(LEAVES[index], index, size, bent) != root
+
+
+def test_what_is_no_proof() -> None:
+    assert merkle.root_from_inclusion(LEAVES[0], 3, 3, []) is None
+    assert merkle.roots_from_consistency(3, 2, b"", []) is None
+    assert merkle.roots_from_consistency(2, 4, b"", []) is None
+    assert merkle.roots_from_consistency(3, 4, b"", []) is None
+    assert merkle.roots_from_consistency(0, 4, b"", [LEAVES[0]]) is None
+    with pytest.raises(IndexError):
+        merkle.inclusion(3, 3, node)
+    with pytest.raises(IndexError):
+        merkle.consistency(4, 3, node)

@@ -1,0 +1,24 @@
+"""The metadata of the installed distribution and what the package says about itself agree."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import metadata, requires, version
+
+import turnwire
+from turnwire.cli.commands.info import EXTRAS
+
+
+def brought_by(extra: str) -> set[str]:
+    """The distributions that an extra requires, by the metadata."""
+    lines = [line for line in requires("turnwire") or () if re.search(rf'extra == "{extra}"', line)]
+    return {re.match(r"[\w.-]+", line).group() for line in lines}  # type: ignore[union-attr]
+
+
+def test_the_version_is_told_once() -> None:
+    assert version("turnwire") == turnwire.__version__
+
+
+def test_info_knows_the_extras() -> None:
+    assert set(EXTRAS) <= set(metadata("turnwire").get_all("Provides-Extra") or ())
+    assert {extra: set(names) for extra, names in EXTRAS.items()} == {extra: brought_by(extra) for extra in EXTRAS}

@@ -1,0 +1,305 @@
+"""The ConstitutionalCache: keys, modes, ages, alignment, immutability, tenants, versions."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rfc8785
+
+from tests.sap.documents import RESULT, TASK, changed
+from turnwire import sap
+from turnwire.errors import EncodeError, RuleError
+from turnwire.sap.essence import Essence, without
+
+T0 = "2025-09-28T10:00:00Z"
+
+
+def task(**changes: Any) -> sap.Task:
+    document = TASK
+    for pointer, value in changes.items():
+        document = changed(document, "/" + pointer.replace("__", "/"), value)
+    return sap.Task.from_dict(copy.deepcopy(document))
+
+
+def result(**changes: Any) -> sap.Result:
+    document = RESULT
+    for pointer, value in changes.items():
+        document = changed(document, "/" + pointer.replace("__", "/"), value)
+    return sap.Result.from_dict(copy.deepcopy(document))
+
+
+POLICY = "constitutionalContext__cachePolicy"
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> sap.Cache:
+    return sap.Cache(tmp_path / "cache")
+
+
+def test_the_key_is_the_one_of_the_readings() -> None:
+    context = TASK["constitutionalContext"]
+    hashed = {
+        "capability": "consult.align",
+        "essence": TASK["payload"],
+        "territory": "EUFM",
+        "principles": sorted(context["principles"]),
+        "outputContract": TASK["outputContract"],
+        "sapVersion": "2.0",
+    }
+    assert sap.cache_key(task()) == "sapck1:sha256:" + sha256(rfc8785.dumps(hashed)).hexdigest()
+    bare = changed(
+        changed(changed(TASK, "/outputContract", ...), "/constitutionalContext/territory", ...), "/tags", ...
+    )
+    del bare["constitutionalContext"]["principles"]
+    hashed |= {"territory": None, "principles": [], "outputContract": None}
+    assert sap.cache_key(sap.Task.from_dict(bare)) == "sapck1:sha256:" + sha256(rfc8785.dumps(hashed)).hexdigest()
+    assert sap.fingerprint(task()) == "sha256:" + sha256(rfc8785.dumps(TASK["payload"])).hexdigest()
+
+
+def test_what_changes_the_key_and_what_does_not() -> None:
+    key = sap.cache_key(task())
+    same = [
+        {"constitutionalContext__principles": ["strategic_pause", "systems_over_willpower", "blueprint_thinking"] * 2},
+        {"payload": {"depth": "detailed", "topic": "UBOS SAP V2"}},
+        {"constitutionalContext__riskTolerance": "high"},
+        {"target__agentId": "other"},
+        {"taskId": "00000000-0000-0000-0000-000000000000"},
+        {POLICY: ...},
+    ]
+    other = [
+        {"constitutionalContext__principles": []},
+        {"constitutionalContext__territory": "X"},
+        {"payload__depth": "brief"},
+        {"target__capability": "consult.other"},
+        {"outputContract__format": "text"},
+        {"outputContract": ...},
+    ]
+    assert {sap.cache_key(task(**changes)) for changes in same} == {key}
+    assert key not in {sap.cache_key(task(**changes)) for changes in other}
+
+
+def test_put_and_get(cache: sap.Cache) -> None:
+    assert not cache.get(task())
+    assert cache.put(task(), result(), now=T0) == 1
+    hit = cache.get(task(), now="2025-09-28T10:30:00Z")
+    assert isinstance(hit, sap.Hit)
+    assert (hit.age_sec, hit.output, hit.cache_key) == (1800, RESULT["output"], sap.cache_key(task()))
+    record = hit.record
+    assert (record["producer"], record["alignment"], record["storedAt"]) == ("A-ml-001", "VALID", T0)
+    assert record["citations"] == RESULT["constitutionalEvidence"]["citations"]
+    assert (record["fingerprint"], record["sapVersion"]) == (sap.fingerprint(task()), "2.0")
+    answer = hit.result(task(), "B", now=T0)
+    assert sap.check(answer, task=task()) == []
+    assert answer.output == RESULT["output"]
+    assert answer["constitutionalEvidence"]["cache"] == {"hit": True, "cacheKey": hit.cache_key, "ageSec": 1800}
+    assert cache.put(task(), answer) is None  # what came out of the cache does not make it younger
+
+
+def test_only_on_a_miss(cache: sap.Cache) -> None:
+    only = task(**{POLICY: {"mode": "only"}})
+    miss = cache.get(only)
+    assert isinstance(miss, sap.Miss)
+    answer = miss.result(only, "B")
+    assert (answer.status, answer.error.code if answer.error else None) == ("FAILED", "CACHE_MISS")
+    assert answer.error is not None
+    assert answer.error.message
+    assert answer["constitutionalEvidence"] == {
+        "alignment": "VALID",
+        "cache": {"hit": False, "cacheKey": sap.cache_key(only)},
+    }
+    assert sap.check(answer, task=only) == []
+    assert sap.encode(answer)
+
+
+@pytest.mark.parametrize("policy", [..., {}, {"maxAgeSec": 5}, {"mode": "bypass"}])
+def test_bypass_reads_nothing_and_writes_nothing(cache: sap.Cache, policy: Any) -> None:
+    cache.put(task(), result())
+    passing = task(**{POLICY: policy})
+    miss = cache.get(passing)
+    assert isinstance(miss, sap.Miss)
+    assert miss.reason == "bypass"
+    assert cache.put(passing, result()) is None
+    assert len(cache.ledger) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "now", "found"),
+    [
+        (60, "2025-09-28T10:00:59Z", True),
+        (60, "2025-09-28T10:01:00Z", False),
+        (60, "2025-09-28T10:00:59.9Z", True),
+        (1, T0, True),
+        (0, T0, False),
+        (None, "2999-01-01T00:00:00Z", True),
+        (60, "2025-09-28T09:00:00Z", True),
+    ],
+)
+def test_ages(cache: sap.Cache, limit: int | None, now: str, found: bool) -> None:
+    policy: dict[str, Any] = {"mode": "prefer"} if limit is None else {"mode": "only", "maxAgeSec": limit}
+    asked = task(**{POLICY: policy})
+    cache.put(asked, result(), now=T0)
+    answer = cache.get(asked, now=now)
+    assert bool(answer) is found
+    if isinstance(answer, sap.Miss):
+        assert answer.reason == "stale"
+
+
+CONTEXT = "constitutionalContext__"
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, True),
+        ({CONTEXT + "constraints": ["No PII"]}, True),
+        ({CONTEXT + "constraints": ["No PII", "No names"]}, False),
+        ({CONTEXT + "constraints": ...}, True),
+        ({CONTEXT + "objectives": ["Something else"]}, False),
+        ({CONTEXT + "riskTolerance": "high"}, True),
+        ({CONTEXT + "riskTolerance": ...}, True),
+        ({CONTEXT + "pressureLevel": "instant"}, True),
+        ({CONTEXT + "pressureLevel": "deliberated"}, False),
+        ({CONTEXT + "pressure": {"blueprint_thinking": 41}}, True),
+        ({CONTEXT + "pressure": {"blueprint_thinking": 42}}, False),
+        ({CONTEXT + "pressure": {"unknown": 0}}, False),
+    ],
+)
+def test_alignment_is_checked_again_unless_it_must_not(cache: sap.Cache, changes: dict[str, Any], found: bool) -> None:
+    cache.put(task(), result())
+    for policy, expected in (
+        ({"mode": "prefer"}, found),
+        ({"mode": "prefer", "mustAlign": True}, found),
+        ({"mode": "prefer", "mustAlign": False}, True),
+    ):
+        answer = cache.get(task(**changes, **{POLICY: policy}))
+        assert bool(answer) is expected
+        if isinstance(answer, sap.Miss):
+            assert (answer.reason, bool(answer.text)) == ("unaligned", True)
+
+
+def test_a_higher_risk_then_is_not_taken_now(cache: sap.Cache) -> None:
+    cache.put(task(**{CONTEXT + "riskTolerance": "high"}), result())
+    assert not cache.get(task())
+    assert cache.get(task(**{CONTEXT + "riskTolerance": "high"}))
+
+
+def test_the_newest_eligible_row_wins(cache: sap.Cache) -> None:
+    cache.put(task(), result(output="first"), now="2025-09-28T10:00:00Z")
+    cache.put(task(), result(output="second"), now="2025-09-28T10:01:00Z")
+    lax = task(**{CONTEXT + "constraints": []})
+    cache.put(lax, result(output="third"), now="2025-09-28T10:02:00Z")
+    hit = cache.get(task(), now="2025-09-28T10:03:00Z")
+    assert isinstance(hit, sap.Hit)
+    assert (hit.output, hit.age_sec) == ("second", 120)
+    newest = cache.get(lax, now="2025-09-28T10:03:00Z")
+    assert isinstance(newest, sap.Hit)
+    assert newest.output == "third"
+    assert len(cache.ledger) == 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "FAILED", "error": {"code": "INTERNAL", "message": "x"}},
+        {"status": "PARTIAL"},
+        {"status": "RUNNING"},
+        {"constitutionalEvidence__alignment": "ESCALATE"},
+        {"constitutionalEvidence__alignment": "NON_CONSTITUTIONAL"},
+    ],
+)
+def test_only_vetted_successes_are_stored(cache: sap.Cache, changes: dict[str, Any]) -> None:
+    assert cache.put(task(), result(**changes)) is None
+    assert len(cache.ledger) == 0
+
+
+def test_results_of_other_tasks_are_refused(cache: sap.Cache) -> None:
+    other = "00000000-0000-0000-0000-000000000000"
+    for changes in ({"taskId": other}, {"correlationId": other}):
+        with pytest.raises(RuleError):
+            cache.put(task(), result(**changes))
+
+
+def test_outputs_come_back_exactly(cache: sap.Cache) -> None:
+    for output in (None, 2**70, 1.0, "\u2028\x00", [], {"b": 1, "a": [True]}, 0.1):
+        asked = task(payload={"output": repr(output)})
+        cache.put(asked, result(output=output))
+        hit = cache.get(asked)
+        assert isinstance(hit, sap.Hit)
+        assert json.dumps(hit.result(asked, "B").output) == json.dumps(output)
+    bare = task(payload={"no": "output"})
+    cache.put(bare, result(output=...))
+    hit = cache.get(bare)
+    assert isinstance(hit, sap.Hit)
+    assert "output" not in hit.result(bare, "B")
+
+
+def test_a_payload_without_canonical_form_has_no_key(cache: sap.Cache) -> None:
+    strange = task(payload={"n": 2**60})
+    with pytest.raises(EncodeError):
+        sap.cache_key(strange)
+    miss = cache.get(strange)
+    assert isinstance(miss, sap.Miss)
+    assert miss.reason == "no key"
+    assert cache.put(strange, result()) is None
+
+
+def test_tenants_do_not_meet(tmp_path: Path) -> None:
+    one, two = (sap.Cache(tmp_path / "shared", salt=salt) for salt in (b"one", b"two"))
+    one.put(task(), result())
+    assert one.get(task())
+    assert not two.get(task())
+    assert not sap.Cache(tmp_path / "shared").get(task())
+    assert one.key(task()).startswith("sapck1:hmac-sha256:")
+
+
+def test_another_essence_meets_more_and_never_the_rows_of_another_version(tmp_path: Path) -> None:
+    plain = sap.Cache(tmp_path / "shared")
+    plain.put(task(), result())
+    first = sap.Cache(tmp_path / "shared", essence=without(["depth"], 1))
+    assert not first.get(task())
+    first.put(task(), result())
+    assert first.get(task(payload__depth="brief"))
+    assert not first.get(task(payload__topic="other"))
+    assert not sap.Cache(tmp_path / "shared", essence=without(["depth"], 2)).get(task())
+    topic = Essence("topic/1", lambda payload: payload["topic"])
+    assert sap.Cache(tmp_path / "shared", essence=topic).key(task()) == sap.cache_key(
+        task(payload__depth=1), essence=topic
+    )
+
+
+WRITER = """
+import json, sys
+from turnwire import sap
+task, result = (sap.decode(line) for line in sys.stdin.read().splitlines())
+cache = sap.Cache(sys.argv[1])
+for number in range(30):
+    task.payload = {"number": number}
+    result.output = [sys.argv[2], number]
+    assert cache.put(task, result)
+    assert cache.get(task)
+"""
+
+
+def test_processes_share_a_cache(tmp_path: Path) -> None:
+    path = tmp_path / "cache"
+    text = f"{json.dumps(TASK)}\n{json.dumps(RESULT)}".encode()
+    command = [sys.executable, "-c", WRITER, str(path)]
+    workers = [subprocess.Popen([*command, str(name)], stdin=subprocess.PIPE) for name in range(3)]
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write(text)
+        worker.stdin.close()
+    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    cache = sap.Cache(path)
+    assert len(cache.ledger) == 90
+    assert cache.ledger.verify()
+    hit = cache.get(task(payload={"number": 7}, **{POLICY: {"mode": "only"}}))
+    assert isinstance(hit, sap.Hit)
+    assert hit.output[1] == 7

@@ -1,0 +1,354 @@
+"""Reading and writing SAP: the vectors, every clause of the objects, positions, round trips."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from tests import vectors
+from tests.sap.documents import RESULT, TASK, changed
+from turnwire import sap
+from turnwire.errors import DecodeError, EncodeError, Reason
+
+pytestmark = pytest.mark.usefixtures("twin")
+
+
+def warnings(message: Any) -> list[tuple[Reason, int | str]]:
+    return [(issue.reason, issue.where) for issue in sap.check(message) if issue.severity == "warning"]
+
+
+def reading(text: str) -> tuple[str, Any]:
+    try:
+        message = sap.decode(text)
+    except DecodeError:
+        return "error", json.loads(text)
+    return "issue" if warnings(message) else "ok", message
+
+
+@vectors.cases("sap")
+def test_vectors(case: dict[str, Any]) -> None:
+    read, message = reading(case["text"])
+    assert read == case["read"]
+    if case["write"] == "ok":
+        assert json.loads(sap.encode(message)) == json.loads(case["text"])
+    elif case["write"] == "error":
+        with pytest.raises(EncodeError):
+            sap.encode(message)
+    if read != "error":
+        assert sap.encode(message, strict=False) == json.dumps(json.loads(case["text"]), separators=(",", ":"))
+
+
+REFUSED = [
+    (TASK, "/protocolVersion", "2", Reason.UNSUPPORTED_VERSION),
+    (TASK, "/protocolVersion", 2.0, Reason.WRONG_TYPE),
+    (TASK, "/taskId", "{7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a}", Reason.BAD_UUID),
+    (TASK, "/taskId", "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a\n", Reason.BAD_UUID),
+    (TASK, "/taskId", "٧fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a", Reason.BAD_UUID),
+    (TASK, "/parentTaskId", "x", Reason.BAD_UUID),
+    (TASK, "/correlationId", None, Reason.WRONG_TYPE),
+    (TASK, "/issuedAt", "2025-13-28T10:15:23Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "2025-02-29T10:15:23Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "2025-09-28T24:00:00Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "2025-09-28T10:15:60Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "2025-09-28T10:15:23", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "2025-09-28T10:15Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "20250928T101523Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "2025-09-28T10:15:23+24:00", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "2025-09-28T10:15:23,5Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "２025-09-28T10:15:23Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", "0000-01-01T00:00:00Z", Reason.BAD_TIMESTAMP),
+    (TASK, "/issuedAt", 1759054523, Reason.WRONG_TYPE),
+    (TASK, "/issuer/agentId", ..., Reason.MISSING_FIELD),
+    (TASK, "/issuer/name", None, Reason.WRONG_TYPE),
+    (TASK, "/target/routingHints", "fast", Reason.WRONG_TYPE),
+    (TASK, "/payload", ..., Reason.MISSING_FIELD),
+    (TASK, "/payload", "text", Reason.WRONG_TYPE),
+    (TASK, "/constitutionalContext/pressureLevel", "Instant", Reason.UNKNOWN_VALUE),
+    (TASK, "/constitutionalContext/principles", "one", Reason.WRONG_TYPE),
+    (TASK, "/constitutionalContext/principles/1", 7, Reason.WRONG_TYPE),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", True, Reason.WRONG_TYPE),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", "28", Reason.WRONG_TYPE),
+    (TASK, "/constitutionalContext/riskTolerance", "none", Reason.UNKNOWN_VALUE),
+    (TASK, "/constitutionalContext/cachePolicy/maxAgeSec", 1.5, Reason.WRONG_TYPE),
+    (TASK, "/constitutionalContext/cachePolicy/maxAgeSec", True, Reason.WRONG_TYPE),
+    (TASK, "/constitutionalContext/cachePolicy/mustAlign", 1, Reason.WRONG_TYPE),
+    (TASK, "/telemetry/priority", "asap", Reason.UNKNOWN_VALUE),
+    (TASK, "/telemetry/trace", "yes", Reason.WRONG_TYPE),
+    (TASK, "/telemetry/deadline", "tomorrow", Reason.BAD_TIMESTAMP),
+    (TASK, "/telemetry/budget", 5, Reason.WRONG_TYPE),
+    (TASK, "/replyTo/expectAck", "true", Reason.WRONG_TYPE),
+    (TASK, "/outputContract/schema", True, Reason.WRONG_TYPE),
+    (TASK, "/attachments", {"uri": "https://a"}, Reason.WRONG_TYPE),
+    (TASK, "/attachments", ["https://a"], Reason.WRONG_TYPE),
+    (TASK, "/tags/0", None, Reason.WRONG_TYPE),
+    (RESULT, "/producer", ..., Reason.MISSING_FIELD),
+    (RESULT, "/status", "succeeded", Reason.UNKNOWN_VALUE),
+    (RESULT, "/constitutionalEvidence/alignment", "OK", Reason.UNKNOWN_VALUE),
+    (RESULT, "/constitutionalEvidence/policyChecks/1/notes", 5, Reason.WRONG_TYPE),
+    (RESULT, "/constitutionalEvidence/cache/ageSec", -1, Reason.OUT_OF_RANGE),
+    (RESULT, "/constitutionalEvidence/pressureReadings/strategic_pause", None, Reason.WRONG_TYPE),
+    (RESULT, "/artifacts/0/uri", 5, Reason.WRONG_TYPE),
+    (RESULT, "/error", None, Reason.WRONG_TYPE),
+    (RESULT, "/error", {"code": 500}, Reason.WRONG_TYPE),
+    (RESULT, "/nextActions", [1], Reason.WRONG_TYPE),
+    (RESULT, "/metrics", [], Reason.WRONG_TYPE),
+]
+
+
+@pytest.mark.parametrize(("document", "pointer", "value", "reason"), REFUSED)
+def test_what_reading_and_writing_refuse(document: dict[str, Any], pointer: str, value: Any, reason: Reason) -> None:
+    broken = changed(document, pointer, value)
+    text = json.dumps(broken, ensure_ascii=False)
+    with pytest.raises(DecodeError) as caught:
+        sap.decode(text)
+    error = caught.value
+    assert error.reason is reason
+    assert error.path is not None
+    assert error.path.startswith(pointer.rpartition("/")[0])
+    data = text.encode()
+    assert error.offset is not None
+    assert error.wire == "sap"
+    assert error.line == 1
+    if value is ...:
+        assert data[error.offset : error.offset + 1] == b"{"
+    elif isinstance(value, str):
+        assert data[error.offset :].startswith(json.dumps(value, ensure_ascii=False).encode())
+    with pytest.raises(EncodeError) as written:
+        sap.encode(broken)
+    assert (written.value.reason, written.value.path) == (reason, error.path)
+
+
+DOUBTFUL = [
+    (TASK, "/constitutionalContext/pressureLevel", ..., Reason.MISSING_FIELD),
+    (TASK, "/issuedAt", "2025-09-28T12:15:23+02:00", Reason.TIMESTAMP_FORM),
+    (TASK, "/issuedAt", "2025-09-28t10:15:23z", Reason.TIMESTAMP_FORM),
+    (TASK, "/issuedAt", "2016-12-31T23:59:60Z", Reason.TIMESTAMP_FORM),
+    (TASK, "/telemetry/deadline", "2025-09-28T10:15:23.123456789Z", Reason.TIMESTAMP_FORM),
+    (TASK, "/telemetry/budget/seconds", -1, Reason.OUT_OF_RANGE),
+    (TASK, "/telemetry/budget/tokens", "many", Reason.OUT_OF_RANGE),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", 101, Reason.OUT_OF_RANGE),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", -1, Reason.OUT_OF_RANGE),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", 0.5, Reason.OUT_OF_RANGE),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", 10**400, Reason.OUT_OF_RANGE),
+    (TASK, "/attachments", [{"digest": "md5:00"}], Reason.BAD_DIGEST),
+    (RESULT, "/status", "FAILED", Reason.MISSING_MESSAGE),
+    (RESULT, "/constitutionalEvidence/alignment", "NON_CONSTITUTIONAL", Reason.STATUS_CONFLICT),
+]
+
+
+@pytest.mark.parametrize(("document", "pointer", "value", "reason"), DOUBTFUL)
+def test_what_is_read_with_an_issue_and_not_written(
+    document: dict[str, Any], pointer: str, value: Any, reason: Reason
+) -> None:
+    text = json.dumps(changed(document, pointer, value))
+    message = sap.decode(text)
+    assert [found for found, _ in warnings(message)] == [reason]
+    with pytest.raises(EncodeError) as caught:
+        sap.encode(message)
+    assert caught.value.reason is reason
+    assert json.loads(sap.encode(message, strict=False)) == json.loads(text)
+
+
+FINE = [
+    (TASK, "/taskId", "7FBB32B6-0D2C-4C1A-9B75-2A4B3B0B6C0A"),
+    (TASK, "/issuedAt", "2024-02-29T23:59:59Z"),
+    (TASK, "/issuedAt", "2025-12-31T00:00:00Z"),
+    (TASK, "/constitutionalContext", {"pressureLevel": "instant"}),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", 0),
+    (TASK, "/constitutionalContext/pressure/strategic_pause", 100),
+    (TASK, "/attachments", [{"uri": "https://a/b", "kind": "pdf", "digest": "sha256:" + "0a" * 32}]),
+    (TASK, "/payload", {}),
+    (TASK, "/something", {"new": [None]}),
+    (TASK, "/issuer/something", None),
+    (RESULT, "/output", None),
+    (RESULT, "/output", ...),
+    (RESULT, "/status", "QUEUED"),
+    (RESULT, "/status", "PARTIAL"),
+    (RESULT, "/status", "ESCALATED"),
+    (RESULT, "/error", {"code": "MINE", "message": ""}),
+    (RESULT, "/constitutionalEvidence/pressureReadings/strategic_pause", 120.5),
+]
+
+
+@pytest.mark.parametrize(("document", "pointer", "value"), FINE)
+def test_what_is_fine(document: dict[str, Any], pointer: str, value: Any) -> None:
+    whole = changed(document, pointer, value)
+    message = sap.decode(json.dumps(whole))
+    assert warnings(message) == []
+    assert json.loads(sap.encode(message)) == whole
+    assert sap.decode(sap.encode(message)) == message
+
+
+def test_infos() -> None:
+    def infos(document: dict[str, Any]) -> list[tuple[Reason, int | str]]:
+        return [(issue.reason, issue.where) for issue in sap.check(sap.decode(json.dumps(document)))]
+
+    assert infos(changed(RESULT, "/status", "PARTIAL")) == [(Reason.NO_NEXT_ACTIONS, "/nextActions")]
+    partial = changed(changed(RESULT, "/status", "PARTIAL"), "/nextActions", [{"capability": "a.b"}])
+    assert infos(partial) == []
+    assert infos(changed(RESULT, "/error", {"code": "MINE"})) == [(Reason.UNKNOWN_CODE, "/error/code")]
+    attached = changed(TASK, "/attachments", [{"uri": "http://u:p@host/x"}, {"uri": "UBOS:x"}, {}])
+    found = infos(attached)
+    assert found == [(Reason.UNUSUAL_URI, "/attachments/0/uri"), (Reason.CREDENTIALS_IN_URI, "/attachments/0/uri")]
+    assert infos(changed(TASK, "/replyTo/endpoint", "nats://me:secret@h/x")) == [
+        (Reason.CREDENTIALS_IN_URI, "/replyTo/endpoint")
+    ]
+    assert infos(changed(RESULT, "/artifacts/0/uri", "https://h/x@y")) == []
+
+
+@pytest.mark.parametrize(
+    ("payload", "where"),
+    [
+        ({"password": "x"}, ["/payload/password"]),
+        ({"db": [{"clientSecret": "x"}]}, ["/payload/db/0/clientSecret"]),
+        ({"API-KEY": "x", "api_key": ""}, ["/payload/API-KEY"]),
+        ({"accessToken": "abc", "tokens": "5", "max_tokens": 5}, ["/payload/accessToken"]),
+        ({"text": "use AKIAIOSFODNN7EXAMPLE today"}, ["/payload/text"]),
+        ({"text": "-----BEGIN RSA PRIVATE KEY-----\nabc"}, ["/payload/text"]),
+        ({"h": ["Authorization: Bearer abcdefghijklmnopqrstuvwxyz"]}, ["/payload/h/0"]),
+        ({"text": "ghp_" + "a1" * 20}, ["/payload/text"]),
+        ({"text": "sk-" + "a1" * 20}, ["/payload/text"]),
+        ({"text": "a task-oriented sketch, monkey business", "keyboard": "yes", "author": "me"}, []),
+        ({"a/b": {"pwd": "x"}}, ["/payload/a~1b/pwd"]),
+    ],
+)
+def test_secrets_in_a_payload_are_a_lint(payload: dict[str, Any], where: list[str]) -> None:
+    task = sap.decode(json.dumps(changed(TASK, "/payload", payload)))
+    found = [issue for issue in sap.check(task) if issue.reason is Reason.SECRET]
+    assert [issue.where for issue in found] == where
+    assert {issue.severity for issue in found} <= {"info"}
+    assert json.loads(sap.encode(task))["payload"] == payload
+
+
+def test_whole_pressures_are_written_as_integers() -> None:
+    task = sap.decode(json.dumps(changed(TASK, "/constitutionalContext/pressure", {"a": 41.0, "b": -0.0, "c": 7})))
+    assert warnings(task) == []
+    assert '"pressure":{"a":41,"b":0,"c":7}' in sap.encode(task)
+    assert '"pressure":{"a":41.0,"b":-0.0,"c":7}' in sap.encode(task, strict=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", Reason.EMPTY_MESSAGE),
+        ("[]", Reason.NOT_OBJECT),
+        ("{}", Reason.UNKNOWN_KIND),
+        ('{"protocolVersion":"2.0"}', Reason.UNKNOWN_KIND),
+        (json.dumps(TASK) + "x", Reason.TRAILING_JUNK),
+        (json.dumps(TASK).replace("52", "NaN"), Reason.NOT_FINITE),
+        (json.dumps(TASK)[:-1], Reason.CUT_OFF),
+        (b"\xff" + json.dumps(TASK).encode(), Reason.BAD_UTF8),
+    ],
+)
+def test_what_is_no_message(text: str | bytes, reason: Reason) -> None:
+    with pytest.raises(DecodeError) as caught:
+        sap.decode(text)
+    assert caught.value.reason is reason
+
+
+def test_any_buffer_and_the_line_of_a_fault() -> None:
+    text = json.dumps(changed(TASK, "/target/capability", ...), indent=1)
+    for data in (text, text.encode(), bytearray(text.encode()), memoryview(text.encode())):
+        with pytest.raises(DecodeError) as caught:
+            sap.decode(data)
+        assert (caught.value.path, caught.value.line) == (
+            "/target/capability",
+            text[: text.index('"target"')].count("\n") + 1,
+        )
+
+
+def test_receipts() -> None:
+    ack = sap.Ack(message_id=TASK["taskId"], correlation_id=TASK["correlationId"])
+    nack = sap.Nack(message_id="anything", correlation_id=None, reason="queue full")
+    for receipt in (ack, nack):
+        assert sap.decode(sap.encode(receipt)) == receipt
+        assert sap.check(receipt) == []
+    assert sap.encode(nack) == '{"messageId":"anything","correlationId":null,"status":"NACK","reason":"queue full"}'
+    assert [found for found, _ in warnings(sap.Ack(message_id="x", correlation_id="y"))] == [Reason.BAD_UUID]
+
+
+def test_results_are_checked_against_their_task() -> None:
+    task, result = sap.decode(json.dumps(TASK)), sap.decode(json.dumps(RESULT))
+    assert isinstance(task, sap.Task)
+    assert sap.check(result, task=task) == []
+    other = "00000000-0000-0000-0000-000000000000"
+    strange = result.replace(task_id=other, correlation_id=other, output=[1])
+    assert [issue.reason for issue in sap.check(strange, task=task)] == [
+        Reason.WRONG_TASK,
+        Reason.WRONG_CORRELATION,
+        Reason.OUTPUT_MISMATCH,
+    ]
+    task.output_contract.schema = {"type": "object", "properties": {"a/b": {"items": {"type": "integer"}}}}
+    issues = sap.check(result.replace(output={"a/b": [1, "2"]}), task=task)
+    assert [(issue.reason, issue.where) for issue in issues] == [(Reason.OUTPUT_MISMATCH, "/output/a~1b/1")]
+    for schema in ({"type": "nonsense"}, {"$ref": "https://example.org/never-fetched.json"}):
+        task.output_contract.schema = schema
+        assert [issue.reason for issue in sap.check(result, task=task)] == [Reason.BAD_SCHEMA]
+    task.output_contract.schema = {"sections": "a list of headings"}
+    assert sap.check(result, task=task) == []
+
+
+def test_messages_are_views() -> None:
+    task = sap.decode(json.dumps(TASK))
+    assert isinstance(task, sap.Task)
+    assert task.constitutional_context.cache_policy is not None
+    assert task.constitutional_context.cache_policy.mode is sap.CacheMode.PREFER
+    task.constitutional_context.cache_policy.mode = sap.CacheMode.ONLY
+    assert task["constitutionalContext"]["cachePolicy"]["mode"] == "only"
+    assert task.taskId == task.task_id == TASK["taskId"]
+    task.tags = None
+    assert "tags" not in task
+    assert task.tags is None
+    task.parent_task_id = None
+    assert task["parentTaskId"] is None
+    del task.parent_task_id
+    assert "parentTaskId" not in task
+    task.attachments = [sap.Attachment(uri="https://a/b")]
+    assert task["attachments"] == [{"uri": "https://a/b"}]
+    assert task.attachments == (sap.Attachment(uri="https://a/b"),)
+    with pytest.raises(AttributeError):
+        task.nothing  # noqa: B018
+    with pytest.raises(TypeError):
+        sap.Issuer(agent="x")
+    with pytest.raises(TypeError):
+        task.replace(nothing=1)
+
+
+def test_messages_are_copied_pickled_and_dataclasses() -> None:
+    task = sap.Task.from_dict(copy.deepcopy({**TASK, "unknown": 1}))
+    assert task.extra == {"unknown": 1}
+    for other in (copy.copy(task), copy.deepcopy(task), pickle.loads(pickle.dumps(task)), task.replace()):
+        assert other == task
+        assert other is not task
+        assert other.fields is not task.fields
+    assert task != sap.Result.from_dict(task.fields)
+    assert task.replace(tags=["x"]).extra == {"unknown": 1}
+    assert dataclasses.is_dataclass(task)
+    assert [field.name for field in dataclasses.fields(sap.Ack)] == ["message_id", "correlation_id", "status", "reason"]
+    assert dataclasses.replace(task, tags=["y"]).tags == ["y"]
+
+
+def test_every_field_of_the_tables_is_an_attribute() -> None:
+    classes = [value for value in vars(sap).values() if isinstance(value, type) and hasattr(value, "TABLE")]
+    assert len(classes) > 15
+    for record in classes:
+        assert [member.name for member in record.MEMBERS.values()] == [field.name for field in record.TABLE.fields]
+        for member, field in zip(record.MEMBERS.values(), record.TABLE.fields, strict=True):
+            assert member.nullable == field.nullable
+            assert member.many == (field.kind.name == "RECORDS")
+            if field.table is not None:
+                assert member.shape is not None
+                assert member.shape.TABLE.fields == field.table.fields
+
+
+def test_detect() -> None:
+    assert sap.detect(b" " + json.dumps(TASK).encode())
+    assert sap.detect(json.dumps(RESULT).encode())
+    assert sap.detect(sap.encode(sap.Ack(message_id="x", correlation_id=None)).encode())
+    for data in (b"", b"@a1#", b"CSP/1", b'{"header":{"kind":"intent"}}', b'["protocolVersion","taskId"]'):
+        assert not sap.detect(data)

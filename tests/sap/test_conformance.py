@@ -1,0 +1,152 @@
+"""The checklist of section 12, and the JSON Schemas of section 9 before an independent validator."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests import vectors
+from tests.sap.documents import RESULT, TASK, changed
+from turnwire import sap
+from turnwire.errors import EncodeError
+from turnwire.sap.checklist import conform_files
+
+NAMES = [
+    "Valid ids and timestamps",
+    "Required fields present",
+    "Constitutional context provided",
+    "Result includes constitutional evidence",
+    "Cache policy honored",
+    "Learning signals emitted",
+    "Transport preserves correlation",
+]
+
+
+def judged(*documents: dict[str, Any]) -> sap.Checklist:
+    return sap.conformance(*(json.dumps(document) for document in documents))
+
+
+def failing(checklist: sap.Checklist) -> list[int]:
+    return [index + 1 for index, line in enumerate(checklist.lines) if line.status == "fail"]
+
+
+def test_the_examples_of_the_document_conform_once_they_have_a_pressure_level() -> None:
+    checklist = judged(TASK, RESULT)
+    assert checklist
+    assert [line.name for line in checklist.lines] == NAMES
+    assert {line.status for line in checklist.lines} == {"pass"}
+    as_printed = changed(TASK, "/constitutionalContext/pressureLevel", ...)
+    assert failing(judged(as_printed, RESULT)) == [2, 3]
+
+
+HIT = {"hit": True, "cacheKey": "sapck1:sha256:00", "ageSec": 86399}
+
+
+@pytest.mark.parametrize(
+    ("documents", "fails"),
+    [
+        ([changed(TASK, "/taskId", "x")], [1]),
+        ([changed(TASK, "/issuedAt", "2025-09-28T10:15:23+01:00")], [1]),
+        ([changed(TASK, "/payload", ...)], [2]),
+        ([TASK, changed(RESULT, "/constitutionalEvidence", ...)], [2, 4]),
+        ([TASK, changed(RESULT, "/constitutionalEvidence/alignment", "NON_CONSTITUTIONAL")], [4]),
+        ([TASK, changed(RESULT, "/constitutionalEvidence/cache", HIT)], []),
+        ([TASK, changed(RESULT, "/constitutionalEvidence/cache", HIT | {"ageSec": 86400})], [5]),
+        ([TASK, changed(RESULT, "/constitutionalEvidence/cache", {"hit": True})], [5]),
+        ([changed(TASK, "/constitutionalContext/cachePolicy/mode", "only"), RESULT], [5]),
+        (
+            [
+                changed(TASK, "/constitutionalContext/cachePolicy", ...),
+                changed(RESULT, "/constitutionalEvidence/cache", HIT),
+            ],
+            [5],
+        ),
+        ([TASK, changed(changed(RESULT, "/status", "FAILED"), "/error", {"code": "CACHE_MISS", "message": ""})], [5]),
+        ([TASK, changed(changed(RESULT, "/metrics", ...), "/constitutionalEvidence/policyChecks", ...)], [6]),
+        ([TASK, changed(RESULT, "/correlationId", TASK["taskId"])], [7]),
+        ([TASK, changed(RESULT, "/taskId", TASK["correlationId"])], [7]),
+    ],
+)
+def test_what_fails_where(documents: list[dict[str, Any]], fails: list[int]) -> None:
+    checklist = judged(*documents)
+    assert failing(checklist) == fails
+    assert bool(checklist) is not fails
+    for index in fails:
+        assert checklist.lines[index - 1].reason
+
+
+def test_histories_files_and_forms(tmp_path: Path) -> None:
+    later = RESULT | {"status": "RUNNING", "reportedAt": "2025-09-28T10:29:13Z"}
+    checklist = judged(TASK, RESULT, later)
+    assert not checklist
+    assert failing(checklist) == []
+    assert "not followed by RUNNING" in str(checklist)
+    history = tmp_path / "history.jsonl"
+    history.write_text("\n".join(map(json.dumps, (TASK, later, RESULT))) + "\n\n")
+    single = tmp_path / "task.json"
+    single.write_text(json.dumps(TASK, indent=2))
+    found = dict(conform_files([history, single]))
+    assert found[str(history)]
+    assert [line.status for line in found[str(single)].lines] == ["pass"] * 3 + ["not applicable"] * 4
+    assert json.loads(json.dumps(found[str(single)].to_dict()))["conforms"] is True
+    assert str(found[str(single)]).splitlines()[0] == "[x] Valid ids and timestamps (3)"
+    assert judged().lines[0].status == "not applicable"
+
+
+def test_signals_are_looked_for_in_the_loop(tmp_path: Path) -> None:
+    loop = sap.LearningLoop(tmp_path / "a")
+    task, result = sap.Task.from_dict(TASK), sap.Result.from_dict(RESULT)
+    assert failing(sap.conformance(task, result, learning=loop)) == [6]
+    loop.observe(task, result)
+    assert sap.conformance(task, result, learning=loop)
+
+
+VALIDATOR = jsonschema.Draft202012Validator(sap.json_schema())
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(sap.json_schema())
+
+
+@vectors.cases("sap")
+def test_the_schema_takes_what_is_written(case: dict[str, Any]) -> None:
+    if case["write"] is not None:
+        assert VALIDATOR.is_valid(json.loads(case["text"])) is (case["write"] == "ok")
+
+
+def mutations(value: Any) -> list[Any]:
+    """Copies of a document with one value replaced or taken away."""
+    made = []
+    for pointer in pointers(value, ""):
+        for other in (None, True, -1, 0.5, 7, "x", "PARTIAL", [], {}, ["x"], {"x": 1}, ...):
+            made.append(changed(value, pointer, other))
+    return made
+
+
+def pointers(value: Any, path: str) -> list[str]:
+    if isinstance(value, dict):
+        return [below for name in value for below in [f"{path}/{name}", *pointers(value[name], f"{path}/{name}")]]
+    if isinstance(value, list):
+        return [below for index, item in enumerate(value) for below in pointers(item, f"{path}/{index}")]
+    return []
+
+
+@pytest.mark.parametrize("document", [TASK, RESULT], ids=["task", "result"])
+def test_the_schema_and_strict_writing_agree_on_every_change_of_one_value(document: dict[str, Any]) -> None:
+    differ = []
+    for changed_document in mutations(document):
+        kind = type(sap.decode(json.dumps(document)))
+        message = kind.from_dict(copy.deepcopy(changed_document))
+        try:
+            sap.encode(message)
+            written = True
+        except EncodeError:
+            written = False
+        if VALIDATOR.is_valid(changed_document) is not written:
+            differ.append(changed_document)
+    assert differ == []

@@ -1,0 +1,161 @@
+"""Signals in, artifacts out: deterministic, append-only, and seen to influence later work only."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sap.documents import RESULT, TASK
+from turnwire import sap
+from turnwire.errors import RuleError
+from turnwire.sap.alignment import within
+from turnwire.sap.learning import Artifact, LearningLoop, essence_of, thresholds_of
+
+
+class Shelf:
+    """A librarian in memory."""
+
+    def __init__(self) -> None:
+        self.artifacts: list[Artifact] = []
+
+    def emit(self, artifact: Artifact, /) -> None:
+        self.artifacts.append(artifact)
+
+
+def pair(number: int, *, pressure: int = 50, good: bool = True, **payload: Any) -> tuple[sap.Task, sap.Result]:
+    task = sap.Task.from_dict(json.loads(json.dumps(TASK)))
+    task.task_id = f"00000000-0000-0000-0000-{number:012d}"
+    task.payload = {"topic": "pauses", **payload}
+    task.constitutional_context.pressure = {"pause": pressure}
+    result = sap.Result.from_dict(json.loads(json.dumps(RESULT)))
+    result.task_id = task.task_id
+    result.output = f"about {task.payload['topic']}"
+    evidence = result["constitutionalEvidence"]
+    evidence["pressureReadings"] = {"pause": pressure}
+    if not good:
+        result.status = sap.Status.FAILED
+        result.error = sap.AgentError(code="NON_CONSTITUTIONAL", message="no")
+        evidence["alignment"] = "NON_CONSTITUTIONAL"
+        evidence["violations"] = [{"principle": "pause", "severity": "high", "evidence": "rushed"}]
+    return task, result
+
+
+def by_kind(artifacts: list[Artifact]) -> dict[str, Artifact]:
+    return {artifact.kind: artifact for artifact in artifacts}
+
+
+def test_thresholds_checks_and_playbook(tmp_path: Path) -> None:
+    loop = LearningLoop(tmp_path / "signals")
+    for number, (pressure, good) in enumerate([(10, True), (60, True), (80, False), (90, True), (70, True)]):
+        loop.observe(*pair(number, pressure=pressure, good=good))
+    made = by_kind(loop.derive())
+    assert thresholds_of(made["thresholds"]) == {"pause": 79}
+    assert made["thresholds"].content["principles"]["pause"] == {"threshold": 79, "good": 4, "bad": 1}
+    checks = made["checks"].content["principles"]
+    assert checks["blueprint_thinking"]["status"] == {"PASS": 5}
+    assert checks["pause"]["violations"] == {"high": 1}
+    assert "5 tasks judged, 4 went well." in made["playbook"].text
+    assert made["thresholds"].evidence == (1, 2, 3, 4, 5)
+    assert {path.name.split("-")[0] for path in (tmp_path / "signals.library").iterdir()} == set(made)
+    loop.judge(pair(1)[0], rating=1, note="too fast <b>`x`</b>\n# not a heading")
+    again = by_kind(loop.derive())
+    assert thresholds_of(again["thresholds"]) == {"pause": 59}
+    assert (again["thresholds"].version, again["checks"].version, again["playbook"].version) == (2, 1, 2)
+    assert "- too fast \\<b\\>\\`x\\`\\</b\\> \\# not a heading" in again["playbook"].text
+    assert [artifact.version for artifact in loop.versions("thresholds", "consult.align", "EUFM")] == [2, 1]
+    loop.judge(pair(1)[0], approval=True)
+    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 79}
+
+
+def test_deriving_is_deterministic_and_repeatable(tmp_path: Path) -> None:
+    made = []
+    for name in ("a", "b"):
+        shelf = Shelf()
+        loop = LearningLoop(tmp_path / name, sink=shelf)
+        for number in range(6):
+            loop.observe(*pair(number, pressure=number * 10, good=number != 4, request=number))
+        first = loop.derive()
+        length = len(loop.ledger)
+        assert loop.derive() == first == shelf.artifacts
+        assert len(loop.ledger) == length
+        assert loop.ledger.verify()
+        made.append(first)
+    assert made[0] == made[1]
+
+
+def test_signals_are_found_by_their_key_and_checked(tmp_path: Path) -> None:
+    loop = LearningLoop(tmp_path / "a")
+    task, result = pair(1)
+    loop.observe(task, result)
+    loop.judge(task, rating=5)
+    found = loop.about("consult.align", "EUFM", sap.fingerprint(task))
+    assert [signal.source for signal in found] == ["operator", "producer"]
+    assert found[0].rating == 5
+    assert found[1].metrics == RESULT["metrics"]
+    assert loop.about("consult.align", None, sap.fingerprint(task)) == []
+    for wrong in ({"rating": 0}, {"rating": 6}, {"rating": True}, {"rating": 2.5}, {}, {"approval": 1}):
+        with pytest.raises(RuleError):
+            loop.judge(task, **wrong)
+    strange = task.replace(payload={"n": 2**60})
+    loop.observe(strange, result)
+    assert len(list(loop.signals())) == 3
+
+
+def test_what_was_learned_influences_later_rows_and_no_earlier_one(tmp_path: Path) -> None:
+    cache = sap.Cache(tmp_path / "cache")
+    loop = LearningLoop(tmp_path / "signals")
+    for number in range(4):
+        task, result = pair(number, request=number, pressure=40)
+        assert not cache.get(task)
+        cache.put(task, result)
+        loop.observe(task, result)
+    loop.observe(*pair(9, request=9, pressure=70, good=False, topic="haste"))
+    before = cache.ledger.head()
+    rows = [entry.body for entry in cache.ledger]
+    made = by_kind(loop.derive())
+    assert made["essence"].content == {"leave_out": ["request"]}
+    assert cache.ledger.head()._replace(time="") == before._replace(time="")
+
+    learned = sap.Cache(
+        cache.ledger, essence=essence_of(made["essence"]), align=within(thresholds_of(made["thresholds"]))
+    )
+    task, result = pair(5, request=5, pressure=40)
+    assert not learned.get(task)  # the old rows lie under other keys
+    learned.put(task, result)
+    assert learned.get(pair(6, request=6, pressure=40)[0])  # the request number no longer matters
+    assert not cache.get(pair(6, request=6, pressure=40)[0])
+    task, result = pair(7, request=7, pressure=75)
+    learned.put(task, result)
+    refused = learned.get(pair(8, request=8, pressure=75)[0])
+    assert isinstance(refused, sap.Miss)
+    assert refused.reason == "unaligned"
+    assert [entry.body for entry in cache.ledger][: len(rows)] == rows
+    assert cache.ledger.verify(before)
+
+
+def test_an_idle_field_needs_enough_and_no_counterexample(tmp_path: Path) -> None:
+    def idle(name: str, answers: list[tuple[int, str]]) -> bool:
+        loop = LearningLoop(tmp_path / name)
+        for number, (request, output) in enumerate(answers):
+            task, result = pair(number, request=request)
+            result.output = output
+            loop.observe(task, result)
+        return "essence" in by_kind(loop.derive())
+
+    assert idle("a", [(1, "x"), (2, "x"), (3, "x")])
+    assert not idle("b", [(1, "x"), (2, "x")])
+    assert not idle("c", [(1, "x"), (2, "x"), (3, "y")])
+    assert not idle("d", [(1, "x"), (1, "x"), (1, "x")])
+
+
+def test_names_from_outside_stay_inside_the_folder(tmp_path: Path) -> None:
+    task, result = pair(1)
+    task.target.capability = "../../etc/passwd\n"
+    task.constitutional_context.territory = "/"
+    loop = LearningLoop(tmp_path / "deep" / "er" if (tmp_path / "deep" / "er").parent.mkdir() is None else "")
+    loop.observe(task, result)
+    loop.derive()
+    assert {path.parent for path in tmp_path.rglob("*-v1.*")} == {tmp_path / "deep" / "er.library"}

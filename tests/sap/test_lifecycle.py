@@ -1,0 +1,125 @@
+"""The status machine: every pair of states, correlation, redelivery."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.sap.documents import RESULT, TASK
+from turnwire import sap
+from turnwire.errors import Reason, RuleError
+
+OTHER = "00000000-0000-0000-0000-000000000000"
+ENDED = ("SUCCEEDED", "FAILED", "ESCALATED", "CANCELLED", "PARTIAL")
+ALLOWED = {
+    None: {"QUEUED", "RUNNING", *ENDED},
+    "QUEUED": {"QUEUED", "RUNNING", *ENDED},
+    "RUNNING": {"RUNNING", *ENDED},
+    **{key: set[str]() for key in ENDED},
+}
+
+
+def task(**changes: Any) -> sap.Task:
+    return sap.Task.from_dict(copy.deepcopy(TASK | changes))
+
+
+def result(**changes: Any) -> sap.Result:
+    return sap.Result.from_dict(copy.deepcopy(RESULT | changes))
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(ALLOWED, ["QUEUED", "RUNNING", *ENDED])))
+def test_every_transition(before: str | None, after: str) -> None:
+    lifecycle, lax = sap.Lifecycle(), sap.Lifecycle(strict=False)
+    for one in (lifecycle, lax):
+        one.feed(task())
+        if before is not None:
+            one.feed(result(status=before, reportedAt="2025-09-28T10:29:11Z"))
+    if after in ALLOWED[before]:
+        assert lifecycle.feed(result(status=after)) == []
+        assert lifecycle[TASK["taskId"]].status == after
+        assert lifecycle[TASK["taskId"]].done is (after in ENDED)
+        return
+    with pytest.raises(RuleError) as caught:
+        lifecycle.feed(result(status=after))
+    assert (caught.value.reason, caught.value.rule) == (Reason.BAD_TRANSITION, "status")
+    assert [issue.reason for issue in lax.feed(result(status=after))] == [Reason.BAD_TRANSITION]
+    assert lifecycle[TASK["taskId"]].status == lax[TASK["taskId"]].status == before
+
+
+def test_the_same_again_is_nothing() -> None:
+    lifecycle = sap.Lifecycle()
+    for _ in range(2):
+        assert lifecycle.feed(task()) == []
+    reordered = sap.Result.from_dict(dict(reversed(copy.deepcopy(RESULT).items())))
+    for again in (result(), result(), reordered):
+        assert lifecycle.feed(again) == []
+    assert lifecycle[TASK["taskId"].upper()].results == 1
+    with pytest.raises(RuleError):
+        lifecycle.feed(result(output=1))
+    with pytest.raises(RuleError) as caught:
+        lifecycle.feed(task(payload={}))
+    assert caught.value.reason is Reason.DUPLICATE
+
+
+def test_correlation_is_kept() -> None:
+    lifecycle = sap.Lifecycle()
+    lifecycle.feed(task())
+    with pytest.raises(RuleError) as caught:
+        lifecycle.feed(result(correlationId=OTHER))
+    assert caught.value.reason is Reason.WRONG_CORRELATION
+    unseen = result(taskId=OTHER)
+    assert [(issue.reason, issue.severity) for issue in lifecycle.feed(unseen)] == [(Reason.UNKNOWN_TASK, "info")]
+    with pytest.raises(RuleError):
+        lifecycle.feed(task(taskId=OTHER, correlationId=OTHER))
+    lifecycle.feed(task(taskId=OTHER))
+    assert lifecycle[OTHER].task is not None
+
+
+def test_what_is_open_and_overdue() -> None:
+    lifecycle = sap.Lifecycle()
+    lifecycle.feed(task())
+    lifecycle.feed(result(status="RUNNING"))
+    assert [progress.task_id for progress in lifecycle.open()] == [TASK["taskId"]]
+    assert lifecycle.overdue(datetime(2025, 9, 28, 11, 0, 0, tzinfo=UTC)) == []
+    assert len(lifecycle.overdue(datetime(2025, 9, 28, 11, 0, 1, tzinfo=UTC))) == 1
+    lifecycle.feed(result())
+    assert lifecycle.open() == lifecycle.overdue() == []
+    lifecycle.forget(TASK["taskId"])
+    assert TASK["taskId"] not in lifecycle
+    with pytest.raises(TypeError):
+        lifecycle.feed(sap.Ack(message_id="x", correlation_id=None))  # type: ignore[arg-type]
+
+
+def test_outcomes_become_right_results() -> None:
+    outcomes = [
+        (sap.Outcome({"a": 1}), "SUCCEEDED", "VALID", None),
+        (sap.Outcome(None), "SUCCEEDED", "VALID", None),
+        (sap.Outcome(error=("TIMEOUT", "late")), "FAILED", "VALID", "TIMEOUT"),
+        (
+            sap.Outcome(1, alignment=sap.Alignment.NON_CONSTITUTIONAL),
+            "FAILED",
+            "NON_CONSTITUTIONAL",
+            "NON_CONSTITUTIONAL",
+        ),
+        (sap.Outcome(error=("NON_CONSTITUTIONAL", "no")), "FAILED", "NON_CONSTITUTIONAL", "NON_CONSTITUTIONAL"),
+        (sap.Outcome(alignment=sap.Alignment.ESCALATE), "ESCALATED", "ESCALATE", None),
+        (sap.Outcome(status=sap.Status.ESCALATED), "ESCALATED", "ESCALATE", None),
+        (sap.Outcome(status=sap.Status.FAILED), "FAILED", "VALID", "INTERNAL"),
+        (sap.Outcome(status=sap.Status.PARTIAL, next_actions=[{"capability": "x.y"}]), "PARTIAL", "VALID", None),
+        (sap.Outcome(error=sap.AgentError(code="MINE")), "FAILED", "VALID", "MINE"),
+    ]
+    for outcome, status, alignment, code in outcomes:
+        made = sap.result_for(task(), outcome, "B", now=datetime(2025, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
+        assert (made.status, made.constitutional_evidence.alignment) == (status, alignment)
+        assert (made.error.code if made.error else None) == code
+        assert made.reported_at == "2025-01-02T03:04:05Z"
+        assert sap.decode(sap.encode(made)) == made
+        sap.Lifecycle().feed(made)
+    assert "output" in sap.result_for(task(), sap.Outcome(None), "B")
+    assert "output" not in sap.result_for(task(), sap.Outcome(), "B")
+    with pytest.raises(ValueError, match="zone"):
+        sap.result_for(task(), sap.Outcome(), "B", now=datetime(2025, 1, 1))

@@ -1,0 +1,178 @@
+"""The compiled checker says "sound" exactly where the judge has nothing to say; places in texts are right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import PURE_ONLY
+from tests.sap.documents import RESULT, TASK, changed
+from tests.sap.test_conformance import pointers
+from turnwire import sap
+from turnwire._pure import sap as pure
+from turnwire.errors import DecodeError
+from turnwire.json_places import place_of
+from turnwire.sap.spec import MESSAGES
+
+needs_native = pytest.mark.skipif(PURE_ONLY, reason="there is no twin to compare with")
+TIMES = st.from_regex(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=6)
+    | TIMES
+    | st.datetimes().map(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    | st.uuids().map(str)
+    | st.sampled_from(
+        ["2.0", "instant", "agent", "SUCCEEDED", "sha256:" + "0" * 64, "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0é"]
+    )
+    | st.lists(st.text(max_size=3) | st.integers() | st.just({}), max_size=3)
+    | st.dictionaries(st.text(max_size=3), st.integers(-1, 102) | st.floats() | st.none(), max_size=3)
+)
+
+
+@needs_native
+@settings(max_examples=400)
+@given(document=st.sampled_from([TASK, RESULT]), value=VALUES, data=st.data())
+def test_sound_is_what_the_judge_is_silent_about(document: dict[str, Any], value: Any, data: st.DataObject) -> None:
+    from turnwire._native import sap as native
+
+    bent = changed(document, data.draw(st.sampled_from(pointers(document, ""))), value)
+    for table in MESSAGES:
+        found = pure.sound(bent, pure.Plan(table))
+        assert native.sound(bent, native.Plan(table)) is found
+
+
+PIECES = st.sampled_from(
+    [
+        "sk-",
+        "AKIA",
+        "ghp_",
+        "github_pat_",
+        "xoxb-",
+        "AIza",
+        "eyJ",
+        ".eyJ",
+        "-----",
+        ".",
+        "password",
+        "apiKey",
+        "Token",
+        "_pwd",
+        "client-secret",
+        "AUTHORIZATION",
+        "credential",
+        "PassPhrase",
+        "access_key",
+        "é",
+        "A1A1A1A1A1A1A1A1",
+        "a1a1a1a1a1a1a1a1a1a1a1a1",
+        "Bearer ",
+        "Basic ",
+        "-----BEGIN ",
+        "PRIVATE KEY",
+        " ",
+        "\u017f",
+        "\u212a",
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=6).map("".join)
+PAYLOADS = st.recursive(
+    TEXTS | st.integers(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3)
+)
+
+
+@needs_native
+@settings(max_examples=400)
+@given(PAYLOADS)
+def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
+    from turnwire._native import sap as native
+
+    if native.quiet(payload):
+        assert pure.quiet(payload)
+
+
+@needs_native
+@settings(max_examples=200)
+@given(value=VALUES | PAYLOADS, uri=st.sampled_from(["https://u:p@h/", "a@b", "ubos:x"]), data=st.data())
+def test_a_clean_task_is_one_that_check_is_silent_about(value: Any, uri: str, data: st.DataObject) -> None:
+    from turnwire._native import sap as native
+
+    places = [*pointers(TASK, ""), "/attachments"]
+    bent = changed(TASK, data.draw(st.sampled_from(places)), data.draw(st.sampled_from([value, uri, {"a": value}])))
+    message = sap.Task.from_dict(bent)
+    if native.clean_task(bent, native.Plan(sap.Task.TABLE)):
+        assert next(pure.judge(bent, sap.Task.TABLE), None) is None
+        assert sap.rules.lint(message) == sap.rules.conditions(message) == []
+    assert native.clean_task(TASK, native.Plan(sap.Task.TABLE))
+
+
+def test_a_quiet_payload_is_called_quiet() -> None:
+    if not PURE_ONLY:
+        from turnwire._native import sap as native
+
+        assert native.quiet(TASK["payload"])
+        assert not native.quiet({"a": "\ud800" * 20})
+    assert pure.quiet(TASK["payload"])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(value=JSON, indent=st.none() | st.integers(0, 3), ascii_only=st.booleans())
+def test_places_in_texts(value: Any, indent: int | None, ascii_only: bool) -> None:
+    data = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    decoder = json.JSONDecoder()
+
+    def walk(inner: Any, pointer: str) -> None:
+        place = place_of(data, pointer)
+        found, _ = decoder.raw_decode(data[place:].decode("utf-8", "surrogatepass"))
+        assert found == inner
+        items = inner.items() if isinstance(inner, dict) else enumerate(inner) if isinstance(inner, list) else ()
+        for name, item in items:
+            walk(item, f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}")
+
+    walk(value, "")
+    assert place_of(data, "/not there") == 0
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60))
+def test_whatever_comes_in_is_read_or_refused(data: Any) -> None:
+    with pytest.raises(DecodeError):
+        sap.decode(data)
+
+
+@given(at=st.integers(0, 1100), bit=st.integers(0, 7))
+@settings(max_examples=300)
+def test_a_flipped_bit_never_crashes(at: int, bit: int) -> None:
+    data = bytearray(json.dumps(TASK).encode())
+    data[at % len(data)] ^= 1 << bit
+    sap.detect(bytes(data))
+    try:
+        message = sap.decode(data)
+    except DecodeError as error:
+        place = error.offset
+    else:
+        place = 0
+        sap.check(message)
+        assert sap.decode(sap.encode(message, strict=False)) == message
+    assert place is not None
+    assert 0 <= place <= len(data)
+
+
+def test_the_published_schema_is_the_current_one() -> None:
+    published = Path(__file__).parents[2] / "docs" / "schemas" / "sap.json"
+    assert json.loads(published.read_text("utf-8")) == sap.json_schema()

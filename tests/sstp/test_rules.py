@@ -1,0 +1,310 @@
+"""Accept, issue or reject: every field missing, mistyped and out of range, on reading and on writing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.sstp.examples import WRONG, example, fields
+from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.sstp.spec import SESSION_OPTIONAL, Kind
+
+CASES = [pytest.param(*case, id=f"{case[0]}-{case[1]}-{case[2].name}") for case in fields()]
+
+
+def verdict(sstp, value):
+    """("error", reason, path) or ("issue"|"ok", reasons), and likewise for strict writing."""
+    text = json.dumps(value)
+    try:
+        message = sstp.decode(text)
+    except DecodeError as caught:
+        error = caught
+    else:
+        error = None
+    if error is not None:
+        assert 0 <= error.offset < len(text.encode()) and error.wire == "sstp" and error.line == 1
+        return ("error", error.reason, error.path), None
+    issues = sstp.check(message)
+    assert json.dumps(json.loads(sstp.encode(message, strict=False))) == text
+    warned = [issue for issue in issues if issue.severity == "warning"]
+    read = ("issue" if warned else "ok", *[(issue.reason, issue.where) for issue in warned])
+    try:
+        assert json.dumps(json.loads(sstp.encode(message))) == text
+        return read, "ok"
+    except EncodeError as error:
+        return read, (error.reason, error.path)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_right_message(sstp, kind):
+    assert verdict(sstp, example(kind)) == (("ok",), "ok")
+    message = sstp.decode(json.dumps(example(kind)))
+    assert type(message) is sstp.CLASSES[kind] and message.KIND is kind
+    assert message.header == example(kind)["header"] and message.payload == example(kind)["payload"]
+
+
+@pytest.mark.parametrize(("kind", "part", "field"), CASES)
+def test_missing(sstp, kind, part, field):
+    value = example(kind)
+    value[part].pop(field.name, None)
+    path = f"/{part}/{field.name}"
+    absent = (Reason.MISSING_FIELD, path)
+    read, written = verdict(sstp, value)
+    if field.need == "read":
+        assert read == ("error", *absent)
+    elif field.need == "never":
+        assert (read, written) == (("ok",), "ok")
+    elif field.need == "session" and kind in SESSION_OPTIONAL:
+        assert (read, written) == (("ok",), absent)
+    else:
+        assert (read, written) == (("issue", absent), absent)
+
+
+@pytest.mark.parametrize(("kind", "part", "field"), CASES)
+def test_mistyped(sstp, kind, part, field):
+    for wrong in WRONG[field.type]:
+        value = example(kind)
+        value[part][field.name] = wrong
+        read, _ = verdict(sstp, value)
+        assert read[:2] == ("error", Reason.WRONG_TYPE), wrong
+        assert read[2].startswith(f"/{part}/{field.name}")
+
+
+@pytest.mark.parametrize(("kind", "part", "field"), [case for case in CASES if case.values[2].type == "fraction"])
+def test_fractions(sstp, kind, part, field):
+    path = f"/{part}/{field.name}"
+    for number in (0, 1, 0.0, 1.0, 0.999, 5e-324):
+        value = example(kind)
+        value[part][field.name] = number
+        assert verdict(sstp, value) == (("ok",), "ok"), number
+    for number in (-1, 2, 1.0000001, -5e-324, 1e300, 10**400, -(10**30)):
+        value = example(kind)
+        value[part][field.name] = number
+        outside = (Reason.OUT_OF_RANGE, path)
+        assert verdict(sstp, value) == (("issue", outside), outside), number
+    message = sstp.decode(json.dumps(example(kind)))
+    for number in (float("nan"), float("inf"), float("-inf")):
+        message.fields[part][field.name] = number
+        for strict in (True, False):
+            with pytest.raises(EncodeError) as caught:
+                sstp.encode(message, strict=strict)
+            assert (caught.value.reason, caught.value.path) == (Reason.NOT_FINITE, path)
+
+
+def test_clock(sstp):
+    for clock, read, written in (
+        (1, ("ok",), "ok"),
+        (2**53 + 1, ("ok",), "ok"),
+        (10**40, ("ok",), "ok"),
+        (0, ("issue", (Reason.OUT_OF_RANGE, "/header/logical_clock")), (Reason.OUT_OF_RANGE, "/header/logical_clock")),
+        (-1, ("error", Reason.NEGATIVE, "/header/logical_clock"), None),
+        (-(10**40), ("error", Reason.NEGATIVE, "/header/logical_clock"), None),
+    ):
+        value = example(Kind.KNOWLEDGE)
+        value["header"]["logical_clock"] = clock
+        assert verdict(sstp, value) == (read, written)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_schema_id(sstp, kind):
+    for schema in ("ioc.result.v0", f"ioc.{kind}.v1", f"IOC.{kind}.V0", "", "ioc.evidence_bundle.v0"):
+        value = example(kind)
+        value["header"]["schema_id"] = schema
+        wrong = (Reason.SCHEMA_MISMATCH, "/header/schema_id")
+        assert verdict(sstp, value) == (("issue", wrong), wrong)
+
+
+def test_unknown_kind(sstp):
+    for kind in ("Intent", "negotiate", "", "intent "):
+        value = example(Kind.INTENT)
+        value["header"]["kind"] = kind
+        assert verdict(sstp, value)[0] == ("error", Reason.UNKNOWN_KIND, "/header/kind")
+
+
+@pytest.mark.parametrize(
+    ("in_header", "in_payload", "read", "addressee"),
+    [
+        (None, None, "issue", None),
+        ("b", None, "ok", "b"),
+        (None, "b", "ok", "b"),
+        ("b", "b", "ok", "b"),
+        ("b", "c", "error", None),
+        (1, None, "error", None),
+        (1, "b", "error", None),
+        ("b", 1, "error", None),
+    ],
+)
+def test_directed_to(sstp, in_header, in_payload, read, addressee):
+    value = example(Kind.QUERY)
+    del value["payload"]["directed_to"]
+    for part, name in (("header", in_header), ("payload", in_payload)):
+        if name is not None:
+            value[part]["directed_to"] = name
+    assert verdict(sstp, value)[0][0] == read
+    if read != "error":
+        message = sstp.decode(json.dumps(value))
+        assert message.directed_to == message.addressee == addressee
+        assert json.loads(sstp.encode(message, strict=False)) == value
+
+
+def test_directed_to_conflict_in_other_kinds(sstp):
+    value = example(Kind.DELEGATION)
+    value["header"]["directed_to"] = "b"
+    assert verdict(sstp, value) == (("ok",), "ok")
+    value["payload"]["directed_to"] = "c"
+    assert verdict(sstp, value)[0] == ("error", Reason.ADDRESSEE_CONFLICT, "/payload/directed_to")
+
+
+def test_addressee_of_a_delegation(sstp):
+    message = sstp.decode(json.dumps(example(Kind.DELEGATION)))
+    assert message.addressee == "some text" and message.directed_to is None
+
+
+def test_artifact_parts(sstp):
+    for name in ("type", "name", "value"):
+        value = example(Kind.EVIDENCE_BUNDLE)
+        del value["payload"]["artifacts"][0][name]
+        absent = (Reason.MISSING_FIELD, f"/payload/artifacts/0/{name}")
+        assert verdict(sstp, value) == (("issue", absent), absent)
+    for content in (None, 1, [1], {"x": 1}, True):
+        value = example(Kind.EVIDENCE_BUNDLE)
+        value["payload"]["artifacts"][0]["value"] = content
+        assert verdict(sstp, value) == (("ok",), "ok")
+    value = example(Kind.EVIDENCE_BUNDLE)
+    value["payload"]["artifacts"] = []
+    assert verdict(sstp, value) == (("ok",), "ok")
+
+
+@pytest.mark.parametrize("part", ["header", "payload"])
+@pytest.mark.parametrize("wrong", [None, [], "x", 1, True])
+def test_parts_are_objects(sstp, part, wrong):
+    value = example(Kind.COMMIT)
+    value[part] = wrong
+    assert verdict(sstp, value)[0] == ("error", Reason.WRONG_TYPE, f"/{part}")
+    del value[part]
+    assert verdict(sstp, value)[0] == ("error", Reason.MISSING_FIELD, f"/{part}")
+
+
+def test_open_sets_are_kept(sstp):
+    for kind, name in (
+        (Kind.COMMIT, "commit_mode"),
+        (Kind.EVIDENCE_BUNDLE, "verdict"),
+        (Kind.MEMORY_DELTA, "memory_type"),
+        (Kind.MEMORY_DELTA, "propagation"),
+    ):
+        value = example(kind)
+        value["payload"][name] = "Something New"
+        assert verdict(sstp, value) == (("ok",), "ok")
+
+
+def test_optional_header_fields_in_any_kind(sstp):
+    for kind in Kind:
+        value = example(kind)
+        value["header"] |= {"policy_labels": ["retention:90d"], "provenance": "p", "risk_score": 0.4}
+        assert verdict(sstp, value) == (("ok",), "ok")
+
+
+def test_placeholders_are_issues(sstp):
+    for part, name, text in (
+        ("header", "actor_id", "<your-agent-id>"),
+        ("header", "actor_id", "<me>"),
+        ("header", "session_id", "<session>"),
+        ("payload", "directed_to", "<target-agent-id>"),
+        ("payload", "question", "<specific question>"),
+    ):
+        value = example(Kind.QUERY)
+        value[part][name] = text
+        found = (Reason.PLACEHOLDER, f"/{part}/{name}")
+        assert verdict(sstp, value) == (("issue", found), found)
+    for text in ("<b>bold</b>", "<", "<>", "a <your-agent-id>"):
+        value = example(Kind.QUERY)
+        value["payload"]["question"] = text
+        assert verdict(sstp, value) == (("ok",), "ok")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"version": "0", "kind": "intent", "protocol": "SSTP", "origin": {"actor_id": "a"}, "payload": {}},
+        {"kind": "intent", "message_id": "m", "origin": {}, "payload": {}},
+    ],
+)
+def test_flat_dialect_is_named(sstp, value):
+    with pytest.raises(DecodeError, match="SSTP/0") as caught:
+        sstp.decode(json.dumps(value))
+    assert caught.value.reason is Reason.OTHER_DIALECT
+    assert sstp.detect(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"protocol": "sstp"},
+        {"protocol": "SSTP", "actor_id": None},
+        {"protocol": "L9"},
+        {"protocol": "x", "actor_id": None},
+    ],
+)
+def test_l9_is_named(sstp, changes):
+    value = example(Kind.INTENT)
+    value["header"] |= changes
+    value["header"] = {name: content for name, content in value["header"].items() if content is not None}
+    with pytest.raises(DecodeError, match="L9") as caught:
+        sstp.decode(json.dumps(value))
+    assert caught.value.reason is Reason.OTHER_DIALECT
+
+
+def test_other_protocol_words_are_just_unknown_fields(sstp):
+    value = example(Kind.INTENT)
+    value["header"]["protocol"] = "https"
+    value["origin"] = {"x": 1}
+    assert verdict(sstp, value) == (("ok",), "ok")
+
+
+def test_errors_point_at_the_value(sstp):
+    text = (
+        '{\n "header": {"kind": "knowledge",\n'
+        ' "actor_id": "a", "schema_id": "x", "logical_clock": true},\n "payload": {}}'
+    )
+    with pytest.raises(DecodeError) as caught:
+        sstp.decode(text)
+    assert (caught.value.line, text[caught.value.offset :][:4]) == (3, "true")
+    text = text.replace("true", "1")
+    with pytest.raises(DecodeError) as caught:
+        sstp.decode(text)
+    assert (caught.value.path, text[caught.value.offset :]) == ("/payload/content", "{}}")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("```json\n{}\n```", "code_fence"),
+        ("Sure! {}", "prose"),
+        ("[]", "not_object"),
+        ("{} {}", "trailing_junk"),
+        ('{"header":{"kind":"intent","kind":"query"}}', "dup_key"),
+        ('{"payload":{"confidence":NaN}}', "not_finite"),
+        ("", "empty_message"),
+    ],
+)
+def test_no_strict_json(sstp, text, reason):
+    with pytest.raises(DecodeError) as caught:
+        sstp.decode(text)
+    assert caught.value.reason == reason and caught.value.offset is not None
+
+
+@pytest.mark.parametrize("message", [None, {}, "x", 3])
+def test_only_messages_are_written(sstp, message):
+    with pytest.raises(EncodeError) as caught:
+        sstp.encode(message)
+    assert caught.value.reason is Reason.WRONG_TYPE
+
+
+def test_a_class_writes_its_own_kind(sstp):
+    value = example(Kind.QUERY)
+    for strict in (True, False):
+        with pytest.raises(EncodeError) as caught:
+            sstp.encode(sstp.Intent(value["header"], value["payload"]), strict=strict)
+        assert caught.value.reason is Reason.MISMATCH
+    assert json.loads(sstp.encode(sstp.Query(value["header"], value["payload"], {"x": 1}))) == {**value, "x": 1}

@@ -1,0 +1,182 @@
+"""Messages out of prose, fences, larger JSON and strings; turnwire.extract over all wires."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.sstp.examples import DATA, example, real
+from turnwire.contract import WIRES
+from turnwire.errors import DecodeError, Reason
+from turnwire.extraction import extract
+from turnwire.sstp.spec import Kind
+
+ONE = json.dumps(example(Kind.INTENT))
+TWO = json.dumps(example(Kind.COMMIT), indent=2)
+
+
+def strings(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings(inner)
+
+
+def test_the_real_conversations(sstp):
+    whole = (DATA / "openclaw_transcripts.json").read_text("utf-8")
+    seen: dict[str, str] = {}
+    occurrences = 0
+    for text in strings(json.loads(whole)):
+        for message, start, end, how in sstp.salvage(text):
+            assert json.loads(text[start:end]) == message.to_dict()
+            seen.setdefault(json.dumps(message.to_dict()), how)
+            occurrences += 1
+    assert (len(seen), occurrences) == (23, 185)
+    genuine = {text for text in seen if "<your-agent-id>" not in text}
+    assert genuine == {json.dumps(value) for value in real()}
+    assert Counter(seen[text] for text in genuine) == {"fence": 12, "prose": 4}
+    for text in seen:
+        message = sstp.decode(text)
+        reasons = {issue.reason for issue in sstp.check(message)}
+        assert reasons == (set() if text in genuine else {Reason.PLACEHOLDER})
+    assert {sstp.decode(text).KIND for text in set(seen) - genuine} == set(Kind)
+
+
+def test_the_real_conversations_as_one_file(sstp):
+    whole = (DATA / "openclaw_transcripts.json").read_text("utf-8")
+    found = sstp.salvage(whole)
+    assert len(found) == 185 and len({json.dumps(each.message.to_dict()) for each in found}) == 23
+    for message, start, end, how in found:
+        assert json.loads(json.loads(f'"{whole[start:end]}"')) == message.to_dict()
+        assert how in ("json_string/fence", "json_string/prose")
+    assert [(each.start, each.end) for each in extract(whole)] == [(each.start, each.end) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "hows"),
+    [
+        (ONE, ["bare"]),
+        (f"\n {TWO}\r\n", ["bare"]),
+        (f"Here: {ONE}. Done é", ["prose"]),
+        (f"é {ONE} {TWO}", ["prose", "prose"]),
+        (f"x\n```json\n{ONE}\n```\ny {TWO}", ["fence", "prose"]),
+        (f"text```{ONE}```I'm holding {TWO}", ["fence", "prose"]),
+        (f"~~~\n{ONE}\n{TWO}\n~~~", ["fence", "fence"]),
+        (f"```\n{ONE}", ["fence"]),
+        (f"[{ONE},{TWO}]", ["json", "json"]),
+        (f'{{"a":{{"b":[{ONE}]}},"c":{TWO}}}', ["json", "json"]),
+        (json.dumps({"text": f"hear this: {ONE}"}), ["json_string/prose"]),
+        (json.dumps({"text": f"é\n```json\n{TWO}\n```"}), ["json_string/fence"]),
+        (json.dumps({"text": f"é\n```json\n{TWO}\n```"}, ensure_ascii=False), ["json_string/fence"]),
+        (json.dumps([ONE, f"😀{TWO}"]), ["json_string/bare", "json_string/bare"]),
+        (json.dumps({"a": json.dumps({"b": TWO})}), ["json_string/json_string/bare"]),
+        (json.dumps({"a": "x" * 50 + json.dumps({"b": ONE})})[:-1], ["json_string/json_string/bare"]),
+        (f'{{"cut": {ONE}, "off', ["prose"]),
+        (f'{{"k{{": 1, "m": {ONE}}}', ["json"]),
+        ('{"a":"x{","b:":1}', []),
+        ("{" * 5000 + ONE, ["prose"]),
+        ("", []),
+        ("\ud800 " + ONE, ["prose"]),
+        ('{"header":{},"payload":{}}', []),
+        (ONE[:-1], []),
+    ],
+)
+def test_wrappings(sstp, text, hows):
+    found = sstp.salvage(text)
+    assert [each.how for each in found] == hows
+    for message, start, end, how in found:
+        inner = text[start:end]
+        for _ in range(how.count("json_string")):
+            inner = json.loads(f'"{inner}"')
+        assert json.loads(inner) == message.to_dict()
+
+
+def test_a_message_inside_a_message_is_content(sstp):
+    value = example(Kind.KNOWLEDGE)
+    value["payload"]["content"] = ONE
+    value["payload"]["inner"] = example(Kind.QUERY)
+    found = sstp.salvage(f"so: {json.dumps(value)}")
+    assert len(found) == 1 and found[0].message.to_dict() == value
+
+
+def test_hostile_text_takes_no_time(sstp):
+    for text in (
+        "{" * 200_000,
+        '{"' * 50_000,
+        '{"a":' * 20_000,
+        '{"a":[' * 20_000,
+        "[" * 200_000,
+        '"' * 200_000,
+        "\\" * 200_000,
+        '{\\"' * 50_000,
+        '{"a":"' + "\\" * 100_001,
+        '@a1"' * 50_000,
+        "@a1" * 50_000,
+        "```" * 50_000,
+    ):
+        assert sstp.salvage(text) == [] and extract(text) == []
+
+
+@given(st.lists(st.sampled_from([ONE, TWO, *'{}"\\é \n[],:a', "```"]), max_size=8))
+def test_spans_always_hold_what_was_found(parts):
+    from turnwire import sstp as package
+
+    text = "".join(parts)
+    for wrapped in (text, json.dumps({"k": text}), json.dumps([json.dumps({"k": [text]})])):
+        last = 0
+        for message, start, end, how in package.salvage(wrapped):
+            assert start >= last
+            last = end
+            inner = wrapped[start:end]
+            for _ in range(how.count("json_string")):
+                inner = json.loads(f'"{inner}"')
+            assert json.loads(inner) == message.to_dict()
+
+
+SLIP = '@a1|f0|c1|S2|d3|T4|t"a \\"quoted\\" # tag"#'
+
+
+def test_extract_finds_several_wires():
+    text = f"First {SLIP} then\n```json\n{ONE}\n```\nand {json.dumps({'log': f'got {SLIP}'})} bob@a1.example @a1|x#"
+    found = extract(text)
+    assert [(each.wire, each.wrapped) for each in found] == [
+        ("nslip", "prose"),
+        ("sstp", "fence"),
+        ("nslip", "json_string/prose"),
+    ]
+    assert text[found[0].start : found[0].end] == SLIP
+    assert json.loads(f'"{text[found[2].start : found[2].end]}"') == SLIP
+    assert found[0].message == found[2].message
+    assert [each.wire for each in extract(text, ("nslip",))] == ["nslip", "nslip"]
+
+
+def test_content_of_a_message_is_not_searched():
+    value = example(Kind.KNOWLEDGE)
+    value["payload"]["content"] = SLIP
+    assert [each.wire for each in extract(json.dumps(value))] == ["sstp"]
+
+
+def test_extract_knows_its_wires():
+    with pytest.raises(DecodeError) as caught:
+        extract("x", ("nonsense",))
+    assert caught.value.reason is Reason.UNKNOWN_WIRE
+    assert extract("nothing here", WIRES) == []
+
+
+def test_extract_finds_csp():
+    csp = pytest.importorskip("turnwire.csp")
+    message = "CSP/1\nFROM a\nTO b\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ do it\n"
+    second = message.replace("T1", "T2")
+    text = f"Sure:\n{message}\nThen this:\n```\n{second}```\n{ONE}\n"
+    found = extract(text)
+    assert [(each.wire, each.wrapped) for each in found] == [("csp", "prose"), ("csp", "fence"), ("sstp", "prose")]
+    assert text[found[0].start : found[0].end] == message.rstrip()
+    assert found[0].message == csp.decode(message)

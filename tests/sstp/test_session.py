@@ -1,0 +1,327 @@
+"""Sessions: clocks, turns, names, identities; and the faults of the real conversation, all of them and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.sstp.examples import DATA, example, real
+from turnwire import sstp
+from turnwire.errors import Reason, RuleError
+from turnwire.sstp.names import alike, same
+from turnwire.sstp.session import RULES, Clocks, conflicts
+from turnwire.sstp.spec import Kind
+
+
+def message(actor, clock, kind=Kind.INTENT, to=None, session="s-1", text=None, **payload):
+    value = example(kind)
+    value["header"] |= {"actor_id": actor, "logical_clock": clock, "session_id": session}
+    if session is None:
+        del value["header"]["session_id"]
+    name = {Kind.QUERY: "directed_to", Kind.DELEGATION: "assigned_to"}.get(kind)
+    if name:
+        value["payload"][name] = to
+    elif to:
+        value["payload"]["directed_to"] = to
+    if text is not None:
+        value["payload"]["content" if kind is Kind.KNOWLEDGE else "goal"] = text
+    value["payload"].update(payload)
+    return sstp.decode(json.dumps(value))
+
+
+def reasons(issues):
+    return [str(issue.reason) for issue in issues]
+
+
+# --- the real conversation -------------------------------------------------------------------------------------------
+
+ACCOUNTS = {
+    "Alex-Engineering": "main",
+    "sam-sales": "@sam-1772051496:local",
+    "morgan-product": "@morgan-1772051496:local",
+}
+
+
+def conversation():
+    """(message, account that sent it) for the 16 messages, in the order of the recorded turns."""
+    seen = []
+    for turn in json.loads((DATA / "openclaw_transcripts.json").read_text("utf-8"))[-1]["turns"]:
+        for text, heard in ((turn["userMessage"], True), (turn["response"], False)):
+            for found in sstp.salvage(text):
+                senders = re.findall(r'"sender": "([^"]+)"', text[: found.start])
+                if all(found.message != earlier for earlier, _ in seen):
+                    seen.append((found.message, senders[-1] if heard else "main"))
+    return seen
+
+
+def test_the_conversation_is_the_one_of_the_file():
+    assert [each.to_dict() for each, _ in conversation()] == real()
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_the_faults_of_the_real_conversation_and_nothing_else(mapped):
+    actors = {account: actor for actor, account in ACCOUNTS.items()}
+    session = sstp.Session(ACCOUNTS if mapped else list(ACCOUNTS))
+    found = {}
+    for place, (each, account) in enumerate(conversation()):
+        assert sstp.check(each) == []
+        issues = session.feed(each, account if mapped else actors[account])
+        if issues:
+            found[place] = reasons(issues)
+    assert found == {
+        2: ["unknown_addressee"],  # Product-Head is no actor
+        9: ["identity_mismatch"],  # alex speaks as morgan, twice
+        10: ["identity_mismatch"],
+        13: ["clock_repeat"],  # morgan's own clock 4, which alex had used
+    }
+    assert session.session_id == "q2-budget-001"
+    assert [session.next_clock(actor) for actor in ACCOUNTS] == [7, 5, 5]
+
+
+# --- clocks ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("clocks", "found"),
+    [
+        ([1, 2, 3], [[], [], []]),
+        ([2], [["clock_gap"]]),
+        ([1, 3, 4], [[], ["clock_gap"], []]),
+        ([1, 1], [[], ["clock_repeat"]]),
+        ([1, 2, 3, 2], [[], [], [], ["clock_repeat"]]),
+        ([1, 5, 3], [[], ["clock_gap"], ["clock_back"]]),
+        ([1, 5, 3, 3, 6], [[], ["clock_gap"], ["clock_back"], ["clock_repeat"], []]),
+        ([0], [["clock_back"]]),
+        ([10**30, 10**30 + 1], [["clock_gap"], []]),
+    ],
+)
+def test_clocks(clocks, found):
+    session = sstp.Session()
+    for clock, expected in zip(clocks, found, strict=True):
+        session.time_out()
+        issues = session.feed(message("a", clock))
+        assert reasons(issues) == expected
+        assert all(issue.where == "/header/logical_clock" for issue in issues)
+        severity = "warning" if expected == ["clock_gap"] else "error"
+        assert all(issue.severity == severity for issue in issues)
+
+
+def test_clocks_count_per_session_and_actor():
+    session = sstp.Session()
+    for actor, clock, name in (("a", 1, "s"), ("b", 1, "s"), ("a", 2, "s"), ("b", 2, "s")):
+        assert session.feed(message(actor, clock, session=name)) == []
+    assert session.feed(message("a", 1, Kind.KNOWLEDGE, session=None)) == []  # the unnamed session
+    session.time_out()
+    assert reasons(session.feed(message("a", 3, Kind.KNOWLEDGE, session=None))) == ["clock_gap"]
+    assert [session.next_clock(name) for name in ("a", "b", "c")] == [3, 3, 1]
+    assert session.next_clock("a", "other") == 1
+
+
+def test_strict_raises_and_changes_nothing():
+    session = sstp.Session(strict=True)
+    session.feed(message("a", 1))
+    for bad in (message("a", 2), message("a", 1), message("b", 1, session="other")):
+        with pytest.raises(RuleError) as caught:
+            session.feed(bad)
+        assert caught.value.rule and caught.value.wire == "sstp" and caught.value.path.startswith("/header/")
+    assert session.next_clock("b") == 1
+    assert reasons(session.feed(message("b", 2))) == ["clock_gap"]  # an issue also when strict
+    assert session.feed(message("a", 2)) == []
+
+
+@given(st.lists(st.integers(1, 12), max_size=30))
+def test_ranges_of_clocks_are_a_set(numbers):
+    clocks, plain = Clocks(), set()
+    for number in numbers:
+        if number not in clocks:
+            clocks.add(number)
+        plain.add(number)
+        assert {each for each in range(0, 14) if each in clocks} == plain
+        assert clocks.last == max(plain)
+
+
+# --- turns -----------------------------------------------------------------------------------------------------------
+
+
+def test_one_speaks_then_another():
+    session = sstp.Session()
+    assert session.feed(message("a", 1)) == []
+    assert reasons(session.feed(message("a", 2))) == ["out_of_turn"]
+    assert session.feed(message("b", 1)) == []
+    assert session.feed(message("a", 3)) == []
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_who_may_speak_after_each_kind(kind):
+    for speaker in ("a", "b", "c"):
+        session = sstp.Session(["a", "b", "c"])
+        assert session.feed(message("a", 1, kind, "b" if kind in (Kind.QUERY, Kind.DELEGATION) else None)) == []
+        issues = session.feed(message(speaker, 2 if speaker == "a" else 1))
+        allowed = {
+            Kind.QUERY: "b",
+            Kind.DELEGATION: "b",
+            Kind.EVIDENCE_BUNDLE: "abc",
+            Kind.MEMORY_DELTA: "abc",
+        }.get(kind, "bc")
+        assert reasons(issues) == ([] if speaker in allowed else ["out_of_turn"])
+
+
+def test_speaking_out_of_turn_does_not_take_the_floor():
+    session = sstp.Session()
+    session.feed(message("a", 1, Kind.QUERY, "b"))
+    assert reasons(session.feed(message("c", 1, Kind.QUERY, "a"))) == ["out_of_turn"]
+    assert reasons(session.feed(message("a", 2))) == ["out_of_turn"]
+    assert session.feed(message("B", 1)) == []  # the same name but for its case
+
+
+def test_the_host_grants_and_times_out():
+    session = sstp.Session()
+    session.feed(message("a", 1, Kind.QUERY, "b"))
+    session.grant("c")
+    assert reasons(session.feed(message("b", 1))) == ["out_of_turn"]
+    assert session.feed(message("c", 1)) == []
+    session.time_out()
+    assert session.feed(message("c", 2)) == []
+
+
+def test_an_addressee_in_any_kind_has_the_floor():
+    session = sstp.Session()
+    session.feed(message("a", 1, Kind.KNOWLEDGE, "b"))
+    assert reasons(session.feed(message("c", 1))) == ["out_of_turn"]
+    assert session.feed(message("b", 1)) == []
+
+
+def test_a_query_to_nobody_leaves_the_floor_open():
+    session = sstp.Session(["a", "b"])
+    assert reasons(session.feed(message("a", 1, Kind.QUERY, "nobody"))) == ["unknown_addressee"]
+    assert session.feed(message("b", 1)) == []
+
+
+def test_knowledge_answers_the_open_query():
+    session = sstp.Session()
+    query = message("a", 1, Kind.QUERY, "b")
+    session.feed(query)
+    assert session.open_queries == [query]
+    session.feed(message("b", 1, Kind.EVIDENCE_BUNDLE))
+    assert session.open_queries == [query]
+    session.feed(message("b", 2, Kind.KNOWLEDGE))
+    assert session.open_queries == []
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def test_session_id_is_consistent():
+    session = sstp.Session(["a", "b"])
+    session.feed(message("a", 1))
+    issues = session.feed(message("b", 1, session="s-2"))
+    assert reasons(issues) == ["session_mismatch"] and issues[0].where == "/header/session_id"
+    assert reasons(sstp.Session(session_id="s-9").feed(message("a", 1))) == ["session_mismatch"]
+
+
+def test_roster():
+    session = sstp.Session(["a", "b"])
+    assert reasons(session.feed(message("eve", 1))) == ["unknown_actor"]
+    assert reasons(session.feed(message("a", 1, Kind.DELEGATION, "carl"))) == ["unknown_addressee"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("alex", "Alex"),
+        ("alex", "\u0430lex"),
+        ("sam-sales", "sam_sales"),
+        ("sam-sales", "sam\u200b-sales"),
+        ("paul", "pau1"),
+        ("bob", "b0b"),
+        ("morgan", "rnorgan"),
+        ("cafe", "caf\u00e9"),
+        ("agent", "\uff41gent"),
+    ],
+)
+def test_look_alikes(left, right):
+    assert alike(left, right) and alike(right, left)
+    assert conflicts([left, right, "other"]) == [(left, right)]
+    for session in (sstp.Session([left, "b"]), sstp.Session()):
+        session.feed(message(left, 1))
+        session.time_out()
+        issues = session.feed(message(right, 1))
+        assert reasons(issues) == ["look_alike"], issues
+    if not same(left, right):
+        session = sstp.Session([left, "b"])
+        assert reasons(session.feed(message("b", 1, Kind.QUERY, right))) == ["look_alike"]
+
+
+@pytest.mark.parametrize(("left", "right"), [("alex", "alex"), ("alex", "alexa"), ("a", "b"), ("-", "_"), ("a1", "a2")])
+def test_no_look_alikes(left, right):
+    assert not alike(left, right)
+
+
+def test_identity():
+    session = sstp.Session()
+    assert session.feed(message("a", 1), "a") == []
+    issues = session.feed(message("b", 1), "a")
+    assert reasons(issues) == ["identity_mismatch"] and issues[0].severity == "error"
+    assert reasons(session.feed(message("b", 1), "b")) == ["clock_repeat"]
+    with pytest.raises(RuleError) as caught:
+        sstp.Session(strict=True).feed(message("a", 1), "b")
+    assert caught.value.rule == "identity"
+
+
+def test_identities_of_the_transport():
+    session = sstp.Session({"a": "@a:local", "b": ["@b:local", "@b:home"]})
+    assert session.feed(message("a", 1), "@a:local") == []
+    assert session.feed(message("b", 1), "@b:home") == []
+    assert reasons(session.feed(message("a", 2), "@b:local")) == ["identity_mismatch"]
+    assert reasons(session.feed(message("a", 3), "a")) == ["identity_mismatch"]
+
+
+# --- contributions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("OK.", ["acknowledgement"]),
+        ("Thanks!", ["acknowledgement"]),
+        (" acknowledged ", ["acknowledgement"]),
+        ("OK, and the price is 3", []),
+        ("The budget is 3.", ["echo"]),
+        ("the budget is 3", ["echo"]),
+        ("The budget is 4.", []),
+        ("yes", ["acknowledgement"]),
+    ],
+)
+def test_contributions(text, found):
+    session = sstp.Session()
+    session.feed(message("a", 1, Kind.KNOWLEDGE, text="The budget is 3."))
+    issues = session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))
+    assert reasons(issues) == found
+    assert all(issue.severity == "info" for issue in issues)
+
+
+def test_a_short_answer_is_no_acknowledgement_and_short_texts_are_no_echo():
+    session = sstp.Session()
+    session.feed(message("a", 1, Kind.QUERY, "b"))
+    assert session.feed(message("b", 1, Kind.KNOWLEDGE, text="Yes.")) == []
+    assert session.feed(message("a", 2, Kind.KNOWLEDGE, text="In March")) == []
+    assert session.feed(message("b", 2, Kind.KNOWLEDGE, text="In March")) == []
+
+
+def test_what_reading_refuses_is_found_and_changes_nothing():
+    session = sstp.Session()
+    broken = message("a", 1)
+    del broken.header["logical_clock"]
+    assert reasons(session.feed(broken)) == ["missing_field"]
+    assert session.next_clock("a") == 1 and session.actors == ()
+    with pytest.raises(RuleError):
+        sstp.Session(strict=True).feed(broken)
+
+
+def test_every_rule_has_a_severity_and_a_name():
+    assert {severity for severity, _ in RULES.values()} == {"error", "warning", "info"}
+    assert Reason.OUT_OF_TURN in RULES
