@@ -258,7 +258,7 @@ cdef list decode_lines(bytes raw, int flags):
 
 def decode_record(bytes data, size_t start, final, *, unknown=REFUSE_UNKNOWN, size_t limit=16 << 20):
     """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset behind it), or None when more
-    data is needed to tell. Raises DecodeError, whose offset and line count from the start of ``data``."""
+    data is needed to tell. Raises DecodeError, whose offset and line count from ``start``."""
     cdef tw_fields f
     cdef tw_unknown unknown_fields[48]
     cdef SlipMessage message = new_message()
@@ -273,7 +273,9 @@ def decode_record(bytes data, size_t start, final, *, unknown=REFUSE_UNKNOWN, si
     if code == TW_MORE:
         return None
     if code != TW_OK:
-        raise fault(data, code, &f)
+        record = data[start:f.end + 1]  # no more: the rest may be long, and hold many faults
+        f.end -= start
+        raise fault(record, code, &f)
     add_objects(message, s, &f)
     return message, f.end
 

@@ -364,7 +364,8 @@ enum { TW_MORE = -1 };                       /* what is there may still become a
  * its line may not be complete yet, so the end of the line is looked for no further than the parser came. */
 static __attribute__((unused)) int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
 {
-    const uint8_t *hash = (const uint8_t *)memchr(s + start, '#', size - start);
+    /* Not far: a stream of damaged records without a '#' must not be searched to its end for each of them. */
+    const uint8_t *hash = (const uint8_t *)memchr(s + start, '#', size - start < 4096 ? size - start : 4096);
     if (hash && tw_nslip_fast(s + start, (size_t)(hash - s) + 1 - start, 1, f) && f->end <= limit) {
         f->end += start;
         f->text_first[0] += start;

@@ -15,9 +15,10 @@ class Decoder:
     """Takes bytes in pieces of any size and gives messages.
 
     Messages may stand anywhere among other text, as in a log; one is complete as soon as its last byte is there.
-    :meth:`feed` raises DecodeError as soon as a message is known to be damaged. Nothing else is lost by that: what was
-    complete before it, and everything behind it, comes with the next call. ``offset`` and ``line`` of the error count
-    from the first byte ever fed.
+    :meth:`feed` raises DecodeError when a message is known to be damaged: at once, or for one that is already long at
+    the latest when its line ends or it has doubled. Nothing else is lost by that: what was complete before it, and
+    everything behind it, comes with the next call (``feed(b"")`` will do). ``offset`` and ``line`` of the error count
+    from the first byte ever fed. One decoder belongs to one thread at a time.
 
     Args:
         wire: the wire to read; None reads nSLIP, the one wire whose messages can be told from the text around them
@@ -41,7 +42,8 @@ class Decoder:
         return self._read()
 
     def close(self) -> list[Any]:
-        """Says that nothing follows: the last messages. Raises DecodeError where one was cut off."""
+        """Says that nothing follows: the last messages. Raises DecodeError where one was cut off; call it again for
+        what is left. What is fed later starts afresh, while places count on."""
         self._stream.end()
         return self._read()
 

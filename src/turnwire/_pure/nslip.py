@@ -230,14 +230,15 @@ def decode_record(
     data: bytes, start: int, final: bool, *, unknown: str = "error", limit: int = 16 << 20
 ) -> tuple[SlipMessage, int] | None:
     """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset behind it), or None when more
-    data is needed to tell. Raises DecodeError, whose offset and line count from the start of ``data``."""
+    data is needed to tell. Raises DecodeError, whose offset and line count from ``start``."""
     keep = keep_unknown(unknown)
     if start >= len(data):
         raise ValueError("start lies behind the data")
     try:
         found = record(data, start, final, keep, limit)
     except Fault as fault:
-        raise decode_fault(data, fault.reason, fault.offset, missing=fault.missing) from None
+        damaged = data[start : fault.offset + 1]  # no more: the rest may be long, and hold many faults
+        raise decode_fault(damaged, fault.reason, fault.offset - start, missing=fault.missing) from None
     return None if found is None else (_message(found[0]), found[1])
 
 

@@ -120,9 +120,9 @@ class Rejects:
         """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
         number = place = 0
         for (file, wire, reasons, count), part in zip(self._names, self._parts, strict=True):
-            lengths = part["length"].tolist()
             skipped = min(max(start - number, 0), count)
-            at = place + sum(lengths[:skipped])
+            at = place + int(part["length"][:skipped].sum())
+            lengths = part["length"].tolist() if skipped < count else []
             for row in range(skipped, count):
                 self._raw.seek(at)
                 at += lengths[row]
@@ -134,7 +134,7 @@ class Rejects:
                     "raw": self._raw.read(lengths[row]),
                 }
             number += count
-            place += sum(lengths)
+            place += int(part["length"].sum())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         from turnwire.log.arrow import stream_capsule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, nullcontext
 from glob import glob, has_magic
 from os import PathLike, fspath
@@ -76,15 +76,25 @@ def _paths(path: str | bytes) -> Iterator[Source]:
         return
     found = Path(path)
     if found.is_dir():
-        names = sorted(str(name) for name in found.rglob("*") if name.is_file())
+        names = _once(str(name) for name in found.rglob("*") if name.is_file())
     elif has_magic(path) and not found.exists():
-        names = sorted(name for name in glob(path, recursive=True) if Path(name).is_file())
+        names = _once(name for name in glob(path, recursive=True) if Path(name).is_file())
         if not names:
             raise FileNotFoundError(2, "no file matches", path)
     else:
         names = [path]
     for name in names:
         yield Source(name, open=lambda name=name: closing(open(name, "rb", buffering=0)), mappable=True)  # noqa: SIM115
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    """The names in order; of several that lead to one file, by links or loops of links, the most direct one."""
+    found: dict[str, tuple[bool, int, str]] = {}
+    for name in names:
+        real = os.path.realpath(name)
+        way = (real != os.path.abspath(name), len(name), name)
+        found[real] = min(way, found.get(real, way))
+    return sorted(name for _, _, name in found.values())
 
 
 def blocks(source: Source, pool: Pool, batch_bytes: int, borrow: bool) -> Generator[Block, int | None, None]:

@@ -1,0 +1,18 @@
+"""The bulk scan on native and on pure."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+
+@pytest.fixture
+def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Makes ``turnwire.scan`` and the Arrow export use one backend; its name."""
+    for module, name, core in (
+        ("turnwire.slip.bulk", "_core", "nslip_scan"),
+        ("turnwire.log.arrow", "_views", "views"),
+    ):
+        monkeypatch.setattr(import_module(module), name, import_module(f"turnwire._{backend}.{core}"))
+    return backend

@@ -1,0 +1,366 @@
+"""``turnwire.scan``: what is found, that nothing is lost, and batches as columns."""
+
+from __future__ import annotations
+
+import io
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log, read
+from tests.slip.twins import core_of, plain, rounds
+from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, scan, slip
+from turnwire.slip.spec import STRING_SLOTS, Slot
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
+NUMBERS = ("conv_id", "src", "dst", "turn")
+
+
+def nslip(source: Any, **options: Any) -> Scan:
+    return scan(source, wire="nslip", **options)
+
+
+def table(found: Scan) -> dict[str, list[Any]]:
+    """Every column of every batch as plain values; None where there is none."""
+    columns: dict[str, list[Any]] = {column.name: [] for column in found.columns}
+    for batch in found:
+        for column in batch.columns:
+            valid = batch.valid(column.name)
+            values = [value if good else None for value, good in zip(batch[column.name], valid, strict=True)]
+            columns[column.name] += [int(value) if isinstance(value, np.integer) else value for value in values]
+    return columns
+
+
+def everything(found: Scan) -> tuple[Any, ...]:
+    return table(found), found.rejects.rows(), found.counts
+
+
+def add_up(data: bytes, found: Scan) -> None:
+    """Every byte belongs to exactly one record, reject or text."""
+    columns, rejects, counts = everything(found)
+    spans = sorted(
+        [*zip(columns["offset"], columns["length"], strict=True), *((one["offset"], one["length"]) for one in rejects)]
+    )
+    end = 0
+    for offset, length in spans:
+        assert offset >= end
+        assert length > 0
+        end = offset + length
+    assert end <= len(data)
+    assert counts.bytes == len(data) == counts.records + counts.rejects + counts.text
+    assert (counts.records, counts.rejects) == (sum(columns["length"]), sum(one["length"] for one in rejects))
+    assert counts.wires == {"nslip": len(columns["offset"])}
+    assert sum(counts.reasons.values()) == len(rejects) == len(found.rejects)
+    for one in rejects:
+        assert one["raw"] == data[one["offset"] : one["offset"] + one["length"]]
+
+
+def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
+    data = UPSTREAM.read_bytes()
+    lines = data.split(b"\n")[:-1]
+    columns, rejects, counts = everything(nslip(UPSTREAM, batch_bytes=50_000))
+    assert (rejects, counts.text) == ([], len(lines))
+    messages = [core_of("pure").decode(line) for line in lines]
+    assert len(messages) == 4356
+    assert columns["record"] == list(range(4356))
+    assert columns["line"] == list(range(1, 4357))
+    assert columns["offset"] == list(np.cumsum([0, *(len(line) + 1 for line in lines)]))[:-1]
+    assert columns["length"] == [len(line) for line in lines]
+    assert columns["act"] == [int(message.act) for message in messages]
+    assert columns["frame"] == [int(message.frame) for message in messages]
+    for name in NUMBERS:
+        assert columns[name] == [getattr(message, name) for message in messages]
+    for slot in Slot:
+        assert columns[slot.name.lower()] == [message.slots.get(slot) for message in messages]
+    assert set(columns["file"]) == {str(UPSTREAM)}
+
+
+def test_bytes_add_up_in_damaged_logs_however_they_are_cut() -> None:
+    chance = random.Random(5)
+    bad = 0
+    for _ in range(rounds(50)):
+        data = damaged_log(chance, LINES)
+        options = {"unknown": chance.choice(("error", "keep"))}
+        options["limits"] = LIMITS._replace(message=chance.choice((LIMIT, 30, 50)))
+        found = nslip(data, **options)
+        add_up(data, found)
+        bad += len(found.rejects)
+        once = everything(nslip(data, **options))
+        for batch_bytes in (1, 2, 7, 64, chance.randrange(1, len(data) + 2)):
+            assert everything(nslip(data, batch_bytes=batch_bytes, **options)) == once
+            assert everything(nslip(io.BytesIO(data), batch_bytes=batch_bytes, **options)) == once
+    assert bad > 20
+
+
+def test_messages_among_other_text() -> None:
+    data = b"2026-05-04 INFO planner: " + GOOD + b" sent; " + GOOD + GOOD + b"# done\nmail bob@example.com @@@ @z1\n"
+    found = nslip(data)
+    add_up(data, found)
+    (batch,) = list(nslip(data))
+    assert len(batch) == 3
+    assert [bytes(batch.raw(row)) for row in range(3)] == [GOOD] * 3
+    assert batch["line"].tolist() == [1, 1, 1]
+
+
+DAMAGE = {
+    "a cut tail": (GOOD + b"\n" + GOOD[:-4], 1, ["unterminated_string"]),
+    "a stub glued to the next record": (GOOD[:11] + GOOD + b"\n" + GOOD, 2, ["bad_digit"]),
+    "a NUL run": (GOOD + b"\n" + b"\0" * 500 + GOOD + b"\n", 2, []),
+    "a NUL run inside": (GOOD[:9] + b"\0" * 50 + b"\n" + GOOD, 1, ["bad_digit"]),
+    "a wrong escape": (b'@a3|f0|c1|S0|d1|T1|t"a\\n"#\n' + GOOD, 1, ["bad_escape"]),
+    "bad UTF-8": (b'@a3|f0|c1|S0|d1|T1|t"\xff"#\n' + GOOD, 1, ["bad_utf8"]),
+    "a surrogate": (b'@a3|f0|c1|S0|d1|T1|t"\xed\xa0\x80"#\n' + GOOD, 1, ["bad_utf8"]),
+    "two writers": (GOOD[:15] + GOOD + GOOD[15:] + b"\n" + GOOD, 2, ["bad_digit"]),
+    "a newline in a string": (b'@a3|f0|c1|S0|d1|T1|t"a\nb"#\n' + GOOD, 1, ["newline_in_string"]),
+    "CRLF": (GOOD + b"\r\n" + GOOD + b"\r\n@a3\r\n", 2, ["bad_framing"]),
+    "lone CR": (GOOD + b"\r" + GOOD + b"\r", 2, []),
+    "UTF-16": (GOOD.decode().encode("utf-16") + b"\n" + GOOD, 1, []),
+    "a BOM": (b"\xef\xbb\xbf" + GOOD, 1, []),
+    "U+2028 and friends": (b'@a3|f0|c1|S0|d1|T1|t"\xe2\x80\xa8\xc2\x85\x0b\x0c\r"#', 1, []),
+    "stubs without end": (b"@a1|" * 900 + GOOD, 1, ["unknown_prefix"] * 900),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_never_costs_a_neighbour(name: str) -> None:
+    data, rows, reasons = DAMAGE[name]
+    for options in ({}, {"batch_bytes": 1}):
+        found = nslip(data, **options)  # type: ignore[arg-type]
+        add_up(data, found)
+        assert (found.counts.wires["nslip"], found.rejects["reason"]) == (rows, reasons)
+
+
+def test_every_truncation() -> None:
+    data = b"x " + GOOD + b"\r\n@a3|q\n" + GOOD + GOOD
+    for size in range(len(data) + 1):
+        add_up(data[:size], nslip(data[:size], batch_bytes=40))
+
+
+def test_every_bit_flipped() -> None:
+    data = GOOD + b"\n" + GOOD
+    for place in range(len(GOOD)):
+        for bit in range(8):
+            changed = bytearray(data)
+            changed[place] ^= 1 << bit
+            found = nslip(bytes(changed))
+            add_up(bytes(changed), found)
+            assert found.counts.wires["nslip"] >= 1
+
+
+def test_records_over_the_limit() -> None:
+    data = GOOD + b"\n" + GOOD.replace(b"hello", b"hello!") + b"\n" + GOOD
+    found = nslip(data, limits=LIMITS._replace(message=len(GOOD)))
+    add_up(data, found)
+    (reject,) = found.rejects.rows()
+    assert (reject["reason"], reject["line"], reject["length"]) == ("message_too_large", 2, len(GOOD))
+    assert reject["fault"] == reject["offset"] + len(GOOD)
+
+
+def test_errors_skip_and_raise() -> None:
+    data = GOOD + b"\n@a3 bad\n" + GOOD + b"\n@c1\n"
+    skipped = nslip(data, errors="skip")
+    assert sum(map(len, skipped)) == 2
+    assert skipped.counts == nslip_counts(data)
+    assert skipped.rejects.rows() == []
+    raised = nslip(data, errors="raise")
+    batches = iter(raised)
+    assert len(next(batches)) == 1
+    with pytest.raises(DecodeError) as caught:
+        next(batches)
+    error = caught.value
+    assert (error.reason, error.offset, error.line, error.wire) == (Reason.BAD_DIGIT, data.index(b" bad"), 2, "nslip")
+    assert "@a3 bad" in str(error)
+    counts = raised.counts
+    assert counts.bytes == data.index(b"\n" + GOOD) == counts.records + counts.rejects + counts.text
+    assert [one["raw"] for one in raised.rejects.rows()] == [b"@a3 bad"]
+    assert list(raised) == []
+
+
+def nslip_counts(data: bytes) -> Any:
+    found = nslip(data)
+    list(found)
+    return found.counts
+
+
+def test_errors_raise_names_the_file(tmp_path: Any) -> None:
+    (tmp_path / "bad.log").write_bytes(b"\n\n@a3")
+    with pytest.raises(DecodeError) as caught:
+        list(nslip(tmp_path, errors="raise"))
+    assert (caught.value.path, caught.value.line) == (str(tmp_path / "bad.log"), 3)
+
+
+def test_unknown_slots_and_frames_are_kept_when_asked() -> None:
+    data = b'@a3|f9|c1|S0|d1|T1|x"\xc3\xbc"|g2#\n' + GOOD
+    assert nslip_counts(data).reasons == {"unknown_frame": 1}
+    (batch,) = nslip(data, unknown="keep")
+    assert batch.valid("frame").tolist() == [False, True]
+    assert batch["goal_id"].tolist() == [2, 17]
+    assert slip.encode(batch.message(0)).encode() == data.split(b"\n")[0]
+
+
+def test_columns_that_are_asked_for() -> None:
+    (batch,) = nslip(GOOD, columns=["tag", "src", "line"])
+    assert batch.names == ("tag", "src", "line")
+    assert (batch["tag"][0], batch["src"][0], batch["line"][0]) == ("hello", 0, 1)
+    assert bytes(batch.raw(0)) == GOOD
+    for other in ("goal_id", "nothing"):
+        with pytest.raises(KeyError, match="tag, src, line"):
+            batch[other]
+        with pytest.raises(KeyError):
+            batch.valid(other)
+    (bare,) = nslip(GOOD, columns=[])
+    assert (len(bare), bare.names) == (1, ())
+
+
+@pytest.mark.parametrize("name", [column.name for column in scan(b"", wire="nslip").columns])
+def test_each_column_alone_is_the_same(name: str) -> None:
+    data = b"\n".join([*LINES[:200], GOOD, b"@a3", b'@a3|f0|c1|S0|d1|T1|u"a\\"b"|t""#'])
+    assert table(nslip(data, columns=[name]))[name] == table(nslip(data))[name]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "words"),
+    [
+        ({"columns": ["conv"]}, ValueError, "no column 'conv'"),
+        ({"columns": "src"}, TypeError, "list of names"),
+        ({"columns": ["src", "src"]}, ValueError, "twice"),
+        ({"columns": [3]}, ValueError, "no column 3"),
+        ({"errors": "ignore"}, ValueError, "collect"),
+        ({"unknown": "drop"}, ValueError, "keep"),
+        ({"batch_bytes": 0}, ValueError, "positive"),
+        ({"batch_bytes": -5}, ValueError, "positive"),
+        ({"batch_bytes": 1.5}, TypeError, "integer"),
+        ({"batch_bytes": "8"}, TypeError, "integer"),
+        ({"limits": LIMITS._replace(message=0)}, ValueError, "limits.message"),
+        ({"limits": LIMITS._replace(message=1 << 40)}, ValueError, "limits.message"),
+        ({"wire": "morse"}, DecodeError, "morse"),
+    ],
+)
+def test_arguments_that_make_no_sense(wrong: dict[str, Any], kind: type[Exception], words: str) -> None:
+    """At once, not when the first batch is asked for."""
+    with pytest.raises(kind, match=words):
+        scan(b"", **{"wire": "nslip", **wrong})
+
+
+def test_a_batch_as_columns() -> None:
+    text = 'a "quote", a \\ and ünïcödé'
+    wires = [GOOD.decode(), slip.encode(slip.SlipMessage(1, 2, 3, 4, 5, 4, {Slot.TAG: text, Slot.STATUS: ""}))]
+    (batch,) = nslip("\n".join(wires).encode())
+    assert isinstance(batch, Batch)
+    assert batch["act"].dtype == np.uint8
+    assert batch["src"].dtype == batch["goal_id"].dtype == np.uint64
+    assert batch["offset"].dtype == np.int64
+    assert batch.column("act").names[batch["act"][1]] == "COMMIT"
+    assert batch.valid("goal_id").tolist() == [True, False]
+    assert batch.valid("src").tolist() == [True, True]
+    assert batch.valid("file").tolist() == [False, False]
+    assert batch["file"].tolist() == [None, None]
+    assert batch.file is None
+    assert repr(batch).startswith("<Batch nslip rows=2 ")
+    tag = batch["tag"]
+    assert (len(tag), list(tag), tag[-1], tag[0:1], tag[::-1]) == (2, ["hello", text], text, ["hello"], [text, "hello"])
+    assert tag.to_numpy().tolist() == ["hello", text]
+    assert tag.to_numpy().dtype == object
+    assert (tag.bytes(1), tag.escaped.tolist()) == (text.encode(), [False, True])
+    assert bytes(tag.buffer[tag.offsets[0] : tag.offsets[0] + tag.lengths[0]]) == b"hello"
+    status = batch["status"]
+    assert (list(status), status.bytes(0), status.valid.tolist()) == ([None, ""], None, [False, True])
+    assert status.lengths.tolist() == [0, 0]
+    for row in (2, -3):
+        with pytest.raises(IndexError):
+            tag[row]
+        with pytest.raises(IndexError):
+            batch.raw(row)
+        with pytest.raises(IndexError):
+            batch.message(row)
+    assert [plain(batch.message(row)) for row in (0, -1)] == [plain(slip.decode(wire)) for wire in wires]
+    assert batch.raw(-1) == wires[1].encode()
+    with pytest.raises(TypeError):
+        batch.raw(0)[0] = 0
+
+
+def test_escapes_in_text() -> None:
+    for text in ("\\", '"', '\\"', '"\\', "\\\\", '\\\\"', 'a\\"b\\\\c"', "\\n", "\\\\n"):
+        message = slip.SlipMessage(1, 2, 3, 4, 5, 4, {Slot.TAG: text, Slot.STATUS: "x" + text})
+        (batch,) = nslip(slip.encode(message).encode())
+        assert (batch["tag"][0], batch["status"][0]) == (text, "x" + text)
+
+
+def test_a_scan_is_read_once() -> None:
+    found = nslip(b"\n".join([GOOD] * 3), batch_bytes=1)
+    first = next(iter(found))
+    assert len(first) == 1
+    assert [batch["record"].tolist() for batch in found] == [[1], [2]]
+    assert list(found) == []
+    assert repr(nslip("x.log")) == "<Scan nslip of x.log>"
+    assert repr(nslip(b"")) == "<Scan nslip of ...>"
+
+
+def test_nothing_comes_of_nothing() -> None:
+    for empty in (b"", io.BytesIO(), [], b"\n", b"   \n\n"):
+        found = nslip(empty)
+        assert list(found) == []
+        assert len(found.rejects) == found.counts.records == 0
+
+
+def test_slots_match_their_columns() -> None:
+    for name, slot in ((slot.name.lower(), slot) for slot in Slot):
+        value: Any = "x" if slot in STRING_SLOTS else 7
+        message = slip.SlipMessage(1, 2, 3, 4, 5, 4, {slot: value})
+        columns = table(nslip(slip.encode(message).encode()))
+        assert columns[name] == [value]
+        assert all(columns[other.name.lower()] == [None] for other in Slot if other is not slot)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+ADVERSARIES = {
+    "failing candidates": b"@a1",
+    "at signs": b"@",
+    "strings that open strings": b'@a1|t"',
+    "heads that open strings": b'@a1|f0|c1|S1|d1|T1|t"',
+    "escapes": b'@a1|t"\\"',
+    "missing fields": b"@a1#",
+    "records": GOOD,
+    "numbers": b"@a1|c00000000000000000000000",
+    "newlines": b"\n@",
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+@pytest.mark.parametrize("wrap", [bytes, io.BytesIO], ids=["bytes", "file"])
+def test_time_is_linear_on_one_line(name: str, wrap: Callable[[bytes], Any], scan_core: str) -> None:
+    """Sixteen times as much may take sixteen times as long, not 256 times."""
+    size = 8_000 if scan_core == "pure" else 200_000
+
+    def work(times: int) -> None:
+        found = nslip(wrap(ADVERSARIES[name] * (size * times // len(ADVERSARIES[name]))), batch_bytes=20_000)
+        for _ in found:
+            pass
+        counts = found.counts
+        assert counts.bytes == counts.records + counts.rejects + counts.text > 0
+
+    small = min(seconds(lambda: work(1)) for _ in range(3))
+    assert seconds(lambda: work(16)) < 64 * small + 0.2
+
+
+@pytest.mark.soak
+def test_long() -> None:
+    chance = random.Random(6)
+    for _ in range(rounds(3000)):
+        data = damaged_log(chance, LINES)
+        found = nslip(io.BytesIO(data), batch_bytes=chance.randrange(1, 200))
+        once = read("pure", data)
+        columns = table(found)
+        assert (columns["offset"], columns["line"]) == (once.columns["offset"], once.columns["line"])
+        assert found.rejects["offset"].tolist() == once.rejects["offset"]

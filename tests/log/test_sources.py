@@ -1,0 +1,273 @@
+"""Where bytes may come from: whatever it is, the same bytes give the same columns."""
+
+from __future__ import annotations
+
+import array
+import io
+import mmap
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.log.engines import GOOD, UPSTREAM
+from tests.log.test_scan import everything, nslip
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:60]) + b"@a3 bad " + GOOD + b"\r\n" + GOOD[:-2]
+
+
+class Trickle(io.RawIOBase):
+    """A file that gives a few bytes at a time, and has no ``readinto`` where told so."""
+
+    def __init__(self, data: bytes, most: int) -> None:
+        self._data = io.BytesIO(data)
+        self._most = most
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._data.readinto(memoryview(buffer)[: self._most])
+
+
+class OnlyRead:
+    """The least that is a file."""
+
+    name = 7
+
+    def __init__(self, data: bytes, most: int) -> None:
+        self._data = io.BytesIO(data)
+        self._most = most
+
+    def read(self, size: int) -> bytes:
+        return self._data.read(min(size, self._most))
+
+
+def piped(data: bytes) -> Any:
+    """The reading end of a pipe into which a thread writes."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writing, "wb") as file:
+            file.write(data)
+
+    threading.Thread(target=write).start()
+    return os.fdopen(reading, "rb")
+
+
+SOURCES: dict[str, Callable[[Path], Any]] = {
+    "str": str,
+    "path": lambda path: path,
+    "bytearray": lambda path: bytearray(path.read_bytes()),
+    "memoryview": lambda path: memoryview(path.read_bytes()),
+    "a part of a memoryview": lambda path: memoryview(b"@a1#" + path.read_bytes() + b"@a1#")[4:-4],
+    "numpy": lambda path: np.frombuffer(path.read_bytes(), np.uint8),
+    "array": lambda path: array.array("b", path.read_bytes()),
+    "two dimensions": lambda path: memoryview(path.read_bytes()).cast("B", (1, path.stat().st_size)),
+    "BytesIO": lambda path: io.BytesIO(path.read_bytes()),
+    "file": lambda path: io.BytesIO(path.read_bytes()),
+    "one byte a read": lambda path: Trickle(path.read_bytes(), 1),
+    "64 bytes a read": lambda path: Trickle(path.read_bytes(), 64),
+    "read alone": lambda path: OnlyRead(path.read_bytes(), 33),
+    "pipe": lambda path: piped(path.read_bytes()),
+    "list of one": lambda path: [path.read_bytes()],
+    "nested lists": lambda path: [[], ([path.read_bytes()],)],
+}
+NAMED = ("str", "path")
+
+
+@pytest.mark.parametrize("borrow", [False, True])
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_kind_of_source(name: str, borrow: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(DATA)
+    expected = everything(nslip(DATA))
+    assert len(expected[0]["offset"]) == 61
+    for batch_bytes in (8 << 20, 1, 50):
+        source = SOURCES[name](path)
+        columns, rejects, counts = everything(nslip(source, borrow=borrow, batch_bytes=batch_bytes))
+        file = str(path) if name in NAMED else None
+        if file:
+            assert set(columns["file"]) == {file}
+        for row in rejects:
+            assert row.pop("file") == file
+        columns.pop("file")
+        assert ({**columns, "file": expected[0]["file"]}, counts) == (expected[0], expected[2])
+        assert rejects == [{key: value for key, value in row.items() if key != "file"} for row in expected[1]]
+        if hasattr(source, "close"):
+            source.close()
+
+
+def test_an_open_file_has_a_name_and_a_position(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"@a1 " + GOOD)
+    for borrow in (False, True):
+        with path.open("rb") as file:
+            file.seek(4)
+            (batch,) = nslip(file, borrow=borrow)
+            assert (batch.file, batch["offset"].tolist()) == (str(path), [0])
+            assert not file.closed
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        assert [len(batch) for batch in nslip(mapped)] == [1]
+
+
+def test_files_of_several_kinds_in_order(tmp_path: Path) -> None:
+    for name, src in (("b.log", b"1"), ("a.log", b"2"), ("sub/c.log", b"3")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"\n" + GOOD.replace(b"S0", b"S" + src))
+    os.mkfifo(tmp_path / "fifo")
+    os.symlink(tmp_path, tmp_path / "sub" / "loop")
+    os.symlink("nowhere", tmp_path / "dangling")
+    (tmp_path / "empty.log").touch()
+
+    def sources(source: Any) -> list[Any]:
+        columns = everything(nslip(source))[0]
+        assert columns["record"] == list(range(len(columns["src"])))
+        assert set(columns["line"]) == {2}
+        assert set(columns["offset"]) == {1}
+        return columns["src"]
+
+    assert sources(tmp_path) == [2, 1, 3]
+    assert sources(str(tmp_path / "*.log")) == [2, 1]
+    os.symlink("b.log", tmp_path / "a link to b.log")
+    assert sources(str(tmp_path / "**" / "[bc].log")) == [1, 3]
+    assert sources([tmp_path / "b.log", tmp_path / "a.log", b"\n" + GOOD]) == [1, 2, 0]
+    (tmp_path / "[bc].log").write_bytes(b"\n" + GOOD.replace(b"S0", b"S9"))
+    assert sources(str(tmp_path / "[bc].log")) == [9]
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    for source in (tmp_path / "no.log", str(tmp_path / "*.log"), [b"", tmp_path / "no.log"]):
+        found = nslip(source)
+        with pytest.raises(FileNotFoundError) as caught:
+            list(found)
+        assert str(tmp_path) in str(caught.value)
+    (tmp_path / "empty").mkdir()
+    assert list(nslip(tmp_path / "empty")) == []
+
+
+def test_a_file_that_disappears(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_bytes(GOOD)
+    batches = iter(nslip(tmp_path))
+    assert len(next(batches)) == 1
+    (tmp_path / "b").unlink()
+    with pytest.raises(FileNotFoundError, match="b"):
+        next(batches)
+
+
+def test_a_file_that_grows_or_shrinks(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes((GOOD + b"\n") * 10)
+    found = nslip(path, batch_bytes=1)
+    batches = iter(found)
+    next(batches)
+    with path.open("ab") as file:
+        file.write(GOOD)
+    assert sum(map(len, batches)) == 10
+    batches = iter(found := nslip(path, batch_bytes=2 * len(GOOD) + 2))
+    next(batches)
+    os.truncate(path, 3 * len(GOOD) + 4)
+    list(batches)
+    assert found.counts.bytes == found.counts.records + found.counts.rejects + found.counts.text
+
+
+@pytest.mark.parametrize("borrow", [False, True])
+def test_a_fifo(borrow: bool, tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_bytes(DATA))
+    writer.start()
+    assert sum(map(len, nslip(path, borrow=borrow))) == 61
+    writer.join()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_a_file_without_a_size() -> None:
+    for borrow in (False, True):
+        found = nslip("/proc/self/status", borrow=borrow)
+        list(found)
+        assert found.counts.bytes > 100
+
+
+def test_standard_input(backend: str) -> None:
+    program = (
+        "import turnwire; s = turnwire.scan('-', wire='nslip', batch_bytes=70);"
+        "print(sum(map(len, s)), s.counts.bytes, {b for b in s.rejects['file']})"
+    )
+    environment = {**os.environ, "TURNWIRE_PURE": "1" if backend == "pure" else "0"}
+    ran = subprocess.run([sys.executable, "-c", program], input=DATA, capture_output=True, env=environment, check=True)
+    assert ran.stdout.decode().strip() == f"61 {len(DATA)} {{'-'}}"
+
+
+def test_what_is_no_source() -> None:
+    for wrong in (5, None, object(), {"a.log"}, [3], io.StringIO("@"), memoryview(DATA)[::2]):
+        for borrow in (False, True):
+            with pytest.raises(TypeError):
+                list(nslip(wrong, borrow=borrow))
+
+
+def test_errors_of_files_come_through() -> None:
+    class Failing:
+        def read(self, size: int) -> bytes | None:
+            raise OSError(5, "the disk is gone")
+
+    class NotReady:
+        def read(self, size: int) -> bytes | None:
+            return None
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(nslip(Failing()))
+    with pytest.raises(BlockingIOError):
+        list(nslip(NotReady()))
+
+
+def test_borrowed_memory_is_looked_into() -> None:
+    data = bytearray(GOOD)
+    (batch,) = nslip(data, borrow=True)
+    with pytest.raises(BufferError):
+        data.append(0)
+    data[3 + data.index(b"hello")] = ord("p")
+    assert batch["tag"][0] == "helpo"
+    (copied,) = nslip(data)
+    data[3 + data.index(b"helpo")] = ord("x")
+    assert (batch["tag"][0], copied["tag"][0]) == ("helxo", "helpo")
+
+
+def test_a_mapped_file_stays_while_a_batch_looks_into_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(GOOD * 3)
+    (batch,) = nslip(path, borrow=True)
+    path.unlink()
+    assert list(batch["tag"]) == ["hello"] * 3
+
+
+@pytest.mark.parametrize("line", ["text", "one record", "failing candidates"])
+def test_a_line_without_end_takes_little_time_and_memory(line: str, tmp_path: Path, scan_core: str) -> None:
+    """50 MB on one line (less in pure Python), read in small batches."""
+    size = (1 if scan_core == "pure" else 50) << 20
+    parts = {"text": b"x" * 1000, "one record": b'@a3|t"' + b"y" * (size // 5), "failing candidates": b"@a1|f0 " * 150}
+    path = tmp_path / "a.log"
+    with path.open("wb") as file:
+        for _ in range(size // len(parts[line]) + 1):
+            file.write(parts[line])
+        file.write(b"\n" + GOOD)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    for borrow in (False, True):
+        found = nslip(path, batch_bytes=1 << 16, errors="skip", borrow=borrow)
+        assert sum(map(len, found)) == 1
+        assert found.counts.bytes == path.stat().st_size
+        assert found.counts.bytes == found.counts.records + found.counts.rejects + found.counts.text
+    assert time.process_time() - start < 30
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 << 10

@@ -1,0 +1,253 @@
+"""``turnwire.Decoder``: any chunking gives the same messages and the same errors, and nothing is lost."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log, read
+from tests.slip.twins import core_of, plain, rounds
+from turnwire import LIMITS, DecodeError, Decoder, Reason
+from turnwire.slip.spec import REASONS
+
+LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
+LONG = b'@a3|f0|c1|S0|d1|T1|t"%b"#'
+
+
+@pytest.fixture(autouse=True)
+def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("turnwire.slip.stream"), "_core", core_of(backend))
+
+
+def drained(calls: Iterable[Callable[[], list[Any]]], decoder: Decoder) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """Everything that comes out: messages, and (reason, offset, line) of the errors."""
+    messages, errors = [], []
+    for call in calls:
+        while True:
+            try:
+                messages += call()
+                break
+            except DecodeError as error:
+                errors.append((error.reason, error.offset, error.line))
+                call = lambda: decoder.feed(b"")  # noqa: E731
+    return [plain(message) for message in messages], errors
+
+
+def fed(data: bytes, sizes: Iterable[int], **options: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """All of ``data``, in pieces of these sizes (the last one goes on), then the end."""
+    decoder = Decoder("nslip", **options)
+    calls, place, size = [], 0, 1
+    sizes = iter(sizes)
+    while place < len(data):
+        size = next(sizes, size)
+        calls.append(lambda piece=data[place : place + size]: decoder.feed(piece))  # type: ignore[misc]
+        place += size
+    return drained([*calls, decoder.close], decoder)
+
+
+def test_any_pieces_give_the_same_and_what_a_scan_finds() -> None:
+    chance = random.Random(11)
+    seen = 0
+    for _ in range(rounds(150)):
+        data = damaged_log(chance, LINES, 5)
+        keep = chance.random() < 0.3
+        limits = LIMITS._replace(message=chance.choice((16 << 20, 16 << 20, 30, 50)))
+        options: dict[str, Any] = {"unknown": "keep" if keep else "error", "limits": limits}
+        whole = fed(data, [len(data)], **options)
+        assert fed(data, [1], **options) == whole
+        assert fed(data, chance.choices(range(1, 65), k=200), **options) == whole
+        scanned = read("pure", data, limit=limits.message, keep=keep)
+        assert [error[:2] for error in whole[1]] == [
+            (REASONS[code], fault)
+            for code, fault in zip(scanned.rejects["reason"], scanned.rejects["fault"], strict=True)
+        ]
+        assert len(whole[0]) == scanned.rows
+        seen += len(whole[1])
+    assert seen > 40
+
+
+@given(st.lists(st.integers(1, 64), min_size=1, max_size=30))
+def test_sizes_of_pieces(sizes: list[int]) -> None:
+    data = b"x " + GOOD + b'\r\n@a3|t"\r\n' + GOOD[:-9] + b"\n \xff@b" + GOOD + b'@a3|f0|c1|S0|d1|T1|t"\xc3(", #\n' + GOOD
+    assert fed(data, sizes) == fed(data, [len(data)])
+
+
+@pytest.mark.parametrize("text", [b"x" * 1500, b"#|@a1" * 120, b'\\"' * 400, b"\\\\" * 400, "ü€😀".encode() * 99])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b'\\x"#', b'"x#', b"\xff\n"])
+def test_long_messages_in_small_pieces(text: bytes, end: bytes) -> None:
+    """Beyond some size a message is not read again with every piece; that must not show."""
+    whole = LONG % text
+    data = b"\n" + GOOD + (whole[:-2] + end if end else whole) + b"\n" + GOOD + whole + b"rest"
+    for limit in (LIMITS.message, len(whole), len(whole) - 1, 600):
+        limits = LIMITS._replace(message=limit)
+        once = fed(data, [len(data)], limits=limits)
+        for sizes in ([7], [530, 3]):
+            assert fed(data, sizes, limits=limits) == once
+
+
+def test_a_message_comes_with_its_last_byte() -> None:
+    for record in (GOOD, LONG % (b"y" * 2000), LONG % (b'#"'.replace(b'"', b'\\"') * 900)):
+        decoder = Decoder()
+        for place in range(len(record) - 1):
+            assert decoder.feed(record[place : place + 1]) == []
+        assert len(decoder.feed(b"#")) == 1
+
+
+def test_an_error_is_raised_once_and_costs_nothing_else() -> None:
+    decoder = Decoder()
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(GOOD + b"\n  @a3 broken " + GOOD)
+    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BAD_DIGIT, len(GOOD) + 6, 2)
+    assert caught.value.wire == "nslip"
+    assert f"at byte {len(GOOD) + 6}, line 2" in str(caught.value)
+    assert len(decoder.feed(b"")) == 2
+    assert len(decoder.feed(GOOD)) == 1
+    assert decoder.close() == []
+
+
+def test_an_error_while_more_comes_in() -> None:
+    """Whoever ignores errors and feeds on gets everything, only later."""
+    decoder = Decoder()
+    data = (b"@a1 @a2 @a3 " + GOOD + b"\n") * 20
+    messages, errors = [], 0
+    for place in range(0, len(data), 11):
+        try:
+            messages += decoder.feed(data[place : place + 11])
+        except DecodeError:
+            errors += 1
+    rest, late = drained([decoder.close], decoder)
+    assert (len(messages) + len(rest), errors + len(late)) == (20, 60)
+
+
+def test_buffer_full_changes_nothing() -> None:
+    limits = LIMITS._replace(feed_buffer=64)
+    decoder = Decoder(limits=limits)
+    assert decoder.feed(b"\n" + GOOD[:20]) == []
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b"x" * 60)
+    error = caught.value
+    assert (error.reason, error.offset, error.line) == (Reason.BUFFER_FULL, 21, 2)
+    (message,) = decoder.feed(GOOD[20:])
+    assert message.get(20) == "hello"
+    assert decoder.feed(b"z" * 64) == []
+
+
+def test_the_limit_of_a_message() -> None:
+    limits = LIMITS._replace(message=len(GOOD))
+    decoder = Decoder(limits=limits)
+    assert len(decoder.feed(GOOD)) == 1
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b'@a3|t"' + b"x" * len(GOOD))
+    assert (caught.value.reason, caught.value.offset) == (Reason.MESSAGE_TOO_LARGE, 2 * len(GOOD))
+    assert len(decoder.feed(GOOD)) == 1
+
+
+def test_closing_on_a_message_that_was_cut_off() -> None:
+    decoder = Decoder()
+    assert len(decoder.feed(GOOD + GOOD[:-1])) == 1
+    with pytest.raises(DecodeError) as caught:
+        decoder.close()
+    assert (caught.value.reason, caught.value.offset) == (Reason.BAD_FRAMING, 2 * len(GOOD) - 1)
+    assert decoder.close() == []
+
+
+def test_what_follows_the_end_starts_afresh() -> None:
+    """The two halves do not make a message, and places count on."""
+    decoder = Decoder()
+    assert decoder.feed(b"\n" + GOOD[:10]) == []
+    with pytest.raises(DecodeError):
+        decoder.close()
+    assert decoder.feed(b"@") == decoder.close() == []
+    assert decoder.feed(GOOD[1:]) == []
+    assert [len(decoder.feed(GOOD[:7])), len(decoder.feed(GOOD[7:]))] == [0, 1]
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b"@a3 ")
+    assert (caught.value.offset, caught.value.line) == (1 + 10 + 1 + len(GOOD) - 1 + len(GOOD) + 3, 2)
+
+
+def test_any_bytes_and_nothing_else() -> None:
+    decoder = Decoder("nslip")
+    for piece in (bytearray(GOOD), memoryview(GOOD), memoryview(GOOD * 2)[::1][: len(GOOD)]):
+        assert len(decoder.feed(piece)) == 1
+    buffer = bytearray(GOOD[:9])
+    decoder.feed(buffer)
+    buffer[:] = b"#" * 9
+    assert len(decoder.feed(GOOD[9:])) == 1
+    for wrong in (5, "text", None, [64]):
+        with pytest.raises(TypeError):
+            decoder.feed(wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_asked_for_is_judged() -> None:
+    with pytest.raises(ValueError, match="keep"):
+        Decoder(unknown="ignore")
+    for wrong in ({"message": 0}, {"feed_buffer": 0}):
+        with pytest.raises(ValueError, match="positive"):
+            Decoder(limits=LIMITS._replace(**wrong))
+    with pytest.raises(DecodeError) as caught:
+        Decoder("no such wire")
+    assert caught.value.reason == Reason.UNKNOWN_WIRE
+    assert Decoder().wire == "nslip"
+
+
+def test_unknown_fields_are_kept_when_asked() -> None:
+    data = b"@a3|f9|c1|S0|d1|T1|xA#"
+    (message,) = Decoder(unknown="keep").feed(data)
+    assert message.extra == {"f": "9", "x": "A"}
+    with pytest.raises(DecodeError):
+        Decoder().feed(data)
+
+
+def test_two_decoders_in_two_threads() -> None:
+    data = b"\n".join(LINES[:300])
+    expected = fed(data, [len(data)])
+    results: list[Any] = [None, None]
+
+    def work(place: int) -> None:
+        results[place] = fed(data, [13 + place])
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected, expected]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda size: LONG % (b"x" * size), id="one long string"),
+        pytest.param(lambda size: LONG % (b"#\\\\" * (size // 3)), id="a string of ends and escapes"),
+        pytest.param(lambda size: b"@a3|c" + b"0" * size, id="one long number"),
+        pytest.param(lambda size: b"@" * size, id="only at signs"),
+        pytest.param(lambda size: b'@a1|t"' * (size // 60), id="strings that open strings"),
+        pytest.param(lambda size: b"@a1 " * (size // 60), id="failing candidates"),
+    ],
+)
+def test_time_is_linear_in_small_pieces(make: Callable[[int], bytes]) -> None:
+    """Sixteen times as much may take sixteen times as long, not 256 times."""
+    fed(make(1000), [16])
+    small = min(seconds(lambda: fed(make(20_000), [64])) for _ in range(3))
+    large = seconds(lambda: fed(make(320_000), [64]))
+    assert large < 70 * small + 0.2
+
+
+def test_time_is_linear_after_errors_in_one_piece() -> None:
+    small = min(seconds(lambda: fed(b"@a1 " * 500, [1 << 20])) for _ in range(3))
+    large = seconds(lambda: fed(b"@a1 " * 8000, [1 << 20]))
+    assert large < 70 * small + 0.2
