@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from turnwire.contract import WIRES, wire_package
+from turnwire.errors import DecodeError
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
@@ -54,3 +57,14 @@ def test_examples_print_what_is_shown(page: Path, monkeypatch: pytest.MonkeyPatc
     result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=said.append)
     assert result.attempted > 0
     assert result.failed == 0, "".join(said)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_readme_says_which_wires_are_ready(wire: str) -> None:
+    (row,) = (line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith(f"| `{wire}` |"))
+    try:
+        wire_package(wire)
+    except DecodeError:
+        assert "not yet" in row
+    else:
+        assert "**ready**" in row
