@@ -44,6 +44,11 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert dead == []
 
 
+def test_the_index_knows_every_page() -> None:
+    linked = set(LINK.findall((ROOT / "docs" / "index.md").read_text("utf-8")))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} - linked == set()
+
+
 def examples(page: Path) -> str:
     """The interactive examples of a page, its fences removed so that they do not count as output."""
     return re.sub(r"^```.*$", "", page.read_text("utf-8"), flags=re.MULTILINE)
