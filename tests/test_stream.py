@@ -24,7 +24,7 @@ LONG = b'@a3|f0|c1|S0|d1|T1|t"%b"#'
 
 @pytest.fixture(autouse=True)
 def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("turnwire.slip.stream"), "_core", core_of(backend))
+    monkeypatch.setattr(import_module("turnwire.slip.streaming"), "_core", core_of(backend))
 
 
 def drained(calls: Iterable[Callable[[], list[Any]]], decoder: Decoder) -> tuple[list[Any], list[tuple[Any, ...]]]:
