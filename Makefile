@@ -93,7 +93,7 @@ typecheck: $(VENV)/.extra-lint ## mypy --strict
 	$(PY) -m mypy
 
 stubtest: $(VENV)/.extra-lint build/.native-$(TAG) ## compare the stubs of the compiled modules with what was compiled
-	$(PY) -m mypy.stubtest --mypy-config-file pyproject.toml $(STUBBED)
+	$(PY) .ci/stubtest --mypy-config-file pyproject.toml $(STUBBED)
 
 soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long: make soak TESTED=tests/slip EXAMPLES=200000
 	HYPOTHESIS_PROFILE=soak SOAK_EXAMPLES=$(EXAMPLES) $(PYTEST) $(TESTED) -m "not packaging" $(ARGS)

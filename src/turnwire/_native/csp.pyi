@@ -1,11 +1,11 @@
 from typing import Any
 
-Table = list[tuple[int, ...]]
+_Table = list[tuple[int, ...]]
 
 NO_LIMIT: tuple[int, int, int]
 
-def tables(data: bytes, limits: tuple[int, int, int] = ...) -> tuple[Table, Table, Table]: ...
-def tables_at(level: int, data: bytes, limits: tuple[int, int, int] = ...) -> tuple[Table, Table, Table]: ...
+def tables(data: bytes, limits: tuple[int, int, int] = ...) -> tuple[_Table, _Table, _Table]: ...
+def tables_at(level: int, data: bytes, limits: tuple[int, int, int] = ...) -> tuple[_Table, _Table, _Table]: ...
 def scan_into(
     data: Any,
     start: int,

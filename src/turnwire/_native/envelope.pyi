@@ -1,13 +1,17 @@
 from typing import Any, ClassVar
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 from turnwire.contract import Limits
 from turnwire.errors import Issue
 from turnwire.kick.policy import Policy
 from turnwire.kick.space import Space
+from turnwire.kick.spec import FIELDS as FIELDS
+from turnwire.kick.spec import TYPES as TYPES
+from turnwire.kick.spec import WIRE as WIRE
 from turnwire.kick.spec import MessageType
 
+@disjoint_base
 class Envelope:
     __match_args__: ClassVar[tuple[str, ...]]
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -40,7 +44,7 @@ class Envelope:
     def to_dict(self) -> dict[str, Any]: ...
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Envelope: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Envelope: ...
 
 def build(fields: dict[str, Any]) -> Envelope | None: ...

@@ -3,6 +3,10 @@ from typing import Any
 
 from typing_extensions import Buffer
 
+from turnwire._pure.ledger import CHAIN as CHAIN
+from turnwire._pure.ledger import MISSING as MISSING
+from turnwire._pure.ledger import TYPE as TYPE
+
 def use_portable(portable: bool) -> None: ...
 def digest(head: Buffer, body: Buffer) -> bytes: ...
 def leaf_of(seq: int, at: int, kind: str, key: str, body: bytes) -> bytes: ...
