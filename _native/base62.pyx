@@ -97,8 +97,3 @@ cdef object _pure():
     from turnwire._pure import base62
 
     return base62
-
-
-def cpu_features() -> tuple:
-    """The CPU features beyond the compiler's baseline that this module uses on this machine."""
-    return ("ssse3",) if base62_uses_ssse3() else ()

@@ -75,7 +75,6 @@ static const uint8_t tw_last_bytes[32] = {
 TW_AVX2 static inline __attribute__((always_inline)) uint64_t tw_number(const uint8_t *end, uint32_t length)
 {
     const uint64_t four = 62 * 62 * 62 * 62;
-    /* What to add to a digit, by its high half: '0' is 0x30, 'A' 0x41 and 'a' 0x61. */
     const __m128i shift = _mm_setr_epi8(0, 0, 0, -48, -55, -55, -61, -61, 0, 0, 0, 0, 0, 0, 0, 0);
     uint32_t kept = length < 16 ? length : 16;
     __m128i v = _mm_loadu_si128((const __m128i *)(end - 16));
@@ -83,8 +82,8 @@ TW_AVX2 static inline __attribute__((always_inline)) uint64_t tw_number(const ui
     v = _mm_and_si128(v, _mm_loadu_si128((const __m128i *)(tw_last_bytes + kept)));
     v = _mm_maddubs_epi16(v, _mm_set1_epi16(62 | 1 << 8));
     v = _mm_madd_epi16(v, _mm_set1_epi32(3844 | 1 << 16));
-    uint64_t low = (uint64_t)_mm_cvtsi128_si64(v), high = (uint64_t)_mm_extract_epi64(v, 1);
-    return ((low >> 32) * four + (uint32_t)high) * four + (high >> 32);
+    v = _mm_add_epi64(_mm_mul_epu32(v, _mm_set1_epi64x((long long)four)), _mm_srli_epi64(v, 32));
+    return (uint64_t)_mm_cvtsi128_si64(v) * (four * four) + (uint64_t)_mm_extract_epi64(v, 1);
 }
 
 /* Writes the places of the bits of `bits`, plus `base`, to place[]; returns how many. Writes at least 12 entries: most
@@ -119,7 +118,7 @@ TW_AVX2 static inline __attribute__((always_inline)) uint64_t tw_wrong(const tw_
 }
 
 /* The record that starts with the '@' at s[0]; s[-TW_BEFORE..TW_WINDOW) must be readable. Its length, or 0: ask another.
- * wanted: bits 0..3 conv_id, src, dst, turn, bit 4 the integers of slots; what nobody wants is judged, not computed. */
+ * wanted: bits 0..3 conv_id, src, dst, turn, from bit 4 on the slots; numbers that nobody wants are judged, not computed. */
 TW_AVX2 static inline __attribute__((always_inline)) uint32_t tw_record_avx2(const uint8_t *s, uint32_t wanted,
                                                                              tw_row *row)
 {
@@ -177,7 +176,7 @@ TW_AVX2 static inline __attribute__((always_inline)) uint32_t tw_record_avx2(con
         uint32_t from = place[i] + 2, to = place[i + 1], size = to - from;
         uint32_t kind = (uint32_t)tw_prefix[s[from - 1]] - 16, slot = kind & 15;
         uint32_t text = (TW_TEXTS >> slot) & 1;
-        if (wanted >> 4) row->ints[slot] = tw_number(s + to, size);
+        if ((wanted >> 4 >> slot) & 1) row->ints[slot] = tw_number(s + to, size);
         row->first[slot] = from;
         row->length[slot] = size;
         present |= 1u << slot;

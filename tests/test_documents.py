@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from turnwire.contract import WIRES, wire_package
+from turnwire.errors import DecodeError
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
@@ -41,6 +44,11 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert dead == []
 
 
+def test_the_index_knows_every_page() -> None:
+    linked = set(LINK.findall((ROOT / "docs" / "index.md").read_text("utf-8")))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} - linked == set()
+
+
 def examples(page: Path) -> str:
     """The interactive examples of a page, its fences removed so that they do not count as output."""
     return re.sub(r"^```.*$", "", page.read_text("utf-8"), flags=re.MULTILINE)
@@ -54,3 +62,14 @@ def test_examples_print_what_is_shown(page: Path, monkeypatch: pytest.MonkeyPatc
     result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=said.append)
     assert result.attempted > 0
     assert result.failed == 0, "".join(said)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_readme_says_which_wires_are_ready(wire: str) -> None:
+    (row,) = (line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith(f"| `{wire}` |"))
+    try:
+        wire_package(wire)
+    except DecodeError:
+        assert "not yet" in row
+    else:
+        assert "**ready**" in row

@@ -20,7 +20,8 @@ from turnwire.csp.messages import (
 )
 from turnwire.csp.rules import Board, Law, board, judge_laws, lint, routing_laws
 from turnwire.csp.spec import WIRE, Intent, Priority, Status
-from turnwire.csp.store import Change, Checkpoint, LogEntry, Replay, Store, Verdict, replay, verify_dump
+from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Verdict
+from turnwire.csp.store import Replay, Store, replay, verify_dump
 from turnwire.csp.values import expand, refs
 
 __all__ = [

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.csp import DEF_LINE, LAW_LINE
+from turnwire._pure.csp_message import DEF_LINE, LAW_LINE
 from turnwire.contract import LIMITS, Limits
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
 from turnwire.csp.lenient import parse_leniently

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from turnwire._pure.csp import (
+from turnwire._pure.csp import is_preamble_line
+from turnwire._pure.csp_message import (
     CHECKPOINT,
     KEY,
     MAGIC,
@@ -22,7 +23,6 @@ from turnwire._pure.csp import (
     is_blank,
     is_delimiter,
     is_look_alike,
-    is_preamble_line,
 )
 from turnwire.contract import Limits
 from turnwire.csp.faults import issue

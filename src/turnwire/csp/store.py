@@ -11,8 +11,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from turnwire.csp.checkpoints import Change, Checkpoint, Journal, LogEntry, Verdict
 from turnwire.csp.codec import decode, encode, parse
 from turnwire.csp.messages import CspMessage, Document, FieldsLike, Op, Patch, Preamble
 from turnwire.csp.persistent import PersistentMap
@@ -22,62 +23,6 @@ from turnwire.errors import DecodeError, Reason, RuleError, WireError
 _FORMAT = 1
 _WHOLE_EVERY = 1024
 """A whole-state digest is due after this many operations, or as many as the state has names: linear cost."""
-
-
-class Checkpoint(NamedTuple):
-    """A frozen state. ``digest`` (hex) covers the parent's and the patch; ``seq`` is the log entry that made it."""
-
-    id: str
-    defs: PersistentMap
-    laws: Mapping[str, str]
-    parent: str | None
-    patch: str | None
-    digest: str
-    seq: int
-    whole: str | None
-
-
-class LogEntry(NamedTuple):
-    """One message of the log; ``digest`` (hex) covers the digest before it and ``text``."""
-
-    seq: int
-    text: str
-    digest: str
-
-    @property
-    def message(self) -> CspMessage:
-        """The message, read anew: changing it does not change the log."""
-        return decode(self.text)
-
-
-class Change(NamedTuple):
-    """One change of a name: who made it (``sender``), when (``seq``, ``checkpoint``), from what (``old``)."""
-
-    checkpoint: str
-    patch: str | None
-    seq: int
-    sender: str | None
-    ctx: str | None
-    sign: str
-    old: str | None
-    new: str | None
-
-
-class Verdict(NamedTuple):
-    """The result of a proof; true where nothing differs. ``place`` names the first difference."""
-
-    ok: bool
-    place: str | None = None
-    text: str = "every digest and every state is as computed from C0"
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-
-class Journal(Protocol):
-    """Where a store writes what it accepted, e.g. a ``turnwire.ledger.Ledger``."""
-
-    def append(self, kind: str, body: bytes, /) -> Any: ...
 
 
 class Store:

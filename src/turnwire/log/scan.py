@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner
 from turnwire.errors import DecodeError
 from turnwire.log import rejects as quarantine

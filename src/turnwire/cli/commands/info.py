@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 import platform
 from importlib.util import find_spec
 from typing import Any
@@ -18,6 +17,11 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "zstd": ("zstandard",),
     "cli": ("rich",),
     "sql": ("polars", "duckdb"),
+    "sign": ("cryptography",),
+    "schema": ("jsonschema",),
+    "http": ("starlette", "httpx"),
+    "mcp": ("mcp",),
+    "nats": ("nats-py",),
 }
 """Extra -> the distributions that it brings, as in pyproject.toml."""
 
@@ -57,18 +61,10 @@ def facts() -> dict[str, Any]:
 
 
 def cpu_features() -> list[str]:
-    """The CPU features beyond the baseline that the compiled modules work with on this machine; none in pure Python."""
-    from importlib import import_module
-
+    """The CPU features beyond the baseline that the compiled modules can use on this machine; none in pure Python."""
     from turnwire import _backend
 
-    if _backend.NAME == "pure":
-        return []
-    folder = import_module("turnwire._native")
-    used: set[str] = set()
-    for module in pkgutil.iter_modules(folder.__path__):
-        used.update(getattr(_backend.load(module.name), "cpu_features", tuple)())
-    return sorted(used)
+    return list(_backend.load("processor").cpu_features())
 
 
 def _abilities(package: str) -> list[str]:

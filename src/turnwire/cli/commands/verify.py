@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.text import printable
 from turnwire.errors import RuleError
-from turnwire.ledger import Checkpoint, Verdict, verify_file
+
+if TYPE_CHECKING:
+    from turnwire.ledger import Verdict
 
 
 @click.command("verify", short_help="Prove a ledger file; say what was proved and what fails first.")
@@ -23,6 +26,8 @@ def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...
 
     Exits with 1 when something fails.
     """
+    from turnwire.ledger import Checkpoint, verify_file
+
     try:
         kept = [Checkpoint.from_json(Path(head).read_bytes()) for head in heads]
         trusted = [bytes.fromhex(key) for key in keys]
