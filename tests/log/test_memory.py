@@ -23,7 +23,8 @@ usesbackend = pytest.mark.usefixtures("scan_core")
 
 def numbered(count: int) -> bytes:
     """Records that say which they are, in numbers and in text long and short."""
-    return b"".join(b'@a3|f0|c%d|S0|d1|T1|u"%d"|t"text number %d of many"#\n' % (row % 10, row, row) for row in range(count))
+    record = b'@a3|f0|c%d|S0|d1|T1|u"%d"|t"text number %d of many"#\n'
+    return b"".join(record % (row % 10, row, row) for row in range(count))
 
 
 def snapshot(batch: Any) -> Any:
@@ -47,7 +48,6 @@ def test_a_block_comes_back_only_when_nobody_holds_it() -> None:
     del first
     for _ in range(3):
         assert pool.take(100).ctypes.data != address
-        gc.collect()
     del part
     assert pool.take(50).ctypes.data != address
     view.release()
@@ -75,7 +75,7 @@ def test_carved_arrays_do_not_overlap() -> None:
 @pytest.mark.parametrize("wrap", [bytes, io.BytesIO], ids=["bytes", "file"])
 def test_batches_stay_what_they_were(wrap: Any) -> None:
     """All kept, every other kept, and columns kept alone, while the scan reuses what is let go."""
-    data = numbered(600)
+    data = numbered(400)
     kept, texts, numbers, snapshots = [], [], [], []
     for number, batch in enumerate(nslip(wrap(data), batch_bytes=1500)):
         if number % 3 == 0:
@@ -85,8 +85,8 @@ def test_batches_stay_what_they_were(wrap: Any) -> None:
             texts.append((batch["tag"], list(batch["tag"])))
             numbers.append((batch["offset"], batch["offset"].tolist()))
         del batch
-        gc.collect()
-    assert len(kept) > 5
+    gc.collect()
+    assert len(kept) > 3
     assert [snapshot(batch) for batch in kept] == snapshots
     assert all(list(text) == values for text, values in texts)
     assert all(array.tolist() == values for array, values in numbers)
@@ -145,7 +145,7 @@ print(rows, peak)
 def test_the_peak_of_a_long_stream_is_bounded(backend: str) -> None:
     """300 MB on native; pure Python would take minutes for that, so it reads less, at the same bound."""
     line = GOOD * 3 + b"\n"
-    size = (300 << 20 if backend == "native" else 2 << 20) // len(line) * len(line)
+    size = (300 << 20 if backend == "native" else 1 << 20) // len(line) * len(line)
     environment = {**os.environ, "TURNWIRE_PURE": "1" if backend == "pure" else "0"}
     program = PEAK % (line, size)
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)

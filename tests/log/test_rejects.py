@@ -68,7 +68,7 @@ def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> Non
     assert len(rejects) == 2 * number
     assert rejects.counts == {"bad_digit": 2 * number - 1, "bad_framing": 1}
     raw = rejects["raw"]
-    assert raw[: number] == [b"@a1"] * number
+    assert raw[:number] == [b"@a1"] * number
     assert raw[number:] == [b"@a1 "] * number
     assert rejects["offset"].tolist() == [*range(0, 3 * number, 3), *range(0, 5 * number, 5)]
     assert rejects["line"].tolist() == [1] * number + list(range(1, number + 1))
