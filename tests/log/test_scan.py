@@ -84,7 +84,7 @@ def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
 def test_bytes_add_up_in_damaged_logs_however_they_are_cut() -> None:
     chance = random.Random(5)
     bad = 0
-    for _ in range(rounds(50)):
+    for _ in range(rounds(30)):
         data = damaged_log(chance, LINES)
         options = {"unknown": chance.choice(("error", "keep"))}
         options["limits"] = LIMITS._replace(message=chance.choice((LIMIT, 30, 50)))
@@ -95,7 +95,7 @@ def test_bytes_add_up_in_damaged_logs_however_they_are_cut() -> None:
         for batch_bytes in (1, 2, 7, 64, chance.randrange(1, len(data) + 2)):
             assert everything(nslip(data, batch_bytes=batch_bytes, **options)) == once
             assert everything(nslip(io.BytesIO(data), batch_bytes=batch_bytes, **options)) == once
-    assert bad > 20
+    assert bad > 10
 
 
 def test_messages_among_other_text() -> None:
@@ -341,10 +341,10 @@ ADVERSARIES = {
 @pytest.mark.parametrize("wrap", [bytes, io.BytesIO], ids=["bytes", "file"])
 def test_time_is_linear_on_one_line(name: str, wrap: Callable[[bytes], Any], scan_core: str) -> None:
     """Sixteen times as much may take sixteen times as long, not 256 times."""
-    size = 8_000 if scan_core == "pure" else 200_000
+    size = 4_000 if scan_core == "pure" else 200_000
 
     def work(times: int) -> None:
-        found = nslip(wrap(ADVERSARIES[name] * (size * times // len(ADVERSARIES[name]))), batch_bytes=20_000)
+        found = nslip(wrap(ADVERSARIES[name] * (size * times // len(ADVERSARIES[name]))), batch_bytes=4_000)
         for _ in found:
             pass
         counts = found.counts

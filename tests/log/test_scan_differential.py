@@ -107,7 +107,7 @@ def test_records_around_the_edges_of_a_window(make: object) -> None:
     """Also near the first 16 and the last 128 bytes, where the windows do not fit."""
     chance = random.Random(7)
     rows = bad = 0
-    for _ in range(rounds(800)):
+    for _ in range(rounds(500)):
         records = [make(chance) for _ in range(chance.randrange(1, 4))]  # type: ignore[operator]
         front, back = b"-" * chance.choice((0, 0, 1, 15, 16, 17)), b"+" * chance.choice((0, 1, 100, 127, 128, 129, 200))
         glue = chance.choice((b"\n", b"\n", b"", b" ", b"\r\n"))
@@ -145,7 +145,7 @@ def test_integers_of_every_width(digits: int) -> None:
 def test_every_act_frame_and_slot_byte() -> None:
     """Every byte value where an act, a frame, a prefix or a digit stands."""
     record = bytearray(b'@a1|f1|c12|S1|d1|T1|g1|t"x"|q1#')
-    for place in (2, 5, 8, 9, 11, 20, 21, 23, 24, 25, 26, 28, 29, 30):
+    for place in (2, 5, 8, 9, 20, 23, 24, 26, 28, 30):
         for byte in range(256):
             changed = record.copy()
             changed[place] = byte

@@ -255,8 +255,12 @@ def test_a_mapped_file_stays_while_a_batch_looks_into_it(tmp_path: Path) -> None
 @pytest.mark.parametrize("line", ["text", "one record", "failing candidates"])
 def test_a_line_without_end_takes_little_time_and_memory(line: str, tmp_path: Path, scan_core: str) -> None:
     """50 MB on one line (less in pure Python), read in small batches."""
-    size = (1 if scan_core == "pure" else 50) << 20
-    parts = {"text": b"x" * 1000, "one record": b'@a3|t"' + b"y" * (size // 5), "failing candidates": b"@a1|f0 " * 150}
+    size = 1 << 17 if scan_core == "pure" else 50 << 20
+    parts = {
+        "text": b"x" * 1000,
+        "one record": b'@a3|t"' + b"y" * (size // 5),
+        "failing candidates": b"@a1|f0 " + b"z" * 50,
+    }
     path = tmp_path / "a.log"
     with path.open("wb") as file:
         for _ in range(size // len(parts[line]) + 1):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from typing import Any
 
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_KEPT: list[Any] = []
+_keep = ctypes.pythonapi.Py_IncRef
+_keep.restype, _keep.argtypes = None, [ctypes.py_object]
 
 
 def foreign(function: Callable[[int], object]) -> int:
@@ -16,8 +18,14 @@ def foreign(function: Callable[[int], object]) -> int:
     It may be called from any thread, with or without the GIL. An exception that is on its way at that moment is lost
     in ctypes, and the interpreter may not survive that; the native twin lets it go on.
     """
-    callback = _Function(function)
-    _KEPT.append(callback)
+
+    # While the interpreter goes down there is nobody left to give memory back to, and globals are gone.
+    def enter(argument: int, function: Callable[[int], object] = function, ends: Any = sys.is_finalizing) -> None:
+        if not ends():
+            function(argument)
+
+    callback = _Function(enter)
+    _keep(callback)  # for good: others may call it later than this module lives
     address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None
     return address

@@ -222,18 +222,11 @@ def _text_array(text: Any) -> Any:
     return _fill_array(ArrowArray(), count, [bitmap, views, *data, sizes], nulls=nulls)
 
 
-def _file_array(batch: Any, column: Column, count: int) -> Any:
-    names = batch[column.name]
-    known = sorted({name for name in names if name is not None})
-    codes = {name: code for code, name in enumerate(known)}
-    if len(known) <= 1:
-        indices = np.zeros(count, np.int32)
-        valid = None if known else np.zeros(count, bool)
-    else:
-        indices = np.fromiter((codes.get(name, 0) for name in names), np.int32, count)
-        valid = np.fromiter((name is not None for name in names), bool, count)
-    bitmap, nulls = _validity(valid)
-    return _fill_array(ArrowArray(), count, [bitmap, indices], nulls=nulls, dictionary=_dictionary(known))
+def _file_array(batch: Any, count: int) -> Any:
+    names, codes = batch.file_codes()
+    bitmap, nulls = _validity(codes >= 0)
+    indices = np.maximum(codes, 0)
+    return _fill_array(ArrowArray(), count, [bitmap, indices], nulls=nulls, dictionary=_dictionary(names))
 
 
 def _column_array(batch: Any, column: Column) -> Any:
@@ -241,7 +234,7 @@ def _column_array(batch: Any, column: Column) -> Any:
     if column.kind == "text":
         return _text_array(batch[column.name])
     if column.kind == "file":
-        return _file_array(batch, column, count)
+        return _file_array(batch, count)
     if column.kind in ("name", "binary"):
         texts = [text if isinstance(text, bytes) else text.encode() for text in batch[column.name]]
         return _fill_array(ArrowArray(), count, _strings(texts, "i8"))

@@ -153,6 +153,11 @@ class Batch:
         valid: NDArray[np.bool_] = (present >> present.dtype.type(bit)) & present.dtype.type(1) != 0
         return valid
 
+    def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
+        """The names of files in here, and for each record the place of its own there (i32), or -1 for none."""
+        code = -1 if self.file is None else 0
+        return [] if self.file is None else [self.file], np.full(len(self), code, np.int32)
+
     def valid(self, name: str) -> NDArray[np.bool_]:
         """Which records have a value in this column."""
         column = self.column(name)

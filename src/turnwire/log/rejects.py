@@ -111,6 +111,14 @@ class Rejects:
             return [self._raw.read(int(length)) for length in self["length"]]
         raise KeyError(f"{name!r} is not in the rejects; their columns are {', '.join(self.names)}")
 
+    def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
+        """The names of files in here, and for each reject the place of its own there (i32), or -1 for none."""
+        codes: dict[str | None, int] = {None: -1}
+        for file, *_ in self._names:
+            codes.setdefault(file, len(codes) - 1)
+        parts = [np.full(count, codes[file], np.int32) for file, _, _, count in self._names]
+        return [file for file in codes if file is not None], np.concatenate([np.empty(0, np.int32), *parts])
+
     def rows(self) -> list[dict[str, Any]]:
         """All rejects, one dict each, with plain Python values."""
         columns = [self[name].tolist() if name in DTYPES and name != "reason" else self[name] for name in self.names]

@@ -1,0 +1,381 @@
+"""The Arrow C data interface: Polars, DuckDB and pyarrow read scans and batches, and memory comes back."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import io
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.engines import GOOD, UPSTREAM
+from tests.log.test_memory import numbered
+from tests.log.test_scan import nslip, table
+from turnwire import backend as process_backend
+from turnwire import slip
+from turnwire.log import arrow
+from turnwire.slip.spec import Slot
+
+pl = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+native_only = pytest.mark.skipif(process_backend == "pure", reason="ctypes cannot keep an exception that is on its way")
+
+TEXTS = [
+    "",
+    "short",
+    "twelve bytes",
+    "thirteen byte",
+    "long " * 20,
+    None,
+    'an "escape"',
+    'a long escape: "' + "x" * 40 + '" \\ ',
+    "\\",
+    '"' * 12,
+    '"' * 13,
+    "ünïcödé",
+    "日本語" * 9,
+    "😀",
+    "\0",
+]
+
+
+def text_log() -> bytes:
+    """Records whose TAG is each of TEXTS, and STATUS the same backwards."""
+    return slip.encode_many(
+        slip.SlipMessage(
+            row,
+            2,
+            3,
+            4,
+            row % 11,
+            row % 5,
+            {slot: text for slot, text in ((Slot.TAG, one), (Slot.STATUS, other)) if text is not None},
+        )
+        for row, (one, other) in enumerate(zip(TEXTS, reversed(TEXTS), strict=True))
+    )
+
+
+@pytest.fixture(autouse=True)
+def _nothing_leaks() -> Iterator[None]:
+    before = len(arrow._held), len(arrow._structs)
+    yield
+    if (len(arrow._held), len(arrow._structs)) != before:
+        gc.collect()
+    assert (len(arrow._held), len(arrow._structs)) == before
+
+
+def expected(data: Any, **options: Any) -> dict[str, list[Any]]:
+    """The columns of a scan as Arrow shows them: enums by name."""
+    found = nslip(data, **options)
+    columns = table(found)
+    for column in found.columns:
+        if column.kind == "enum":
+            columns[column.name] = [None if code is None else column.names[code] for code in columns[column.name]]
+    return columns
+
+
+def plain(rows: list[tuple[Any, ...]], names: list[str]) -> dict[str, list[Any]]:
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+
+def by_duckdb(scan: Any) -> dict[str, list[Any]]:
+    with duckdb.connect() as connection:
+        relation = connection.sql("select * from scan")
+        return plain(relation.fetchall(), relation.columns)
+
+
+READERS: dict[str, Callable[[Any], dict[str, list[Any]]]] = {
+    "polars": lambda scan: pl.DataFrame(scan).to_dict(as_series=False),
+    "duckdb": by_duckdb,
+    "pyarrow": lambda scan: pa.table(scan).to_pydict(),
+    "pyarrow batches": lambda scan: pa.RecordBatchReader.from_stream(scan).read_all().to_pydict(),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("batch_bytes", [8 << 20, 100])
+def test_text_numbers_and_enums(reader: str, batch_bytes: int) -> None:
+    for wrap in (bytes, io.BytesIO):
+        data = text_log() + b"@a3 bad\n" + GOOD
+        assert READERS[reader](nslip(wrap(data), batch_bytes=batch_bytes)) == expected(data)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_upstream_lines(reader: str) -> None:
+    assert READERS[reader](nslip(UPSTREAM, batch_bytes=30_000)) == expected(UPSTREAM)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_one_batch(reader: str) -> None:
+    (batch,) = nslip(text_log())
+    for _ in range(2):
+        assert READERS[reader](batch) == expected(text_log())
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_several_files_one_dictionary_each(reader: str, tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"{number:02}.log").write_bytes(GOOD * (number + 1))
+    source = [tmp_path, GOOD * 3]
+    assert READERS[reader](nslip(source, batch_bytes=100)) == expected(source)
+    assert READERS[reader](nslip(source)) == expected(source)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_an_unknown_frame_is_null(reader: str) -> None:
+    data = GOOD + b"@a3|f9|c1|S0|d1|T1#"
+    columns = READERS[reader](nslip(data, unknown="keep"))
+    assert (columns["frame"], columns["act"]) == (["TASK", None], ["REQUEST", "REQUEST"])
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_some_columns(reader: str) -> None:
+    found = READERS[reader](nslip(text_log(), columns=["tag", "conv_id"]))
+    assert found == {"tag": TEXTS, "conv_id": list(range(len(TEXTS)))}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_an_empty_scan_has_its_columns(reader: str) -> None:
+    found = nslip(b"no records")
+    assert READERS[reader](found) == {column.name: [] for column in found.columns}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_rejects(reader: str, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"@a3 \xff\0\n" + GOOD)
+    for source in (b"", tmp_path, [tmp_path, b"@a3|q#", b"x"]):
+        found = nslip(source)
+        assert sum(map(len, found)) == (source != b"")
+        rows = found.rejects.rows()
+        assert READERS[reader](found.rejects) == {name: [row[name] for row in rows] for name in found.rejects.names}
+
+
+def test_the_types_of_columns() -> None:
+    found = nslip(GOOD)
+    schema = pa.schema(found)
+    assert schema == pa.table(found).schema == pa.schema(next(iter(nslip(GOOD))))
+    types = {field.name: (str(field.type), field.nullable) for field in schema}
+    assert types["tag"] == types["status"] == ("string_view", True)
+    assert types["src"] == ("uint64", False)
+    assert types["goal_id"] == ("uint64", True)
+    assert types["act"] == ("dictionary<values=string, indices=uint8, ordered=0>", False)
+    assert types["offset"] == ("int64", False)
+    pa.table(nslip(text_log(), batch_bytes=100)).validate(full=True)
+    pa.table(nslip(b"@a3 \n").rejects).validate(full=True)
+
+
+def test_pandas() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame.from_arrow(nslip(text_log(), columns=["tag", "conv_id"]))
+    assert frame["conv_id"].tolist() == list(range(len(TEXTS)))
+
+
+def test_sql_over_a_variable() -> None:
+    logged = nslip(UPSTREAM)  # noqa: F841  (DuckDB looks it up)
+    rows = duckdb.sql("select act, count(*) from logged where turn > 0 group by act order by act").fetchall()
+    columns = expected(UPSTREAM)
+    acts = [act for act, turn in zip(columns["act"], columns["turn"], strict=True) if turn]
+    assert sorted(rows) == sorted((act, acts.count(act)) for act in set(acts))
+
+
+def test_what_was_exported_stays_when_all_else_is_gone(tmp_path: Path) -> None:
+    """Memory is reused by the scan that goes on, and by others; nothing of it may show in what a reader holds."""
+    path = tmp_path / "a.log"
+    path.write_bytes(numbered(400))
+    names = ["conv_id", "status", "tag", "file"]
+    for borrow in (False, True):
+        found = nslip(path, batch_bytes=1500, columns=names, borrow=borrow)
+        frames = [(pl.DataFrame(batch), pa.record_batch(batch)) for batch in found]
+        del found
+        gc.collect()
+        for _ in nslip(io.BytesIO(GOOD * 3000), batch_bytes=1500):
+            pass
+        table = expected(path, columns=names)
+        assert pl.concat([frame for frame, _ in frames]).to_dict(as_series=False) == table
+        assert pa.Table.from_batches([batch for _, batch in frames]).to_pydict() == table
+        part = frames[0][0]["tag"]
+        del frames, _
+        gc.collect()
+        assert part[0] == "text number 0 of many"
+        del part
+
+
+def test_a_thousand_exports_leave_nothing() -> None:
+    (batch,) = nslip(text_log(), columns=["file", "act", "goal_id", "tag"])
+    before = len(arrow._held), len(arrow._structs)
+    for number in range(1000):
+        pa.record_batch(batch) if number % 2 else pl.DataFrame(batch)
+    gc.collect()
+    assert (len(arrow._held), len(arrow._structs)) == before
+
+
+def test_capsules_that_nobody_takes() -> None:
+    (batch,) = nslip(GOOD)
+    found = nslip(GOOD)
+    before = len(arrow._held), len(arrow._structs)
+    for make in (
+        batch.__arrow_c_array__,
+        batch.__arrow_c_schema__,
+        batch.__arrow_c_stream__,
+        found.__arrow_c_schema__,
+        found.__arrow_c_stream__,
+        found.rejects.__arrow_c_schema__,
+        found.rejects.__arrow_c_array__,
+        found.rejects.__arrow_c_stream__,
+    ):
+        capsules = make()
+        assert len(arrow._structs) > before[1]
+        del capsules
+        assert (len(arrow._held), len(arrow._structs)) == before
+    assert [len(one) for one in found] == [1]
+
+
+def test_a_consumer_that_stops_half_way() -> None:
+    found = nslip(io.BytesIO(numbered(300)), batch_bytes=1000)
+    reader = pa.RecordBatchReader.from_stream(found)
+    first = reader.read_next_batch()
+    reader.close()
+    del reader
+    gc.collect()
+    rest = sum(map(len, found))
+    assert rest == 300 - len(first)
+    assert first["status"].to_pylist() == [str(row) for row in range(len(first))]
+
+
+def test_a_child_that_is_moved_out_outlives_its_batch() -> None:
+    """A consumer may take one column and release the rest."""
+    (batch,) = nslip(numbered(50))
+    capsules = batch.__arrow_c_array__()
+    taken = pa.RecordBatch._import_from_c_capsule(*capsules).column("tag")
+    del batch, capsules
+    gc.collect()
+    assert taken[49].as_py() == "text number 49 of many"
+
+
+class Failing:
+    """Some good bytes, then an error."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+        self._left = 3
+
+    def read(self, size: int) -> bytes:
+        self._left -= 1
+        if self._left < 0:
+            raise self._error
+        return (GOOD * 9)[:size]
+
+
+ERRORS = [OSError(5, "the disk is gone"), ValueError("the disk is gone"), KeyboardInterrupt("the disk is gone")]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(
+    "reader", ["polars", "duckdb", *(pytest.param(name, marks=native_only) for name in ("pyarrow", "pyarrow batches"))]
+)
+def test_an_error_in_the_stream_surfaces(reader: str, error: BaseException) -> None:
+    with pytest.raises(Exception, match="the disk is gone") as caught:
+        READERS[reader](nslip(Failing(error), batch_bytes=100))
+    assert type(error).__name__ in str(caught.value)
+    del caught
+
+
+def test_a_damaged_record_surfaces_as_an_error_where_asked() -> None:
+    with pytest.raises(Exception, match="bad_digit at byte 3, line 1"):
+        pl.DataFrame(nslip(b"@a3 \n", errors="raise"))
+
+
+@native_only
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pl.DataFrame(nslip(GOOD)),
+        lambda: pa.table(nslip(GOOD)),
+        lambda: nslip(GOOD).__arrow_c_stream__(),
+        lambda: nslip(GOOD).__arrow_c_schema__(),
+        lambda: next(iter(nslip(GOOD))).__arrow_c_array__(),
+    ],
+)
+def test_an_exception_survives_what_is_released_under_it(make: Callable[[], Any]) -> None:
+    """What stands on the stack is let go while the exception is on its way."""
+    with pytest.raises(ZeroDivisionError):
+        [make(), 1 // 0]
+
+
+def test_releases_from_other_threads() -> None:
+    (batch,) = nslip(numbered(30))
+    frames = [pl.DataFrame(batch) for _ in range(40)]
+
+    def drop() -> None:
+        while frames:
+            frames.pop()
+
+    threads = [threading.Thread(target=drop) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_layout_of_a_view_in_memory() -> None:
+    """The bytes that another reader sees: views into the scanned bytes, nothing copied where nothing is escaped."""
+    data = b'@a3|f0|c1|S0|d1|T1|t"a text that is longer than a view"#'
+    (batch,) = nslip(data, columns=["tag"], borrow=True)
+    struct = arrow._batch_array(arrow.ArrowArray(), batch)
+    child = struct.children[0].contents
+    assert (child.length, child.null_count, child.n_buffers, child.offset) == (1, 0, 4, 0)
+    view = ctypes.string_at(child.buffers[1], 16)
+    assert view == (33).to_bytes(4, "little") + b"a te" + bytes(4) + data.index(b"a te").to_bytes(4, "little")
+    assert ctypes.string_at(child.buffers[2], len(data)) == data
+    assert int.from_bytes(ctypes.string_at(child.buffers[3], 8), "little") == len(data)
+    struct.release(ctypes.pointer(struct))
+
+
+def run(program: str, backend: str) -> str:
+    environment = {**os.environ, "TURNWIRE_PURE": "1" if backend == "pure" else "0"}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60)
+    assert ran.returncode == 0, (ran.returncode, ran.stderr)
+    return ran.stdout
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        "kept = polars.DataFrame(scan)",
+        "kept = scan.__arrow_c_schema__(), scan.__arrow_c_stream__()",
+        "kept = [batch.__arrow_c_array__() for batch in scan]",
+        "kept = duckdb.connect(); kept.execute('select * from scan').fetchone()",
+        "sys.kept = polars.DataFrame(scan); sys.other = scan.__arrow_c_schema__()",
+    ],
+)
+def test_the_interpreter_ends_with_live_frames(hold: str, backend: str) -> None:
+    program = f"""
+import sys, duckdb, polars, turnwire
+scan = turnwire.scan({GOOD!r} * 100, wire="nslip", batch_bytes=500)
+{hold}
+print("fine")
+"""
+    assert run(program, backend) == "fine\n"
+
+
+def test_no_pyarrow_is_needed(backend: str) -> None:
+    program = f"""
+import sys
+sys.modules["pyarrow"] = None
+import duckdb, polars, turnwire
+scan = turnwire.scan({GOOD!r} * 5, wire="nslip")
+assert polars.DataFrame(scan)["tag"].to_list() == ["hello"] * 5
+scan = turnwire.scan({GOOD!r} * 5, wire="nslip")
+print(duckdb.sql("select distinct act, tag from scan").fetchall())
+"""
+    assert run(program, backend) == "[('REQUEST', 'hello')]\n"

@@ -1,0 +1,154 @@
+"""Memory is reused, but never under somebody's feet; and there is a bound on it."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.log.engines import GOOD
+from tests.log.test_scan import nslip
+from tests.slip.twins import plain
+from turnwire.log.memory import Pool, carve
+
+usesbackend = pytest.mark.usefixtures("scan_core")
+
+
+def numbered(count: int) -> bytes:
+    """Records that say which they are, in numbers and in text long and short."""
+    record = b'@a3|f0|c%d|S0|d1|T1|u"%d"|t"text number %d of many"#\n'
+    return b"".join(record % (row % 10, row, row) for row in range(count))
+
+
+def snapshot(batch: Any) -> Any:
+    return (
+        batch["offset"].tolist(),
+        batch["conv_id"].tolist(),
+        list(batch["status"]),
+        list(batch["tag"]),
+        batch.valid("tag").tolist(),
+        [bytes(batch.raw(row)) for row in range(len(batch))],
+        [plain(batch.message(row)) for row in range(len(batch))],
+    )
+
+
+def test_a_block_comes_back_only_when_nobody_holds_it() -> None:
+    pool = Pool()
+    first = pool.take(100)
+    address = first.ctypes.data
+    part = first[10:20].view("u1")
+    view = memoryview(first)[3:]
+    del first
+    for _ in range(3):
+        assert pool.take(100).ctypes.data != address
+    del part
+    assert pool.take(50).ctypes.data != address
+    view.release()
+    assert address in {pool.take(100).ctypes.data for _ in range(4)}
+
+
+def test_a_pool_keeps_few_blocks() -> None:
+    pool = Pool(keep=3)
+    held = [pool.take(10) for _ in range(8)]
+    assert len({block.ctypes.data for block in held}) == 8
+    assert len(pool._blocks) == 3
+    assert len(pool.take(1000)) >= 1000
+    assert len(pool._blocks) == 1
+
+
+def test_carved_arrays_do_not_overlap() -> None:
+    arrays = carve(Pool(), {"a": "u1", "b": "i8", "c": "u2", "d": "u8"}, 7)
+    for place, array in enumerate(arrays.values()):
+        array[:] = place
+    assert [array.tolist() for array in arrays.values()] == [[place] * 7 for place in range(4)]
+    assert carve(Pool(), {}, 5) == {}
+
+
+@usesbackend
+@pytest.mark.parametrize("wrap", [bytes, io.BytesIO], ids=["bytes", "file"])
+def test_batches_stay_what_they_were(wrap: Any) -> None:
+    """All kept, every other kept, and columns kept alone, while the scan reuses what is let go."""
+    data = numbered(400)
+    kept, texts, numbers, snapshots = [], [], [], []
+    for number, batch in enumerate(nslip(wrap(data), batch_bytes=1500)):
+        if number % 3 == 0:
+            kept.append(batch)
+            snapshots.append(snapshot(batch))
+        elif number % 3 == 1:
+            texts.append((batch["tag"], list(batch["tag"])))
+            numbers.append((batch["offset"], batch["offset"].tolist()))
+        del batch
+    gc.collect()
+    assert len(kept) > 3
+    assert [snapshot(batch) for batch in kept] == snapshots
+    assert all(list(text) == values for text, values in texts)
+    assert all(array.tolist() == values for array, values in numbers)
+
+
+@usesbackend
+def test_memory_that_is_let_go_is_reused() -> None:
+    addresses = set()
+    for batch in nslip(io.BytesIO(numbered(3000)), batch_bytes=1500):
+        addresses.add((batch["offset"].ctypes.data, np.frombuffer(batch["tag"].buffer, np.uint8).ctypes.data))
+        del batch
+    assert len(addresses) < 12
+
+
+@usesbackend
+def test_batches_outlive_scan_and_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(numbered(100))
+    for borrow in (False, True):
+        found = nslip(path, batch_bytes=2000, borrow=borrow)
+        batches = list(found)
+        expected = [snapshot(batch) for batch in batches]
+        rows = sum(map(len, batches))
+        del found
+        gc.collect()
+        assert rows == 100
+        assert [snapshot(batch) for batch in batches] == expected
+
+
+PEAK = """
+import io, resource, sys
+import turnwire, turnwire.log
+
+class Endless(io.RawIOBase):
+    line = %r
+    lines = memoryview(line * 10_000)
+    size = %d
+    at = 0
+    def readable(self):
+        return True
+    def readinto(self, buffer):
+        part = self.lines[self.at %% len(self.line):][: min(len(buffer), self.size - self.at)]
+        buffer[: len(part)] = part
+        self.at += len(part)
+        return len(part)
+
+source = Endless()
+scan = turnwire.scan(source, wire="nslip")
+rows = sum(len(batch) for batch in scan)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+assert scan.counts.bytes == source.size, scan.counts
+print(rows, peak)
+"""
+
+
+def test_the_peak_of_a_long_stream_is_bounded(backend: str) -> None:
+    """300 MB on native; pure Python would take minutes for that, so it reads less, at the same bound."""
+    line = GOOD * 3 + b"\n"
+    size = (300 << 20 if backend == "native" else 1 << 20) // len(line) * len(line)
+    environment = {**os.environ, "TURNWIRE_PURE": "1" if backend == "pure" else "0"}
+    program = PEAK % (line, size)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    rows, peak = map(int, ran.stdout.split())
+    assert rows == size // len(line) * 3
+    assert peak < 300

@@ -1,0 +1,102 @@
+"""The quarantine: every damaged range with its place, its reason and its bytes."""
+
+from __future__ import annotations
+
+import gc
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.log.engines import GOOD, damaged_log
+from tests.log.test_scan import LINES, nslip
+from turnwire.log import rejects as quarantine
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+DATA = GOOD + b"\n@a3|q\xff \n" + GOOD + b'@a1|t"x\n@c0'
+
+
+def scanned(source: Any, **options: Any) -> quarantine.Rejects:
+    found = nslip(source, **options)
+    for _ in found:
+        pass
+    return found.rejects
+
+
+def test_what_a_reject_says(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(DATA)
+    second, third = DATA.index(b"@a1"), DATA.index(b"@c0")
+    first = len(GOOD) + 1
+    expected = [
+        (first, 7, 2, first + 5, "bad_digit", b"@a3|q\xff "),
+        (second, 7, 3, second + 7, "newline_in_string", b'@a1|t"x'),
+        (third, 3, 4, third + 3, "bad_framing", b"@c0"),
+    ]
+    names = ("offset", "length", "line", "fault", "reason", "raw")
+    rejects = scanned(path)
+    rows = [{"file": str(path), "wire": "nslip", **dict(zip(names, row, strict=True))} for row in expected]
+    assert rejects.rows() == list(rejects.since(0)) == rows
+    assert list(rejects.since(2)) == rows[2:]
+    assert list(rejects.since(3)) == []
+    assert (len(rejects), rejects.bytes) == (3, 17)
+    assert rejects.counts == {"bad_digit": 1, "newline_in_string": 1, "bad_framing": 1}
+    assert rejects.names == ("file", "offset", "length", "line", "fault", "wire", "reason", "raw")
+    assert repr(rejects) == "<Rejects 3 ranges, 17 bytes>"
+    assert rejects["offset"].dtype == rejects["fault"].dtype == np.int64
+    assert rejects["raw"] == [row["raw"] for row in rows]
+    assert {type(value) for row in rejects.rows() for value in row.values()} == {str, int, bytes}
+    with pytest.raises(KeyError, match="file, offset"):
+        rejects["tag"]
+
+
+def test_no_rejects() -> None:
+    rejects = scanned(GOOD)
+    assert (len(rejects), rejects.rows(), rejects["raw"], rejects["offset"].tolist()) == (0, [], [], [])
+    assert list(rejects.since(0)) == []
+
+
+def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> None:
+    """More than fit into the table of a block, several times over, with and without gaps between them."""
+    number = 3 * quarantine.ROOM + 5
+    (tmp_path / "a.log").write_bytes(b"@a1" * number)
+    (tmp_path / "b.log").write_bytes(b"@a1 \n" * number)
+    rejects = scanned(tmp_path)
+    assert len(rejects) == 2 * number
+    assert rejects.counts == {"bad_digit": 2 * number - 1, "bad_framing": 1}
+    raw = rejects["raw"]
+    assert raw[:number] == [b"@a1"] * number
+    assert raw[number:] == [b"@a1 "] * number
+    assert rejects["offset"].tolist() == [*range(0, 3 * number, 3), *range(0, 5 * number, 5)]
+    assert rejects["line"].tolist() == [1] * number + list(range(1, number + 1))
+    assert rejects["file"] == [str(tmp_path / "a.log")] * number + [str(tmp_path / "b.log")] * number
+    assert [row["raw"] for row in rejects.since(number - 1)] == raw[number - 1 :]
+    skipped = scanned(tmp_path, errors="skip")
+    assert (skipped.counts, skipped.bytes, skipped.rows()) == (rejects.counts, rejects.bytes, [])
+
+
+def test_raw_bytes_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a size they wait on disk; reading in between disturbs nothing."""
+    monkeypatch.setattr(quarantine, "IN_MEMORY", 100)
+    found = nslip(b"@a1 xyz\n" * 200 + GOOD + b"\n", batch_bytes=50)
+    for _ in found:
+        assert set(found.rejects["raw"]) == {b"@a1 xyz"}
+    assert found.rejects["raw"] == [b"@a1 xyz"] * 200
+    found.rejects.close()
+    del found
+    gc.collect()
+
+
+def test_since_while_scanning() -> None:
+    chance = random.Random(8)
+    data = b"\n".join(damaged_log(chance, LINES) for _ in range(20))
+    found = nslip(data, batch_bytes=200)
+    seen: list[Any] = []
+    for _ in found:
+        seen += found.rejects.since(len(seen))
+    seen += found.rejects.since(len(seen))
+    assert seen == found.rejects.rows()
+    assert len(seen) > 20

@@ -1,0 +1,105 @@
+"""The one door for all wires: detect, decode and encode by wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.log.engines import GOOD
+from turnwire import WIRES, DecodeError, EncodeError, Reason, contract, slip, wires
+from turnwire.slip.spec import Act
+
+TEXT = GOOD.decode()
+
+
+@pytest.mark.parametrize("data", [TEXT, GOOD, bytearray(GOOD), memoryview(GOOD), f"  {TEXT}\n", "@a3 cut", GOOD[:5]])
+def test_an_nslip_record_is_recognised(data: Any) -> None:
+    """By its beginning: it may still be damaged."""
+    assert turnwire.detect(data) == "nslip"
+
+
+@pytest.mark.parametrize("data", ["", " \n", "hello", "bob@example.com", b"\xff\xfe", "\ud800", b"\0" * 9, "@", "#"])
+def test_what_is_no_message(data: Any) -> None:
+    assert turnwire.detect(data) is None
+    with pytest.raises(DecodeError) as caught:
+        turnwire.decode(data)
+    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.UNKNOWN_WIRE, 0, 1)
+    assert all(name in str(caught.value) for name in WIRES)
+
+
+@pytest.mark.parametrize("data", [TEXT, GOOD, bytearray(GOOD), memoryview(GOOD)])
+@pytest.mark.parametrize("wire", [None, "nslip"])
+def test_a_message_goes_through(data: Any, wire: str | None) -> None:
+    message = turnwire.decode(data, wire)
+    assert message == slip.decode(GOOD)
+    assert turnwire.encode(message) == turnwire.encode(message, strict=False) == TEXT
+
+
+def test_a_damaged_message_raises_what_its_wire_raises() -> None:
+    with pytest.raises(DecodeError) as caught:
+        turnwire.decode("@a3|f0|cx|S?#")
+    assert (caught.value.reason, caught.value.offset, caught.value.wire) == (Reason.BAD_DIGIT, 11, "nslip")
+    with pytest.raises(DecodeError) as caught:
+        turnwire.decode("hello", "nslip")
+    assert caught.value.reason == Reason.BAD_FRAMING
+
+
+@pytest.mark.parametrize("wrong", [5, None, 1.5, ["@a3"], object()])
+def test_only_text_and_bytes_are_read(wrong: Any) -> None:
+    for reading in (turnwire.detect, turnwire.decode):
+        with pytest.raises(DecodeError) as caught:
+            reading(wrong)
+        assert caught.value.reason == Reason.WRONG_TYPE
+        assert type(wrong).__name__ in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [5, None, "text", b"@a3", [], object(), slip, Act.ASK, slip.SlipMessage])
+def test_only_messages_are_written(wrong: Any) -> None:
+    for strict in (True, False):
+        with pytest.raises(EncodeError) as caught:
+            turnwire.encode(wrong, strict)
+        assert caught.value.reason == Reason.WRONG_TYPE
+
+
+def test_a_subclass_belongs_to_the_wire_of_its_base() -> None:
+    class Mine(slip.SlipMessage):
+        pass
+
+    message = Mine(1, 2, 3, 4, 5, 4, {})
+    assert wires.wire_of(message) == "nslip"
+    assert turnwire.encode(message) == "@a5|f4|c1|S3|d4|T2#"
+    assert wires.wire_of(object()) is None
+
+
+@pytest.mark.parametrize("name", ["", "NSLIP", "slip", "morse", "turnwire.slip", 5])
+def test_a_name_that_is_no_wire(name: Any) -> None:
+    for reading in (lambda: turnwire.decode(TEXT, name), lambda: turnwire.scan(b"", wire=name)):
+        with pytest.raises(DecodeError) as caught:
+            reading()
+        assert caught.value.reason == Reason.UNKNOWN_WIRE
+        assert repr(name) in str(caught.value)
+
+
+def test_a_wire_that_is_not_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that is missing is no wire of this version; one that fails to import is an error of its own."""
+    monkeypatch.setitem(contract.WIRE_PACKAGES, "kick", "turnwire.not_there")  # type: ignore[arg-type]
+    with pytest.raises(DecodeError, match="does not read kick yet"):
+        turnwire.decode(TEXT, "kick")
+    assert turnwire.detect(TEXT) == "nslip"
+    assert turnwire.detect("hello") is None
+    monkeypatch.setitem(contract.WIRE_PACKAGES, "kick", "turnwire_not_there.kick")  # type: ignore[arg-type]
+    with pytest.raises(ModuleNotFoundError):
+        turnwire.decode(TEXT, "kick")
+
+
+def test_every_wire_that_there_is_detects_bytes() -> None:
+    for name in WIRES:
+        try:
+            package = contract.wire_package(name)
+        except DecodeError:
+            continue
+        assert package.detect(b"") is False
+        assert package.detect(GOOD) is (name == "nslip")
+        assert package.detect(b"\xff" * 40) is False
