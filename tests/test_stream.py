@@ -76,14 +76,8 @@ def test_any_pieces_give_the_same_and_what_a_scan_finds() -> None:
 
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=30))
 def test_sizes_of_pieces(sizes: list[int]) -> None:
-<<<<<<< HEAD
-    data = (
-        b"x " + GOOD + b'\r\n@a3|t"\r\n' + GOOD[:-9] + b"\n \xff@b" + GOOD + b'@a3|f0|c1|S0|d1|T1|t"\xc3(", #\n' + GOOD
-    )
-=======
     damaged = b'@a3|f0|c1|S0|d1|T1|t"\xc3(", #\n'
     data = b"x " + GOOD + b'\r\n@a3|t"\r\n' + GOOD[:-9] + b"\n \xff@b" + GOOD + damaged + GOOD
->>>>>>> logtests
     assert fed(data, sizes) == fed(data, [len(data)])
 
 

@@ -34,7 +34,8 @@ class Counts(NamedTuple):
 
 
 class Scan:
-    """An iterable of :class:`Batch`; made by :func:`scan`. It reads the input once, while it is iterated.
+    """An iterable of :class:`Batch`; made by :func:`scan`. It reads the input once, while it is iterated;
+    a second reading raises ValueError.
 
     ``rejects`` is the quarantine and ``counts`` the tally; both are complete when the iteration is. Polars, DuckDB,
     pandas and pyarrow take a scan as it is (``polars.DataFrame(scan)``), through the Arrow C stream interface.
@@ -56,6 +57,7 @@ class Scan:
         self._found = quarantine.table(quarantine.ROOM)
         self._bytes = self._record_bytes = self._records = 0
         self._batches: Iterator[Batch] | None = None
+        self._finished = False
 
     def __repr__(self) -> str:
         return f"<Scan {self._scanner.wire} of {self._source if isinstance(self._source, str) else '...'}>"
@@ -68,6 +70,8 @@ class Scan:
         return Counts(self._bytes, self._record_bytes, self.rejects.bytes, text, wires, dict(self.rejects.counts))
 
     def __iter__(self) -> Iterator[Batch]:
+        if self._finished:
+            raise ValueError("this scan has been read to its end; call turnwire.scan again to read the source again")
         if self._batches is None:
             self._batches = self._all()
         return self._batches
@@ -85,6 +89,7 @@ class Scan:
     def _all(self) -> Iterator[Batch]:
         for source in sources(self._source):
             yield from self._one(source)
+        self._finished = True
 
     def _one(self, source: Source) -> Iterator[Batch]:
         line = 1
