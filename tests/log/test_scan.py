@@ -297,7 +297,8 @@ def test_a_scan_is_read_once() -> None:
     first = next(iter(found))
     assert len(first) == 1
     assert [batch["record"].tolist() for batch in found] == [[1], [2]]
-    assert list(found) == []
+    with pytest.raises(ValueError, match=r"call turnwire\.scan again"):
+        list(found)
     assert repr(nslip("x.log")) == "<Scan nslip of x.log>"
     assert repr(nslip(b"")) == "<Scan nslip of ...>"
 
