@@ -214,5 +214,5 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None, int]]:
 def _summarize(wire: str, tally: Tally, mode: str) -> None:
     faults = tally.count(ERROR)
     others = "".join(f", {tally.count(name):,} {name}" for name in ("warning", "info") if tally.count(name))
-    text = f", {tally.text:,} of them other text" if mode == "log" else ""
+    text = f", {tally.text:,} bytes of them other text" if mode == "log" else ""
     complain(f"{tally.records:,} good {wire} records, {faults:,} faults{others} in {tally.bytes:,} bytes{text}")
