@@ -109,6 +109,8 @@ def _inside(top: Path, path: str) -> tuple[str, ...]:
         raise refusal(Reason.UNSAFE_PATH, "the path has a ..", path)
     try:
         real = (top / path).resolve()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            os.stat(real)  # from Python 3.13 on, resolve() says nothing of links that run in a circle
     except (OSError, RuntimeError, ValueError) as error:
         raise refusal(Reason.UNSAFE_PATH, f"the path cannot be followed: {error}", path) from error
     if real == top or not real.is_relative_to(top):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 _ALIGN = 64
+_STEP = 4 << 20
 
 
 def _idle_count() -> int:
@@ -31,7 +32,7 @@ class Pool:
     Arrays cut from a block hold it, as do Arrow arrays exported from them; a block in use is never handed out again.
     """
 
-    def __init__(self, keep: int = 4) -> None:
+    def __init__(self, keep: int = 3) -> None:
         self._blocks: list[Bytes] = []
         self._keep = keep
 
@@ -40,7 +41,9 @@ class Pool:
         for block in self._blocks:
             if len(block) >= size and sys.getrefcount(block) <= _IDLE:
                 return block
-        block = np.empty(size, np.uint8)
+        # Blocks of input end with a line and so differ a little: rounded up, the next one fits into this one's memory.
+        # What is not written to costs nothing.
+        block = np.empty((size + _STEP - 1) // _STEP * _STEP if size > _STEP else size, np.uint8)
         self._blocks = [kept for kept in self._blocks if len(kept) >= size][-(self._keep - 1) :]
         self._blocks.append(block)
         return block
