@@ -107,6 +107,19 @@ def wire_package(name: str) -> ModuleType:
         ) from None
 
 
+COMMON = (
+    Column("wire", "enum", names=WIRES),
+    Column("kind", "enum", nullable=True),  # the names are the wire's own
+    Column("sender", "text", nullable=True),
+    Column("receiver", "text", nullable=True),
+    Column("conversation", "text", nullable=True),
+    Column("sequence", "i64", nullable=True),
+    Column("time", "timestamp", nullable=True),
+    Column("subject", "text", nullable=True),
+)
+"""What any record can have, whatever its wire, beside its place (``turnwire.log.batch.POSITIONS``)."""
+
+
 class BulkScanner(NamedTuple):
     """How a wire is scanned in bulk: what ``turnwire.slip.bulk.SCANNER`` and its siblings are.
 
@@ -116,6 +129,10 @@ class BulkScanner(NamedTuple):
     escaped: text column -> the bit that says that its span holds escapes; plain: one such span without its escapes.
     smallest: bytes of the shortest record. reasons: the reason of each reject code.
     scan: the core's ``scan_block`` (see _native/nslip_scan.pyi). decode: one record's bytes -> its message.
+    state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None where a block
+    needs nothing of the one before. common: column that any wire has (``COMMON``) -> how it comes from this wire's own:
+    ("column", name) the same under another name, ("number", name) a number as decimal text; one that is not listed is
+    null. ``time`` comes from the head of the log line where the record has none.
     """
 
     wire: str
@@ -128,6 +145,8 @@ class BulkScanner(NamedTuple):
     reasons: tuple[Reason | None, ...]
     scan: Callable[..., tuple[int, int, int, int]]
     decode: Callable[..., Any]
+    state: Callable[[], Any] | None = None
+    common: Mapping[str, tuple[str, str]] = {}
 
 
 def bulk_scanner(name: str) -> BulkScanner:

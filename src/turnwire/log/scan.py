@@ -93,6 +93,7 @@ class Scan:
 
     def _one(self, source: Source) -> Iterator[Batch]:
         line = 1
+        state = {} if self._scanner.state is None else {"state": self._scanner.state()}
         found = blocks(source, self._inputs, self._batch_bytes, self._borrow)
         position = None
         while True:
@@ -103,14 +104,16 @@ class Scan:
             except OSError as failure:
                 failure.filename = source.name if failure.filename is None else failure.filename
                 raise
-            batch, error, position, line = self._block(source, block, line)
+            batch, error, position, line = self._block(source, block, line, state)
             self._bytes += position
             if len(batch):
                 yield batch
             if error is not None:
                 raise error
 
-    def _block(self, source: Source, block: Block, line: int) -> tuple[Batch, DecodeError | None, int, int]:
+    def _block(
+        self, source: Source, block: Block, line: int, state: dict[str, Any]
+    ) -> tuple[Batch, DecodeError | None, int, int]:
         """The records of one block, what errors="raise" has to raise behind them, and where the next one starts."""
         scanner = self._scanner
         room = block.size // scanner.smallest + 1
@@ -135,6 +138,7 @@ class Scan:
                 line=line,
                 keep=self._keep,
                 limit=self._limits.message,
+                **state,
             )
             if bad and self._errors == "raise":
                 rows, error = self._first_error(source, arrays, rows, buffer, block.base)
