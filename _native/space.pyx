@@ -67,6 +67,14 @@ cdef inline str cut(object source, Py_ssize_t a, Py_ssize_t b):
     return PyUnicode_Substring(source, a, b)
 
 
+cdef inline size_t header_end(Text text, size_t start, size_t body) noexcept:
+    """The end of a header line whose line ending (if any) ends at ``body``."""
+    cdef size_t end = tw_line_end(text.kind, text.data, start, body)
+    if end < body and tw_is_return(text.kind, text.data, end - 1):
+        end -= 1
+    return end
+
+
 @cython.no_gc  # it refers to nothing but text
 @cython.freelist(256)
 cdef class Section:
@@ -83,27 +91,29 @@ cdef class Section:
     cdef tuple parts
     cdef Py_ssize_t start, body, end
     cdef bint stuffing
+    cdef bint is_split
+    cdef tw_header split  # of the header, once a part of it was asked for
 
     def __init__(self, name, type=None, qualifier=None, place=None, index=None, inline=None, content="", raw=None):
         self.source = None
         self.parts = methods.built_parts(name, type, qualifier, place, index, inline, content, raw)
 
-    cdef tw_header header(self) noexcept:
-        cdef Text text = view(self.source)
-        cdef tw_header header
-        tw_split(text.kind, text.data, self.start + (3 if text.kind == 1 else 1), self.line_end(text), &header)
-        return header
-
-    cdef size_t line_end(self, Text text) noexcept:
-        """Where the header line ends without its line ending."""
-        return header_end(text, self.start, self.body)
+    cdef inline tw_header *header(self) noexcept:
+        cdef Text text
+        cdef size_t end
+        if not self.is_split:
+            text = view(self.source)
+            end = header_end(text, self.start, self.body)
+            tw_split(text.kind, text.data, self.start + (3 if text.kind == 1 else 1), end, &self.split)
+            self.is_split = True
+        return &self.split
 
     @property
     def name(self):
         """The part before the first "/"."""
         if self.parts is not None:
             return self.parts[0]
-        cdef tw_header header = self.header()
+        cdef tw_header *header = self.header()
         return cut(self.source, header.name, header.name_end)
 
     @property
@@ -111,7 +121,7 @@ cdef class Section:
         """The part behind the first "/" of the head, or None."""
         if self.parts is not None:
             return self.parts[1]
-        cdef tw_header header = self.header()
+        cdef tw_header *header = self.header()
         return None if header.type < 0 else cut(self.source, header.type, header.type_end)
 
     @property
@@ -119,7 +129,7 @@ cdef class Section:
         """What stands behind the first ":" ("" before inline text), or None without a colon."""
         if self.parts is not None:
             return self.parts[2]
-        cdef tw_header header = self.header()
+        cdef tw_header *header = self.header()
         return None if header.qualifier < 0 else cut(self.source, header.qualifier, header.qualifier_end)
 
     @property
@@ -127,7 +137,7 @@ cdef class Section:
         """The qualifier before its last "/", or None where the qualifier is empty or absent."""
         if self.parts is not None:
             return self.parts[3]
-        cdef tw_header header = self.header()
+        cdef tw_header *header = self.header()
         if header.qualifier < 0 or header.qualifier == header.qualifier_end:
             return None
         return cut(self.source, header.qualifier, header.place_end)
@@ -137,7 +147,7 @@ cdef class Section:
         """The qualifier behind its last "/", or None."""
         if self.parts is not None:
             return self.parts[4]
-        cdef tw_header header = self.header()
+        cdef tw_header *header = self.header()
         return None if header.index < 0 else cut(self.source, header.index, header.qualifier_end)
 
     @property
@@ -145,7 +155,7 @@ cdef class Section:
         """Text that follows ":" and white space in the header, or None."""
         if self.parts is not None:
             return self.parts[5]
-        cdef tw_header header = self.header()
+        cdef tw_header *header = self.header()
         return None if header.text < 0 else cut(self.source, header.text, header.text_end)
 
     @property
@@ -188,14 +198,6 @@ cdef class Section:
 
     def __reduce__(self):
         return type(self), methods.parts_of(self)
-
-
-cdef inline size_t header_end(Text text, size_t start, size_t body) noexcept:
-    """The end of a header line whose line ending (if any) ends at ``body``."""
-    cdef size_t end = tw_line_end(text.kind, text.data, start, body)
-    if end < body and tw_is_return(text.kind, text.data, end - 1):
-        end -= 1
-    return end
 
 
 def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
@@ -246,6 +248,7 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
         section.body = body
         section.end = following
         section.stuffing = stuffing
+        section.is_split = False
         sections.append(section)
         start = following
     if not checked_up_to(&text, text.size):
