@@ -3,27 +3,10 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
-cdef extern from *:
-    """
-    #include <stdint.h>
-    #include <string.h>
-    /* The length of the run of plain ASCII (no quote, backslash, control, non-ASCII byte) at p, eight bytes a step. */
-    static inline const unsigned char *turnwire_plain(const unsigned char *p, const unsigned char *end) {
-        const uint64_t ones = 0x0101010101010101ULL, high = 0x8080808080808080ULL;
-        while (end - p >= 8) {
-            uint64_t word, quote, slash, hit;
-            memcpy(&word, p, 8);
-            quote = word ^ (ones * '"');
-            slash = word ^ (ones * '\\\\');
-            hit = (word | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word)) & high;
-            if (hit) break;
-            p += 8;
-        }
-        while (p < end && *p >= 0x20 && *p < 0x80 && *p != '"' && *p != '\\\\') p++;
-        return p;
-    }
-    """
-    const unsigned char* turnwire_plain(const unsigned char* place, const unsigned char* end) noexcept nogil
+cdef extern from "json_bytes.h" nogil:
+    const unsigned char* turnwire_plain(const unsigned char* place, const unsigned char* end) noexcept
+    unsigned int turnwire_hex(const unsigned char* place) noexcept
+    void turnwire_put(int kind, void* out, const unsigned char* place, const unsigned char* end) noexcept
 
 ctypedef const unsigned char* Bytes
 
@@ -92,23 +75,3 @@ cdef inline int hex_code(Bytes place, Bytes end) noexcept nogil:
         else:
             return -1
     return code
-
-
-cdef inline unsigned char* put_character(unsigned char* out, int code) noexcept nogil:
-    if code < 0x80:
-        out[0] = code
-        return out + 1
-    if code < 0x800:
-        out[0] = 0xC0 | (code >> 6)
-        out[1] = 0x80 | (code & 0x3F)
-        return out + 2
-    if code < 0x10000:
-        out[0] = 0xE0 | (code >> 12)
-        out[1] = 0x80 | ((code >> 6) & 0x3F)
-        out[2] = 0x80 | (code & 0x3F)
-        return out + 3
-    out[0] = 0xF0 | (code >> 18)
-    out[1] = 0x80 | ((code >> 12) & 0x3F)
-    out[2] = 0x80 | ((code >> 6) & 0x3F)
-    out[3] = 0x80 | (code & 0x3F)
-    return out + 4

@@ -4,14 +4,12 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_Contains, PyDict_SetItem
 from cpython.float cimport PyFloat_FromDouble
 from cpython.long cimport PyLong_FromLongLong
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
-from _native.json_bytes cimport Bytes, hex_code, is_digit, put_character, skip, turnwire_plain, utf8_size, word_hash
+from _native.json_bytes cimport Bytes, hex_code, is_digit, skip, turnwire_hex, turnwire_plain, turnwire_put, utf8_size, word_hash
 from turnwire._pure.json_text import Reader as _PureReader
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
@@ -20,6 +18,7 @@ from turnwire.json_faults import broken_utf8, fault, input_bytes, opening, unexp
 cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maximum)
     void* PyUnicode_DATA(object text)
+    int PyUnicode_KIND(object text)
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
     double PyOS_string_to_double(const char* text, char** behind, PyObject* overflow) except? -1.0
     Py_hash_t PyObject_Hash(object value) except? -1
@@ -29,6 +28,8 @@ cdef enum:
     WORD = 32  # bytes of the longest key that is shared
     SLOTS = 512
     DEEPEST = 512  # nesting that recursion is trusted with; beyond it the iterative twin reads
+
+cdef uint32_t[5] WIDEST = [0, 0x7F, 0x7FF, 0xFFFF, 0x10FFFF]  # of UTF-8 forms of so many bytes
 
 cdef double[23] POWERS = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
@@ -50,6 +51,7 @@ cdef struct Text:
     Py_ssize_t nesting
     Py_ssize_t key
     Py_ssize_t digits
+    bint careful  # whether duplicates are looked for before their values are read: on the way to an error only
     bint quiet  # whether the caller wants to know no more than that there is a fault
 
 
@@ -104,11 +106,16 @@ cdef class Reader:
             most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
         if text.nesting > DEEPEST:
             return _PureReader(self.wire, self.kept).read(data, limits)
-        text.quiet = False
+        text.quiet = text.careful = False
         text.place = text.start
         text.end = text.start + size
         if size > most:
             raise self.fault(&text, MESSAGE_TOO_LARGE, text.start + most)
+        try:
+            return self.message(&text)
+        except DecodeError:
+            text.careful = True
+            text.place = text.start
         return self.message(&text)
 
     def find(self, bytes raw, Py_ssize_t place, limits=LIMITS):
@@ -122,6 +129,12 @@ cdef class Reader:
         text.end = text.start + min(<Py_ssize_t>len(raw), place + <Py_ssize_t>limits.message)
         if not 0 <= place < len(raw) or text.place[0] != 123:
             return None, place
+        text.careful = False
+        try:
+            return self.members(&text, 1), text.place - text.start
+        except DecodeError:
+            text.careful = True
+            text.place = text.start + place
         try:
             return self.members(&text, 1), text.place - text.start
         except DecodeError as error:
@@ -217,12 +230,9 @@ cdef class Reader:
                     raise self.fault(text, DUP_KEY, quote)
                 raise self.misfit(text, text.place)
             text.place += 1
-            try:
-                value = self.value(text, depth)
-            except DecodeError:
-                if PyDict_Contains(result, key):  # met before whatever is wrong with the value
-                    raise self.fault(text, DUP_KEY, quote) from None
-                raise
+            if text.careful and PyDict_Contains(result, key):  # met before whatever is wrong with the value
+                raise self.fault(text, DUP_KEY, quote)
+            value = self.value(text, depth)
             PyDict_SetItem(result, key, value)
             count += 1
             if PyDict_GET_SIZE(result) != count:
@@ -284,33 +294,39 @@ cdef class Reader:
         cdef Bytes quote = text.place, end = text.end
         cdef Bytes first = quote + 1
         cdef Bytes place = turnwire_plain(first, end)
-        cdef bint escaped = False
+        cdef Bytes behind
+        cdef Py_ssize_t count
+        cdef uint32_t most = 127  # bounds the characters, tightly enough to say how wide they are stored
         cdef int size
         if place < end and place[0] == 34:
             text.place = place + 1
             result = PyUnicode_New(place - first, 127)
             memcpy(PyUnicode_DATA(result), first, place - first)
             return result
+        count = place - first
         while True:
             if place >= end:
                 raise self.fault(text, UNTERMINATED, quote)
             if place[0] == 34:
                 break
             if place[0] == 92:
-                escaped = True
-                place = self.escape(text, quote, place)
+                behind = self.escape(text, quote, place)
+                if place[1] == 117:
+                    most = max(most, turnwire_hex(place + 2) if behind == place + 6 else <uint32_t>0x10FFFF)
             elif place[0] < 32:
                 raise self.fault(text, CONTROL, place)
             else:
                 size = utf8_size(place, end)
                 if size == 0:
                     raise self.broken(text, place)
-                place += size
-            place = turnwire_plain(place, end)
+                behind = place + size
+                most = max(most, <uint32_t>(place[0] & 0x1F) << 6 | 0x3F if size == 2 else WIDEST[size])
+            place = turnwire_plain(behind, end)
+            count += 1 + (place - behind)
         text.place = place + 1
-        if escaped:
-            return unescaped(first, place)
-        return PyUnicode_DecodeUTF8(<const char*>first, place - first, NULL)
+        result = PyUnicode_New(count, most)
+        turnwire_put(PyUnicode_KIND(result), PyUnicode_DATA(result), first, place)
+        return result
 
     cdef Bytes escape(self, Text* text, Bytes quote, Bytes place) except NULL:
         """Judges the escape at ``place``; returns the byte behind it."""
@@ -417,45 +433,3 @@ cdef class Reader:
 cdef object DEFAULT = LIMITS
 cdef Py_ssize_t default_message = LIMITS.message, default_nesting = LIMITS.nesting
 cdef Py_ssize_t default_key = LIMITS.key, default_digits = LIMITS.integer_digits
-
-
-cdef object unescaped(Bytes place, Bytes end):
-    """The text of judged string content with its escapes resolved."""
-    cdef unsigned char* buffer = <unsigned char*>PyMem_Malloc(end - place)
-    cdef unsigned char* out = buffer
-    cdef unsigned char letter
-    cdef int code
-    if buffer is NULL:
-        raise MemoryError
-    try:
-        while place < end:
-            if place[0] != 92:
-                out[0] = place[0]
-                out += 1
-                place += 1
-                continue
-            letter = place[1]
-            place += 2
-            if letter == 117:
-                code = hex_code(place, end)
-                place += 4
-                if 0xD800 <= code <= 0xDBFF:
-                    code = 0x10000 + ((code - 0xD800) << 10) + hex_code(place + 2, end) - 0xDC00
-                    place += 6
-                out = put_character(out, code)
-                continue
-            if letter == 98:
-                letter = 8
-            elif letter == 102:
-                letter = 12
-            elif letter == 110:
-                letter = 10
-            elif letter == 114:
-                letter = 13
-            elif letter == 116:
-                letter = 9
-            out[0] = letter
-            out += 1
-        return PyUnicode_DecodeUTF8(<const char*>buffer, out - buffer, NULL)
-    finally:
-        PyMem_Free(buffer)
