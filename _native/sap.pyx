@@ -2,6 +2,7 @@
 
 from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 
 from turnwire.sap.secrets import SHORTEST as _SHORTEST
 from turnwire.sap.spec import VERSION, Kind
@@ -17,6 +18,7 @@ cdef extern from "Python.h":
     bint PyBool_Check(object)
     bint PyFloat_Check(object)
     double PyFloat_AS_DOUBLE(object)
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     bint PyUnicode_IS_ASCII(object)
     const unsigned char* PyUnicode_1BYTE_DATA(object)
@@ -49,29 +51,62 @@ assert [int(kind) for kind in Kind] == list(range(17)), "the numbers of Kind are
 cdef class Field:
     cdef object name
     cdef int kind
-    cdef bint must
+    cdef uint64_t must  # a bit of its own where the field is a MUST, else 0
     cdef bint nullable
     cdef tuple values
     cdef Plan plan
 
 
+cdef enum:
+    SLOTS = 128
+
+
 cdef class Plan:
     """A table made ready for :func:`sound`."""
 
-    cdef list fields
+    cdef dict fields
+    cdef uint64_t musts
+    # The fields by the address of their name: texts that were read share these strings.
+    cdef PyObject* names[SLOTS]
+    cdef PyObject* made[SLOTS]
 
     def __init__(self, table):
         cdef Field made
-        self.fields = []
-        for field in table.fields:
+        cdef size_t slot
+        cdef int place
+        self.fields = {}
+        self.musts = 0
+        for place in range(SLOTS):
+            self.names[place] = self.made[place] = NULL
+        assert len(table.fields) < 64, "a bit each, and room in the slots"
+        for place, field in enumerate(table.fields):
             made = Field()
             made.name = field.name
             made.kind = field.kind
-            made.must = field.need == "MUST"
+            made.must = (<uint64_t>1 << place) if field.need == "MUST" else 0
             made.nullable = field.nullable
-            made.values = field.values
+            made.values = None if field.values is None else tuple(["".join(value) for value in field.values])
             made.plan = None if field.table is None else Plan(field.table)
-            self.fields.append(made)
+            self.fields[field.name] = made
+            self.musts |= made.must
+            slot = slot_of(<PyObject*>made.name)
+            while self.names[slot] is not NULL:
+                slot = (slot + 1) % SLOTS
+            self.names[slot] = <PyObject*>made.name
+            self.made[slot] = <PyObject*>made
+
+    cdef PyObject* field(self, PyObject* name) except? NULL:
+        """The field of a name, or NULL for an unknown one."""
+        cdef size_t slot = slot_of(name)
+        while self.names[slot] is not NULL:
+            if self.names[slot] is name:
+                return self.made[slot]
+            slot = (slot + 1) % SLOTS
+        return PyDict_GetItemWithError(self.fields, <object>name)
+
+
+cdef inline size_t slot_of(PyObject* name) noexcept nogil:
+    return ((<size_t>name >> 4) ^ (<size_t>name >> 11)) % SLOTS
 
 
 cdef inline bint is_digit(unsigned char byte) noexcept nogil:
@@ -82,19 +117,28 @@ cdef inline bint is_hex(unsigned char byte) noexcept nogil:
     return is_digit(byte) or <unsigned char>((byte | 32) - 97) < 6
 
 
+cdef unsigned char[256] HEX
+for _byte in range(256):
+    HEX[_byte] = chr(_byte) in "0123456789abcdefABCDEF"
+
+
 cdef bint is_uuid(object value):
     cdef const unsigned char* text
-    cdef int at
+    cdef int at, digits = 0
     if PyUnicode_GET_LENGTH(value) != 36 or not PyUnicode_IS_ASCII(value):
         return False
     text = PyUnicode_1BYTE_DATA(value)
     for at in range(36):
-        if at == 8 or at == 13 or at == 18 or at == 23:
-            if text[at] != 45:
-                return False
-        elif not is_hex(text[at]):
-            return False
-    return True
+        digits += HEX[text[at]]
+    return digits == 32 and text[8] == 45 and text[13] == 45 and text[18] == 45 and text[23] == 45
+
+
+cdef inline bint is_one_of(str value, tuple values):
+    cdef str one
+    for one in values:
+        if one == value:
+            return True
+    return False
 
 
 cdef bint is_plain_time(object value) except -1:
@@ -132,6 +176,8 @@ cdef bint sound_numbers(object value, bint pressure) except -1:
     cdef Py_ssize_t position = 0
     cdef object number
     cdef double real
+    cdef long long whole
+    cdef int overflow
     if not PyDict_Check(value):
         return False
     while PyDict_Next(value, &position, &key, &item):
@@ -139,11 +185,13 @@ cdef bint sound_numbers(object value, bint pressure) except -1:
         if not is_number(number):
             return False
         if pressure:
-            if not 0 <= number <= 100:
-                return False
             if PyFloat_Check(number):
                 real = PyFloat_AS_DOUBLE(number)
-                if real != <double><int>real:
+                if not 0 <= real <= 100 or real != <double><int>real:
+                    return False
+            else:
+                whole = PyLong_AsLongLongAndOverflow(number, &overflow)
+                if not 0 <= whole <= 100:
                     return False
     return True
 
@@ -170,7 +218,7 @@ cdef bint sound_text(object value, Field field) except -1:
     if field.kind == TEXT:
         return True
     if field.kind == ENUM:
-        return value in field.values
+        return is_one_of(value, field.values) if type(value) is str else value in field.values
     if field.kind == UUID:
         return is_uuid(value)
     if field.kind == TIME:
@@ -202,18 +250,20 @@ cdef bint sound_value(object value, Field field) except -1:
 
 
 cdef bint sound_object(object fields, Plan plan) except -1:
-    cdef Field field
     cdef PyObject* found
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t position = 0
+    cdef uint64_t seen = 0
     if not PyDict_Check(fields):
         return False
-    for field in plan.fields:
-        found = PyDict_GetItemWithError(fields, field.name)
-        if found == NULL:
-            if field.must:
+    while PyDict_Next(fields, &position, &key, &value):
+        found = plan.field(key)
+        if found is not NULL:
+            if not sound_value(<object>value, <Field>found):
                 return False
-        elif not sound_value(<object>found, field):
-            return False
-    return True
+            seen |= (<Field>found).must
+    return seen == plan.musts
 
 
 def sound(object fields, Plan plan not None, /):
