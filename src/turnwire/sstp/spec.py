@@ -65,7 +65,7 @@ PAYLOADS: dict[Kind, tuple[Field, ...]] = {
     ),
     Kind.KNOWLEDGE: (
         Field("content", "text", "read", "<your finding>"),
-        Field("confidence", "fraction", "read", 0.9),
+        Field("confidence", "fraction", "write", 0.9),
         Field("evidence_refs", "texts", "write", []),
     ),
     Kind.DELEGATION: (
