@@ -10,11 +10,11 @@ cdef class Touched:
 cdef inline int slot_index(object slot) except -2:
     """0..8 for a Slot or an int equal to one, -1 for anything else."""
     cdef long code
+    cdef int overflow
     if not PyLong_Check(slot) or PyBool_Check(slot):
         return -1
-    try:
-        code = slot
-    except OverflowError:
+    code = PyLong_AsLongAndOverflow(slot, &overflow)
+    if overflow:
         return -1
     if 0 <= code <= 3:
         return <int>code
