@@ -37,6 +37,7 @@ cdef extern from "Python.h":
 cdef extern from "nslip_object.h":
     bint tw_object_setup(object sample, object status, object tag, object touched)
     PyObject *tw_object_take()
+    int tw_delete_attribute(object o, object name) except -1
     object tw_ascii(const uint8_t *s, size_t n)
     uint64_t tw_unsigned(PyObject *number, int *fits)
 
@@ -49,6 +50,7 @@ cdef tuple SLOTS = tuple(Slot)
 cdef tuple FIELD_NAMES = ("act", "frame", "conv_id", "src", "dst", "turn")
 cdef object KEEP_UNKNOWN = "keep"
 cdef object REFUSE_UNKNOWN = "error"
+cdef object REQUIRED = object()
 cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 
 

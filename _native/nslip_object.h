@@ -131,4 +131,10 @@ static inline uint64_t tw_unsigned(PyObject *number, int *fits)
     return value;
 }
 
+/* del o.name, past __delattr__ */
+static inline int tw_delete_attribute(PyObject *o, PyObject *name)
+{
+    return PyObject_GenericSetAttr(o, name, NULL);
+}
+
 #endif

@@ -70,6 +70,11 @@ class SlipMessage:
         self.slots = {} if slots is None else slots
         self.extra = Extra() if extra is None else extra
 
+    def __delattr__(self, name: str) -> None:
+        if name in self.__match_args__ or name == "extra":
+            raise methods.undeletable(name)
+        super().__delattr__(name)
+
     def get(self, slot: int, default: Any = None) -> Any:
         """The value of a slot, or ``default``."""
         return self.slots.get(slot, default)  # type: ignore[call-overload]

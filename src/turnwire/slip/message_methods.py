@@ -16,6 +16,20 @@ Message = TypeVar("Message", bound="SlipMessage")
 FIELDS = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
 
 
+def missing_arguments(given: tuple[bool, ...]) -> TypeError:
+    """What Python raises for a call that lacks required fields, of which the first six are; they are named."""
+    names = [repr(name) for name, there in zip(FIELDS, given, strict=False) if not there]
+    *most, last = names
+    text = f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
+    plural = "s" * (len(names) > 1)
+    return TypeError(f"SlipMessage.__init__() missing {len(names)} required positional argument{plural}: {text}")
+
+
+def undeletable(name: str) -> AttributeError:
+    """What ``del message.src`` raises: a message has all of its fields, always."""
+    return AttributeError(f"a field of a SlipMessage cannot be deleted: {name!r}")
+
+
 def state(message: SlipMessage) -> tuple[Any, ...]:
     """The seven fields and ``extra``, in the order of the constructor."""
     return (*(getattr(message, name) for name in FIELDS), message.extra)
