@@ -87,7 +87,10 @@ def test_info_says_why_it_is_pure() -> None:
 
 def test_info_names_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXTRAS, "cli", ("no-such-distribution",))
-    assert b"no-such-distribution missing   (pip install 'turnwire[cli]')" in turnwire("info").out
+    assert (
+        b"no-such-distribution missing   (pip install 'turnwire[cli]', or '.[cli]' in a checkout)"
+        in turnwire("info").out
+    )
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs pyproject.toml")

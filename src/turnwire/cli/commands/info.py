@@ -96,7 +96,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     ]
     for name, needed in found["extras"].items():
         state = ", ".join(f"{each} {there or 'missing'}" for each, there in needed.items())
-        hint = "" if all(needed.values()) else f"   (pip install 'turnwire[{name}]')"
+        hint = "" if all(needed.values()) else f"   (pip install 'turnwire[{name}]', or '.[{name}]' in a checkout)"
         lines.append(f"{'extras' if name == next(iter(EXTRAS)) else '':<11}{name:<9} {state}{hint}")
     limits = [f"{name} {value:,}" for name, value in found["limits"].items()]
     lines.append(f"limits     {', '.join(limits[:5])},")
