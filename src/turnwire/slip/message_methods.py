@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.slip.spec import WIRE, Act, Extra, FrameType, Slot
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
     from turnwire.slip.messages import SlipMessage
 
-Message = TypeVar("Message", bound="SlipMessage")
+    Message = TypeVar("Message", bound=SlipMessage)
 
 FIELDS = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
 
