@@ -276,7 +276,8 @@ cdef int index_closings(Scanner *s, int64_t place) noexcept nogil:
         if found == NULL:
             break
         at = found - s.data + 1
-    qsort(s.closings, s.closing_count, sizeof(Closing), compare_closings)
+    if s.closing_count > 1:  # with none there is no table either, and C wants a pointer
+        qsort(s.closings, s.closing_count, sizeof(Closing), compare_closings)
     return OK
 
 

@@ -26,6 +26,7 @@ cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     unsigned long long PyLong_AsUnsignedLongLong(object) except? 0xFFFFFFFFFFFFFFFF
+    long PyLong_AsLongAndOverflow(object, int *) except? -1
     bint PyLong_CheckExact(object)
     bint PyLong_Check(object)
     bint PyUnicode_Check(object)
@@ -36,9 +37,12 @@ cdef extern from "Python.h":
 cdef extern from "nslip_object.h":
     bint tw_object_setup(object sample, object status, object tag, object touched)
     PyObject *tw_object_take()
+    int tw_delete_attribute(object o, object name) except -1
+    object tw_ascii(const uint8_t *s, size_t n)
+    uint64_t tw_unsigned(PyObject *number, int *fits)
 
 tw_nslip_tables()
-tw_write_tables()
+base62_prepare()
 
 cdef tuple ACTS = tuple(Act)
 cdef tuple FRAMES = tuple(FrameType)
@@ -46,6 +50,7 @@ cdef tuple SLOTS = tuple(Slot)
 cdef tuple FIELD_NAMES = ("act", "frame", "conv_id", "src", "dst", "turn")
 cdef object KEEP_UNKNOWN = "keep"
 cdef object REFUSE_UNKNOWN = "error"
+cdef object REQUIRED = object()
 cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 
 
@@ -60,7 +65,6 @@ cdef object text_value(const uint8_t *s, tw_fields *f, int which):
     cdef Py_ssize_t length = <Py_ssize_t>f.text_length[which]
     cdef Py_ssize_t done = 0, place = 0
     cdef char *plain
-    cdef object text
     if (f.escaped >> which) & 1:
         plain = <char *>PyMem_Malloc(length)
         if plain == NULL:
@@ -77,9 +81,7 @@ cdef object text_value(const uint8_t *s, tw_fields *f, int which):
             PyMem_Free(plain)
     if (f.non_ascii >> which) & 1 or length == 0:
         return PyUnicode_DecodeUTF8(first, length, NULL)
-    text = PyUnicode_New(length, 127)
-    memcpy(PyUnicode_DATA(text), first, length)
-    return text
+    return tw_ascii(<const uint8_t *>first, length)
 
 
 cdef object kept_fields(const uint8_t *s, tw_fields *f):

@@ -8,13 +8,10 @@ cdef struct Writer:
     bint owned
 
 
-cdef int reserve(Writer *w, size_t more) except -1:
-    """Room for ``more`` bytes. The first block is the caller's stack; later ones are ours."""
-    cdef size_t room
+cdef int grow(Writer *w, size_t more) except -1:
+    """A larger block. The first is the caller's stack; later ones are ours."""
+    cdef size_t room = w.room * 2
     cdef uint8_t *grown
-    if w.size + more <= w.room:
-        return 0
-    room = w.room * 2
     while room < w.size + more:
         room *= 2
     grown = <uint8_t *>PyMem_Realloc(w.data, room) if w.owned else <uint8_t *>PyMem_Malloc(room)
@@ -24,6 +21,11 @@ cdef int reserve(Writer *w, size_t more) except -1:
         memcpy(grown, w.data, w.size)
     w.data, w.room, w.owned = grown, room, True
     return 0
+
+
+cdef inline int reserve(Writer *w, size_t more) except -1:
+    """Room for ``more`` bytes."""
+    return 0 if w.size + more <= w.room else grow(w, more)
 
 
 cdef inline int put_text(Writer *w, object value) except -1:
@@ -57,7 +59,7 @@ cdef int put_dict(Writer *w, object slots) except -1:
     cdef PyObject *key
     cdef PyObject *item
     cdef Py_ssize_t place = 0
-    cdef int index
+    cdef int index, fits
     cdef uint64_t number
     if not PyDict_CheckExact(slots):
         return 0
@@ -72,9 +74,8 @@ cdef int put_dict(Writer *w, object slots) except -1:
             continue
         if not PyLong_CheckExact(<object>item):
             return 0
-        try:
-            number = PyLong_AsUnsignedLongLong(<object>item)
-        except OverflowError:
+        number = tw_unsigned(item, &fits)
+        if not fits:
             return 0
         w.size = tw_put_integer(w.data + w.size, number) - w.data
     return 1

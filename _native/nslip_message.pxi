@@ -10,11 +10,11 @@ cdef class Touched:
 cdef inline int slot_index(object slot) except -2:
     """0..8 for a Slot or an int equal to one, -1 for anything else."""
     cdef long code
+    cdef int overflow
     if not PyLong_Check(slot) or PyBool_Check(slot):
         return -1
-    try:
-        code = slot
-    except OverflowError:
+    code = PyLong_AsLongAndOverflow(slot, &overflow)
+    if overflow:
         return -1
     if 0 <= code <= 3:
         return <int>code
@@ -46,7 +46,15 @@ cdef class SlipMessage:
     __dataclass_fields__ = methods.DataclassFields()
     __hash__ = None
 
-    def __init__(self, conv_id, turn, src, dst, act, frame, slots=None, *, extra=None):
+    def __init__(self, conv_id=REQUIRED, turn=REQUIRED, src=REQUIRED, dst=REQUIRED, act=REQUIRED, frame=REQUIRED,
+                 slots=None, *, extra=None):
+        # Cython's own refusal would not say what is missing.
+        if frame is REQUIRED or act is REQUIRED or dst is REQUIRED or src is REQUIRED or turn is REQUIRED or (
+            conv_id is REQUIRED
+        ):
+            raise methods.missing_arguments(
+                tuple([value is not REQUIRED for value in (conv_id, turn, src, dst, act, frame)])
+            )
         self.touched = None
         self.set_field(TW_CONV, conv_id)
         self.set_field(TW_TURN, turn)
@@ -57,6 +65,11 @@ cdef class SlipMessage:
         self.slots = {} if slots is None else slots
         if extra is not None:
             self.touch().extra = extra
+
+    def __delattr__(self, str name):
+        if name in methods.FIELDS or name == "extra":
+            raise methods.undeletable(name)
+        tw_delete_attribute(self, name)
 
     cdef Touched touch(self):
         if self.touched is None:

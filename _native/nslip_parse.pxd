@@ -3,7 +3,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 cdef extern from "nslip_write.h" nogil:
     enum:
         TW_INTEGER_ROOM
-    void tw_write_tables()
+    void base62_prepare()
     uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
     uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
     uint8_t *tw_put_header(uint8_t *p, const uint64_t *head)

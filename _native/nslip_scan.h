@@ -35,7 +35,7 @@ typedef struct {
     int64_t base;                            /* offset of s[0] in the input */
     int64_t line;                            /* 1-based line of s[position], kept up to date */
     size_t position;                         /* where to go on; everything before it is accounted for */
-    size_t counted;                          /* newlines in front of here are in `line` */
+    size_t sentinel;                         /* behind the last '#' */
     size_t line_end;                         /* end of the line last looked at: its '\n', or size */
     int line_end_known;
     tw_columns columns;
@@ -155,120 +155,197 @@ static int tw_scan_slow(tw_scan *k, size_t at)
     return TW_GO_ON;
 }
 
-#ifdef TW_HAVE_AVX2
-TW_AVX2 static inline __attribute__((always_inline)) void tw_store_simd(tw_scan *k, size_t at, uint32_t length,
-                                                                        const tw_row *row)
+/* The candidate at p, for which there is room; `line` is its line. */
+static inline __attribute__((always_inline)) int tw_scan_candidate(tw_scan *k, size_t p)
 {
-    tw_columns *c = &k->columns;
-    size_t n = c->count++;
-    if (c->offset) c->offset[n] = k->base + (int64_t)at;
-    if (c->length) c->length[n] = (int64_t)length;
-    if (c->line) c->line[n] = k->line;
-    if (c->present) c->present[n] = (uint16_t)(row->present | TW_FRAME_KNOWN);
-    if (c->act) c->act[n] = (uint8_t)row->head[TW_ACT];
-    if (c->frame) c->frame[n] = (uint8_t)row->head[TW_FRAME];
-    for (int i = TW_CONV; i < TW_HEADERS; i++)
-        if (c->head[i]) c->head[i][n] = row->head[i];
-    for (int i = 0; i < TW_SLOTS; i++)
-        if (c->ints[i]) c->ints[i][n] = row->ints[i];
-    for (int i = 0; i < 2; i++) {
-        if (!c->text_offset[i]) continue;
-        int slot = i ? TW_TAG : TW_STATUS;
-        int64_t here = -(int64_t)((row->present >> slot) & 1);
-        c->text_offset[i][n] = (int64_t)(at + row->first[slot] + 1) & here;
-        c->text_length[i][n] = ((int64_t)row->length[slot] - 2) & here;
+    tw_values values;
+    tw_fields f;
+    f.v = &values;
+    f.unknown = NULL;
+    f.text_first[0] = f.text_first[1] = 0;
+    if (p + 19 <= k->sentinel && tw_nslip_fast(k->s + p, k->sentinel - p, 1, &f) && f.end <= k->limit) {
+        f.end += p;
+        f.text_first[0] += p;
+        f.text_first[1] += p;
+        tw_store_row(k, p, &f);
+        k->position = f.end;
+        return TW_GO_ON;
     }
+    return tw_scan_slow(k, p);
 }
-#endif
 
-/* Reads from k->position on, until the input, the rows or the rejects are full. With `simd` (a constant where this is
- * expanded) common records are read with AVX2. */
-#define TW_SCAN_BODY(simd)                                                                                          \
-    const uint8_t *s = k->s;                                                                                        \
-    size_t size = k->size, p = k->position, sentinel = size;                                                        \
-    tw_values values;                                                                                               \
-    tw_fields f;                                                                                                    \
-    f.v = &values;                                                                                                  \
-    f.unknown = NULL;                                                                                               \
-    f.text_first[0] = f.text_first[1] = 0;                                                                          \
-    while (sentinel > p && s[sentinel - 1] != '#') sentinel--;       /* behind the last '#' */                      \
-    for (;;) {                                                                                                      \
-        if (p + 1 < size && s[p] == '\n' && s[p + 1] == '@') {                                                      \
-            p++;                                                                                                    \
-        } else {                                                                                                    \
-            const uint8_t *at = p < size ? (const uint8_t *)memchr(s + p, '@', size - p) : NULL;                    \
-            if (!at) { p = size; break; }                                                                           \
-            p = (size_t)(at - s);                                                                                   \
-        }                                                                                                           \
-        if (p + 2 >= size) {                                                                                        \
-            if (!k->final) break;                                                                                   \
-            p++;                                                                                                    \
-            continue;                                                                                               \
-        }                                                                                                           \
-        if (!tw_candidate(s, p)) { p++; continue; }                                                                 \
-        k->line += tw_count_newlines(s, k->counted, p);                                                             \
-        k->counted = p;                                                                                             \
-        if (k->columns.count == k->columns.room) break;                                                             \
-        TW_TRY_##simd                                                                                               \
-        if (p + 19 <= sentinel && tw_nslip_fast(s + p, sentinel - p, 1, &f) && f.end <= k->limit) {                 \
-            f.end += p;                                                                                             \
-            f.text_first[0] += p;                                                                                   \
-            f.text_first[1] += p;                                                                                   \
-            tw_store_row(k, p, &f);                                                                                 \
-            p = k->counted = f.end;                                                                                 \
-            continue;                                                                                               \
-        }                                                                                                           \
-        if (tw_scan_slow(k, p) == TW_WAIT) break;                                                                   \
-        p = k->position;                                                                                            \
-    }                                                                                                               \
-    k->line += tw_count_newlines(s, k->counted, p);                                                                 \
-    k->counted = k->position = p;
-
-#define TW_TRY_scalar
-
+/* Reads from k->position on, until the input, the rows or the rejects are full. */
 static void tw_nslip_scan_scalar(tw_scan *k)
 {
-    TW_SCAN_BODY(scalar)
+    const uint8_t *s = k->s;
+    size_t size = k->size, p = k->position, counted = p;             /* newlines in front of `counted` are in k->line */
+    for (;;) {
+        if (p + 1 < size && s[p] == '\n' && s[p + 1] == '@') {
+            p++;
+        } else {
+            const uint8_t *at = p < size ? (const uint8_t *)memchr(s + p, '@', size - p) : NULL;
+            if (!at) { p = size; break; }
+            p = (size_t)(at - s);
+        }
+        if (p + 2 >= size) {
+            if (!k->final) break;
+            p++;
+            continue;
+        }
+        if (!tw_candidate(s, p)) { p++; continue; }
+        k->line += tw_count_newlines(s, counted, p);
+        counted = p;
+        if (k->columns.count == k->columns.room) break;
+        if (tw_scan_candidate(k, p) == TW_WAIT) break;
+        p = k->position;
+    }
+    k->line += tw_count_newlines(s, counted, p);
+    k->position = p;
 }
 
 #ifdef TW_HAVE_AVX2
-#define TW_TRY_avx2                                                                                                 \
-    if (p >= TW_BEFORE && p + TW_WINDOW <= size) {                                                                  \
-        uint32_t length = tw_record_avx2(s + p, wanted, &row);                                                      \
-        if (length && length <= k->limit) {                                                                         \
-            tw_store_simd(k, p, length, &row);                                                                      \
-            p = k->counted = p + length;                                                                            \
-            continue;                                                                                               \
-        }                                                                                                           \
-    }
+/* What is asked for, in bits: header numbers, integer slots, text slots. */
+enum {
+    TW_WANTED_HEAD = 1, TW_WANTED_INTS = 2, TW_WANTED_TEXTS = 4, TW_WANTED_ALL = 8,
+    TW_WANTED_SLOTS = TW_WANTED_INTS | TW_WANTED_TEXTS
+};
 
-TW_AVX2 static void tw_nslip_scan_avx2(tw_scan *k, uint32_t wanted)
-{
-    tw_row row = { .present = 0 };
-    TW_SCAN_BODY(avx2)
-}
-
-/* Bits as in tw_record_avx2: the integer columns that somebody wants. */
 static uint32_t tw_wanted(const tw_columns *c)
 {
-    uint32_t wanted = 0;
-    for (int i = 0; i < 4; i++) wanted |= (uint32_t)(c->head[TW_CONV + i] != NULL) << i;
-    for (int i = 0; i < TW_SLOTS; i++) wanted |= (uint32_t)(c->ints[i] != NULL) << (4 + i);
+    uint32_t wanted = 0, heads = 0, ints = 0, texts = 0;
+    int places = c->offset && c->length && c->line && c->present && c->act && c->frame;
+    for (int i = TW_CONV; i < TW_HEADERS; i++) heads += c->head[i] != NULL;
+    for (int i = 0; i < TW_SLOTS; i++) ints += c->ints[i] != NULL;
+    for (int i = 0; i < 2; i++) texts += c->text_offset[i] != NULL;
+    if (places && heads == TW_HEADERS - TW_CONV && ints == TW_SLOTS - 2 && texts == 2) return TW_WANTED_ALL;
+    if (heads) wanted |= TW_WANTED_HEAD;
+    if (ints) wanted |= TW_WANTED_INTS;
+    if (texts) wanted |= TW_WANTED_TEXTS;
     return wanted;
 }
-#endif
 
-enum { TW_AVX2_NUMBERS = 4 };
+enum { TW_ZEROED = 64 };
+
+/* Zeros in the columns of slots for the next rows: what a record has not then needs no store of its own. */
+static void tw_zero_ahead(const tw_columns *c, size_t from)
+{
+    size_t rows = c->room - from < TW_ZEROED ? c->room - from : TW_ZEROED;
+    for (int i = 0; i < TW_SLOTS; i++)
+        if (c->ints[i]) memset(c->ints[i] + from, 0, rows * sizeof *c->ints[i]);
+    for (int i = 0; i < 2; i++) {
+        if (!c->text_offset[i]) continue;
+        memset(c->text_offset[i] + from, 0, rows * sizeof *c->text_offset[i]);
+        memset(c->text_length[i] + from, 0, rows * sizeof *c->text_length[i]);
+    }
+}
+
+/* Row n from a record at s[at]; the columns of its slots hold zeros there. With `all` (a constant) every column is wanted. */
+TW_INLINE_AVX2 void tw_store_avx2(const tw_columns *restrict c, const uint8_t *s, size_t at, int64_t base, int64_t line,
+                                  const tw_found *restrict f, size_t n, int all, uint32_t wanted)
+{
+    const uint32_t *place = f->place;
+    uint64_t number[4];
+    if (all || c->offset) c->offset[n] = base + (int64_t)at;
+    if (all || c->length) c->length[n] = (int64_t)place[3 + f->slots] + 1;
+    if (all || c->line) c->line[n] = line;
+    if (all || c->present) c->present[n] = (uint16_t)(f->present | TW_FRAME_KNOWN);
+    if (all || c->act) c->act[n] = (uint8_t)f->act;
+    if (all || c->frame) c->frame[n] = (uint8_t)f->frame;
+    s += at;
+    if (all || wanted & TW_WANTED_HEAD) {
+        uint32_t from[4] = { 8, place[0] + 2, place[1] + 2, place[2] + 2 };
+        tw_four_fields(s, from, place, f->wide, number);
+        for (int i = 0; i < 4; i++)
+            if (all || c->head[TW_CONV + i]) c->head[TW_CONV + i][n] = number[i];
+    }
+    if (!all && !(wanted & TW_WANTED_SLOTS)) return;
+    if (all || wanted & TW_WANTED_INTS) {
+        uint32_t from[4] = { place[3] + 2, place[4] + 2, place[5] + 2, place[6] + 2 };
+        tw_four_fields(s, from, place + 4, f->wide, number);
+    }
+    for (uint32_t i = 0; i < f->slots; i++) {
+        uint32_t bar = place[3 + i], end = place[4 + i], slot = tw_prefix[s[bar + 1]] - 16u;
+        if (TW_TEXTS >> slot & 1) {
+            int which = slot == TW_TAG;
+            if (!all && !c->text_offset[which]) continue;
+            c->text_offset[which][n] = (int64_t)(at + bar + 3);
+            c->text_length[which][n] = (int64_t)(end - bar) - 4;
+        } else if (all || c->ints[slot]) {
+            c->ints[slot][n] = i < 4 ? number[i] : tw_number(s + end, end - bar - 2);
+        }
+    }
+}
+
+TW_INLINE_AVX2 void tw_scan_avx2(tw_scan *k, int all, uint32_t wanted)
+{
+    const uint8_t *s = k->s;
+    size_t size = k->size, p = k->position, n = k->columns.count, zeroed = n;
+    int64_t line = k->line;
+    const tw_columns columns = k->columns;
+    tw_found found;
+    for (;;) {
+        if (p + 1 < size && s[p] == '\n' && s[p + 1] == '@') {
+            p++;
+            line++;
+        } else {
+            p = tw_next_at(s, p, size, &line);
+            if (p == size) break;
+        }
+        if (p >= TW_BEFORE && p + TW_READ <= size && n < columns.room && tw_usual(s + p)) {
+            uint32_t length = tw_record_avx2(s + p, &found);
+            if (length && length <= k->limit) {
+                if (n >= zeroed && (all || wanted & TW_WANTED_SLOTS)) {
+                    tw_zero_ahead(&columns, n);
+                    zeroed = n + TW_ZEROED;
+                }
+                tw_store_avx2(&columns, s, p, k->base, line, &found, n++, all, wanted);
+                p += length;
+                continue;
+            }
+        }
+        if (p + 2 >= size) {
+            if (!k->final) break;
+            p++;
+            continue;
+        }
+        if (!tw_candidate(s, p)) { p++; continue; }
+        if (n == columns.room) break;
+        k->line = line;
+        k->columns.count = n;
+        if (tw_scan_candidate(k, p) == TW_WAIT) break;
+        p = k->position;
+        n = k->columns.count;
+    }
+    k->line = line;
+    k->position = p;
+    k->columns.count = n;
+}
+
+/* Twice, so that the columns that everybody wants are stored without a question. */
+TW_AVX2 static void tw_scan_all(tw_scan *k)
+{
+    tw_scan_avx2(k, 1, ~0u);
+}
+
+TW_AVX2 static void tw_scan_some(tw_scan *k, uint32_t wanted)
+{
+    tw_scan_avx2(k, 0, wanted);
+}
+#endif
 
 static int tw_use_avx2;                      /* set once, at import */
 
 static void tw_nslip_scan(tw_scan *k)
 {
+    k->sentinel = k->size;
+    while (k->sentinel > k->position && k->s[k->sentinel - 1] != '#') k->sentinel--;
 #ifdef TW_HAVE_AVX2
-    /* Masks find and judge a record at a cost that does not depend on its digits, but turning many short fields into
-     * numbers is what a plain loop does as well: measured, the masks win up to about four integer columns. */
-    uint32_t wanted = tw_wanted(&k->columns);
-    if (tw_use_avx2 && __builtin_popcount(wanted) <= TW_AVX2_NUMBERS) { tw_nslip_scan_avx2(k, wanted); return; }
+    if (tw_use_avx2) {
+        uint32_t wanted = tw_wanted(&k->columns);
+        if (wanted == TW_WANTED_ALL) tw_scan_all(k);
+        else tw_scan_some(k, wanted);
+        return;
+    }
 #endif
     tw_nslip_scan_scalar(k);
 }
@@ -276,6 +353,7 @@ static void tw_nslip_scan(tw_scan *k)
 static const char *tw_choose_simd(int allowed)
 {
 #ifdef TW_HAVE_AVX2
+    tw_simd_tables();
     tw_use_avx2 = allowed && tw_has_avx2();
     if (tw_use_avx2) return "avx2";
 #endif

@@ -38,7 +38,6 @@ cdef extern from "nslip_scan.h" nogil:
         int64_t base
         int64_t line
         size_t position
-        size_t counted
         int line_end_known
         tw_columns columns
         tw_rejects rejects
@@ -101,7 +100,7 @@ def scan_block(data, start, size, final, dict columns, rows, room, dict rejects,
         if not 0 <= start <= size <= view.len:
             raise ValueError("start and size must lie in the data")
         k.s = <const uint8_t *>view.buf
-        k.size, k.position, k.counted = size, start, start
+        k.size, k.position = size, start
         k.final, k.flags, k.limit = final, TW_KEEP if keep else 0, limit
         k.base, k.line, k.line_end_known = base, line, 0
         k.columns.count, k.columns.room = rows, room

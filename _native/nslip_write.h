@@ -2,40 +2,23 @@
 #ifndef TURNWIRE_NSLIP_WRITE_H
 #define TURNWIRE_NSLIP_WRITE_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
+#include "base62_digits.h"
 #include "nslip_parse.h"
 
-static const char tw_alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-static uint8_t tw_pairs[3844][2];
 enum { TW_INTEGER_ROOM = 16 };              /* most bytes that tw_put_integer touches */
-
-static __attribute__((unused)) void tw_write_tables(void)
-{
-    for (int i = 0; i < 3844; i++) {
-        tw_pairs[i][0] = (uint8_t)tw_alphabet[i / 62];
-        tw_pairs[i][1] = (uint8_t)tw_alphabet[i % 62];
-    }
-}
 
 static inline uint8_t *tw_put_integer(uint8_t *p, uint64_t n)
 {
-    if (n < 62) { *p = (uint8_t)tw_alphabet[n]; return p + 1; }
-    if (n < 3844) { memcpy(p, tw_pairs[n], 2); return p + 2; }
-    uint8_t digits[12];
-    int first = 12;
-    while (n >= 3844) {
-        uint64_t rest = n / 3844;
-        first -= 2;
-        memcpy(digits + first, tw_pairs[n - rest * 3844], 2);
-        n = rest;
-    }
-    if (n >= 62) { first -= 2; memcpy(digits + first, tw_pairs[n], 2); }
-    else digits[--first] = (uint8_t)tw_alphabet[n];
-    memcpy(p, digits + first, (size_t)(12 - first));
-    return p + (12 - first);
+    if (n < 62) { *p = (uint8_t)BASE62_DIGITS[n]; return p + 1; }
+    if (n < BASE62_POW2) { p[0] = (uint8_t)base62_pair[n]; p[1] = (uint8_t)(base62_pair[n] >> 8); return p + 2; }
+    uint64_t low, high;
+    base62_words(n, &low, &high);
+    unsigned count = high ? 8 + base62_count(high) : base62_count(low);
+    low = base62_little(low);
+    high = base62_little(high);
+    memcpy(p, &low, 8);
+    memcpy(p + 8, &high, 8);
+    return p + count;
 }
 
 /* Whether one of eight bytes is '"' or '\'. */
@@ -70,8 +53,8 @@ static inline uint8_t *tw_put_text(uint8_t *p, const uint8_t *s, size_t n)
 /* "@" and the six header fields. */
 static inline uint8_t *tw_put_header(uint8_t *p, const uint64_t *head)
 {
-    p[0] = '@'; p[1] = 'a'; p[2] = (uint8_t)tw_alphabet[head[0]];       /* the message judged both when they were set */
-    p[3] = '|'; p[4] = 'f'; p[5] = (uint8_t)tw_alphabet[head[1]];
+    p[0] = '@'; p[1] = 'a'; p[2] = (uint8_t)BASE62_DIGITS[head[0]];       /* the message judged both when they were set */
+    p[3] = '|'; p[4] = 'f'; p[5] = (uint8_t)BASE62_DIGITS[head[1]];
     p[6] = '|'; p[7] = 'c';
     p = tw_put_integer(p + 8, head[2]);
     p[0] = '|'; p[1] = 'S';

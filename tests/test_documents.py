@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +65,27 @@ def test_examples_print_what_is_shown(page: Path, monkeypatch: pytest.MonkeyPatc
     result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=said.append)
     assert result.attempted > 0
     assert result.failed == 0, "".join(said)
+
+
+def blocks(page: Path) -> list[str]:
+    """The Python of a page that is no interactive example."""
+    found = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return [block for block in found if ">>> " not in block]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
+    """From a fresh interpreter, in an empty folder, as somebody who copies them would."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    finished = subprocess.run(
+        [sys.executable, "-c", "\n".join(blocks(page))],
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (finished.returncode, finished.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -27,6 +27,15 @@ def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("turnwire.slip.streaming"), "_core", core_of(backend))
 
 
+@pytest.mark.parametrize(("fed", "text"), [("@a3", r"not str: feed\(text.encode\(\)\)"), (7, "bytes, not int")])
+def test_what_is_no_bytes_is_refused_in_words(fed: Any, text: str) -> None:
+    decoder = Decoder()
+    decoder.feed(GOOD[:9])
+    with pytest.raises(TypeError, match=text):
+        decoder.feed(fed)
+    assert len(decoder.feed(GOOD[9:])) == 1
+
+
 def drained(calls: Iterable[Callable[[], list[Any]]], decoder: Decoder) -> tuple[list[Any], list[tuple[Any, ...]]]:
     """Everything that comes out: messages, and (reason, offset, line) of the errors."""
     messages, errors = [], []

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from turnwire import slip
 from turnwire._backend import NAME as backend
 from turnwire.contract import LIMITS, WIRE_PACKAGES, WIRES, Limits
 from turnwire.errors import DecodeError, EncodeError, Issue, MissingDependency, Reason, RuleError, WireError
 from turnwire.wires import decode, detect, encode
 
+TYPE_CHECKING = False  # see errors.py
 if TYPE_CHECKING:
+    from typing import Any
+
     from turnwire.extraction import extract
     from turnwire.log.batch import Batch
     from turnwire.log.scan import Scan, scan
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from turnwire.stream import Decoder
 
 __version__ = "0.1.0"
-
 __all__ = [
     "LIMITS",
     "WIRES",
@@ -44,8 +44,8 @@ __all__ = [
     "slip",
 ]
 
-_LATER = {"scan": "log", "Scan": "log", "Batch": "log", "Decoder": "stream"}
-_LATER |= {"extract": "extraction", "prompt": "prompts"}  # imported when asked for, so that a codec costs no NumPy
+_LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
+_LATER |= {"Decoder": "stream", "extract": "extraction", "prompt": "prompts"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,15 +7,18 @@ of their package (:class:`Wire`), so that a new wire changes no code outside its
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from turnwire.errors import DecodeError, Issue, Reason
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
+    from typing import Any, NamedTuple, Protocol
 
     from typing_extensions import Buffer
+else:
+    from turnwire._light import NamedTuple, Protocol
 
 WIRES = ("nslip", "csp", "sstp", "sap", "kick")
 """Names of the five wires, in the order in which they are tried."""

@@ -7,7 +7,14 @@ input; ``line``: 1-based) and in *which wire*. Native and pure code raise the sa
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, NamedTuple
+
+TYPE_CHECKING = False
+"""Type checkers take this name for true. Here and in whatever else ``import turnwire`` loads it is not that of
+``typing``, whose import costs too much (see _light.py)."""
+if TYPE_CHECKING:
+    from typing import Any, NamedTuple
+else:
+    from turnwire._light import NamedTuple
 
 
 class Reason(str, Enum):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from turnwire.contract import ALWAYS_STRICT, WIRE_PACKAGES, WIRES, wire_package
 from turnwire.errors import DecodeError, EncodeError, Reason
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from typing_extensions import Buffer
 
 

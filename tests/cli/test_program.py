@@ -72,11 +72,11 @@ def test_info_says_what_is_there() -> None:
     assert found["version"] == library.__version__
     assert found["backend"] == library.backend
     assert found["limits"] == library.LIMITS._asdict()
-    assert found["wires"]["nslip"] == ["read", "scan"]
+    assert found["wires"]["nslip"] == ["read", "write", "scan"]
     assert set(found["wires"]) == set(library.WIRES)
     text = turnwire("info").out.decode()
     assert f"core       {library.backend}" in text
-    assert "nslip (read and scan)" in text
+    assert "nslip (read, write, scan)" in text
 
 
 def test_info_says_why_it_is_pure() -> None:
@@ -87,7 +87,10 @@ def test_info_says_why_it_is_pure() -> None:
 
 def test_info_names_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXTRAS, "cli", ("no-such-distribution",))
-    assert b"no-such-distribution missing   (pip install 'turnwire[cli]')" in turnwire("info").out
+    assert (
+        b"no-such-distribution missing   (pip install 'turnwire[cli]', or '.[cli]' in a checkout)"
+        in turnwire("info").out
+    )
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs pyproject.toml")

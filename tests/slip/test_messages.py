@@ -24,6 +24,44 @@ def nslip(core: Any) -> Any:
     return core("nslip")
 
 
+# --- making, deleting -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, "6 required positional arguments: 'conv_id', 'turn', 'src', 'dst', 'act', and 'frame'"),
+        ({"conv_id": 3, "act": Act.ASK, "turn": 1, "dst": 1}, "2 required positional arguments: 'src' and 'frame'"),
+        ({"conv_id": 3, "turn": 1, "src": 0, "dst": 1, "act": 2}, "1 required positional argument: 'frame'"),
+    ],
+)
+def test_a_call_that_lacks_fields_names_them(nslip: Any, given: dict[str, Any], text: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        nslip.SlipMessage(**given)
+    assert str(caught.value) == f"SlipMessage.__init__() missing {text}"
+
+
+@pytest.mark.parametrize("name", ["conv_id", "turn", "src", "dst", "act", "frame", "slots", "extra"])
+def test_no_field_can_be_deleted(nslip: Any, name: str) -> None:
+    message = nslip.decode(WIRE)
+    with pytest.raises(AttributeError, match=name):
+        delattr(message, name)
+    assert nslip.encode(message) == WIRE
+
+
+def test_attributes_of_a_subclass_can_be_deleted(nslip: Any) -> None:
+    class Noted(nslip.SlipMessage):  # type: ignore[misc]
+        note: str
+
+    message = Noted(3, 1, 0, 1, Act.REQUEST, FrameType.TASK)
+    message.note = "mine"
+    del message.note
+    with pytest.raises(AttributeError):
+        del message.note
+    with pytest.raises(AttributeError, match="src"):
+        del message.src
+
+
 # --- get, replace -----------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,20 @@ def test_messages_come_back(backend: str, fields: tuple[Any, ...]) -> None:
     assert list(back.slots.items()) == list(fields[6].items())
     assert nslip.encode(back) == wire
     assert nslip.decode(b"  " + wire.encode() + b"\r\n") == message
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_short_texts_are_never_taken_for_one_another(backend: str) -> None:
+    """Short strings are remembered by their bytes: each comes back as itself, whichever came before."""
+    nslip = twins.core_of(backend)
+    chance = random.Random(62)
+    texts = ["".join(letters) for size in range(9) for letters in product("ab", repeat=size)]
+    texts += ["".join(chance.choices("abc", k=size)) for size in range(9, 20) for _ in range(40)]
+    for _ in range(3):
+        chance.shuffle(texts)
+        for status, tag in zip(texts, reversed(texts), strict=True):
+            message = nslip.decode(f'@a1|f2|c1|S2|d0|T3|u"{status}"|t"{tag}"#')
+            assert list(message.slots.values()) == [status, tag]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

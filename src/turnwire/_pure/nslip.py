@@ -6,12 +6,8 @@ which knows every rule and every fault.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
-
 from turnwire._pure.base62 import ALPHABET, DIGIT
-from turnwire._pure.nslip_parser import Fault, Fields, parse, record
+from turnwire._pure.nslip_parser import Fault, parse, record
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.slip import message_methods as methods
 from turnwire.slip.encoding import written_parts
@@ -25,10 +21,15 @@ from turnwire.slip.spec import (
     Slot,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Self
+    import re
+    from collections.abc import Callable, Iterable
+    from typing import Any, Self
 
     from typing_extensions import Buffer
+
+    from turnwire._pure.nslip_parser import Fields
 
 
 class SlipMessage:
@@ -70,6 +71,11 @@ class SlipMessage:
         self.slots = {} if slots is None else slots
         self.extra = Extra() if extra is None else extra
 
+    def __delattr__(self, name: str) -> None:
+        if name in self.__match_args__ or name == "extra":
+            raise methods.undeletable(name)
+        super().__delattr__(name)
+
     def get(self, slot: int, default: Any = None) -> Any:
         """The value of a slot, or ``default``."""
         return self.slots.get(slot, default)  # type: ignore[call-overload]
@@ -106,15 +112,31 @@ class SlipMessage:
 # --- decode ---------------------------------------------------------------------------------------------------------
 
 _INT = "([0-9A-Za-z]{1,10})"  # ten digits always fit into 64 bits
-_COMMON = re.compile(
+_COMMON = (
     rf"@a([0-9A])\|f([0-4])\|c{_INT}\|S{_INT}\|d{_INT}\|T{_INT}"
     r'((?:\|(?:[gkprqse][0-9A-Za-z]{1,10}|[ut]"[^"\\]*"))*)#'
 )
-_SLOT = re.compile(r'\|(.)("[^"]*"|[0-9A-Za-z]+)')
+_SLOT = r'\|(.)("[^"]*"|[0-9A-Za-z]+)'
 _ACTS = {ALPHABET[act]: act for act in Act}
 _FRAMES = {ALPHABET[frame]: frame for frame in FrameType}
-_SMALL = {digits: number for number, digits in enumerate(ALPHABET)}
-_SMALL |= {high + low: 62 * DIGIT[high] + DIGIT[low] for high in ALPHABET for low in ALPHABET}
+_SMALL: dict[str, int] = {}
+_slots_of: Callable[[str], list[tuple[str, str]]]
+_common: Callable[[str], re.Match[str] | None]
+
+
+def _prepared(text: str) -> re.Match[str] | None:
+    """What ``_common`` is until the first message comes: compiling costs more than importing all the rest."""
+    import re
+
+    global _common, _slots_of
+    _SMALL.update({digit: number for number, digit in enumerate(ALPHABET)})
+    _SMALL.update({high + low: 62 * DIGIT[high] + DIGIT[low] for high in ALPHABET for low in ALPHABET})
+    _slots_of = re.compile(_SLOT).findall
+    _common = re.compile(_COMMON).fullmatch
+    return _common(text)
+
+
+_common = _prepared
 
 
 def _integer(digits: str) -> int:
@@ -140,7 +162,7 @@ def decode(data: str | Buffer, *, unknown: str = "error") -> SlipMessage:
         except UnicodeDecodeError:
             text = None
     if isinstance(text, str):
-        match = _COMMON.fullmatch(text)
+        match = _common(text)
         if match is not None:
             message = _from_match(match)
             if message is not None and (text.isascii() or _encodable(text)):
@@ -176,7 +198,7 @@ def _from_match(match: re.Match[str]) -> SlipMessage | None:
     act, frame, conv_id, src, dst, turn, rest = match.groups()
     slots: dict[Slot, Any] = {}
     if rest:
-        fields = _SLOT.findall(rest)
+        fields = _slots_of(rest)
         for prefix, value in fields:
             slots[PREFIX_SLOT[prefix]] = value[1:-1] if value[0] == '"' else _integer(value)
         if len(slots) != len(fields):

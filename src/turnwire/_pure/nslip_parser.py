@@ -7,9 +7,6 @@ string  = '"' { byte | '\\\\' | '\\"' } '"'
 
 from __future__ import annotations
 
-import re
-from typing import Any, cast
-
 from turnwire._pure.base62 import ALPHABET, DIGIT
 from turnwire.errors import Reason
 from turnwire.slip.spec import (
@@ -23,8 +20,12 @@ from turnwire.slip.spec import (
     Slot,
 )
 
-Fields = tuple[Any, ...]
-"""conv_id, turn, src, dst, act, frame, slots, extra: what a message is made of."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Fields = tuple[Any, ...]
+    """conv_id, turn, src, dst, act, frame, slots, extra: what a message is made of."""
 
 _AT, _HASH, _BAR, _QUOTE, _BACKSLASH, _NEWLINE = b'@#|"\\\n'
 _VALUE = {ord(digit): value for digit, value in DIGIT.items()}
@@ -77,15 +78,15 @@ class _Parser:
             if self.data[place] == _HASH:
                 break
             place += 1
-        header = self.header
-        if None in header:
-            names = ", ".join(name for (_, name), value in zip(HEADER, header, strict=True) if value is None)
+        header = [value for value in self.header if value is not None]
+        if len(header) < len(HEADER):
+            names = ", ".join(name for (_, name), value in zip(HEADER, self.header, strict=True) if value is None)
             raise Fault(Reason.MISSING_FIELD, place, names)
         if not self.log and place + 1 < self.end:
             raise Fault(Reason.TRAILING_JUNK, place + 1)
         act, frame, conv_id, src, dst, turn = header
-        kind: Any = frame if self.frame_kept else FrameType(cast(int, frame))
-        return (conv_id, turn, src, dst, Act(cast(int, act)), kind, self.slots, self.extra), place + 1
+        kind: Any = frame if self.frame_kept else FrameType(frame)
+        return (conv_id, turn, src, dst, Act(act), kind, self.slots, self.extra), place + 1
 
     def field(self, place: int) -> int:
         """One field from its prefix on; returns the offset of the ``|`` or ``#`` behind it."""
@@ -178,7 +179,7 @@ class _Parser:
         except UnicodeDecodeError as error:
             raise Fault(Reason.BAD_UTF8, first + 1 + error.start, seen=place) from None
         if escaped:
-            text = _ESCAPE.sub(r"\1", text)
+            text = "\\".join(part.replace('\\"', '"') for part in text.split("\\\\"))
         place += 1
         if place >= self.end:
             raise Fault(Reason.BAD_FRAMING, self.end)
@@ -192,9 +193,6 @@ class _Parser:
         if self.log and self.data[newline : newline + 1] == b"\n":
             return Fault(Reason.NEWLINE_IN_STRING, newline)
         return Fault(Reason.UNTERMINATED_STRING, first, seen=self.end)
-
-
-_ESCAPE = re.compile(r"\\(.)")
 
 
 def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tuple[Fields, int] | None:

@@ -86,7 +86,9 @@ def _ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError as missing:
-        raise MissingDependency("signatures need the package cryptography: pip install 'turnwire[sign]'") from missing
+        raise MissingDependency(
+            "signatures need the package cryptography: pip install 'turnwire[sign]', or '.[sign]' in a checkout"
+        ) from missing
     return ed25519
 
 

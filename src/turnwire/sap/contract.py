@@ -71,7 +71,7 @@ def output_issues(output: Any, task: Task) -> Iterator[Issue]:
         import referencing
         import referencing.exceptions
     except ImportError:
-        text = "the output was not validated: pip install 'turnwire[schema]'"
+        text = "the output was not validated: pip install 'turnwire[schema]', or '.[schema]' in a checkout"
         yield Issue(Reason.OUTPUT_MISMATCH, where, "info", text)
         return
     validator_class = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)

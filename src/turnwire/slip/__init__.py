@@ -1,7 +1,5 @@
 """nSLIP: the wire form of SLIP v0.1, complete, and a drop-in for slipcore 0.1.0."""
 
-from typing import TYPE_CHECKING
-
 from turnwire.slip.spec import (  # first: the core modules import it
     END_MARKER,
     SCHEMA_VERSION,
@@ -16,6 +14,7 @@ from turnwire.slip.spec import (  # first: the core modules import it
 from turnwire.slip.codec import decode, decode_many, detect, encode, encode_many
 from turnwire.slip.messages import SlipMessage
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from turnwire.slip import base62, protocol
     from turnwire.slip.artifacts import ArtifactStore, resolve

@@ -88,7 +88,9 @@ def _cbor2() -> ModuleType:
     try:
         import cbor2
     except ImportError:
-        raise MissingDependency('cbor2 is not installed: pip install "turnwire[cbor]"', name="cbor2") from None
+        raise MissingDependency(
+            'cbor2 is not installed: pip install "turnwire[cbor]", or ".[cbor]" in a checkout', name="cbor2"
+        ) from None
     return cbor2
 
 

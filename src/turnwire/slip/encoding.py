@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
-
 from turnwire._pure.base62 import decode as decode_base62
 from turnwire._pure.base62 import encode as encode_base62
 from turnwire.errors import DecodeError, Reason
@@ -20,11 +17,18 @@ from turnwire.slip.spec import (
     FrameType,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from turnwire.slip.messages import SlipMessage
 
-RAW_VALUE = re.compile(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"')
-"""A value as it stands on the wire: what ``extra`` may hold."""
+
+def is_raw_value(text: str) -> bool:
+    """Whether this is a value as it stands on the wire: what ``extra`` may hold."""
+    import re  # here, as few messages have any
+
+    return re.fullmatch(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"', text) is not None
 
 
 def written_parts(message: SlipMessage) -> list[str]:
@@ -95,7 +99,7 @@ def _extra_parts(message: SlipMessage) -> dict[str, tuple[str, int]]:
         letter = isinstance(prefix, str) and len(prefix) == 1 and prefix.isascii() and prefix.isalpha()
         if not letter or prefix in PREFIX_SLOT or (prefix in HEADER_PREFIXES and prefix != "f"):
             raise encode_fault(Reason.UNKNOWN_SLOT, f"{prefix!r} is no free prefix", path)
-        if not isinstance(value, str) or not RAW_VALUE.fullmatch(value):
+        if not isinstance(value, str) or not is_raw_value(value):
             raise encode_fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", path)
         if value[0] != '"':
             _kept_code(value, path)

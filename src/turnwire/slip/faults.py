@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from turnwire.errors import DecodeError, EncodeError, Reason
-from turnwire.slip.spec import WIRE
+from turnwire.slip.spec import HEADER_PREFIXES, WIRE
 
+_AMONG = "; turnwire.scan and turnwire.Decoder read messages among other text"
 _TEXT = {
-    Reason.BAD_FRAMING: "a message starts with '@' and ends with '#'",
+    Reason.BAD_FRAMING: "a message starts with '@' and ends with '#', and {half}",
     Reason.EMPTY_MESSAGE: "there is nothing between '@' and '#'",
     Reason.EMPTY_FIELD: "a field is empty",
     Reason.UNKNOWN_PREFIX: "{byte} is no field prefix",
@@ -21,7 +22,7 @@ _TEXT = {
     Reason.MISSING_FIELD: "the header lacks {missing}",
     Reason.UNKNOWN_ACT: "acts go from 0 to 10 (A)",
     Reason.UNKNOWN_FRAME: "frames go from 0 to 4",
-    Reason.TRAILING_JUNK: "after the closing '#' nothing may follow",
+    Reason.TRAILING_JUNK: "after the closing '#' nothing may follow" + _AMONG,
     Reason.BAD_UTF8: "the string is not valid UTF-8",
     Reason.NEWLINE_IN_STRING: "a record of a log is one line, and this string holds a newline",
     Reason.MESSAGE_TOO_LARGE: "the message is longer than the limit",
@@ -31,7 +32,21 @@ _TEXT = {
 def explain(data: bytes, reason: Reason, offset: int, missing: str = "") -> str:
     """The words for a fault at ``offset`` of ``data``."""
     byte = repr(data[offset : offset + 1])[1:] if offset < len(data) else "the end"
-    return _TEXT[reason].format(byte=byte, missing=missing)
+    half = _missing_half(data, offset) if reason is Reason.BAD_FRAMING else ""
+    return _TEXT[reason].format(byte=byte, missing=missing, half=half)
+
+
+def _missing_half(data: bytes, offset: int) -> str:
+    """What bad_framing at ``offset`` lacks. A message that began stands in front of the fault, in the same line."""
+    if data[data.rfind(b"\n", 0, offset) + 1 : offset].strip():
+        return "the '#' is missing"
+    line, *_ = data[offset:].split(b"\n", 1)
+    if not line.strip():
+        return "there is nothing here"
+    import re  # only here, so that reading what is good never pays for it
+
+    candidate = re.search(b"@[%b][0-9A-Za-z]" % HEADER_PREFIXES.encode(), line)  # as in a log (readings 8)
+    return "this starts with something else" + (_AMONG if candidate else "")
 
 
 def decode_fault(

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwire.errors import DecodeError, Reason
 from turnwire.slip.spec import WIRE, Act, Extra, FrameType, Slot
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
     from turnwire.slip.messages import SlipMessage
 
-Message = TypeVar("Message", bound="SlipMessage")
+    Message = TypeVar("Message", bound=SlipMessage)
 
 FIELDS = ("conv_id", "turn", "src", "dst", "act", "frame", "slots")
+
+
+def missing_arguments(given: tuple[bool, ...]) -> TypeError:
+    """What Python raises for a call that lacks required fields, of which the first six are; they are named."""
+    names = [repr(name) for name, there in zip(FIELDS, given, strict=False) if not there]
+    *most, last = names
+    text = f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
+    plural = "s" * (len(names) > 1)
+    return TypeError(f"SlipMessage.__init__() missing {len(names)} required positional argument{plural}: {text}")
+
+
+def undeletable(name: str) -> AttributeError:
+    """What ``del message.src`` raises: a message has all of its fields, always."""
+    return AttributeError(f"a field of a SlipMessage cannot be deleted: {name!r}")
 
 
 def state(message: SlipMessage) -> tuple[Any, ...]:

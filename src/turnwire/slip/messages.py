@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from turnwire import _backend
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from turnwire._pure.nslip import SlipMessage
 else:

@@ -141,7 +141,8 @@ def file_descriptor() -> Any:
         from google.protobuf import descriptor_pb2
     except ImportError:
         raise MissingDependency(
-            'protobuf is not installed: pip install "turnwire[protobuf]"', name="google.protobuf"
+            'protobuf is not installed: pip install "turnwire[protobuf]", or ".[protobuf]" in a checkout',
+            name="google.protobuf",
         ) from None
     file = descriptor_pb2.FileDescriptorProto(name=FILE, package=PACKAGE, syntax="proto3")
     for name, prefix, members in _ENUMS:

@@ -21,7 +21,7 @@ from turnwire import _backend
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.slip import base62
-from turnwire.slip.encoding import RAW_VALUE
+from turnwire.slip.encoding import is_raw_value
 from turnwire.slip.spec import (
     HEADER_PREFIXES,
     MAX_INTEGER,
@@ -177,7 +177,7 @@ def _slot(code: int, offset: int | None) -> Slot:
 
 def _raw(value: Any, path: str, offset: int | None) -> str:
     """A value as nSLIP writes it, judged: nothing else can hide in it."""
-    if not isinstance(value, str) or not RAW_VALUE.fullmatch(value):
+    if not isinstance(value, str) or not is_raw_value(value):
         raise fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", offset, path)
     if value[0] != '"':
         _digits(value, path, offset)

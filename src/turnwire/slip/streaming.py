@@ -69,6 +69,15 @@ class _Long:
         return False
 
 
+def _taken(data: Buffer) -> bytes:
+    if isinstance(data, str):
+        raise TypeError("a stream is fed bytes, not str: feed(text.encode())")
+    try:
+        return memoryview(data).tobytes()
+    except TypeError:
+        raise TypeError(f"a stream is fed bytes, not {type(data).__name__}") from None
+
+
 class Stream:
     """What arrived and is not read yet, and where in the whole stream it stands."""
 
@@ -87,7 +96,7 @@ class Stream:
     def write(self, data: Buffer) -> None:
         """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would be held than the limit, and
         TypeError for what is not bytes-like."""
-        new = data if type(data) is bytes else memoryview(data).tobytes()
+        new = data if type(data) is bytes else _taken(data)
         held = len(self._data) - self._position + self._coming_size
         if held + len(new) > self._limits.feed_buffer:
             lines = self._data.count(b"\n", self._position) + sum(part.count(b"\n") for part in self._coming)

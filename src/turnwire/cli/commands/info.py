@@ -68,10 +68,10 @@ def cpu_features() -> list[str]:
 
 
 def _abilities(package: str) -> list[str]:
-    """What this version can do with a wire: nothing, read it, or read it and scan it in bulk."""
+    """What this version can do with a wire: nothing, read and write it, or scan it in bulk as well."""
     if find_spec(package) is None:
         return []
-    return ["read", "scan"] if find_spec(f"{package}.bulk") else ["read"]
+    return ["read", "write", "scan"] if find_spec(f"{package}.bulk") else ["read", "write"]
 
 
 def _version(distribution: str) -> str | None:
@@ -85,7 +85,7 @@ def _version(distribution: str) -> str | None:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     why = f" ({found['why_pure']})" if found["why_pure"] else ""
-    wires = [f"{name} ({' and '.join(what)})" for name, what in found["wires"].items() if what]
+    wires = [f"{name} ({', '.join(what)})" for name, what in found["wires"].items() if what]
     absent = [name for name, what in found["wires"].items() if not what]
     lines = [
         f"turnwire   {found['version']}",
@@ -96,7 +96,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     ]
     for name, needed in found["extras"].items():
         state = ", ".join(f"{each} {there or 'missing'}" for each, there in needed.items())
-        hint = "" if all(needed.values()) else f"   (pip install 'turnwire[{name}]')"
+        hint = "" if all(needed.values()) else f"   (pip install 'turnwire[{name}]', or '.[{name}]' in a checkout)"
         lines.append(f"{'extras' if name == next(iter(EXTRAS)) else '':<11}{name:<9} {state}{hint}")
     limits = [f"{name} {value:,}" for name, value in found["limits"].items()]
     lines.append(f"limits     {', '.join(limits[:5])},")

@@ -28,7 +28,9 @@ try:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 except ImportError as missing:
-    raise MissingDependency("HTTP needs starlette and httpx: pip install 'turnwire[http]'") from missing
+    raise MissingDependency(
+        "HTTP needs starlette and httpx: pip install 'turnwire[http]', or '.[http]' in a checkout"
+    ) from missing
 
 if TYPE_CHECKING:
     from typing import Self

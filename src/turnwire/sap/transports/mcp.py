@@ -21,7 +21,9 @@ try:
     from mcp import Client as McpClient
     from mcp.server.lowlevel import Server
 except ImportError as missing:
-    raise MissingDependency("MCP needs the SDK, version 2: pip install 'turnwire[mcp]'") from missing
+    raise MissingDependency(
+        "MCP needs the SDK, version 2: pip install 'turnwire[mcp]', or '.[mcp]' in a checkout"
+    ) from missing
 
 if TYPE_CHECKING:
     from typing import Self

@@ -26,7 +26,9 @@ try:
     from nats.js.api import DiscardPolicy, RetentionPolicy, StreamConfig
     from nats.js.errors import APIError, NotFoundError
 except ImportError as missing:
-    raise MissingDependency("the queue needs nats-py: pip install 'turnwire[nats]'") from missing
+    raise MissingDependency(
+        "the queue needs nats-py: pip install 'turnwire[nats]', or '.[nats]' in a checkout"
+    ) from missing
 
 if TYPE_CHECKING:
     from typing import Self

@@ -1,0 +1,75 @@
+/* One integer as base62 digits (section 3, "Base62 integers"), without a loop over its digits: up to two digits are one
+ * table look-up, up to four are two, the rest is cut into groups of four by multiplication with a reciprocal. */
+#ifndef TURNWIRE_BASE62_DIGITS_H
+#define TURNWIRE_BASE62_DIGITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define BASE62_WIDTH 11
+#define BASE62_POW2 3844ull
+#define BASE62_POW4 14776336ull
+#define BASE62_POW8 218340105584896ull
+
+static const char BASE62_DIGITS[63] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+static uint8_t base62_value[256];   /* 255: no digit */
+static uint16_t base62_pair[3844];  /* both digits, the higher one in the lower byte */
+static uint16_t base62_short[3844]; /* the same without a leading zero */
+
+/* Fills the tables; called once, when the module is imported. */
+static __attribute__((unused)) void base62_prepare(void) {
+    memset(base62_value, 255, sizeof base62_value);
+    for (unsigned value = 0; value < 62; value++) base62_value[(uint8_t)BASE62_DIGITS[value]] = (uint8_t)value;
+    for (unsigned number = 0; number < 3844; number++) {
+        unsigned high = (uint8_t)BASE62_DIGITS[number / 62], low = (uint8_t)BASE62_DIGITS[number % 62];
+        base62_pair[number] = (uint16_t)(high | low << 8);
+        base62_short[number] = number < 62 ? (uint16_t)low : base62_pair[number];
+    }
+}
+
+/* Four digits of a number below 62**4, the highest in the lowest byte. */
+static inline uint32_t base62_four(uint32_t number) {
+    uint32_t high = number / 3844;
+    return base62_pair[high] | (uint32_t)base62_pair[number - high * 3844] << 16;
+}
+
+static inline uint64_t base62_eight(uint64_t number) {
+    uint32_t high = (uint32_t)(number / BASE62_POW4);
+    return base62_four(high) | (uint64_t)base62_four((uint32_t)(number - high * BASE62_POW4)) << 32;
+}
+
+/* The digits of a number as two words, first digit in the lowest byte of `low`, zero bytes behind the last one. */
+static inline void base62_words(uint64_t number, uint64_t *low, uint64_t *high) {
+    *high = 0;
+    if (number < BASE62_POW2) {
+        *low = base62_short[number];
+    } else if (number < BASE62_POW4) {
+        unsigned leading = number < 238328;
+        *low = base62_four((uint32_t)number) >> 8 * leading;
+    } else if (number < BASE62_POW8) {
+        unsigned leading = (number < 916132832ull) + (number < 56800235584ull) + (number < 3521614606208ull);
+        *low = base62_eight(number) >> 8 * leading;
+    } else {
+        uint32_t top = (uint32_t)(number / BASE62_POW8);
+        unsigned leading = 1 + (top < 3844) + (top < 62), kept = 8 * (4 - leading);
+        uint64_t rest = base62_eight(number - top * BASE62_POW8);
+        *low = base62_four(top) >> 8 * leading | rest << kept;
+        *high = rest >> (64 - kept);
+    }
+}
+
+static inline uint64_t base62_little(uint64_t word) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap64(word);
+#else
+    return word;
+#endif
+}
+
+/* How many digits a word of base62_words holds; there must be one. */
+static inline unsigned base62_count(uint64_t word) {
+    return 8 - (unsigned)__builtin_clzll(word) / 8;
+}
+
+#endif
