@@ -1,4 +1,4 @@
-"""All twenty pairs: what is claimed to survive does, what is carried comes back exactly, what is made can be written."""
+"""All twenty pairs: what is claimed to survive does, what is carried comes back exactly, all can be written."""
 
 from __future__ import annotations
 
