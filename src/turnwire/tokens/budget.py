@@ -1,0 +1,169 @@
+"""The messages of a log and their tokens, however many there are."""
+
+from __future__ import annotations
+
+import heapq
+import random
+import sys
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from turnwire.contract import WIRES, bulk_scanner
+from turnwire.errors import DecodeError
+from turnwire.tokens.prices import Meter
+from turnwire.tokens.tokenizer import Tokenizer
+
+KEEP = 10
+CONVERSATION = {
+    "nslip": ("conv_id",),
+    "csp": ("ctx",),
+    "sstp": ("session_id",),
+    "sap": ("correlationId", "correlation_id"),
+    "kick": ("correlation_id",),
+}
+"""Wire -> what its messages call their conversation."""
+
+
+class Found(NamedTuple):
+    """A message in a log: its tokens, and where it stands."""
+
+    tokens: int
+    file: str | None
+    line: int
+    conversation: str | None
+
+
+class Spent:
+    """The tokens of a wire's messages with one tokenizer.
+
+    Attributes:
+        wire, tokenizer: which. bytes: of the messages as they stand. meter: their tokens, by conversation.
+        largest: the dearest messages, the dearest first. over: how many went over the budget of a message.
+    """
+
+    def __init__(self, wire: str, tokenizer: str) -> None:
+        self.wire = wire
+        self.tokenizer = tokenizer
+        self.bytes = 0
+        self.meter = Meter()
+        self.over = 0
+        self._heap: list[tuple[int, int, Found]] = []
+
+    def add(self, found: Found, conversation: Hashable | None, budget: int | None) -> None:
+        """One more message."""
+        self.meter.add(conversation, found.tokens)
+        if budget is not None and found.tokens > budget:
+            self.over += 1
+        entry = (found.tokens, -self.meter.messages, found)
+        if len(self._heap) < KEEP:
+            heapq.heappush(self._heap, entry)
+        elif entry > self._heap[0]:
+            heapq.heapreplace(self._heap, entry)
+
+    @property
+    def largest(self) -> list[Found]:
+        """The dearest messages."""
+        return [found for _, _, found in sorted(self._heap, reverse=True)]
+
+
+class Sample:
+    """A fair sample of what is offered: every message has the same chance, and every run takes the same."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.seen = 0
+        self.messages: list[Any] = []
+        self._random = random.Random(0)
+
+    def wants(self) -> int | None:
+        """Where the next message is to be put, or None when it is not wanted. To be asked once for every message."""
+        self.seen += 1
+        if len(self.messages) < self.size:
+            self.messages.append(None)
+            return len(self.messages) - 1
+        place = self._random.randrange(self.seen)
+        return place if place < self.size else None
+
+
+def scannable(wires: Sequence[str] = WIRES) -> list[str]:
+    """Those of the wires that can be found in logs."""
+    found = []
+    for wire in wires:
+        try:
+            bulk_scanner(wire)
+        except DecodeError:
+            continue  # this version does not scan it
+        found.append(wire)
+    return found
+
+
+def batches(source: Any, wires: Sequence[str], scans: list[Any]) -> Iterator[tuple[str, Any]]:
+    """The batches of a log with their wire, one wire after the other; each scan is put into ``scans``.
+
+    What can be read only once (a pipe, a file object) is held in memory when several wires are looked for.
+    """
+    import turnwire
+
+    if len(wires) > 1:
+        source = _held(source)
+    for wire in wires:
+        scan = turnwire.scan(source, wire=wire, columns=["file", "line"], errors="skip")
+        scans.append(scan)
+        for batch in scan:
+            yield wire, batch
+
+
+def _held(source: Any) -> Any:
+    if source == "-":
+        return sys.stdin.buffer.read()
+    return source.read() if hasattr(source, "read") else source
+
+
+def conversation_of(message: Any, wire: str) -> str | None:
+    """The conversation that a message belongs to, or None."""
+    places = [message, getattr(message, "header", None)]
+    for place in places:
+        for name in CONVERSATION[wire]:
+            value = place.get(name) if isinstance(place, dict) else getattr(place, name, None)
+            if value is not None:
+                return str(value)
+    return None
+
+
+def spend(
+    source: Any,
+    tokenizers: Sequence[Tokenizer],
+    *,
+    wires: Sequence[str] | None = None,
+    budget: int | None = None,
+    sample: int = 0,
+    threads: int = 1,
+) -> tuple[dict[tuple[str, str], Spent], dict[str, Sample], int]:
+    """Counts all messages of a log: ((wire, tokenizer) -> Spent, wire -> Sample of messages, damaged records)."""
+    spent: dict[tuple[str, str], Spent] = {}
+    samples: dict[str, Sample] = {}
+    scans: list[Any] = []
+    for wire, batch in batches(source, scannable() if wires is None else wires, scans):
+        if not len(batch):
+            continue
+        kept = samples.setdefault(wire, Sample(sample))
+        texts = [bytes(batch.raw(row)).decode() for row in range(len(batch))]
+        known: list[str | None] = []
+        for row in range(len(batch)):
+            message = batch.message(row)
+            known.append(conversation_of(message, wire))
+            if sample and (place := kept.wants()) is not None:
+                kept.messages[place] = message
+        for counter in tokenizers:
+            own = spent.setdefault((wire, counter.name), Spent(wire, counter.name))
+            own.bytes += sum(len(text.encode()) for text in texts)
+            counts = counter.count_many(texts, threads)
+            for row, (count, conversation) in enumerate(zip(counts, known, strict=True)):
+                found = Found(count, _text(batch, "file", row), int(batch["line"][row]), conversation)
+                own.add(found, conversation, budget)
+    return spent, samples, sum(sum(scan.counts.reasons.values()) for scan in scans)
+
+
+def _text(batch: Any, name: str, row: int) -> str | None:
+    value = batch[name][row]
+    return None if value is None else str(value)
