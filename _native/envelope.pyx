@@ -55,6 +55,7 @@ cdef class Envelope:
     cdef dict _extra
     cdef object __weakref__
 
+    __wire__ = WIRE
     __match_args__ = FIELDS
     __hash__ = None
 

@@ -18,7 +18,7 @@ from turnwire.errors import MissingDependency
 PACKAGE = Path(turnwire.__file__).parent
 ROOT = Path(__file__).parent.parent
 PROTOCOLS = ("slip", "csp", "sstp", "sap", "kick")
-MEETING_PLACES = ("", "wires", "extraction", "prompts", "stream", "convert", "log")
+MEETING_PLACES = ("", "wires", "extraction", "prompts", "stream", "conversion", "log")
 MEETING_PLACES += ("tokens", "report", "distributed", "cli")
 """What stands above the protocols ("" is the public face); no protocol imports one of them."""
 LONGEST = 500

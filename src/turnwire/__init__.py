@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from turnwire import slip
 from turnwire._backend import NAME as backend
 from turnwire.contract import LIMITS, WIRE_PACKAGES, WIRES, Limits
-from turnwire.errors import DecodeError, EncodeError, Issue, MissingDependency, Reason, RuleError, WireError
+from turnwire.errors import ConvertError, DecodeError, EncodeError, Issue, MissingDependency
+from turnwire.errors import Reason, RuleError, WireError
 from turnwire.wires import decode, detect, encode
 
 if TYPE_CHECKING:
+    from turnwire.conversion import Context, Converted, convert
     from turnwire.extraction import extract
     from turnwire.log.batch import Batch
     from turnwire.log.scan import Scan, scan
@@ -20,32 +22,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "LIMITS",
-    "WIRES",
-    "Batch",
-    "DecodeError",
-    "Decoder",
-    "EncodeError",
-    "Issue",
-    "Limits",
-    "MissingDependency",
-    "Reason",
-    "RuleError",
-    "Scan",
-    "WireError",
-    "backend",
-    "decode",
-    "detect",
-    "encode",
-    "extract",
-    "prompt",
-    "scan",
-    "slip",
-]
+__all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "DecodeError", "Decoder"]
+__all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "WireError"]
+__all__ += ["backend", "convert", "decode", "detect", "encode", "extract", "prompt", "scan", "slip"]
 
 _LATER = {"scan": "log", "Scan": "log", "Batch": "log", "Decoder": "stream"}
-_LATER |= {"extract": "extraction", "prompt": "prompts"}  # imported when asked for, so that a codec costs no NumPy
+# Imported when asked for, so that a codec costs no NumPy:
+_LATER |= {"extract": "extraction", "prompt": "prompts", "convert": "conversion"}
+_LATER |= {"Context": "conversion", "Converted": "conversion"}
 
 
 def __getattr__(name: str) -> Any:

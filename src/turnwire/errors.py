@@ -6,6 +6,7 @@ input; ``line``: 1-based) and in *which wire*. Native and pure code raise the sa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -216,6 +217,10 @@ class Reason(str, Enum):
     UNUSUAL_URI = "unusual_uri"
     UNKNOWN_TASK = "unknown_task"
     BAD_SIGNAL = "bad_signal"
+    # Conversion between wires
+    BAD_CONTEXT = "bad_context"
+    NO_EXTENSION = "no_extension"
+    BAD_CARRY = "bad_carry"
 
     def __str__(self) -> str:
         return self.value
@@ -296,6 +301,17 @@ class RuleError(WireError):
 
     def __init__(self, reason: Reason, text: str = "", *, rule: str | None = None, **place: Any) -> None:
         self.rule = rule
+        super().__init__(reason, text, **place)
+
+
+class ConvertError(WireError):
+    """A message has no form in the wire it should go to; ``missing`` names every field that stands in the way.
+
+    ``wire`` is the target, and the fields are its own; with the reason no_extension they are the source's.
+    """
+
+    def __init__(self, reason: Reason, text: str = "", *, missing: Sequence[str] = (), **place: Any) -> None:
+        self.missing = tuple(missing)
         super().__init__(reason, text, **place)
 
 

@@ -13,6 +13,7 @@ from turnwire.kick.spec import MessageType
 
 @disjoint_base
 class Envelope:
+    __wire__: ClassVar[str]
     __match_args__: ClassVar[tuple[str, ...]]
     __hash__: ClassVar[None]  # type: ignore[assignment]
     id: str

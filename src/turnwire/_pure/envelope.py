@@ -34,6 +34,7 @@ class Envelope:
     """
 
     __slots__ = ("__weakref__", "_parsed", "extra", *FIELDS)
+    __wire__ = WIRE
     __match_args__ = ("id", "timestamp", "sender", "receiver", "type", "channel", "content", "correlation_id")
     __hash__ = None  # type: ignore[assignment]
     id: str

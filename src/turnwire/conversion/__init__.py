@@ -1,0 +1,6 @@
+"""Messages of one wire as messages of another, with nothing lost unnamed and nothing invented."""
+
+from turnwire.conversion.context import Context
+from turnwire.conversion.converting import Converted, convert
+
+__all__ = ["Context", "Converted", "convert"]

@@ -1,0 +1,174 @@
+"""What a conversion may add: only what its caller says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from turnwire.contract import WIRES
+from turnwire.conversion.faults import bad_context
+from turnwire.conversion.paths import ABSENT
+from turnwire.conversion.tables import PLACES
+
+LARGEST = (1 << 64) - 1
+"""The largest number of nSLIP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a target needs and a source lacks. Nothing else ever fills a field.
+
+    Args:
+        agents: name of an agent -> its number in nSLIP (src, dst).
+        conversations: name of a conversation (CTX, session_id, correlationId ...) -> its number in nSLIP (conv_id).
+        ids: name of a task, parent task, goal, result or error code -> its number in nSLIP.
+        uuids: name of a task or conversation -> its UUID in SAP and KickLang (KickLang wants version 4).
+        roles: name of an agent in any other wire -> its role in KickLang.
+        now: the time of a message whose source has none, as ``YYYY-MM-DDTHH:MM:SSZ``, or a function that gives it.
+        new_id: gives a fresh UUID (version 4) for the id of an envelope, and the ids of a SAP Task that has none.
+        defaults: wire -> path of a field there -> its value, where the source has nothing that fits it; for instance
+            ``{"sap": {"constitutionalContext.pressureLevel": "instant"}, "csp": {"ERROR:block.id": "E1"}}`` (a path
+            may have the kind of message in front). Values are those of the wire, or functions that give one.
+
+    Every mapping must be one to one, since the way back reads it from right to left. A number without a name is written
+    as its decimal text ("3"), a decimal text without a number is that number, and a name without a role is the role,
+    as long as the mapping gives neither side to something else. Raises ConvertError(bad_context).
+    """
+
+    agents: Mapping[str, int] = field(default_factory=dict)
+    conversations: Mapping[str, int] = field(default_factory=dict)
+    ids: Mapping[str, int] = field(default_factory=dict)
+    uuids: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    now: str | Callable[[], str] | None = None
+    new_id: Callable[[], str] | None = None
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, kind in _MAPPINGS.items():
+            _judge(name, getattr(self, name), kind)
+        if not isinstance(self.defaults, Mapping):
+            raise bad_context("defaults maps a wire to its fields", "defaults")
+        for wire, values in self.defaults.items():
+            if wire not in WIRES:
+                raise bad_context(f"{wire!r} is no wire", "defaults")
+            if not isinstance(values, Mapping) or not all(isinstance(path, str) for path in values):
+                raise bad_context("the defaults of a wire map paths to values", f"defaults.{wire}")
+            for path in values:
+                _judge_path(wire, path)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Context:
+        """A context from plain values, as a TOML or JSON file has them. Raises ConvertError(bad_context)."""
+        if not isinstance(values, Mapping):
+            raise bad_context("a context is a table", "")
+        known = {one.name for one in fields(cls)} - {"new_id"}
+        if unknown := sorted(map(str, values.keys() - known)):
+            raise bad_context(f"{unknown[0]!r} is none of {', '.join(sorted(known))}", unknown[0])
+        if not isinstance(values.get("now"), (str, type(None))):
+            raise bad_context("now is a time as text", "now")
+        return cls(**values)
+
+    def replace(self, **changes: Any) -> Context:
+        """A copy with some parts replaced."""
+        return Context(**{**{one.name: getattr(self, one.name) for one in fields(self)}, **changes})
+
+
+_MAPPINGS: dict[str, type] = {"agents": int, "conversations": int, "ids": int, "uuids": str, "roles": str}
+
+
+def _judge(name: str, mapping: Any, kind: type) -> None:
+    if not isinstance(mapping, Mapping):
+        raise bad_context(f"{name} maps names to values", name)
+    seen: dict[Any, str] = {}
+    for key, value in mapping.items():
+        if not isinstance(key, str) or not isinstance(value, kind) or isinstance(value, bool):
+            raise bad_context(f"{key!r} is mapped to {value!r}; a {kind.__name__} for a name is needed", name)
+        if isinstance(value, int) and not 0 <= value <= LARGEST:
+            raise bad_context(f"{key!r} is mapped to {value}, which is no number of nSLIP", name)
+        mark = str(value).lower() if name == "uuids" else value
+        if mark in seen:
+            raise bad_context(f"{seen[mark]!r} and {key!r} are both mapped to {value!r}", name)
+        seen[mark] = key
+
+
+def _judge_path(wire: str, path: str) -> None:
+    kind, colon, inner = path.rpartition(":")
+    kinds = PLACES[wire]
+    if colon and kind not in kinds:
+        raise bad_context(f"{kind!r} is no kind of message of {wire}", f"defaults.{wire}")
+    for name, places in kinds.items():
+        if (not colon or name == kind) and any(place.path == inner and place.need != "read" for place in places):
+            return
+    raise bad_context(f"{path!r} is no field of {wire} that a conversion writes", f"defaults.{wire}")
+
+
+class Names:
+    """A context made ready: each mapping in both directions.
+
+    ``supply`` is off on the way that only looks what survives: then defaults, now and new_id are not asked.
+    """
+
+    def __init__(self, context: Context, supply: bool = True) -> None:
+        self.context = context
+        self.supply = supply
+        self._back = {
+            name: {_folded(value): key for key, value in getattr(context, name).items()} for name in _MAPPINGS
+        }
+
+    def surviving(self) -> Names:
+        """The same names with nothing supplied."""
+        made = object.__new__(Names)
+        made.context, made._back, made.supply = self.context, self._back, False
+        return made
+
+    def forth(self, mapping: str, name: str) -> Any:
+        """What a name is mapped to, or ABSENT."""
+        return getattr(self.context, mapping).get(name, ABSENT)
+
+    def back(self, mapping: str, value: Any) -> Any:
+        """The name that is mapped to a value, or ABSENT."""
+        return self._back[mapping].get(_folded(value), ABSENT)
+
+    def number(self, mapping: str, name: str) -> Any:
+        """The number of a name: as mapped, or what a decimal text says; ABSENT where neither holds."""
+        found = self.forth(mapping, name)
+        if found is not ABSENT:
+            return found
+        if not (name.isascii() and name.isdigit() and len(name) <= 20) or (name[0] == "0" and name != "0"):
+            return ABSENT
+        value = int(name)
+        return value if value <= LARGEST and self.back(mapping, value) is ABSENT else ABSENT
+
+    def name(self, mapping: str, value: int) -> Any:
+        """The name of a number: as mapped, or its decimal text where that is not mapped to another one."""
+        found = self.back(mapping, value)
+        if found is not ABSENT:
+            return found
+        text = str(value)
+        return text if self.forth(mapping, text) is ABSENT else ABSENT
+
+    def default(self, wire: str, kind: str, path: str) -> Any:
+        """The caller's value for a field of a kind of message, or ABSENT; asked even on the way back."""
+        values = self.context.defaults.get(wire, {})
+        found = values.get(f"{kind}:{path}", values.get(path, ABSENT))
+        return found() if callable(found) else found
+
+    def now(self) -> Any:
+        """The caller's time, or ABSENT."""
+        now = self.context.now
+        return ABSENT if now is None or not self.supply else now() if callable(now) else now
+
+    def new_id(self) -> Any:
+        """A fresh id from the caller, or ABSENT."""
+        make = self.context.new_id
+        return ABSENT if make is None or not self.supply else make()
+
+
+def _folded(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) and _is_uuid_like(value) else value
+
+
+def _is_uuid_like(value: str) -> bool:
+    return len(value) == 36 and value[8] == value[13] == value[18] == value[23] == "-"

@@ -1,0 +1,223 @@
+"""How a fact is written in a field, and read from it: one pair of functions for each form that the tables name.
+
+``write`` gives ABSENT for a fact that has no exact form there; so does ``read`` for a value without a meaning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from turnwire import json_text
+from turnwire.conversion.context import LARGEST, Names
+from turnwire.conversion.paths import ABSENT, same
+from turnwire.conversion.tables import OPEN_STATUS, PRIORITIES, STATUSES
+from turnwire.errors import WireError
+from turnwire.kick.rules import is_uuid4
+from turnwire.kick.times import is_timestamp
+from turnwire.sap.times import UUID, read_time, write_time
+from turnwire.slip.spec import SHORT_STRING
+from turnwire.sstp.spec import PLACEHOLDERS
+
+Function = Callable[[Any, Names, str], Any]
+"""(value, names, wire) -> value."""
+
+
+class Pair(NamedTuple):
+    """write: fact -> value of the field; read: value of the field -> fact."""
+
+    write: Function
+    read: Function
+
+
+_TOKEN = re.compile(r"[^\x00-\x20\x7f]+")
+_COUNTED = re.compile(r"[TE](0|[1-9][0-9]*)")
+
+
+def _text(value: Any, names: Names, wire: str) -> Any:
+    return value if isinstance(value, str) else ABSENT
+
+
+def _when(fits: Callable[[str], Any]) -> Pair:
+    def judged(value: Any, names: Names, wire: str) -> Any:
+        return value if isinstance(value, str) and fits(value) else ABSENT
+
+    return Pair(judged, _text)
+
+
+def _number(mapping: str) -> Pair:
+    def write(value: Any, names: Names, wire: str) -> Any:
+        if not isinstance(value, str):
+            return ABSENT
+        found = names.number(mapping, value)
+        counted = _COUNTED.fullmatch(value) if mapping == "ids" else None
+        return names.number(mapping, counted[1]) if found is ABSENT and counted is not None else found
+
+    def read(value: Any, names: Names, wire: str) -> Any:
+        return names.name(mapping, value)
+
+    return Pair(write, read)
+
+
+def _counter(first: int, last: float) -> Pair:
+    def judged(value: Any, names: Names, wire: str) -> Any:
+        good = isinstance(value, int) and not isinstance(value, bool) and first <= value <= last
+        return value if good else ABSENT
+
+    return Pair(judged, judged)
+
+
+def _token_of(letter: str) -> Pair:
+    """CSP ids of a letter and digits; a bare number gets the letter, another name its number."""
+    pattern = re.compile(f"{letter}[0-9]+")
+
+    def write(value: Any, names: Names, wire: str) -> Any:
+        if not isinstance(value, str):
+            return ABSENT
+        if pattern.fullmatch(value):
+            return value
+        number = names.number("ids", value)
+        return ABSENT if number is ABSENT else f"{letter}{number}"
+
+    return Pair(write, _text)
+
+
+def _task_text(value: Any, names: Names, wire: str) -> Any:
+    found = FORMS["task_token"].write(value, names, wire)
+    return value if found is ABSENT and isinstance(value, str) else found
+
+
+def _uuid(fits: Callable[[str], Any]) -> Pair:
+    def write(value: Any, names: Names, wire: str) -> Any:
+        if not isinstance(value, str):
+            return ABSENT
+        found = names.forth("uuids", value)
+        if found is ABSENT and names.back("uuids", value) is ABSENT:
+            found = value
+        return found if found is not ABSENT and fits(found) else ABSENT
+
+    def read(value: Any, names: Names, wire: str) -> Any:
+        if not isinstance(value, str):
+            return ABSENT
+        found = names.back("uuids", value)
+        return value if found is ABSENT and names.forth("uuids", value) is ABSENT else found
+
+    return Pair(write, read)
+
+
+def _to_role(value: Any, names: Names, wire: str) -> Any:
+    found = names.forth("roles", value)
+    return value if found is ABSENT and names.back("roles", value) is ABSENT else found
+
+
+def _from_role(value: Any, names: Names, wire: str) -> Any:
+    found = names.back("roles", value)
+    return value if found is ABSENT and names.forth("roles", value) is ABSENT else found
+
+
+def _words(table: dict[str, Any], opened: frozenset[str]) -> Pair:
+    def write(value: Any, names: Names, wire: str) -> Any:
+        if value in table:
+            return table[value].get(wire, ABSENT)
+        return value if wire in opened else ABSENT
+
+    def read(value: Any, names: Names, wire: str) -> Any:
+        for name, words in table.items():
+            if same(words.get(wire), value):
+                return name
+        return value if wire in opened and isinstance(value, str) and value not in table else ABSENT
+
+    return Pair(write, read)
+
+
+def _sap_time(value: Any, names: Names, wire: str) -> Any:
+    """The moment as section 3 of SAP writes it; the fraction of a second is dropped, a time without a zone is none."""
+    found = read_time(value) if isinstance(value, str) else None
+    return ABSENT if found is None else write_time(found[0])
+
+
+def _list(value: Any, names: Names, wire: str) -> Any:
+    return value if isinstance(value, list) and all(isinstance(item, str) for item in value) else ABSENT
+
+
+def _only(value: Any, names: Names, wire: str) -> Any:
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else ABSENT
+
+
+def _one(value: Any, names: Names, wire: str) -> Any:
+    return [value] if _filled(value) else ABSENT
+
+
+def _filled(value: str) -> bool:
+    return value not in PLACEHOLDERS
+
+
+def _name(value: str) -> bool:
+    return _filled(value) and not (value[:1] == "<" and value[-1:] == ">" and len(value) > 2)
+
+
+def _short(value: str) -> bool:
+    return len(value) <= SHORT_STRING and "\n" not in value
+
+
+def _object(text: str) -> Any:
+    """The JSON object that ``text`` is the one way to write, or None."""
+    if not text.startswith("{"):
+        return None
+    try:
+        value = json_text.read_object(text, "")
+        return value if json_text.write(value) == text else None
+    except WireError:
+        return None
+
+
+def _to_payload(value: Any, names: Names, wire: str) -> Any:
+    found = _object(value)
+    return {"text": value} if found is None else found
+
+
+def _from_payload(value: Any, names: Names, wire: str) -> Any:
+    if not isinstance(value, dict):
+        return ABSENT
+    only = value.get("text") if len(value) == 1 else None
+    return only if isinstance(only, str) else json_text.write(value)
+
+
+def _to_json(value: Any, names: Names, wire: str) -> Any:
+    found = _object(value)
+    return value if found is None else found
+
+
+def _from_json(value: Any, names: Names, wire: str) -> Any:
+    return value if isinstance(value, str) else json_text.write(value) if isinstance(value, dict) else ABSENT
+
+
+FORMS: dict[str, Pair] = {
+    "text": _when(lambda value: True),
+    "filled": _when(_filled),
+    "name": _when(_name),
+    "token": _when(_TOKEN.fullmatch),
+    "tag": _when(_short),
+    "iso_time": _when(is_timestamp),
+    "sap_time": Pair(_sap_time, _text),
+    "agent_number": _number("agents"),
+    "conversation_number": _number("conversations"),
+    "id_number": _number("ids"),
+    "number": _counter(0, LARGEST),
+    "clock": _counter(1, float("inf")),
+    "task_token": _token_of("T"),
+    "error_token": _token_of("E"),
+    "task_text": Pair(_task_text, _text),
+    "uuid": _uuid(UUID.fullmatch),
+    "uuid4": _uuid(is_uuid4),
+    "role": Pair(_to_role, _from_role),
+    "status": _words(STATUSES, OPEN_STATUS),
+    "priority": _words(PRIORITIES, frozenset()),
+    "texts": Pair(_list, _list),
+    "only_one": Pair(_one, _only),
+    "payload": Pair(_to_payload, _from_payload),
+    "json": Pair(_to_json, _from_json),
+    "content": _when(lambda value: True),  # made and read as a whole in kick.py
+}
+"""Name in the tables -> how a fact is written and read."""

@@ -1,0 +1,157 @@
+"""KickLang envelopes as fields. The content is made and read as a whole: task id, status word and text share it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from turnwire.conversion.context import Names
+from turnwire.conversion.forms import FORMS
+from turnwire.conversion.paths import ABSENT, Fields, Path
+from turnwire.conversion.tables import ACTS, CHANNEL_FALLBACK, CHANNEL_FAMILY, STATUS_CHANNEL
+from turnwire.kick.envelope_methods import channel_parts
+from turnwire.kick.messages import Envelope
+from turnwire.kick.policy import DEFAULT_POLICY, allows
+from turnwire.kick.space import parse_space
+from turnwire.kick.spec import FIELDS, SIGIL
+
+CARRY: Path = ("content", "carry")
+_CARRY = f"\n{SIGIL}turnwire/carry\n"
+_CHANNEL, _CONTENT, _TYPE = ("channel",), ("content",), ("type",)
+
+_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms["kick"]).own}
+_WORDS = set(_OWN.values())
+_PLACE = re.compile(rf"[^\s{SIGIL}]*[^\s{SIGIL}/]")
+_TYPES = {"command": "Command", "report": "Info", "alert": "Alert", "query": "Query"}
+
+
+def split(message: Envelope) -> Fields:
+    """The fields by name, the unknown keys as ``extra.x``, and what was carried, cut off from the content."""
+    fields: Fields = {}
+    for name in FIELDS:
+        value = getattr(message, name)
+        if value is not None:
+            fields[name,] = str(value)
+    main, mark, rest = fields[_CONTENT].rpartition(_CARRY)
+    if mark and rest.find("\n") == len(rest) - 1:
+        fields[_CONTENT] = main
+        fields[CARRY] = rest[:-1]
+    return fields | {("extra", key): value for key, value in message.extra.items()}
+
+
+def join(fields: Fields) -> Envelope:
+    """The envelope of its fields."""
+    values = {name: fields.get((name,)) for name in FIELDS}
+    if CARRY in fields:
+        values["content"] = f"{fields[_CONTENT]}{_CARRY}{fields[CARRY]}\n"
+    extra = {path[1]: value for path, value in fields.items() if path[0] == "extra"}
+    return Envelope(**values, extra=extra)  # type: ignore[arg-type]
+
+
+def kind(fields: Fields) -> tuple[str | None, str]:
+    """The channel: one of the table, else one whose name is an act's, else the act of its family."""
+    family, name = channel_parts(fields[_CHANNEL])
+    whole = f"{family}/{name}"
+    if whole in _OWN:
+        return _OWN[whole], ""
+    if name in _WORDS and whole != STATUS_CHANNEL and family in ("report", "query"):
+        return name, ""
+    return CHANNEL_FAMILY.get(str(family)), ""
+
+
+def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
+    """Nothing is fixed before sender and receiver are known."""
+    return "", {}
+
+
+def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
+    """Task id, status word and text of the content; a content of another form than ``_header`` gives is text whole."""
+    content: str = fields[_CONTENT]
+    channel = fields[_CHANNEL].removeprefix(SIGIL)
+    sections = parse_space(content, mode="lenient").sections
+    place = sections[0].place if sections else None
+    found: dict[str, Any] = {} if place is None else {"task": place}
+    body: str | None = content
+    for task in (place, None):
+        head = f"{_header(channel, task)}\n"
+        if content.startswith(head) and (content == head or content.endswith("\n")):
+            body = content[len(head) : -1] if content != head else None
+            break
+    if body is not None and body is not content and _has_section(body):
+        body = content  # more sections than one
+    word = _status_word(channel, content if body is None else body, names, body is content)
+    if word is not ABSENT:
+        found["status"] = word
+        if body is not None and body is not content:
+            _, newline, rest = body.partition("\n")
+            body = rest if newline else None
+    if body is not None:
+        found["text"] = body
+    return found
+
+
+def _status_word(channel: str, body: str, names: Names, whole: bool) -> Any:
+    if channel != STATUS_CHANNEL:
+        return ABSENT
+    lines = body.split("\n")
+    line = next((text for text in lines if text and not text.startswith(SIGIL)), "") if whole else lines[0]
+    return FORMS["status"].read(line, names, "kick")
+
+
+def _has_section(text: str) -> bool:
+    return text.removeprefix("\ufeff").startswith(SIGIL) or f"\n{SIGIL}" in text
+
+
+def _header(channel: str, task: str | None) -> str:
+    """The first line of a content: ``⫻family/name:task/001``; a dispatch is a ``⫻task/dispatch``."""
+    name = channel.replace("command/", "task/", 1)
+    return f"{SIGIL}{name}" if task is None else f"{SIGIL}{name}:{task}/001"
+
+
+def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, ...]:
+    """Chooses the channel by the policy and writes the content."""
+    status = FORMS["status"].write(facts.get("status"), names, "kick")
+    channel = _channel(facts.get("act"), fields, status is not ABSENT, names)
+    if channel is None:
+        return (_CHANNEL,)
+    row = DEFAULT_POLICY.row_for(SIGIL + channel)
+    default = fields.get(_CONTENT)
+    made = _content(channel, facts, status if channel == STATUS_CHANNEL else ABSENT)
+    rest = {path: fields.pop(path) for path in [_CONTENT, ("correlation_id",)] if path in fields}
+    fields[_TYPE] = _TYPES[channel.partition("/")[0]]
+    fields[_CHANNEL] = SIGIL + channel
+    fields[_CONTENT] = default if default is not None and "text" not in facts else made
+    if ("correlation_id",) in rest:
+        fields["correlation_id",] = rest["correlation_id",]
+    return (("correlation_id",),) if row is not None and row.correlation else ()
+
+
+def _channel(act: str | None, fields: Fields, status: bool, names: Names) -> str | None:
+    """The first channel for an act that the policy opens to this sender and receiver; the table's where none is.
+
+    What the context will say of them counts on the way back too, since the channel will depend on it.
+    """
+    if act is None:
+        return None
+    form = ACTS[act]["kick"]
+    word = _OWN[form.kind]
+    first = STATUS_CHANNEL if status and act == "inform" else form.kind
+    ends = [(name, fields.get((name,), ABSENT)) for name in ("sender", "receiver")]
+    sender, receiver = (names.default("kick", "", name) if end is ABSENT else end for name, end in ends)
+    families = CHANNEL_FALLBACK[first.partition("/")[0]]
+    for channel in (first, *(f"{family}/{word}" for family in families)):
+        row = DEFAULT_POLICY.row_for(SIGIL + channel)
+        known = isinstance(sender, str) and isinstance(receiver, str)
+        if row is not None and known and allows(row.senders, sender) and allows(row.receivers, receiver):
+            return channel
+    return first
+
+
+def _content(channel: str, facts: dict[str, Any], status: Any) -> str:
+    text = facts.get("text")
+    if isinstance(text, str) and _has_section(text):
+        return text
+    task = facts.get("task")
+    place = task if isinstance(task, str) and _PLACE.fullmatch(task) else None
+    lines = [_header(channel, place), *([] if status is ABSENT else [status]), *([] if text is None else [text])]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,69 @@
+"""SAP messages as fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire.conversion.paths import Fields, Path
+from turnwire.conversion.tables import ACTS, FIXED
+from turnwire.sap.codec import kind_of
+from turnwire.sap.messages import Message
+from turnwire.sap.spec import Kind, Table
+
+CARRY: Path = ("meta", "turnwire")
+_FAILED = "FailedResult"
+_OPENED = frozenset({"cachePolicy", "cache", "replyTo", "budget"})
+"""Records that stand as one field: no other wire knows anything of their parts."""
+
+_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms["sap"]).own}
+
+
+def split(message: Message) -> Fields:
+    """The fields of the object and of the objects in it (``issuer.agentId``, ``meta.x``); arrays, the payload, the
+    output, and records that no other wire knows stand whole."""
+    fields: Fields = {}
+    _split(message.to_dict(), message.TABLE, (), fields)
+    return fields
+
+
+def _split(values: dict[str, Any], table: Table | None, path: Path, fields: Fields) -> None:
+    tables = {} if table is None else {one.name: one.table for one in table.fields if one.kind is Kind.RECORD}
+    for name, value in values.items():
+        here = (*path, name)
+        nested = name in tables and name not in _OPENED
+        if isinstance(value, dict) and value and (nested or here == ("meta",)):
+            _split(value, tables.get(name), here, fields)
+        else:
+            fields[here] = value
+
+
+def join(fields: Fields) -> Message:
+    """The message of its fields."""
+    whole: dict[str, Any] = {}
+    for path, value in fields.items():
+        inner = whole
+        for name in path[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[path[-1]] = value
+    cls = kind_of(whole)
+    if cls is None:
+        raise KeyError("these are the fields of no SAP message")
+    return cls.from_dict(whole)
+
+
+def kind(fields: Fields) -> tuple[str | None, str]:
+    """The class of the object; a failed Result that has an error message and no output is an error."""
+    if ("messageId",) in fields and ("taskId",) not in fields:
+        name = "Nack" if fields.get(("status",)) == "NACK" else "Ack"
+    elif ("reportedAt",) not in fields and ("producer", "agentId") not in fields:
+        name = "Task"
+    else:
+        failed = fields.get(("status",)) == "FAILED" and ("error", "message") in fields
+        name = _FAILED if failed and ("output",) not in fields else "Result"
+    return _OWN[name], name
+
+
+def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
+    """The class of the object, and what all of the class have."""
+    name = ACTS[act]["sap"].kind
+    return name, {(key,): value for key, value in FIXED["sap"][name].items()}

@@ -1,0 +1,51 @@
+"""SSTP messages as fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire.conversion.paths import Fields, Path
+from turnwire.conversion.tables import ACTS
+from turnwire.sstp.messages import CLASSES, Message
+from turnwire.sstp.spec import SCHEMA_IDS, Kind
+
+CARRY: Path = ("header", "turnwire")
+
+_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms["sstp"]).own}
+
+
+def split(message: Message) -> Fields:
+    """``header.X``, ``payload.X`` and the other keys of the object."""
+    fields: Fields = {}
+    for key, value in message.to_dict().items():
+        if key in ("header", "payload"):
+            fields |= {(key, name): inner for name, inner in value.items()}
+            if not value:
+                fields[key,] = {}
+        else:
+            fields[key,] = value
+    return fields
+
+
+def join(fields: Fields) -> Message:
+    """The message of its fields."""
+    whole: dict[str, Any] = {}
+    for path, value in fields.items():
+        if len(path) == 1:
+            whole[path[0]] = value
+        else:
+            whole.setdefault(path[0], {})[path[1]] = value
+    whole.setdefault("payload", {})
+    return CLASSES[whole["header"]["kind"]].of(whole)
+
+
+def kind(fields: Fields) -> tuple[str | None, str]:
+    """``header.kind``."""
+    name = fields["header", "kind"]
+    return _OWN[name], name
+
+
+def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
+    """The kind and its schema_id."""
+    name = ACTS[act]["sstp"].kind
+    return name, {("header", "kind"): name, ("header", "schema_id"): SCHEMA_IDS[Kind(name)]}

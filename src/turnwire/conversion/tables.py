@@ -1,0 +1,419 @@
+"""What corresponds to what, as data: acts, status words, priorities, and the fields of each kind of message.
+
+The common model is a flat record of facts (``FACTS``). A field that is not tied to a fact here is one that no other
+wire has; a conversion names it in ``dropped``. docs/convert.md shows these tables and is tested against them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FACTS: dict[str, str] = {
+    "act": "what the message does: one of ACTS",
+    "sender": "who speaks",
+    "receiver": "who is spoken to",
+    "conversation": "what the message belongs to",
+    "sequence": "where in the conversation, or in the sender's part of it, the message stands; a number",
+    "message": "the id of the message itself",
+    "task": "the id of the piece of work it is about",
+    "parent": "the id of the task above",
+    "goal": "the id of the goal",
+    "result": "the id of what was produced",
+    "text": "what the message says",
+    "status": "how the work stands: one of STATUSES, or another word",
+    "priority": "one of PRIORITIES",
+    "time": "when it was said",
+    "code": "the code of an error",
+    "output": "the form that an answer should have",
+    "capability": "what the addressee must be able to do",
+    "constraints": "rules that hold for the work; a list of texts",
+    "references": "what the message rests on; a list of texts",
+}
+
+
+class Form(NamedTuple):
+    """One cell of ACTS: the kind of message in a wire.
+
+    own: whether that kind, read, means this act. Where it does not, the kind is the nearest one, and the field that
+    tells the kind (act, INTENT, header.kind ...) is in ``dropped``.
+    """
+
+    kind: str
+    own: bool = True
+
+
+def _near(kind: str) -> Form:
+    return Form(kind, own=False)
+
+
+ACTS: dict[str, dict[str, Form]] = {
+    "request": {
+        "nslip": Form("REQUEST/TASK"),
+        "csp": Form("TASK"),
+        "sstp": Form("delegation"),
+        "sap": Form("Task"),
+        "kick": Form("command/dispatch"),
+    },
+    "ask": {
+        "nslip": Form("ASK/TASK"),
+        "csp": Form("QUERY"),
+        "sstp": Form("query"),
+        "sap": _near("Task"),
+        "kick": Form("query/context"),
+    },
+    "inform": {
+        "nslip": Form("INFORM/TASK"),
+        "csp": Form("RESULT"),
+        "sstp": Form("knowledge"),
+        "sap": Form("Result"),
+        "kick": Form("report/artifact"),
+    },
+    "error": {
+        "nslip": Form("ERROR/TASK"),
+        "csp": Form("ERROR"),
+        "sstp": _near("knowledge"),
+        "sap": Form("FailedResult"),
+        "kick": Form("alert/error"),
+    },
+    "observe": {
+        "nslip": Form("OBSERVE/OBSERVATION"),
+        "csp": _near("MEM"),
+        "sstp": _near("knowledge"),
+        "sap": _near("Result"),
+        "kick": Form("report/observe"),
+    },
+    "propose": {
+        "nslip": Form("PROPOSE/PLAN"),
+        "csp": Form("PLAN"),
+        "sstp": Form("intent"),
+        "sap": _near("Task"),
+        "kick": Form("report/propose"),
+    },
+    "commit": {
+        "nslip": Form("COMMIT/PLAN"),
+        "csp": _near("PLAN"),
+        "sstp": Form("commit"),
+        "sap": _near("Result"),
+        "kick": Form("report/commit"),
+    },
+    "accept": {
+        "nslip": Form("ACCEPT/TASK"),
+        "csp": _near("MEM"),
+        "sstp": _near("knowledge"),
+        "sap": Form("Ack"),
+        "kick": Form("report/accept"),
+    },
+    "reject": {
+        "nslip": Form("REJECT/TASK"),
+        "csp": _near("MEM"),
+        "sstp": _near("knowledge"),
+        "sap": Form("Nack"),
+        "kick": Form("report/reject"),
+    },
+    "evaluate": {
+        "nslip": Form("EVAL/EVALUATION"),
+        "csp": _near("MEM"),
+        "sstp": Form("evidence_bundle"),
+        "sap": _near("Result"),
+        "kick": Form("report/evaluate"),
+    },
+    "learn": {
+        "nslip": _near("INFORM/OBSERVATION"),
+        "csp": Form("MEM"),
+        "sstp": Form("memory_delta"),
+        "sap": _near("Result"),
+        "kick": Form("report/learn"),
+    },
+    "meta": {
+        "nslip": Form("META/CONTROL"),
+        "csp": _near("MEM"),
+        "sstp": _near("knowledge"),
+        "sap": _near("Result"),
+        "kick": Form("query/meta"),
+    },
+    "patch": {
+        "nslip": _near("COMMIT/PLAN"),
+        "csp": Form("PATCH"),
+        "sstp": _near("commit"),
+        "sap": _near("Task"),
+        "kick": _near("command/dispatch"),
+    },
+    "file": {
+        "nslip": _near("REQUEST/TASK"),
+        "csp": Form("FILE"),
+        "sstp": _near("delegation"),
+        "sap": _near("Task"),
+        "kick": _near("command/dispatch"),
+    },
+}
+"""Act -> wire -> kind. A kind is one act's own at most, so that reading is certain."""
+
+CHANNEL_FAMILY = {"command": "request", "report": "inform", "alert": "error", "query": "ask"}
+"""KickLang: what a channel means whose name is no act's: the act of its family."""
+
+CHANNEL_FALLBACK = {"command": ("query",), "report": ("query",), "alert": ("report", "query"), "query": ()}
+"""KickLang: where a message goes that the policy does not let through on the channel of the table (only the
+Orchestrator commands, reports go to it, alerts to everyone): to these families; the channel's name says the act."""
+
+STATUS_CHANNEL = "report/status"
+"""KickLang: where an "inform" with a status goes; the word stands in the first line of the content."""
+
+STATUSES: dict[str, dict[str, str]] = {
+    "QUEUED": {"nslip": "waiting", "sap": "QUEUED", "kick": "Accepted"},
+    "RUNNING": {"nslip": "in_progress", "sap": "RUNNING", "kick": "In Progress"},
+    "SUCCEEDED": {"nslip": "done", "csp": "OK", "sstp": "pass", "sap": "SUCCEEDED", "kick": "Completed"},
+    "PARTIAL": {"nslip": "partial", "csp": "PARTIAL", "sap": "PARTIAL"},
+    "FAILED": {"nslip": "failed", "csp": "FAIL", "sstp": "fail", "sap": "FAILED", "kick": "Failed"},
+    "CANCELLED": {"nslip": "cancelled", "sap": "CANCELLED"},
+    "ESCALATED": {"nslip": "escalated", "sap": "ESCALATED"},
+}
+"""Status -> the word of each wire. Those of nSLIP (STATUS) and SSTP (verdict) are open: others pass between them."""
+OPEN_STATUS = frozenset({"nslip", "sstp"})
+
+PRIORITIES: dict[str, dict[str, str | int]] = {
+    "urgent": {"nslip": 0, "sap": "urgent"},
+    "high": {"nslip": 1, "csp": "P1", "sap": "high"},
+    "normal": {"nslip": 2, "csp": "P2", "sap": "normal"},
+    "low": {"nslip": 3, "csp": "P3", "sap": "low"},
+}
+"""Priority -> the value of each wire. nSLIP gives its small numbers no meaning; other numbers have no counterpart."""
+
+
+class Place(NamedTuple):
+    """One field of one kind of message.
+
+    path: where it stands, with dots. fact: what it means, or "" for what no other wire has. form: how the fact is
+    written there (a name in ``forms.FORMS``). need: "must" (no message without it), "may", or "read" (read only:
+    another place is written).
+    """
+
+    path: str
+    fact: str
+    form: str = "text"
+    need: str = "may"
+
+
+def _all(kinds: str, *places: Place) -> dict[str, tuple[Place, ...]]:
+    return dict.fromkeys(kinds.split(), places)
+
+
+_NSLIP = (
+    Place("conv_id", "conversation", "conversation_number", "must"),
+    Place("turn", "sequence", "number", "must"),
+    Place("src", "sender", "agent_number", "must"),
+    Place("dst", "receiver", "agent_number", "must"),
+    Place("slots.GOAL_ID", "goal", "id_number"),
+    Place("slots.TASK_ID", "task", "id_number"),
+    Place("slots.PARENT_TASK_ID", "parent", "id_number"),
+    Place("slots.RESULT_ID", "result", "id_number"),
+    Place("slots.PRIORITY", "priority", "priority"),
+    Place("slots.SCORE", ""),
+    Place("slots.STATUS", "status", "status"),
+    Place("slots.ERROR_CODE", "code", "id_number"),
+    Place("slots.TAG", "text", "tag"),
+)
+_CSP = (
+    Place("sender", "sender", "token", "must"),
+    Place("receiver", "receiver", "token", "must"),
+    Place("ctx", "conversation", "token", "must"),
+)
+_CSP_GENERIC = (Place("block.id", "task", "token", "must"), Place("block.TEXT", "text"))
+_SSTP = (
+    Place("header.actor_id", "sender", "name", "must"),
+    Place("header.session_id", "conversation", "name", "must"),
+    Place("header.provenance", ""),
+    Place("header.policy_labels", ""),
+    Place("header.logical_clock", "sequence", "clock", "must"),
+    Place("header.risk_score", ""),
+)
+_RESULT = (
+    Place("taskId", "task", "uuid", "must"),
+    Place("correlationId", "conversation", "uuid", "must"),
+    Place("reportedAt", "time", "sap_time", "must"),
+    Place("producer.agentId", "sender", "text", "must"),
+    Place("producer.agentKind", "", need="must"),
+    Place("status", "status", "status", "must"),
+    Place("output", "text", "json"),
+    Place("artifacts", ""),
+    Place("metrics", ""),
+    Place("constitutionalEvidence.alignment", "", need="must"),
+    Place("constitutionalEvidence.pressureReadings", ""),
+    Place("constitutionalEvidence.policyChecks", ""),
+    Place("constitutionalEvidence.violations", ""),
+    Place("constitutionalEvidence.citations", "references", "texts"),
+    Place("constitutionalEvidence.cache", ""),
+    Place("error.code", "code"),
+    Place("error.message", ""),
+    Place("error.details", ""),
+    Place("nextActions", ""),
+    Place("meta", ""),
+)
+_RECEIPT = (
+    Place("messageId", "task", "text", "must"),
+    Place("correlationId", "conversation", "uuid", "must"),
+    Place("reason", "text"),
+)
+_KICK = (
+    Place("id", "message", "uuid4", "must"),
+    Place("timestamp", "time", "iso_time", "must"),
+    Place("sender", "sender", "role", "must"),
+    Place("receiver", "receiver", "role", "must"),
+    Place("content", "text", "content", "must"),
+    Place("correlation_id", "conversation", "uuid4"),
+)
+
+PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
+    "nslip": {"": _NSLIP},
+    "csp": {
+        "TASK": (
+            *_CSP,
+            Place("block.id", "task", "task_token", "must"),
+            Place("block.REQ", "text", need="must"),
+            Place("block.IN", ""),
+            Place("block.OUT", "output"),
+            Place("block.OWNER", ""),
+            Place("block.PRIORITY", "priority", "priority"),
+        ),
+        "RESULT": (
+            *_CSP,
+            Place("block.id", "task", "task_token", "must"),
+            Place("block.STATUS", "status", "status", "must"),
+            Place("block.PRODUCED", "result"),
+            Place("block.DATA", "text"),
+        ),
+        "ERROR": (
+            *_CSP,
+            Place("block.id", "message", "error_token", "must"),
+            Place("block.AT", "task", "task_text", "must"),
+            Place("block.CAUSE", "text", need="must"),
+            Place("block.NEXT", ""),
+        ),
+        **_all("PLAN QUERY MEM", *_CSP, *_CSP_GENERIC),
+        "PATCH": (
+            *_CSP,
+            Place("block.id", "", need="must"),
+            Place("block.base", "", need="must"),
+            Place("block.apply", "", need="must"),
+        ),
+        "FILE": (
+            *_CSP,
+            Place("block.id", "", need="must"),
+            Place("block.op", "", need="must"),
+            Place("block.PATH", "", need="must"),
+            Place("block.BASE", ""),
+            Place("block.CONTENT", "text"),
+        ),
+    },
+    "sstp": {
+        "intent": (
+            *_SSTP,
+            Place("payload.goal", "text", "filled", "must"),
+            Place("payload.assumptions", "", need="must"),
+            Place("payload.success_criteria", "", need="must"),
+            Place("payload.constraints", "constraints", "texts", "must"),
+        ),
+        "query": (
+            *_SSTP,
+            Place("payload.question", "text", "filled", "must"),
+            Place("payload.required_fields", "", need="must"),
+            Place("payload.uncertainty", "", need="must"),
+            Place("payload.directed_to", "receiver", "name", "must"),
+            Place("header.directed_to", "receiver", "name", "read"),
+        ),
+        "knowledge": (
+            *_SSTP,
+            Place("payload.content", "text", "filled", "must"),
+            Place("payload.confidence", "", need="must"),
+            Place("payload.evidence_refs", "references", "texts", "must"),
+        ),
+        "delegation": (
+            *_SSTP,
+            Place("payload.task", "text", "filled", "must"),
+            Place("payload.assigned_to", "receiver", "name", "must"),
+            Place("payload.required_capabilities", "capability", "only_one", "must"),
+            Place("payload.output_schema_id", "output", "filled", "must"),
+            Place("payload.evaluation_criteria", "", need="must"),
+        ),
+        "commit": (
+            *_SSTP,
+            Place("payload.decision", "text", "filled", "must"),
+            Place("payload.scope", "", need="must"),
+            Place("payload.commit_mode", "", need="must"),
+            Place("payload.supersedes", "", need="must"),
+        ),
+        "evidence_bundle": (
+            *_SSTP,
+            Place("payload.claim", "text", "filled", "must"),
+            Place("payload.artifacts", "", need="must"),
+            Place("payload.verdict", "status", "status", "must"),
+            Place("payload.checks_run", "", need="must"),
+        ),
+        "memory_delta": (
+            *_SSTP,
+            Place("payload.memory_type", "", need="must"),
+            Place("payload.summary", "text", "filled", "must"),
+            Place("payload.derived_rule", "", need="must"),
+            Place("payload.propagation", "", need="must"),
+        ),
+    },
+    "sap": {
+        "Task": (
+            Place("taskId", "task", "uuid", "must"),
+            Place("parentTaskId", "parent", "uuid"),
+            Place("correlationId", "conversation", "uuid", "must"),
+            Place("issuedAt", "time", "sap_time", "must"),
+            Place("issuer.agentId", "sender", "text", "must"),
+            Place("issuer.agentKind", "", need="must"),
+            Place("issuer.name", ""),
+            Place("target.agentId", "receiver"),
+            Place("target.capability", "capability", "text", "must"),
+            Place("target.routingHints", ""),
+            Place("constitutionalContext.pressureLevel", "", need="must"),
+            Place("constitutionalContext.principles", ""),
+            Place("constitutionalContext.pressure", ""),
+            Place("constitutionalContext.objectives", ""),
+            Place("constitutionalContext.constraints", "constraints", "texts"),
+            Place("constitutionalContext.riskTolerance", ""),
+            Place("constitutionalContext.territory", ""),
+            Place("constitutionalContext.references", "references", "texts"),
+            Place("constitutionalContext.cachePolicy", ""),
+            Place("payload", "text", "payload", "must"),
+            Place("outputContract.schema", ""),
+            Place("outputContract.format", "output"),
+            Place("telemetry.priority", "priority", "priority"),
+            Place("telemetry.deadline", ""),
+            Place("telemetry.budget", ""),
+            Place("telemetry.trace", ""),
+            Place("replyTo", ""),
+            Place("attachments", ""),
+            Place("tags", ""),
+            Place("meta", ""),
+        ),
+        "Result": _RESULT,
+        "FailedResult": tuple(
+            place._replace(fact="", form="text")
+            if place.path == "output"
+            else place._replace(fact="text", need="must")
+            if place.path == "error.message"
+            else place._replace(fact="", form="text")
+            if place.path == "status"
+            else place
+            for place in _RESULT
+        ),
+        "Ack": _RECEIPT,
+        "Nack": _RECEIPT,
+    },
+    "kick": {"": _KICK},
+}
+"""Wire -> kind ("" where all kinds have the same fields) -> its fields, in the order in which they are written."""
+
+FIXED: dict[str, dict[str, dict[str, object]]] = {
+    "sap": {
+        "Task": {"protocolVersion": "2.0"},
+        "Result": {"protocolVersion": "2.0"},
+        "FailedResult": {"protocolVersion": "2.0", "status": "FAILED"},
+        "Ack": {"status": "ACK"},
+        "Nack": {"status": "NACK"},
+    }
+}
+"""Wire -> kind -> what every message of that kind has."""
