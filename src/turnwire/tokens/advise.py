@@ -7,7 +7,7 @@ from typing import Any
 
 from turnwire.contract import WIRES
 from turnwire.tokens.advice import Advice, Change, Cost
-from turnwire.tokens.budget import Sample, Spent, spend
+from turnwire.tokens.budget import Sample, Spent, Tally, spend
 from turnwire.tokens.compare import compare
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import text_of
@@ -52,24 +52,36 @@ def advise(
     """
     known = priced(prices)
     counters = [load(each) for each in dict.fromkeys([*tokenizers, *known])]
-    spent, samples, damaged = spend(source, counters, sample=sample, threads=threads)
-    if not spent:
+    found = spend(source, counters, sample=sample, threads=threads)
+    return advice_on(found, counters, known, wires=wires, context=context)
+
+
+def advice_on(
+    found: Tally,
+    counters: Sequence[Tokenizer],
+    prices: Mapping[str, Price],
+    *,
+    wires: Sequence[str] = WIRES,
+    context: Any = None,
+) -> Advice:
+    """The advice on a log that was counted. Raises ValueError where there was no message in it."""
+    if not found.spent:
         raise ValueError("there is no message in this log")
     costs: list[Cost] = []
     changes: list[Change] = []
     absent: dict[str, str] = {}
-    for (wire, name), own in spent.items():
+    for (wire, name), own in found.spent.items():
         counter = next(each for each in counters if each.name == name)
-        price = known.get(name)
-        costs += _costs(own, samples[wire], wires, counter, price, context, absent)
-        changes += _changes(own, samples[wire], counter, price)
+        kept, price = found.samples[wire], prices.get(name)
+        costs += _costs(own, kept, wires, counter, price, context, absent)
+        changes += _changes(own, kept, counter, price)
     changes += [change for cost in costs if (change := _to_other_wire(cost, costs)) is not None]
     facts = {
-        "messages": {wire: kept.seen for wire, kept in samples.items()},
-        "sampled": {wire: len(kept.messages) for wire, kept in samples.items()},
-        "damaged": damaged,
+        "messages": {wire: kept.seen for wire, kept in found.samples.items()},
+        "sampled": {wire: len(kept.messages) for wire, kept in found.samples.items()},
+        "damaged": found.damaged,
         "tokenizers": {counter.name: counter.provenance for counter in counters},
-        "prices": {name: price._asdict() for name, price in known.items()},
+        "prices": {name: price._asdict() for name, price in prices.items()},
     }
     return Advice(costs, sorted(changes, key=lambda change: -change.tokens), absent, facts)
 

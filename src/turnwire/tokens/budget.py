@@ -66,6 +66,14 @@ class Spent:
         return [found for _, _, found in sorted(self._heap, reverse=True)]
 
 
+class Tally(NamedTuple):
+    """A log, counted: (wire, tokenizer) -> Spent; wire -> sample of its messages; how many records were damaged."""
+
+    spent: dict[tuple[str, str], Spent]
+    samples: dict[str, Sample]
+    damaged: int
+
+
 class Sample:
     """A fair sample of what is offered: every message has the same chance, and every run takes the same."""
 
@@ -81,7 +89,7 @@ class Sample:
         if len(self.messages) < self.size:
             self.messages.append(None)
             return len(self.messages) - 1
-        place = self._random.randrange(self.seen)
+        place = self._random.randrange(self.seen) if self.size else 0
         return place if place < self.size else None
 
 
@@ -138,8 +146,8 @@ def spend(
     budget: int | None = None,
     sample: int = 0,
     threads: int = 1,
-) -> tuple[dict[tuple[str, str], Spent], dict[str, Sample], int]:
-    """Counts all messages of a log: ((wire, tokenizer) -> Spent, wire -> Sample of messages, damaged records)."""
+) -> Tally:
+    """Counts all messages of a log, those of ``wires`` (all that can be scanned), ``sample`` of each wire kept."""
     spent: dict[tuple[str, str], Spent] = {}
     samples: dict[str, Sample] = {}
     scans: list[Any] = []
@@ -152,7 +160,7 @@ def spend(
         for row in range(len(batch)):
             message = batch.message(row)
             known.append(conversation_of(message, wire))
-            if sample and (place := kept.wants()) is not None:
+            if (place := kept.wants()) is not None:
                 kept.messages[place] = message
         for counter in tokenizers:
             own = spent.setdefault((wire, counter.name), Spent(wire, counter.name))
@@ -161,7 +169,7 @@ def spend(
             for row, (count, conversation) in enumerate(zip(counts, known, strict=True)):
                 found = Found(count, _text(batch, "file", row), int(batch["line"][row]), conversation)
                 own.add(found, conversation, budget)
-    return spent, samples, sum(sum(scan.counts.reasons.values()) for scan in scans)
+    return Tally(spent, samples, sum(sum(scan.counts.reasons.values()) for scan in scans))
 
 
 def _text(batch: Any, name: str, row: int) -> str | None:

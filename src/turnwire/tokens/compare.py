@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from turnwire.contract import WIRES, wire_package
@@ -93,7 +92,7 @@ def _wires(
         try:
             yield _wire(messages, wire, context, together)
         except WireError as error:
-            absent[wire] = str(error)
+            absent[wire] = f"{error.reason}: {error.text}"
 
 
 def _wire(messages: list[Any], wire: str, context: Any, together: bool) -> Version:
@@ -166,7 +165,7 @@ def _references(
 
 def _row(version: Version, counter: Tokenizer, together: bool, threads: int, messages: int) -> Row:
     whole = ["\n".join(version.texts)] if together else version.texts
-    shared = commonprefix(version.texts) if len(version.texts) > 1 else ""
+    shared = _shared(version.texts) if len(version.texts) > 1 else ""
     return Row(
         format=version.name,
         kind=version.kind,
@@ -182,6 +181,12 @@ def _row(version: Version, counter: Tokenizer, together: bool, threads: int, mes
         rank=None,
         note=version.note,
     )
+
+
+def _shared(texts: list[str]) -> str:
+    """What all the texts begin with: what the first and the last of them in order have in common."""
+    first, last = min(texts), max(texts)
+    return first[: next((place for place, each in enumerate(first) if last[place : place + 1] != each), len(first))]
 
 
 def _ranked(rows: list[Row]) -> list[Row]:

@@ -41,8 +41,8 @@ class Format(NamedTuple):
 def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[Written | None, str]:
     """The values in a format, and "" or why they do not come back from it: (None, why) where they cannot be written.
 
-    Values are compared as JSON: 1, 1.0, "1" and true are four values; the order of members does not count. Raises
-    MissingDependency where the format's package is not installed.
+    Values are compared as JSON: 1 and 1.0 are one number, "1" and true are others; the order of members does not count.
+    Raises MissingDependency where the format's package is not installed.
     """
     try:
         written = form.write(values, together)
@@ -63,7 +63,16 @@ def _said(error: Exception) -> str:
 
 
 def _compared(values: Any) -> str:
-    return json.dumps(values, ensure_ascii=True, sort_keys=True)
+    return json.dumps(_number(values), ensure_ascii=True, sort_keys=True)
+
+
+def _number(value: Any) -> Any:
+    """The value with every whole number as an int."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _number(each) for name, each in value.items()}
+    return [_number(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _package(module: str, distribution: str) -> Any:

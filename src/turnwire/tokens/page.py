@@ -20,7 +20,8 @@ _HEAD = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; --ink: #1c1f24; --dim: #626a75; --paper: #fff; --line: #d9dde3; --all: #2f6fb4; --part: #b9c0c9; }}
+:root {{ color-scheme: light dark; --ink: #1c1f24; --dim: #626a75; --paper: #fff; --line: #d9dde3;
+  --all: #2f6fb4; --part: #b9c0c9; }}
 @media (prefers-color-scheme: dark) {{
   :root {{ --ink: #e6e9ee; --dim: #9aa3af; --paper: #15181c; --line: #333a43; --all: #5a9ce0; --part: #4b535e; }}
 }}

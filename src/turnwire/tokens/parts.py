@@ -1,6 +1,6 @@
 """What each part of a wire costs: the text with a part taken out is counted again, and the difference is its price.
 
-The parts of a wire are a table: a regular expression with a named group for each part, tried at every place of the text.
+The parts of a wire are a table: a regular expression with a named group for each part, tried at every place.
 Prices of single parts do not add up to the whole, since tokens reach across the edges of parts.
 """
 
@@ -19,7 +19,7 @@ from turnwire.wires import wire_of
 
 UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
-_NSLIP = rf"""
+_NSLIP = r"""
     (?P<framing>\A@|\#\Z)
   | (?P<separators>\|)
   | (?<=[tu])(?P<quotes>")(?P<text>(?:[^"\\]|\\.)*)(?P<quotes_>")

@@ -32,12 +32,11 @@ def plot(comparison: Comparison, path: str | os.PathLike[str]) -> None:
     for place, name in enumerate(tokenizers):
         axes = figure.add_subplot(len(tokenizers), 1, place + 1)
         shown = comparison.sorted(name)[::-1]
-        labels = [row.format if row.round_trip else f"{row.format} (not all)" for row in shown]
-        bars = axes.barh(
-            labels, [row.tokens for row in shown], color=[ALL if row.round_trip else PART for row in shown]
-        )
-        axes.barh(labels, [row.legend for row in shown], left=[row.tokens for row in shown], color=LEGEND)
-        axes.bar_label(bars, [f"{row.total:,}" for row in shown], padding=3, fontsize=8)
+        names = [row.format if row.round_trip else f"{row.format} (not all)" for row in shown]
+        tokens, labels = [row.tokens for row in shown], [f"{row.total:,}" for row in shown]
+        axes.barh(names, tokens, color=[ALL if row.round_trip else PART for row in shown])
+        legends = axes.barh(names, [row.legend for row in shown], left=tokens, color=LEGEND)
+        axes.bar_label(legends, labels, padding=3, fontsize=8)
         # what stands in a name is no formula
         axes.set_title(f"{safe(name)}: tokens per {comparison.facts['per']}", fontsize=10, parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)

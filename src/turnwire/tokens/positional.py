@@ -1,7 +1,7 @@
 """JSON arrays: the values alone, in the order of a legend that is written once for each shape of object.
 
-A shape is the value with its scalars left out: an object is the names of its members with their shapes, a list the
-shapes of its items. ``[3,0,"goal_1"]`` with the legend ``{"act":0,"frame":0,"tag":0}`` is ``{"act":3,"frame":0,...}``.
+``[3,0,"goal_1"]`` with the legend ``["act","frame","tag"]`` is ``{"act":3,"frame":0,"tag":"goal_1"}``. A member that
+holds an object stands in the legend as ``{"name":[...]}``, a list with objects in it as ``{"":[shape of each item]}``.
 """
 
 from __future__ import annotations
@@ -17,30 +17,35 @@ def minified(value: Any) -> str:
 
 
 def shape(value: Any) -> Any:
-    """What a legend says of a value: 0 for scalars and for lists without objects in them."""
+    """What a legend says of a value: 0 of scalars and of lists without objects, else names or the shapes of items."""
     if isinstance(value, dict):
-        return {name: shape(each) for name, each in value.items()}
+        members = [(name, shape(each)) for name, each in value.items()]
+        return [{name: form} if form else name for name, form in members]
     if isinstance(value, list):
         shapes = [shape(each) for each in value]
-        return shapes if any(shapes) else 0
+        return {"": shapes} if any(form != 0 for form in shapes) else 0
     return 0
+
+
+def _members(form: list[Any]) -> list[tuple[str, Any]]:
+    return [(each, 0) if isinstance(each, str) else next(iter(each.items())) for each in form]
 
 
 def bare(value: Any, form: Any) -> Any:
     """A value without the names of its members."""
-    if isinstance(form, dict):
-        return [bare(value[name], each) for name, each in form.items()]
     if isinstance(form, list):
-        return [bare(one, each) for one, each in zip(value, form, strict=True)]
+        return [bare(value[name], each) for name, each in _members(form)]
+    if isinstance(form, dict):
+        return [bare(one, each) for one, each in zip(value, form[""], strict=True)]
     return value
 
 
 def dressed(value: Any, form: Any) -> Any:
     """The value that ``bare`` made bare."""
-    if isinstance(form, dict):
-        return {name: dressed(one, each) for (name, each), one in zip(form.items(), value, strict=True)}
     if isinstance(form, list):
-        return [dressed(one, each) for one, each in zip(value, form, strict=True)]
+        return {name: dressed(one, each) for (name, each), one in zip(_members(form), value, strict=True)}
+    if isinstance(form, dict):
+        return [dressed(one, each) for one, each in zip(value, form[""], strict=True)]
     return value
 
 
@@ -52,7 +57,7 @@ def write(values: Sequence[Any]) -> tuple[str, list[str]]:
     lines = []
     for value, number in zip(values, numbers, strict=True):
         naked = bare(value, forms[number])
-        numbered = [number, *naked] if isinstance(forms[number], dict) else [number, naked]
+        numbered = [number, *naked] if isinstance(forms[number], list) else [number, naked]
         lines.append(minified(naked if len(forms) == 1 else numbered))
     return "\n".join(shapes), lines
 
@@ -67,5 +72,5 @@ def read(legend: str, lines: Sequence[str]) -> list[Any]:
             values.append(dressed(naked, forms[0]))
         else:
             number, *rest = naked
-            values.append(dressed(rest if isinstance(forms[number], dict) else rest[0], forms[number]))
+            values.append(dressed(rest if isinstance(forms[number], list) else rest[0], forms[number]))
     return values

@@ -23,7 +23,7 @@ class Price(NamedTuple):
 
 
 def priced(prices: Mapping[str, Any] | None) -> dict[str, Price]:
-    """Tokenizer -> Price, from prices, numbers, pairs (input, cached) or mappings. Raises ValueError for anything else."""
+    """Tokenizer -> Price, from prices, numbers, pairs (input, cached) or mappings. Raises ValueError for all else."""
     found = {}
     for name, given in (prices or {}).items():
         try:

@@ -13,7 +13,7 @@ def safe(text: str) -> str:
 
 
 def aligned(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[str]) -> str:
-    """The rows under their names, two spaces between columns; columns of ``numbers`` to the right; a newline at the end.
+    """The rows under their names, two spaces between columns; ``numbers`` to the right; a newline at the end.
 
     Columns that say nothing in any row are left out.
     """
