@@ -92,7 +92,7 @@ class Advice:
         parts = []
         for tokenizer, provenance in self.facts["tokenizers"].items():
             costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
-            parts.append(f"{safe(tokenizer)} ({provenance})\n")
+            parts.append(f"{safe(tokenizer)} ({safe(provenance)})\n")
             parts.append(aligned(COLUMNS, [_cells(cost) for cost in costs], NUMBERS))
             changes = [change for change in self.changes if change.tokenizer == tokenizer]
             if changes:

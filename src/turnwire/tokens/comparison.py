@@ -73,9 +73,9 @@ class Comparison:
         """Text to look at: a table for each tokenizer, then what was not measured."""
         parts = []
         for tokenizer, provenance in self.facts["tokenizers"].items():
-            parts.append(f"{safe(tokenizer)} ({provenance}), per {self.facts['per']}\n")
+            parts.append(f"{safe(tokenizer)} ({safe(provenance)}), per {self.facts['per']}\n")
             parts.append(aligned(COLUMNS, [_cells(row) for row in self.sorted(tokenizer)], NUMBERS) + "\n")
-        parts += [f"not measured: {name}: {safe(why)}\n" for name, why in self.absent.items()]
+        parts += [f"not measured: {safe(name)}: {safe(why)}\n" for name, why in self.absent.items()]
         return "".join(parts).rstrip("\n") + "\n"
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ _NSLIP = r"""
     (?P<framing>\A@|\#\Z)
   | (?P<separators>\|)
   | (?<=[tu])(?P<quotes>")(?P<text>(?:[^"\\]|\\.)*)(?P<quotes_>")
-  | (?<=[@|])(?P<prefixes>[A-Za-z])(?P<codes>(?<=[@|][af])[0-9A-Za-z]+)?(?P<ids>(?<=[@|][ckgpreSd])[0-9A-Za-z]+)?
+  | (?<=[@|])(?P<prefixes>[A-Za-z])(?P<codes>(?<=[@|][af])[0-9A-Za-z]+)?(?P<ids>(?<=[@|][ckgprSd])[0-9A-Za-z]+)?
   | (?P<numbers>[0-9A-Za-z]+)
 """
 _CSP = rf"""

@@ -36,14 +36,14 @@ def priced(prices: Mapping[str, Any] | None) -> dict[str, Price]:
                 if isinstance(given, (tuple, list))
                 else Price(given)
             )
-            fair = all(each is None or each >= 0 for each in (price.input, price.cached))
+            fair = all(each is None or 0 <= each < float("inf") for each in (price.input, price.cached))
             price = price._replace(
                 input=float(price.input), cached=None if price.cached is None else float(price.cached)
             )
         except TypeError:
             raise ValueError(f"the price of {name}: a number, (input, cached) or a Price is needed") from None
         if not fair:
-            raise ValueError(f"the price of {name} is negative")
+            raise ValueError(f"the price of {name} is no number from 0 up")
         found[name] = price
     return found
 

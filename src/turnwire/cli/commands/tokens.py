@@ -15,6 +15,7 @@ from turnwire.contract import WIRES
 
 if TYPE_CHECKING:
     from turnwire.tokens.budget import Spent, Tally
+    from turnwire.tokens.prices import Price
     from turnwire.tokens.tokenizer import Tokenizer
 
 SHOWN = 5
@@ -77,7 +78,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
 
 def _prepared(options: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
     """The tokenizers, the context and the price. Raises UsageError for what cannot be used, OSError."""
-    from turnwire.tokens import Price, load
+    from turnwire.tokens import load
     from turnwire.tokens.counting import DEFAULT
 
     try:
@@ -86,11 +87,21 @@ def _prepared(options: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
             load(name, pattern=pattern if name.endswith(".tiktoken") else None)
             for name in options["names"] or (DEFAULT,)
         ]
-        price = None if options["price"] is None else Price(*map(float, options["price"].split(",")))
+        price = None if options["price"] is None else _price(options["price"])
         context = None if options["context"] is None else _context(options["context"])
     except (ValueError, TypeError) as error:
         raise click.UsageError(str(error)) from None
     return counters, context, price
+
+
+def _price(text: str) -> Price:
+    from turnwire.tokens.prices import priced
+
+    try:
+        numbers = [float(each) for each in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--price is a number, or two with a comma between them, not {text!r}") from None
+    return priced({"--price": numbers})["--price"]
 
 
 def _context(path: str) -> Any:
