@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire import json_text
-from turnwire.contract import WIRES
 from turnwire.conversion.faults import not_carried
 from turnwire.conversion.paths import Fields, parsed, same, shown
 from turnwire.conversion.shapes import SHAPES
@@ -47,22 +46,20 @@ def _depth(value: Any, left: int) -> int:
 
 
 def opened(place: Any, to: str) -> dict[str, Any] | None:
-    """What was carried, if it is a message of ``to``. Raises ConvertError(bad_carry) where it is damaged."""
-    if place is None:
-        return None
-    try:
-        whole = json_text.read_object(place, to) if isinstance(place, str) else place
-    except WireError as error:
-        raise not_carried(to, f"what was carried is no JSON object: {error.text}") from None
-    if not isinstance(whole, dict) or whole.get("wire") not in WIRES:
-        raise not_carried(to, "what was carried names no wire")
-    return whole if whole["wire"] == to else None
+    """What was carried, if it is a message of ``to``; a field of that name that names no wire is like any other."""
+    whole = place
+    if isinstance(place, str):
+        try:
+            whole = json_text.read_object(place, to)
+        except WireError:
+            return None
+    return whole if isinstance(whole, dict) and whole.get("wire") == to else None
 
 
 def restored(carried: dict[str, Any], made: Fields, to: str) -> Fields:
     """The fields of the message that was carried; what it did not have to carry is in ``made``."""
     listed, rest, texts = (carried.get(name, empty) for name, empty in (("fields", []), ("rest", {}), ("texts", {})))
-    if not isinstance(listed, list) or not isinstance(rest, dict) or not isinstance(texts, dict):
+    if not isinstance(listed, list) or not listed or not isinstance(rest, dict) or not isinstance(texts, dict):
         raise not_carried(to, "what was carried has no list of fields and no values")
     fields: Fields = {}
     for text in listed:

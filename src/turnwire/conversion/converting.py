@@ -66,7 +66,8 @@ def convert(message: Any, to: str, *, context: Context | None = None, carry: boo
     fields = shape.split(message)
     carried = None if shape.carry is None else carrying.opened(fields.get(shape.carry), to)
     if carried is not None:
-        made = carrying.restored(carried, survivors(to, facts_of(source, fields, names), names), to)
+        plain = Names(Context()).surviving()  # as it was carried: no name means another one here
+        made = carrying.restored(carried, survivors(to, facts_of(source, fields, plain), plain), to)
         fields = {path: value for path, value in fields.items() if path != shape.carry}
         return Converted(carrying.joined(made, to), _lost(source, fields, to, made, names))
     made = _drafted(to, facts_of(source, fields, names), names)

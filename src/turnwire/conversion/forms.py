@@ -35,6 +35,19 @@ _TOKEN = re.compile(r"[^\x00-\x20\x7f]+")
 _COUNTED = re.compile(r"[TE](0|[1-9][0-9]*)")
 
 
+def _filled(value: str) -> bool:
+    return value not in PLACEHOLDERS
+
+
+def _name(value: str) -> bool:
+    return _filled(value) and not (value[:1] == "<" and value[-1:] == ">" and len(value) > 2)
+
+
+def _short(value: str) -> bool:
+    """A short string of nSLIP (section 2) that stands on one line, as a record of a log must."""
+    return len(value) <= SHORT_STRING and "\n" not in value
+
+
 def _text(value: Any, names: Names, wire: str) -> Any:
     return value if isinstance(value, str) else ABSENT
 
@@ -120,7 +133,8 @@ def _words(table: dict[str, Any], opened: frozenset[str]) -> Pair:
     def write(value: Any, names: Names, wire: str) -> Any:
         if value in table:
             return table[value].get(wire, ABSENT)
-        return value if wire in opened else ABSENT
+        fits = wire in opened and (wire != "nslip" or _short(value))
+        return value if fits else ABSENT
 
     def read(value: Any, names: Names, wire: str) -> Any:
         for name, words in table.items():
@@ -147,18 +161,6 @@ def _only(value: Any, names: Names, wire: str) -> Any:
 
 def _one(value: Any, names: Names, wire: str) -> Any:
     return [value] if _filled(value) else ABSENT
-
-
-def _filled(value: str) -> bool:
-    return value not in PLACEHOLDERS
-
-
-def _name(value: str) -> bool:
-    return _filled(value) and not (value[:1] == "<" and value[-1:] == ">" and len(value) > 2)
-
-
-def _short(value: str) -> bool:
-    return len(value) <= SHORT_STRING and "\n" not in value
 
 
 def _object(text: str) -> Any:

@@ -1,0 +1,181 @@
+"""``turnwire convert``: messages of any wire as messages of one wire."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+import turnwire
+from turnwire.cli import inputs
+from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import Output, complain, named, standard_output
+from turnwire.cli.text import escaped_json, printable
+from turnwire.contract import WIRES
+from turnwire.errors import WireError
+
+
+class Found(NamedTuple):
+    """A message of a file (``line``: its first, 1-based), or why there is none there."""
+
+    line: int
+    message: Any = None
+    fault: str | None = None
+    reason: str | None = None
+
+
+@click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
+@click.argument("files", nargs=-1, required=True, metavar="FILES...")
+@click.option("--to", "target", required=True, type=click.Choice(WIRES), help="The wire to write.")
+@click.option("--from", "source", type=click.Choice(WIRES), help="The wire of all messages; otherwise it is detected.")
+@click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
+@click.option("--context", "context_file", type=click.Path(), help="TOML or JSON: names, numbers, defaults.")
+@click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
+@click.option("--new-ids", is_flag=True, help="Envelopes and Tasks without an id get a random UUID.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not name dropped fields.")
+def command(
+    files: tuple[str, ...],
+    target: str,
+    source: str | None,
+    carry: bool,
+    context_file: str | None,
+    use_clock: bool,
+    new_ids: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Writes the messages in FILES (one, one on each line, or a CSP/1 text) as messages of the wire --to.
+
+    What the target has no field for is named on standard error. What the target needs and a message lacks must come
+    from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the message is refused, and every
+    missing field is named. Exits with 1 when a record could not be read or converted.
+    """
+    names = inputs.checked(files)
+    context = _context(context_file)
+    if use_clock:
+        from turnwire.sap.times import now
+
+        context = context.replace(now=now)
+    if new_ids:
+        context = context.replace(new_id=lambda: str(uuid.uuid4()))
+    output = standard_output()
+    writer = _Writer(output, target, as_json, quiet)
+    for name in inputs.files(names):
+        for found in _messages(_read(name), source):
+            if found.message is None:
+                writer.refuse(name, found.line, str(found.reason), str(found.fault), ())
+                continue
+            try:
+                converted = turnwire.convert(found.message, target, context=context, carry=carry)
+                text = turnwire.encode(converted.message)
+            except WireError as error:
+                writer.refuse(name, found.line, str(error.reason), error.text, getattr(error, "missing", ()))
+            else:
+                writer.write(name, found.line, text, converted.dropped)
+    output.flush()
+    return BAD_RECORDS if writer.refused else GOOD
+
+
+class _Writer:
+    """Messages to standard output, what was lost or refused to standard error, or all as JSON lines."""
+
+    def __init__(self, output: Output, target: str, as_json: bool, quiet: bool) -> None:
+        self._output = output
+        self._target = target
+        self._json = as_json
+        self._quiet = quiet
+        self._first = True
+        self.refused = 0
+
+    def write(self, file: str, line: int, text: str, dropped: tuple[str, ...]) -> None:
+        """One converted message."""
+        if self._json:
+            self._line({"file": file, "line": line, "wire": self._target, "message": text, "dropped": list(dropped)})
+            return
+        if self._target == "csp" and not self._first:
+            text = f"\n{text}"
+        self._first = False
+        self._output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
+        if dropped and not self._quiet:
+            complain(printable(f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}"))
+
+    def refuse(self, file: str, line: int, reason: str, text: str, missing: tuple[str, ...]) -> None:
+        """One record that could not be read or has no form in the target."""
+        self.refused += 1
+        if self._json:
+            fault = {"error": reason, "text": text, "missing": list(missing)}
+            self._line({"file": file, "line": line, "wire": self._target, **fault})
+        else:
+            complain(printable(f"{inputs.shown(file)}:{line}: {reason}: {text}"))
+
+    def _line(self, values: dict[str, Any]) -> None:
+        text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)
+        self._output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
+
+
+def _context(path: str | None) -> turnwire.Context:
+    if path is None:
+        return turnwire.Context()
+    text = Path(path).read_bytes()
+    try:
+        values = json.loads(text) if path.lower().endswith(".json") else tomllib.loads(text.decode())
+        return turnwire.Context.from_dict(values)
+    except WireError as error:
+        raise click.UsageError(printable(f"{path}: {error}")) from None
+    except (ValueError, tomllib.TOMLDecodeError) as error:
+        raise click.UsageError(printable(f"{path}: this is neither TOML nor JSON: {error}")) from None
+
+
+def _read(name: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == inputs.STANDARD_INPUT else Path(name).read_bytes()
+    except OSError as error:
+        raise named(error, error.filename or name) from None
+
+
+def _messages(data: bytes, source: str | None) -> Iterator[Found]:
+    """The messages of one file, in order."""
+    if (source or turnwire.detect(data)) == "csp":
+        yield from _of_csp(data)
+        return
+    try:
+        yield Found(1, turnwire.decode(data, source))
+        return
+    except WireError:
+        pass  # no single message: then one on each line
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield Found(number, turnwire.decode(line, source))
+        except WireError as error:
+            yield Found(number, None, error.text, str(error.reason))
+
+
+def _of_csp(data: bytes) -> Iterator[Found]:
+    from turnwire import csp
+
+    try:
+        records = csp.parse(data, mode="lenient").records
+    except WireError as error:
+        yield Found(error.line or 1, None, error.text, str(error.reason))
+        return
+    for record in records:
+        if isinstance(record, csp.CspMessage) and not [one for one in record.issues if one.severity == "warning"]:
+            yield Found(record.line, record)
+        elif isinstance(record, csp.CspMessage):
+            issue = record.issues[0]
+            yield Found(record.line, None, issue.text, str(issue.reason))
+        elif isinstance(record, csp.Junk) and record.text.startswith("```"):
+            continue
+        else:
+            kind = type(record).__name__.lower()
+            reason = str(getattr(record, "reason", None) or "no_message")
+            yield Found(record.line, None, f"this is a {kind}, no message", reason)

@@ -1,0 +1,87 @@
+"""``turnwire convert``: messages out, what was lost on standard error, the exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import turnwire
+from tests.cli.running import turnwire as run
+from tests.convert.messages import DEFAULTS, right
+from turnwire.wires import wire_of
+
+NSLIP = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
+CSP = "CSP/1\nFROM 0\nTO 1\nCTX 3\nINTENT TASK\n\nTASK T42\nREQ refactor_auth\nPRIORITY P2\n"
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> str:
+    defaults = {wire: dict(values) for wire, values in DEFAULTS.items()}
+    del defaults["kick"]["id"]  # a function
+    (tmp_path / "context.json").write_text(json.dumps({"defaults": defaults, "now": "2026-01-01T00:00:00Z"}))
+    return str(tmp_path / "context.json")
+
+
+def test_lines_in_messages_out(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(f"{NSLIP}\n\n{NSLIP}\n")
+    done = run("convert", str(tmp_path / "a.log"), "--to", "csp")
+    assert (done.code, done.out.decode()) == (0, f"{CSP}\n{CSP}")
+    place = tmp_path / "a.log"
+    assert done.err == "".join(f"{place}:{line}: dropped: turn, slots.GOAL_ID\n" for line in (1, 3))
+    assert run("convert", "-", "--to", "csp", "-q", stdin=NSLIP.encode()).err == ""
+
+
+def test_what_cannot_be_read_or_converted(tmp_path: Path) -> None:
+    data = f"{NSLIP}\n@a3|f0|cx#\n{{}}\n".encode()
+    done = run("convert", "-", "--to", "sap", "--json", stdin=data)
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert done.code == 1
+    errors = ["missing_field", "missing_field", "unknown_wire"]
+    assert [(row["line"], row["error"]) for row in rows] == list(enumerate(errors, 1))
+    assert rows[0]["missing"][:2] == ["taskId", "correlationId"]
+    done = run("convert", "-", "--to", "sap", stdin=data)
+    assert (done.code, done.out) == (1, b"")
+    assert "<stdin>:1: missing_field: neither the message nor the context has taskId" in done.err
+
+
+def test_there_and_back_with_carry(context: str) -> None:
+    for message in right():
+        source = wire_of(message)
+        text = turnwire.encode(message)
+        there = run("convert", "-", "--to", "sap" if source != "sap" else "sstp", "--carry", "--context", context,
+                    "--new-ids", stdin=text.encode())  # fmt: skip
+        assert (there.code, there.err) == (0, ""), there.err
+        back = run("convert", "-", "--to", str(source), "--quiet", stdin=there.out)
+        assert turnwire.decode(back.out, source) == message
+
+
+def test_json_names_what_is_dropped(context: str) -> None:
+    done = run("convert", "-", "--to", "kick", "--json", "--context", context, "--now", "--new-ids", stdin=CSP.encode())
+    (row,) = map(json.loads, done.out.splitlines())
+    assert (row["file"], row["line"], row["wire"], row["dropped"]) == ("<stdin>", 1, "kick", ["ctx", "block.PRIORITY"])
+    assert turnwire.decode(row["message"]).sender == "0"
+
+
+def test_records_of_csp_that_are_no_messages() -> None:
+    text = f"DEF A = b\n\nCSP/1;!prose\nTASK REQ:x\n\n```\n{CSP}```\nnoise\n"
+    done = run("convert", "-", "--to", "nslip", "--from", "csp", "-q", "--context", "/dev/null", stdin=text.encode())
+    assert (done.code, done.err.count("no message")) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("agents = 1", "bad_context"), ("= 1", "neither TOML nor JSON"), ("[agents]\nA = 1\nB = 1\n", "bad_context")],
+)
+def test_a_context_that_is_none(tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "context.toml").write_text(text)
+    done = run("convert", "-", "--to", "csp", "--context", str(tmp_path / "context.toml"), stdin=NSLIP.encode())
+    assert done.code == 2
+    assert complaint in done.err
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    assert run("convert", str(tmp_path / "no"), "--to", "csp").code == 3
+    assert run("convert", "-", "--to", "csp", "--context", str(tmp_path / "no.toml"), stdin=b"").code == 3
+    assert run("convert", "-", stdin=b"").code == 2

@@ -1,0 +1,290 @@
+"""What a conversion says: dropped fields by hand, missing fields, contexts, what was carried and damaged."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.convert.messages import FULL, ID
+from tests.convert.tables_text import everything
+from tests.sap.documents import RESULT, TASK
+from tests.sstp.examples import example
+from tests.test_documents import ROOT
+from turnwire import Context, ConvertError, EncodeError, Reason, csp, kick, sap, slip, sstp
+from turnwire.conversion.forms import FORMS
+from turnwire.conversion.paths import parsed, same, shown
+from turnwire.conversion.tables import ACTS, FACTS, FIXED, PLACES
+
+NSLIP = slip.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#')
+CSP = csp.decode(
+    "CSP/1\nFROM MAIN\nTO CODE_EXP\nCTX C0\nINTENT TASK\n\n"
+    "TASK T001\nREQ find auth middleware\nIN SRC,LIB\nOUT FILE_REFS\nOWNER CODE_EXP\nPRIORITY P1\n"
+)
+KICK = kick.Envelope(
+    "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b",
+    "2026-01-15T08:00:00Z",
+    "WePlan",
+    "Orchestrator",
+    "Info",
+    "⫻report/status",
+    "⫻report/status:T7/001\nCompleted\nall is well\n",
+    ID,
+    {"note": 1},
+)
+CONTEXT_FIELDS = ["principles", "pressure", "objectives", "riskTolerance", "territory", "cachePolicy"]
+EVIDENCE_ONLY = ["alignment", "pressureReadings", "policyChecks", "cache"]
+TASK_ONLY = [
+    *("parentTaskId", "issuer.agentKind", "issuer.name", "constitutionalContext.pressureLevel"),
+    *(f"constitutionalContext.{name}" for name in CONTEXT_FIELDS),
+    *("outputContract.schema", "telemetry.deadline", "telemetry.budget", "replyTo", "tags", "meta.clientVersion"),
+]
+BY_HAND: list[tuple[Any, str, dict[str, Any], list[str]]] = [
+    # message, target, more context, what is lost
+    (NSLIP, "csp", {}, ["turn", "slots.GOAL_ID"]),
+    (NSLIP, "sstp", {}, ["slots.GOAL_ID", "slots.TASK_ID", "slots.PRIORITY"]),
+    (NSLIP, "sap", {}, ["conv_id", "turn", "slots.GOAL_ID", "slots.TASK_ID"]),
+    (NSLIP, "sap", {"uuids": {"3": ID, "42": ID[:-1] + "c"}}, ["turn", "slots.GOAL_ID"]),
+    (NSLIP, "kick", {}, ["conv_id", "turn", "slots.GOAL_ID", "slots.PRIORITY"]),
+    (CSP, "nslip", {}, ["sender", "receiver", "ctx", "block.id", "block.IN", "block.OUT", "block.OWNER"]),
+    (
+        CSP,
+        "nslip",
+        {"agents": {"MAIN": 0, "CODE_EXP": 1}, "conversations": {"C0": 0}, "ids": {"T001": 1}},
+        ["block.IN", "block.OUT", "block.OWNER"],
+    ),
+    (CSP, "sstp", {}, ["block.id", "block.IN", "block.OWNER", "block.PRIORITY"]),
+    (CSP, "sap", {"uuids": {"C0": ID}}, ["block.id", "block.IN", "block.OWNER"]),
+    (CSP, "kick", {"uuids": {"C0": ID}}, ["block.IN", "block.OUT", "block.OWNER", "block.PRIORITY"]),
+    (KICK, "csp", {}, ["id", "timestamp", "extra.note"]),
+    (KICK, "sap", {"uuids": {"T7": ID[:-1] + "c"}}, ["id", "receiver", "extra.note"]),
+    (
+        sap.decode(json.dumps(TASK)),
+        "sstp",
+        {},
+        sorted([*TASK_ONLY, "taskId", *("constitutionalContext." + name for name in ("constraints", "references")),
+                "issuedAt", "telemetry.priority"]),
+    ),
+    (
+        sap.decode(json.dumps(RESULT)),
+        "sstp",
+        {},
+        sorted(["taskId", "reportedAt", "producer.agentKind", "status", "artifacts", "metrics", "meta.versionHint",
+                *("constitutionalEvidence." + name for name in EVIDENCE_ONLY)]),
+    ),
+    (
+        sstp.decode(json.dumps(example(sstp.Kind.QUERY))),
+        "nslip",
+        {"agents": {"alex": 1, "some text": 2}, "conversations": {"s-1": 3}},
+        ["payload.required_fields", "payload.uncertainty"],
+    ),
+    (
+        sstp.decode(json.dumps(example(sstp.Kind.KNOWLEDGE))),
+        "sap",
+        {"uuids": {"s-1": ID}},
+        ["header.logical_clock", "payload.confidence"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "target", "more", "lost"), BY_HAND)
+def test_dropped_fields_by_hand(message: Any, target: str, more: dict[str, Any], lost: list[str]) -> None:
+    dropped = turnwire.convert(message, target, context=FULL.replace(**more)).dropped
+    assert list(dropped) == lost or sorted(dropped) == lost
+
+
+def test_every_missing_field_is_named_at_once() -> None:
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(NSLIP, "sap")
+    assert caught.value.reason is Reason.MISSING_FIELD
+    assert caught.value.wire == "sap"
+    assert caught.value.missing == (
+        *("taskId", "correlationId", "issuedAt", "issuer.agentKind", "target.capability"),
+        "constitutionalContext.pressureLevel",
+    )
+    assert all(name in str(caught.value) for name in caught.value.missing)
+
+
+def test_nothing_is_invented() -> None:
+    """Every value of the result comes from the message, the context or the tables."""
+    context = Context(
+        now="2026-02-03T04:05:06Z",
+        new_id=lambda: ID,
+        defaults={
+            "sap": {
+                "issuer.agentKind": "system",
+                "target.capability": "code.change",
+                "constitutionalContext.pressureLevel": "instant",
+            }
+        },
+    )
+    made = turnwire.convert(NSLIP, "sap", context=context)
+    assert made.message.to_dict() == {
+        "protocolVersion": "2.0",
+        "taskId": ID,
+        "correlationId": ID,
+        "issuedAt": "2026-02-03T04:05:06Z",
+        "issuer": {"agentId": "0", "agentKind": "system"},
+        "target": {"agentId": "1", "capability": "code.change"},
+        "constitutionalContext": {"pressureLevel": "instant"},
+        "payload": {"text": "refactor_auth"},
+        "telemetry": {"priority": "normal"},
+    }
+    assert not made.exact
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"agents": {"A": 1, "B": 1}},
+        {"agents": {"A": -1}},
+        {"agents": {"A": 2**64}},
+        {"agents": {"A": True}},
+        {"ids": {"A": "1"}},
+        {"conversations": [("A", 1)]},
+        {"uuids": {"A": ID, "B": ID.upper()}},
+        {"roles": {"A": "WePlan", "B": "WePlan"}},
+        {"defaults": {"morse": {}}},
+        {"defaults": {"sap": {"issuer.agentkind": "agent"}}},
+        {"defaults": {"csp": {"TASK:block.CAUSE": "x"}}},
+        {"defaults": {"csp": {"SONG:block.id": "x"}}},
+        {"defaults": {"csp": []}},
+        {"now": 5},
+        {"new_id": "x"},
+        {"nonsense": 1},
+    ],
+)
+def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConvertError) as caught:
+        Context.from_dict(wrong)
+    assert caught.value.reason is Reason.BAD_CONTEXT
+
+
+def test_numbers_and_names_are_one_to_one() -> None:
+    """A decimal text is a number unless the mapping gives one of the two to something else."""
+    message = slip.decode("@a3|f0|c3|S0|d1|T1|k5#")
+    defaults = FULL.defaults
+    made = turnwire.convert(message, "csp", context=Context(agents={"MAIN": 0, "1": 7}, defaults=defaults))
+    assert (made.message.sender, made.message.receiver) == ("MAIN", "RECEIVER")
+    assert "dst" in made.dropped
+    assert "src" not in made.dropped
+
+
+def test_a_time_without_a_zone_is_not_given_one() -> None:
+    envelope = KICK.replace(timestamp="2026-01-15T08:00:00")
+    context = FULL.replace(defaults={"sap": {**FULL.defaults["sap"]}}, now="2026-01-01T00:00:00Z")
+    del context.defaults["sap"]["reportedAt"]  # type: ignore[attr-defined]
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(envelope, "sap", context=context)
+    assert caught.value.missing == ("reportedAt",)
+
+
+def test_the_orchestrator_commands_and_others_ask() -> None:
+    made = turnwire.convert(CSP, "kick", context=FULL.replace(roles={"MAIN": "Orchestrator", "CODE_EXP": "WePlan"}))
+    assert (made.message.channel, made.message.type) == ("⫻command/dispatch", "Command")
+    assert made.message.content == "⫻task/dispatch:T001/001\nfind auth middleware\n"
+    made = turnwire.convert(CSP, "kick", context=FULL)
+    assert (made.message.channel, made.message.type) == ("⫻query/request", "Query")
+
+
+def test_carried_values_follow_the_message_that_carries_them() -> None:
+    made = turnwire.convert(NSLIP, "sstp", context=FULL, carry=True)
+    assert made.dropped == ()
+    made.message.payload.task = "refactor_all"
+    back = turnwire.convert(made.message, "nslip")
+    assert back.message == NSLIP.replace(slots={**NSLIP.slots, slip.Slot.TAG: "refactor_all"})
+    assert back.dropped  # what SSTP needed beyond nSLIP: assigned_to and others
+
+
+@pytest.mark.parametrize("target", ["sstp", "sap", "kick"])
+def test_deep_values_are_carried(target: str) -> None:
+    value: Any = 1
+    for _ in range(120):
+        value = [value]
+    source = "sap" if target == "sstp" else "sstp"
+    fields = copy.deepcopy(TASK) if source == "sap" else example(sstp.Kind.INTENT)
+    fields["deep"] = value
+    message = turnwire.decode(json.dumps(fields), source)
+    made = turnwire.convert(message, target, context=FULL, carry=True)
+    assert turnwire.convert(turnwire.decode(turnwire.encode(made.message), target), source).message == message
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"wire": "csp"},
+        '{"wire":"csp"}',
+        {"wire": "csp", "fields": 1, "rest": {}},
+        {"wire": "csp", "fields": [1], "rest": {}},
+        {"wire": "csp", "fields": ["block.id"], "rest": {}},
+        {"wire": "csp", "fields": ["sender"], "rest": []},
+        {"wire": "csp", "fields": ["sender"], "rest": {"sender": 5}},
+        {"wire": "csp", "fields": ["issues"], "rest": {"issues": [[]]}},
+        {"wire": "csp", "fields": ["issues"], "rest": {"issues": [["junk"]]}},
+        {"wire": "csp", "fields": ["intent", "block.id"], "rest": {"intent": "PATCH", "block.id": {}}},
+        {"wire": "csp", "fields": ["x"], "texts": {"x": "["}},
+    ],
+)
+def test_damaged_carries_are_refused(damage: Any) -> None:
+    """Whatever stands in the extension place came from outside."""
+    made = turnwire.convert(CSP, "sstp", context=FULL, carry=True).message
+    made.header["turnwire"] = damage
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(made, "csp", context=FULL)
+    assert caught.value.reason is Reason.BAD_CARRY
+
+
+@pytest.mark.parametrize("value", [5, "{", "[]", {}, {"wire": "morse"}, {"wire": "sap"}, None])
+def test_a_field_of_that_name_is_no_carry(value: Any) -> None:
+    made = turnwire.convert(CSP, "sstp", context=FULL, carry=True).message
+    made.header["turnwire"] = value
+    back = turnwire.convert(made, "csp", context=FULL)
+    assert back.message.block.get("OWNER") is None
+    assert "header.turnwire" in back.dropped
+
+
+def test_what_is_no_message() -> None:
+    for wrong in ("@a3|f0|c3|S0|d1|T1#", None, csp.Template(), csp.Junk(1, "x"), 5):
+        with pytest.raises(ConvertError) as caught:
+            turnwire.convert(wrong, "sap")
+        assert caught.value.reason is Reason.WRONG_TYPE
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(NSLIP, "morse")
+    assert caught.value.reason is Reason.UNKNOWN_WIRE
+    with pytest.raises(EncodeError):
+        turnwire.convert(slip.SlipMessage(-1, 0, 0, 0, slip.Act.ASK, slip.FrameType.TASK, {}), "csp")
+
+
+def test_the_tables_fit_together() -> None:
+    """A kind means one act; each form, fact and default is known; a kind that is written has its fields."""
+    for wire in turnwire.WIRES:
+        own = [forms[wire].kind for forms in ACTS.values() if forms[wire].own]
+        assert len(own) == len(set(own))
+        for forms in ACTS.values():
+            kind = forms[wire].kind
+            assert kind in own or wire == "nslip"
+            assert (kind in PLACES[wire]) == (wire not in ("nslip", "kick"))
+        for places in PLACES[wire].values():
+            assert len({place.path for place in places}) == len(places)
+            for place in places:
+                assert place.form in FORMS
+                assert place.fact in FACTS or place.fact == ""
+                assert place.need in ("must", "may", "read")
+    assert set(FIXED["sap"]) == set(PLACES["sap"])
+
+
+def test_the_page_shows_the_tables() -> None:
+    page = (ROOT / "docs" / "convert.md").read_text("utf-8")
+    assert [table for table in everything() if table not in page] == []
+
+
+def test_paths_are_read_as_they_are_shown() -> None:
+    for path in [("a",), ("a", "b"), ("a.b", "c\\"), ("",), ("", ""), ("\\.", ".\\", "\n")]:
+        assert parsed(shown(path)) == path
+    assert not same(1, 1.0)
+    assert not same(True, 1)
+    assert not same({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    assert not same(0.0, -0.0)

@@ -1,0 +1,119 @@
+"""All twenty pairs: what is claimed to survive does, what is carried comes back exactly, all can be written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turnwire
+from tests.convert.messages import ANY, DEFAULTS, FULL, right
+from turnwire import WIRES, Context, Converted, ConvertError, Reason
+from turnwire.conversion.paths import Fields, same, shown
+from turnwire.conversion.shapes import SHAPES
+from turnwire.wires import wire_of
+
+PAIRS = [(source, target) for source in WIRES for target in WIRES if source != target]
+CARRIERS = [(source, target) for source, target in PAIRS if target in ("sstp", "sap", "kick")]
+
+
+def fields_of(message: Any) -> Fields:
+    wire = wire_of(message)
+    assert wire is not None
+    return SHAPES[wire].split(message)
+
+
+def through_text(converted: Converted, target: str) -> Any:
+    """The message as its reader will see it; it must be one that strict writing takes."""
+    message = turnwire.decode(turnwire.encode(converted.message), target)
+    assert message == converted.message
+    assert not [issue for issue in turnwire.contract.wire_package(target).check(message) if issue.severity != "info"]
+    return message
+
+
+def assert_survives(message: Any, target: str, context: Context) -> None:
+    converted = turnwire.convert(message, target, context=context)
+    there = through_text(converted, target)
+    source = wire_of(message)
+    assert source is not None
+    shape = SHAPES[source]
+    back = shape.split(_back(there, source, context))
+    before = shape.split(message)
+    names = [shown(path) for path in before if path not in shape.unseen]
+    assert [name for name in names if name in converted.dropped] == list(converted.dropped), "in order, and none else"
+    for path, value in before.items():
+        if path not in shape.unseen and shown(path) not in converted.dropped:
+            assert same(back.get(path), value), (shown(path), value, back.get(path))
+
+
+def _back(message: Any, source: str, context: Context) -> Any:
+    """The way back, as far as it is one: a patch or a file operation has no form but what the source gave it."""
+    return turnwire.convert(message, source, context=context).message
+
+
+def assert_comes_back(message: Any, target: str, context: Context) -> None:
+    there = through_text(turnwire.convert(message, target, context=context, carry=True), target)
+    source = wire_of(message)
+    assert source is not None
+    for given_context in (None, context):
+        back = turnwire.convert(there, source, context=given_context).message
+        assert back == message
+        assert turnwire.encode(back, strict=False) == turnwire.encode(message, strict=False)
+        assert list(fields_of(back)) == list(fields_of(message))
+        assert same(list(fields_of(back).values()), list(fields_of(message).values()))
+        if source == "csp":
+            assert (back.line, back.issues) == (message.line, message.issues)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@given(data=st.data())
+def test_what_is_not_dropped_survives(source: str, target: str, data: st.DataObject) -> None:
+    assert_survives(data.draw(ANY[source]), target, data.draw(contexts()))
+
+
+@pytest.mark.parametrize(("source", "target"), CARRIERS)
+@given(data=st.data())
+def test_what_is_carried_comes_back_exactly(source: str, target: str, data: st.DataObject) -> None:
+    assert_comes_back(data.draw(ANY[source]), target, data.draw(contexts()))
+
+
+@pytest.mark.parametrize("target", WIRES)
+@pytest.mark.parametrize("message", right(), ids=lambda message: f"{wire_of(message)}-{type(message).__name__}")
+def test_right_messages(message: Any, target: str) -> None:
+    if target == wire_of(message):
+        assert turnwire.convert(message, target) == Converted(message, ())
+        return
+    assert_survives(message, target, FULL)
+    if target in ("sstp", "sap", "kick"):
+        assert_comes_back(message, target, FULL)
+    else:
+        with pytest.raises(ConvertError) as caught:
+            turnwire.convert(message, target, context=FULL, carry=True)
+        assert caught.value.reason is Reason.NO_EXTENSION
+        assert set(turnwire.convert(message, target, context=FULL).dropped) <= set(caught.value.missing)
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> Context:
+    """The full context with mappings for some of the names and numbers that the messages have."""
+    names = st.sampled_from(
+        ["A", "MAIN", "CODE_EXP", "C0", "s-1", "T001", "T1", "E001", "3", "alex", "A-prime", "T-7", "x"]
+    )
+    numbers = st.sampled_from([0, 1, 3, 7, 42, 61, 2**64 - 1])
+    uuids = st.sampled_from([f"7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0{digit}" for digit in "abc"])
+    roles = st.sampled_from(["Orchestrator", "WePlan", "Broadcast", "Dima"])
+
+    def mapping(values: st.SearchStrategy[Any]) -> dict[str, Any]:
+        pairs = draw(st.lists(st.tuples(names, values), unique_by=(lambda pair: pair[0], lambda pair: pair[1])))
+        return dict(pairs)
+
+    return Context(
+        agents=mapping(numbers),
+        conversations=mapping(numbers),
+        ids=mapping(numbers),
+        uuids=mapping(uuids),
+        roles=mapping(roles),
+        defaults=DEFAULTS,
+    )
