@@ -69,7 +69,7 @@ def _packed(wanted: Vocabulary) -> Tokenizer:
     def make() -> Any:
         return splintr().Tokenizer.from_pretrained(wanted.packed)
 
-    return _tokenizer(make, wanted.name, wanted.provenance, wanted.packed in CAREFUL)
+    return _tokenizer(make, wanted.name, wanted.provenance, wanted.packed in CAREFUL, normal=wanted.normal)
 
 
 @cache
@@ -92,7 +92,12 @@ def _file(name: str, pattern: str | None, state: tuple[int, ...]) -> Tokenizer:
 
 
 def _tokenizer(
-    make: Callable[[], Any], name: str, provenance: str, careful: bool, specials: dict[str, int] | None = None
+    make: Callable[[], Any],
+    name: str,
+    provenance: str,
+    careful: bool,
+    specials: dict[str, int] | None = None,
+    normal: str | None = None,
 ) -> Tokenizer:
     native = make()
     known = dict(sorted(native.special_tokens().items())) if specials is None else specials
@@ -101,7 +106,7 @@ def _tokenizer(
     def exact() -> Any:
         return make().pcre2() if careful else native
 
-    return Tokenizer(native, name, provenance, known, exact)
+    return Tokenizer(native, name, provenance, known, exact, normal)
 
 
 def _pattern(package: ModuleType, data: bytes, pattern: str | None) -> str:

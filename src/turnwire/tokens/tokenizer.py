@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 
@@ -35,7 +36,8 @@ class Tokenizer:
     """Counts tokens. Made by :func:`turnwire.tokens.load`; may be used by several threads at once.
 
     native: a tokenizer of splintr. specials: the special tokens that it promotes where they stand in a text.
-    careful: makes the same tokenizer with the slower and more exact regular expressions.
+    careful: makes the same tokenizer with the slower and more exact regular expressions. normal: the Unicode form that
+    a text is given first.
 
     Attributes:
         name: as ``count`` takes it, or the path of your file.
@@ -43,12 +45,19 @@ class Tokenizer:
     """
 
     def __init__(
-        self, native: Any, name: str, provenance: str, specials: dict[str, int], careful: Callable[[], Any]
+        self,
+        native: Any,
+        name: str,
+        provenance: str,
+        specials: dict[str, int],
+        careful: Callable[[], Any],
+        normal: str | None = None,
     ) -> None:
         self.name = name
         self.provenance = provenance
         self._native = native
         self._careful = careful
+        self._normal = normal
         self._around: list[int] = native.encode_ordinary("")  # what a template puts around any text is not counted
         longest_first = sorted(filter(None, specials), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or "(?!)").search
@@ -59,7 +68,8 @@ class Tokenizer:
 
     def ids(self, text: str) -> list[int]:
         """The token ids of a text, nothing around it. Raises EncodeError(lone_surrogate, wrong_type)."""
-        native = self._careful() if LONG_S in _checked(text) else self._native
+        text = self._normalized(_checked(text))
+        native = self._careful() if LONG_S in text else self._native
         ids: list[int] = native.encode_ordinary(text)
         if not self._around:
             return ids
@@ -67,12 +77,15 @@ class Tokenizer:
         lead = next((place for place, (one, other) in enumerate(pairs) if one != other), len(self._around))
         return ids[lead : len(ids) - (len(self._around) - lead)]
 
+    def _normalized(self, text: str) -> str:
+        return text if self._normal is None or text.isascii() else normalize(self._normal, text)
+
     def count(self, text: str) -> int:
         """How many tokens a text is. Raises EncodeError(lone_surrogate, wrong_type)."""
         return len(self.ids(text))
 
     def pieces(self, text: str) -> list[bytes]:
-        """The bytes of each token of a text, in order; together they are the text where the tokenizer is byte-level."""
+        """The bytes of each token of a text, in order: of a byte-level tokenizer, together the (normalized) text."""
         return [bytes(self._native.decode_token_bytes(each)) for each in self.ids(text)]
 
     def count_many(self, texts: Iterable[str], threads: int = 1) -> list[int]:
@@ -90,6 +103,8 @@ class Tokenizer:
     def _count_chunk(self, chunk: tuple[int, list[str]]) -> list[int]:
         first, texts = chunk
         try:
+            if self._normal is not None:
+                texts = [self._normalized(text) for text in texts]
             if self._separator is not None:
                 joined = "\n".join(texts)
                 if self._special(joined) is None and LONG_S not in joined:

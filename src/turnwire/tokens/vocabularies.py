@@ -16,12 +16,14 @@ class Vocabulary(NamedTuple):
     """A tokenizer that comes with splintr-rs.
 
     name: as ``count`` takes it. packed: splintr's name of it. models: who uses it. provenance: how sure its ids are.
+    normal: the Unicode form that its reference gives a text first (splintr's packed vocabulary does not), or None.
     """
 
     name: str
     packed: str
     models: str
     provenance: str
+    normal: str | None = None
 
 
 VOCABULARIES: dict[str, Vocabulary] = {
@@ -31,14 +33,14 @@ VOCABULARIES: dict[str, Vocabulary] = {
         Vocabulary("o200k_harmony", "gpt-oss", "gpt-oss", CHECKED),
         Vocabulary("cl100k_base", "cl100k_base", "GPT-4, GPT-3.5 Turbo", CHECKED),
         Vocabulary("llama3", "llama3", "Llama 3 to 3.3", PACKAGED),
-        Vocabulary("qwen3", "qwen3", "Qwen 2, Qwen 3", PACKAGED),
+        Vocabulary("qwen3", "qwen3", "Qwen 2, Qwen 3", CHECKED, "NFC"),
         Vocabulary("deepseek_v3", "deepseek_v3", "DeepSeek V3, R1", CHECKED),
         Vocabulary("gemma3", "gemma3", "Gemma 3", PACKAGED),
         Vocabulary("gemma4", "gemma4", "Gemma 4", PACKAGED),
         Vocabulary("gemma2", "gemma2", "Gemma 2", PACKAGED),
-        Vocabulary("mistral_v3", "mistral_v3", "Mistral NeMo, Large 2, Pixtral (Tekken)", PACKAGED),
-        Vocabulary("mistral_v2", "mistral_v2", "Mistral 7B v0.3, Codestral", PACKAGED),
-        Vocabulary("mistral_v1", "mistral_v1", "Mistral 7B v0.1 and v0.2", PACKAGED),
+        Vocabulary("mistral_v3", "mistral_v3", "Mistral NeMo, Large 2, Pixtral (Tekken)", CHECKED),
+        Vocabulary("mistral_v2", "mistral_v2", "Mistral 7B v0.3, Codestral", CHECKED),
+        Vocabulary("mistral_v1", "mistral_v1", "Mistral 7B v0.1 and v0.2", CHECKED),
         Vocabulary("glm4", "glm4", "GLM-4, GLM-4.5", PACKAGED),
         Vocabulary("kimi_k2", "kimi_k2", "Kimi K2", PACKAGED),
         Vocabulary("kimi_k3", "kimi_k3", "Kimi K3", PACKAGED),
