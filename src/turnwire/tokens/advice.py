@@ -99,7 +99,8 @@ class Advice:
                 parts.append("to change first (each by itself, at most):\n")
             for change in changes:
                 money = "" if change.money is None else f", {change.money:,.4f}"
-                parts.append(f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})  {safe(change.text)}\n")
+                text = f"{change.log}: {change.text}"
+                parts.append(f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})  {safe(text)}\n")
             parts.append("\n")
         parts += [f"not tried: {safe(name)}: {safe(why)}\n" for name, why in self.absent.items()]
         return "".join(parts).rstrip("\n") + "\n"

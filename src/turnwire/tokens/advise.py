@@ -101,11 +101,12 @@ def _costs(
     found = compare(kept.messages, [own.wire, *others], [counter], formats=(), context=context)
     absent |= {f"{own.wire} as {wire}": why for wire, why in found.absent.items()}
     rows = {row.format: row for row in found.rows}
+    part = len(kept.messages) < own.meter.messages
     for wire in others:
         if wire in rows and rows[own.wire].tokens:
             row = rows[wire]
             scale = row.tokens / rows[own.wire].tokens
-            costs.append(_cost(own, wire, scale, price, row.dropped, row.round_trip, True))
+            costs.append(_cost(own, wire, scale, price, row.dropped, row.round_trip, part))
     return costs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 import sys
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from turnwire.contract import WIRES, bulk_scanner
@@ -49,16 +49,24 @@ class Spent:
         self.over = 0
         self._heap: list[tuple[int, int, Found]] = []
 
-    def add(self, found: Found, conversation: Hashable | None, budget: int | None) -> None:
-        """One more message."""
-        self.meter.add(conversation, found.tokens)
-        if budget is not None and found.tokens > budget:
-            self.over += 1
-        entry = (found.tokens, -self.meter.messages, found)
-        if len(self._heap) < KEEP:
-            heapq.heappush(self._heap, entry)
-        elif entry > self._heap[0]:
-            heapq.heapreplace(self._heap, entry)
+    def add(
+        self, counts: Sequence[int], known: Sequence[str | None], files: Any, lines: Any, budget: int | None
+    ) -> None:
+        """Messages in the order of the log: their tokens, conversations, files and lines."""
+        first = self.meter.messages
+        least = self._heap[0][0] if len(self._heap) == KEEP else -1
+        for row, (count, conversation) in enumerate(zip(counts, known, strict=True)):
+            self.meter.add(conversation, count)
+            if budget is not None and count > budget:
+                self.over += 1
+            if count > least:  # of equals the first are kept
+                file = None if files[row] is None else str(files[row])
+                entry = (count, -(first + row), Found(count, file, int(lines[row]), conversation))
+                if len(self._heap) < KEEP:
+                    heapq.heappush(self._heap, entry)
+                else:
+                    heapq.heapreplace(self._heap, entry)
+                least = self._heap[0][0] if len(self._heap) == KEEP else -1
 
     @property
     def largest(self) -> list[Found]:
@@ -115,7 +123,8 @@ def batches(source: Any, wires: Sequence[str], scans: list[Any]) -> Iterator[tup
     if len(wires) > 1:
         source = _held(source)
     for wire in wires:
-        scan = turnwire.scan(source, wire=wire, columns=["file", "line"], errors="skip")
+        columns = ["file", "line"] + [name for name in ("conversation",) if name in bulk_scanner(wire).common]
+        scan = turnwire.scan(source, wire=wire, columns=columns, errors="skip")
         scans.append(scan)
         for batch in scan:
             yield wire, batch
@@ -129,13 +138,19 @@ def _held(source: Any) -> Any:
 
 def conversation_of(message: Any, wire: str) -> str | None:
     """The conversation that a message belongs to, or None."""
-    places = [message, getattr(message, "header", None)]
-    for place in places:
-        for name in CONVERSATION[wire]:
-            value = place.get(name) if isinstance(place, dict) else getattr(place, name, None)
-            if value is not None:
-                return str(value)
+    place = message.header if wire == "sstp" else message
+    for name in CONVERSATION[wire]:
+        value = getattr(place, name, None)
+        if value is not None:
+            return str(value)
     return None
+
+
+def _conversations(batch: Any, wire: str) -> list[str | None]:
+    """The conversation of each record: a column where the wire has it in bulk, else from the messages."""
+    if "conversation" in batch.names:
+        return list(batch["conversation"])
+    return [conversation_of(batch.message(row), wire) for row in range(len(batch))]
 
 
 def spend(
@@ -155,23 +170,15 @@ def spend(
         if not len(batch):
             continue
         kept = samples.setdefault(wire, Sample(sample))
-        texts = [bytes(batch.raw(row)).decode() for row in range(len(batch))]
-        known: list[str | None] = []
+        raws = [bytes(batch.raw(row)) for row in range(len(batch))]
+        texts = [raw.decode() for raw in raws]
+        known = _conversations(batch, wire)
         for row in range(len(batch)):
-            message = batch.message(row)
-            known.append(conversation_of(message, wire))
             if (place := kept.wants()) is not None:
-                kept.messages[place] = message
+                kept.messages[place] = batch.message(row)
+        files, lines = batch["file"], batch["line"]
         for counter in tokenizers:
             own = spent.setdefault((wire, counter.name), Spent(wire, counter.name))
-            own.bytes += sum(len(text.encode()) for text in texts)
-            counts = counter.count_many(texts, threads)
-            for row, (count, conversation) in enumerate(zip(counts, known, strict=True)):
-                found = Found(count, _text(batch, "file", row), int(batch["line"][row]), conversation)
-                own.add(found, conversation, budget)
+            own.bytes += sum(map(len, raws))
+            own.add(counter.count_many(texts, threads), known, files, lines, budget)
     return Tally(spent, samples, sum(sum(scan.counts.reasons.values()) for scan in scans))
-
-
-def _text(batch: Any, name: str, row: int) -> str | None:
-    value = batch[name][row]
-    return None if value is None else str(value)

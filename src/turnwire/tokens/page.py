@@ -122,7 +122,7 @@ def advice_page(advice: Advice) -> str:
                 f"{each.tokens:,}",
                 f"{each.share:.0%}",
                 "" if each.money is None else f"{each.money:,.4f}",
-                shown(each.text),
+                shown(f"{each.log}: {each.text}"),
             ]
             for each in changes
         ]

@@ -36,8 +36,8 @@ class Tokenizer:
     """Counts tokens. Made by :func:`turnwire.tokens.load`; may be used by several threads at once.
 
     native: a tokenizer of splintr. specials: the special tokens that it promotes where they stand in a text.
-    careful: makes the same tokenizer with the slower and more exact regular expressions. normal: the Unicode form that
-    a text is given first.
+    careful: makes the same tokenizer with the slower and more exact regular expressions. composed: whether the
+    characters of a text are composed first (Unicode form NFC).
 
     Attributes:
         name: as ``count`` takes it, or the path of your file.
@@ -51,13 +51,13 @@ class Tokenizer:
         provenance: str,
         specials: dict[str, int],
         careful: Callable[[], Any],
-        normal: str | None = None,
+        composed: bool = False,
     ) -> None:
         self.name = name
         self.provenance = provenance
         self._native = native
         self._careful = careful
-        self._normal = normal
+        self._composed = composed
         self._around: list[int] = native.encode_ordinary("")  # what a template puts around any text is not counted
         longest_first = sorted(filter(None, specials), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or "(?!)").search
@@ -78,7 +78,7 @@ class Tokenizer:
         return ids[lead : len(ids) - (len(self._around) - lead)]
 
     def _normalized(self, text: str) -> str:
-        return text if self._normal is None or text.isascii() else normalize(self._normal, text)
+        return normalize("NFC", text) if self._composed and not text.isascii() else text
 
     def count(self, text: str) -> int:
         """How many tokens a text is. Raises EncodeError(lone_surrogate, wrong_type)."""
@@ -103,7 +103,7 @@ class Tokenizer:
     def _count_chunk(self, chunk: tuple[int, list[str]]) -> list[int]:
         first, texts = chunk
         try:
-            if self._normal is not None:
+            if self._composed:
                 texts = [self._normalized(text) for text in texts]
             if self._separator is not None:
                 joined = "\n".join(texts)
@@ -111,7 +111,7 @@ class Tokenizer:
                     return self._count_together(texts, self._separator)
             return [self.count(text) for text in texts]
         except (UnicodeEncodeError, TypeError):
-            for number, text in enumerate(texts, first):
+            for number, text in enumerate(chunk[1], first):
                 _checked(text, number)
             raise
 

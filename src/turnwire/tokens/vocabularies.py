@@ -16,14 +16,14 @@ class Vocabulary(NamedTuple):
     """A tokenizer that comes with splintr-rs.
 
     name: as ``count`` takes it. packed: splintr's name of it. models: who uses it. provenance: how sure its ids are.
-    normal: the Unicode form that its reference gives a text first (splintr's packed vocabulary does not), or None.
+    composed: whether its reference composes characters first (Unicode form NFC); splintr's packed vocabulary does not.
     """
 
     name: str
     packed: str
     models: str
     provenance: str
-    normal: str | None = None
+    composed: bool = False
 
 
 VOCABULARIES: dict[str, Vocabulary] = {
@@ -33,7 +33,7 @@ VOCABULARIES: dict[str, Vocabulary] = {
         Vocabulary("o200k_harmony", "gpt-oss", "gpt-oss", CHECKED),
         Vocabulary("cl100k_base", "cl100k_base", "GPT-4, GPT-3.5 Turbo", CHECKED),
         Vocabulary("llama3", "llama3", "Llama 3 to 3.3", PACKAGED),
-        Vocabulary("qwen3", "qwen3", "Qwen 2, Qwen 3", CHECKED, "NFC"),
+        Vocabulary("qwen3", "qwen3", "Qwen 2, Qwen 3", CHECKED, composed=True),
         Vocabulary("deepseek_v3", "deepseek_v3", "DeepSeek V3, R1", CHECKED),
         Vocabulary("gemma3", "gemma3", "Gemma 3", PACKAGED),
         Vocabulary("gemma4", "gemma4", "Gemma 4", PACKAGED),
