@@ -175,8 +175,8 @@ def test_numbers_and_names_are_one_to_one() -> None:
 
 def test_a_time_without_a_zone_is_not_given_one() -> None:
     envelope = KICK.replace(timestamp="2026-01-15T08:00:00")
-    context = FULL.replace(defaults={"sap": {**FULL.defaults["sap"]}}, now="2026-01-01T00:00:00Z")
-    del context.defaults["sap"]["reportedAt"]  # type: ignore[attr-defined]
+    defaults = {path: value for path, value in FULL.defaults["sap"].items() if path != "reportedAt"}
+    context = FULL.replace(defaults={"sap": defaults}, now="2026-01-01T00:00:00Z")
     with pytest.raises(ConvertError) as caught:
         turnwire.convert(envelope, "sap", context=context)
     assert caught.value.missing == ("reportedAt",)

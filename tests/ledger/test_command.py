@@ -77,4 +77,3 @@ def test_conform(tmp_path: Path, run: Command) -> None:
     assert json.loads(run("conform", ["sap", "--json", str(bad)]).output)["conforms"] is False
     assert run("conform", ["sap", str(tmp_path / "no")]).exit_code == 3
     assert run("conform", ["morse", str(good)]).exit_code == 2
-    assert run("conform", ["nslip", str(good)]).exit_code == 2

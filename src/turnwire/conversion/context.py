@@ -44,6 +44,7 @@ class Context:
     now: str | Callable[[], str] | None = None
     new_id: Callable[[], str] | None = None
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    _names: Names = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, kind in _MAPPINGS.items():
@@ -57,13 +58,17 @@ class Context:
                 raise bad_context("the defaults of a wire map paths to values", f"defaults.{wire}")
             for path in values:
                 _judge_path(wire, path)
+        for name in _MAPPINGS:  # copies: one to one now is one to one for good
+            object.__setattr__(self, name, dict(getattr(self, name)))
+        object.__setattr__(self, "defaults", {wire: dict(values) for wire, values in self.defaults.items()})
+        object.__setattr__(self, "_names", Names(self))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Context:
         """A context from plain values, as a TOML or JSON file has them. Raises ConvertError(bad_context)."""
         if not isinstance(values, Mapping):
             raise bad_context("a context is a table", "")
-        known = {one.name for one in fields(cls)} - {"new_id"}
+        known = {one.name for one in fields(cls) if one.init} - {"new_id"}
         if unknown := sorted(map(str, values.keys() - known)):
             raise bad_context(f"{unknown[0]!r} is none of {', '.join(sorted(known))}", unknown[0])
         if not isinstance(values.get("now"), (str, type(None))):
@@ -72,7 +77,12 @@ class Context:
 
     def replace(self, **changes: Any) -> Context:
         """A copy with some parts replaced."""
-        return Context(**{**{one.name: getattr(self, one.name) for one in fields(self)}, **changes})
+        return Context(**{**{one.name: getattr(self, one.name) for one in fields(self) if one.init}, **changes})
+
+    @property
+    def names(self) -> Names:
+        """The mappings in both directions."""
+        return self._names
 
 
 _MAPPINGS: dict[str, type] = {"agents": int, "conversations": int, "ids": int, "uuids": str, "roles": str}
@@ -110,9 +120,9 @@ class Names:
     ``supply`` is off on the way that only looks what survives: then defaults, now and new_id are not asked.
     """
 
-    def __init__(self, context: Context, supply: bool = True) -> None:
+    def __init__(self, context: Context) -> None:
         self.context = context
-        self.supply = supply
+        self.supply = True
         self._back = {
             name: {_folded(value): key for key, value in getattr(context, name).items()} for name in _MAPPINGS
         }

@@ -21,6 +21,9 @@ _FRESH = {("kick", ("id",)), ("sap", ("taskId",)), ("sap", ("correlationId",))}
 """Fields that ``Context.new_id`` may fill: the id of an envelope, and the ids of a Task."""
 
 
+_NOTHING = Context()
+
+
 class Converted(NamedTuple):
     """What a conversion gives.
 
@@ -61,12 +64,12 @@ def convert(message: Any, to: str, *, context: Context | None = None, carry: boo
     encode(message, strict=False)
     if source == to:
         return Converted(message, ())
-    names = Names(Context() if context is None else context)
+    names = (_NOTHING if context is None else context).names
     shape = SHAPES[source]
     fields = shape.split(message)
     carried = None if shape.carry is None else carrying.opened(fields.get(shape.carry), to)
     if carried is not None:
-        plain = Names(Context()).surviving()  # as it was carried: no name means another one here
+        plain = _NOTHING.names.surviving()  # as it was carried: no name means another one here
         made = carrying.restored(carried, survivors(to, facts_of(source, fields, plain), plain), to)
         fields = {path: value for path, value in fields.items() if path != shape.carry}
         return Converted(carrying.joined(made, to), _lost(source, fields, to, made, names))
@@ -78,7 +81,7 @@ def convert(message: Any, to: str, *, context: Context | None = None, carry: boo
 
 
 def _with_carry(source: str, fields: Fields, to: str, made: Fields) -> Converted:
-    plain = Names(Context()).surviving()
+    plain = _NOTHING.names.surviving()
     back = survivors(source, facts_of(to, made, plain), plain)
     if list(back) == list(fields) and all(same(back[path], value) for path, value in fields.items()):
         return Converted(_judged(to, made), ())

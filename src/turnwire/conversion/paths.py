@@ -6,6 +6,7 @@ A path is a tuple of names, as ``("slots", "TAG")``; shown, its names are joined
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 Path = tuple[str, ...]
@@ -28,6 +29,7 @@ class _Absent:
 ABSENT: Any = _Absent()
 
 
+@lru_cache(4096)
 def shown(path: Path) -> str:
     """The path as text; a dot or a backslash inside a name has a backslash in front."""
     return ".".join(_UNSAFE.sub(r"\\\1", part) for part in path)

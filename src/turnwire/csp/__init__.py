@@ -1,5 +1,6 @@
 """CSP/1, the Compact State Protocol: messages, the state their patches build, and the rules of its tokens."""
 
+from turnwire.csp.checklist import conformance
 from turnwire.csp.codec import check, decode, detect, encode, parse
 from turnwire.csp.fileop import Plan
 from turnwire.csp.messages import (
@@ -53,6 +54,7 @@ __all__ = [
     "Verdict",
     "board",
     "check",
+    "conformance",
     "decode",
     "detect",
     "encode",

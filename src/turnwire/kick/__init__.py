@@ -8,6 +8,7 @@ from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, Verdict
 from turnwire.kick.rules import lint
 from turnwire.kick import channels
 from turnwire.kick.monitor import Deadlines, Event, Monitor
+from turnwire.kick.checklist import conformance
 
 __all__ = [
     "DEFAULT_POLICY",
@@ -31,6 +32,7 @@ __all__ = [
     "Verdict",
     "channels",
     "check",
+    "conformance",
     "decode",
     "detect",
     "encode",

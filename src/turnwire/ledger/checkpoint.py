@@ -63,9 +63,9 @@ class Checkpoint(NamedTuple):
         """Whether the signature is good and made with ``key`` (a public key, its 32 bytes, or their hex)."""
         if self.signature is None or self.key is None:
             return False
+        public = public_key(key)  # first: it says which extra is missing
         from cryptography.exceptions import InvalidSignature
 
-        public = public_key(key)
         if public.public_bytes_raw().hex() != self.key:
             return False
         try:

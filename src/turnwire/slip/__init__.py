@@ -19,6 +19,7 @@ from turnwire.slip.messages import SlipMessage
 if TYPE_CHECKING:
     from turnwire.slip import base62, protocol
     from turnwire.slip.artifacts import ArtifactStore, resolve
+    from turnwire.slip.checklist import conformance
     from turnwire.slip.cbor import from_cbor, to_cbor
     from turnwire.slip.protobuf import from_protobuf, to_protobuf
     from turnwire.slip.protocol import decode_int_base62, decode_message, encode_int_base62, encode_message
@@ -35,6 +36,7 @@ _LATER = {
     "announce": "rules",
     "announced": "rules",
     "check": "rules",
+    "conformance": "checklist",
     "stream": "streaming",
     "encode_int_base62": "protocol",
     "decode_int_base62": "protocol",
@@ -59,6 +61,7 @@ __all__ = [
     "announced",
     "base62",
     "check",
+    "conformance",
     "decode",
     "decode_int_base62",
     "decode_many",

@@ -125,6 +125,10 @@ class Stream:
             self._join()
         return None
 
+    def read_bytes(self) -> bytes:
+        """What is joined up to where reading stands: after :meth:`read` gave a message, it ends with its bytes."""
+        return self._data[: self._position]
+
     def _join(self) -> None:
         self._data = b"".join([self._data[self._position :], *self._coming])
         self._position = self._coming_size = 0

@@ -1,6 +1,7 @@
 """SSTP, the Structured Semantic Turn Protocol: seven kinds of message, strict and salvaged, and sessions of turns."""
 
 from turnwire.sstp.builder import Agent
+from turnwire.sstp.checklist import conformance
 from turnwire.sstp.codec import check, decode, detect, encode, from_fields
 from turnwire.sstp.messages import (
     CLASSES,
@@ -37,6 +38,7 @@ __all__ = [
     "Salvaged",
     "Session",
     "check",
+    "conformance",
     "decode",
     "detect",
     "encode",

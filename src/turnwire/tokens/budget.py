@@ -123,8 +123,9 @@ def batches(source: Any, wires: Sequence[str], scans: list[Any]) -> Iterator[tup
     if len(wires) > 1:
         source = _held(source)
     for wire in wires:
-        columns = ["file", "line"] + [name for name in ("conversation",) if name in bulk_scanner(wire).common]
-        scan = turnwire.scan(source, wire=wire, columns=columns, errors="skip")
+        common = bulk_scanner(wire).common.get("conversation")
+        known = [] if common is None else [common[1], "conversation"]
+        scan = turnwire.scan(source, wire=wire, columns=["file", "line", *known], errors="skip")
         scans.append(scan)
         for batch in scan:
             yield wire, batch

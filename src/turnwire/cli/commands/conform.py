@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 
 import click
 
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.text import printable
-from turnwire.contract import WIRES
+from turnwire.contract import WIRE_PACKAGES, WIRES
 
 
 @click.command("conform", short_help="The conformance checklist over messages and whole histories.")
@@ -16,14 +17,14 @@ from turnwire.contract import WIRES
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def command(wire: str, files: tuple[str, ...], as_json: bool) -> int:
-    """Checks FILES (one message, or one on each line) by the checklist of WIRE.
+    """Checks FILES by the checklist of WIRE: every clause of its specification that can be judged.
+
+    FILES hold one message, or one on each line (nslip: a log; csp: a document; sstp: also a transcript); the messages
+    of a file are one history.
 
     Exits with 1 when a line of a checklist fails.
     """
-    if wire != "sap":
-        raise click.UsageError(f"{wire} has no checklist yet; turnwire validate checks its messages")
-    from turnwire.sap.checklist import conform_files
-
+    conform_files = import_module(f"{WIRE_PACKAGES[wire]}.checklist").conform_files
     outcome = GOOD
     for file, checklist in conform_files(files):
         outcome = outcome if checklist else BAD_RECORDS

@@ -1,0 +1,94 @@
+"""A conformance checklist: the clauses of a specification, and for each whether some messages keep it.
+
+The clauses are data of each wire (``<package>/checklist.py``); here is what becomes of what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
+_MARKS = {PASS: "x", FAIL: " ", NOT_APPLICABLE: "-"}
+_TOLD = 5
+"""How many faults of a clause are told in a line for people; ``places`` has all."""
+
+
+class Clause(NamedTuple):
+    """One demand of a specification. id: stable, short. section: where it stands. text: what it demands."""
+
+    id: str
+    section: str
+    text: str
+
+
+class Fault(NamedTuple):
+    """Where a clause is broken: its id, a line (1-based; of messages without a file, their number), and how."""
+
+    clause: str
+    line: int
+    text: str
+
+
+class Line(NamedTuple):
+    """One line of a checklist: a clause, "pass", "fail" or "not applicable", and its faults in order."""
+
+    clause: Clause
+    status: str
+    faults: tuple[Fault, ...] = ()
+
+    def __str__(self) -> str:
+        told = "; ".join(f"line {fault.line}: {fault.text}" for fault in self.faults[:_TOLD])
+        more = f"; and {len(self.faults) - _TOLD} more" if len(self.faults) > _TOLD else ""
+        return f"[{_MARKS[self.status]}] {self.clause.text} ({self.clause.section})" + (
+            f": {told}{more}" if told else ""
+        )
+
+
+class Checklist(NamedTuple):
+    """All clauses of a wire, judged; true when none fails. records: how many messages were judged."""
+
+    wire: str
+    records: int
+    lines: tuple[Line, ...]
+
+    def __bool__(self) -> bool:
+        return all(line.status != FAIL for line in self.lines)
+
+    def __iter__(self) -> Iterator[Line]:  # type: ignore[override]
+        return iter(self.lines)
+
+    def line(self, name: str) -> Line:
+        """The line of a clause by its id. Raises StopIteration where there is none."""
+        return next(line for line in self.lines if line.clause.id == name)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The checklist as JSON values."""
+        lines = [
+            {
+                "id": line.clause.id,
+                "name": line.clause.text,
+                "status": line.status,
+                "clause": line.clause.section,
+                "places": [{"line": fault.line, "text": fault.text} for fault in line.faults],
+            }
+            for line in self.lines
+        ]
+        return {"wire": self.wire, "conforms": bool(self), "records": self.records, "checklist": lines}
+
+
+def judged(
+    wire: str, records: int, clauses: Iterable[Clause], faults: Iterable[Fault], applied: Collection[str]
+) -> Checklist:
+    """The checklist: a clause with faults fails, one that is ``applied`` passes, any other does not apply."""
+    found: dict[str, list[Fault]] = {clause.id: [] for clause in clauses}
+    for fault in faults:
+        found[fault.clause].append(fault)
+    lines = []
+    for clause in clauses:
+        status = FAIL if found[clause.id] else PASS if clause.id in applied else NOT_APPLICABLE
+        lines.append(Line(clause, status, tuple(sorted(found[clause.id], key=lambda fault: fault.line))))
+    return Checklist(wire, records, tuple(lines))

@@ -1,0 +1,167 @@
+"""The conformance checklist of SSTP: the message kinds, the turn discipline and the rules, over a whole transcript."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.sstp.codec import check, decode
+from turnwire.sstp.messages import Message
+from turnwire.sstp.salvage import salvage
+from turnwire.sstp.session import Session
+from turnwire.sstp.spec import ADDRESSEE, WIRE
+
+__all__ = ["CLAUSES", "REASONS", "conform", "conform_files", "conformance"]
+
+CLAUSES = (
+    Clause("object", "Message kinds", "Every message is one valid JSON object"),
+    Clause("kind", "Message kinds", "It is of one of the seven kinds"),
+    Clause("header", "Message kinds", "Its header has its fields, of the right types"),
+    Clause("payload", "Message kinds", "Its payload has the fields of its kind, of the right types"),
+    Clause("schema", "Message kinds", "schema_id is the one of the kind"),
+    Clause("ranges", "Message kinds", "Fractions lie between 0 and 1, clocks count from 1"),
+    Clause("one_speaker", "Turn discipline", "One agent speaks at a time"),
+    Clause("contribution", "Turn discipline", "Nobody acknowledges, echoes or confirms receipt"),
+    Clause("addressee", "Turn discipline", "Only the agent that a message is directed to responds"),
+    Clause("actor", "Rules", "actor_id is the agent's name"),
+    Clause("clock", "Rules", "logical_clock goes up by 1 on each message of an agent within a session"),
+    Clause("session", "Rules", "session_id is used consistently"),
+    Clause("raw", "Rules", "Raw JSON only, never wrapped"),
+)
+
+REASONS: dict[Reason, str] = {
+    Reason.UNKNOWN_KIND: "kind",
+    Reason.OTHER_DIALECT: "kind",
+    Reason.SCHEMA_MISMATCH: "schema",
+    Reason.OUT_OF_RANGE: "ranges",
+    Reason.NOT_FINITE: "ranges",
+    Reason.NEGATIVE: "ranges",
+    Reason.EMPTY_VALUE: "actor",
+    Reason.ADDRESSEE_CONFLICT: "addressee",
+    Reason.UNKNOWN_ADDRESSEE: "addressee",
+    Reason.UNKNOWN_ACTOR: "actor",
+    Reason.LOOK_ALIKE: "actor",
+    Reason.IDENTITY_MISMATCH: "actor",
+    Reason.CLOCK_GAP: "clock",
+    Reason.CLOCK_REPEAT: "clock",
+    Reason.CLOCK_BACK: "clock",
+    Reason.SESSION_MISMATCH: "session",
+    Reason.OUT_OF_TURN: "one_speaker",
+    Reason.ACKNOWLEDGEMENT: "contribution",
+    Reason.ECHO: "contribution",
+}
+"""What reading, ``check`` and the session monitor find -> the clause. Missing fields, wrong types and placeholders go
+by their place; all other refusals of reading mean that there is no such object."""
+
+_BY_PLACE = frozenset({Reason.MISSING_FIELD, Reason.WRONG_TYPE, Reason.PLACEHOLDER})
+
+
+class _Found(NamedTuple):
+    line: int
+    message: Message
+    how: str
+
+
+def conformance(*messages: Message | str | bytes) -> Checklist:
+    """Judges the messages of a conversation, or their texts, in order. Faults are placed by number, from 1."""
+    found: list[_Found] = []
+    faults: list[Fault] = []
+    for number, message in enumerate(messages, 1):
+        if isinstance(message, Message):
+            found.append(_Found(number, message, "bare"))
+        else:
+            text = message if isinstance(message, str) else message.decode(errors="replace")
+            _read(message, text, number, found, faults)
+    return _judged(found, faults)
+
+
+def conform(data: bytes) -> Checklist:
+    """Judges a file: one message, one on each line, or a transcript in which messages stand among other text."""
+    try:
+        return _judged([_Found(1, decode(data), "bare")], [])
+    except DecodeError as error:
+        refusal = error  # no single message
+    found: list[_Found] = []
+    faults: list[Fault] = []
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    if len(lines) > 1 and all(line.lstrip().startswith(b"{") for _, line in lines):
+        for number, line in lines:
+            _read(line, line.decode(errors="replace"), number, found, faults)
+        return _judged(found, faults)
+    text = data.decode(errors="replace")
+    number, place = 1, 0
+    for one in salvage(text):
+        number, place = number + text.count("\n", place, one.start), one.start
+        found.append(_Found(number, one.message, one.how))
+    if lines and not found:
+        where = _clause(refusal.reason, refusal.path or "")
+        faults.append(Fault(where, refusal.line or 1, f"{refusal.reason}: {refusal.text}"))
+    return _judged(found, faults)
+
+
+def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
+    """(path, checklist) for each file."""
+    for path in paths:
+        yield os.fspath(path), conform(Path(path).read_bytes())
+
+
+def _read(data: str | bytes, text: str, line: int, found: list[_Found], faults: list[Fault]) -> None:
+    try:
+        found.append(_Found(line, decode(data), "bare"))
+        return
+    except DecodeError as error:
+        refusal = error
+    salvaged = salvage(text)
+    found += [_Found(line, one.message, one.how) for one in salvaged]
+    if not salvaged:
+        faults.append(Fault(_clause(refusal.reason, refusal.path or ""), line, f"{refusal.reason}: {refusal.text}"))
+
+
+def _clause(reason: Reason, where: str) -> str:
+    if reason in REASONS:
+        return REASONS[reason]
+    if reason in _BY_PLACE:
+        for place, clause in (("/header/session_id", "session"), ("/header", "header"), ("/payload", "payload")):
+            if where.startswith(place):
+                return clause
+    return "object"
+
+
+def _judged(found: list[_Found], faults: list[Fault]) -> Checklist:
+    applied: set[str] = {"object", "raw"} if found or faults else set()
+    sessions: dict[str | None, Session] = {}
+    named = any(one.message.session_id is not None for one in found)
+    for line, message, how in found:
+        applied.update(("kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
+        if how.rpartition("/")[2] not in ("bare", "json"):
+            faults.append(Fault("raw", line, f"the message stands in {how.rpartition('/')[2]}"))
+        doubts = [issue for issue in check(message) if issue.severity != "info"]
+        faults += [_fault(issue, line) for issue in doubts]
+        missing = any(issue.where == "/header/session_id" for issue in doubts)
+        if named and message.session_id is None and not missing:
+            faults.append(Fault("session", line, "others here have a session_id"))
+        session = sessions.setdefault(message.session_id, Session(session_id=message.session_id))
+        faults += _of_turn(session, message, line, applied)
+    return judged(WIRE, len(found), CLAUSES, faults, applied)
+
+
+def _of_turn(session: Session, message: Message, line: int, applied: set[str]) -> Iterator[Fault]:
+    directed = session.floor.who == ADDRESSEE
+    if session.actors:
+        applied.update(("one_speaker", "contribution"))
+    if directed or message.addressee is not None:
+        applied.add("addressee")
+    for issue in session.feed(message):
+        if issue.reason is Reason.OUT_OF_TURN and directed:
+            yield Fault("addressee", line, issue.text)
+        else:
+            yield _fault(issue, line)
+
+
+def _fault(issue: Issue, line: int) -> Fault:
+    where = str(issue.where)
+    return Fault(_clause(issue.reason, where), line, f"{where}: {issue.text}")
