@@ -25,7 +25,7 @@ EXAMPLES := 20000
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-native test-pure test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
+.PHONY: help setup build demo test test-native test-pure test-dist test-wheel test-sanitize lint typecheck stubtest bench tables token-tables \
         soak dist clean
 
 help: ## list what can be made
@@ -105,6 +105,9 @@ bench: $(VENV)/.extra-bench $(NATIVE) ## pytest-benchmark: decode, encode, base6
 
 tables: $(VENV)/.extra-bench $(NATIVE) ## print the ratio tables of docs and benchmarks/README.md
 	$(PY) benchmarks/tables.py $(ARGS)
+
+token-tables: $(VENV)/.extra-test $(NATIVE) ## count the token tables of docs/tokens.md anew
+	PYTHONPATH=src $(PY) -m benchmarks.token_tables
 
 # ---- releasing
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -97,7 +98,7 @@ def test_info_names_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_extras_are_those_of_the_project() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     users = {name: needed for name, needed in declared.items() if name not in ("all", "test", "bench", "lint")}
-    assert {name: tuple(each.split(">=")[0] for each in needed) for name, needed in users.items()} == EXTRAS
+    assert {name: tuple(re.split("[=>]=", each)[0] for each in needed) for name, needed in users.items()} == EXTRAS
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,10 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "http": ("starlette", "httpx"),
     "mcp": ("mcp",),
     "nats": ("nats-py",),
+    "tokens": ("splintr-rs",),
+    "formats": ("toon-format", "gcf-python", "soon-format", "PyYAML", "msgpack"),
+    "plot": ("matplotlib",),
+    "arrow": ("pyarrow",),
 }
 """Extra -> the distributions that it brings, as in pyproject.toml."""
 

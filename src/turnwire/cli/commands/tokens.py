@@ -1,0 +1,211 @@
+"""``turnwire tokens``: what the messages of logs cost a model, what they would cost otherwise, and a budget to keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from turnwire.cli import inputs
+from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import complain, standard_output
+from turnwire.cli.text import printable
+from turnwire.contract import WIRES
+
+if TYPE_CHECKING:
+    from turnwire.tokens.budget import Spent, Tally
+    from turnwire.tokens.prices import Price
+    from turnwire.tokens.tokenizer import Tokenizer
+
+SHOWN = 5
+COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest", "where")
+
+
+@click.command("tokens", short_help="Count the tokens of messages in logs, price them, keep a budget.")
+@inputs.sources_argument
+@click.option("--wire", type=click.Choice(WIRES), help="The wire to read; all that can be scanned by default.")
+@click.option(
+    "--tokenizer", "names", multiple=True, metavar="NAME|FILE", help="Whose tokens; o200k_base by default. Repeatable."
+)
+@click.option("--pattern", metavar="NAME|REGEX", help="What a .tiktoken FILE is cut with.")
+@click.option(
+    "--per",
+    type=click.Choice(["message", "conversation"]),
+    default="message",
+    help="What is measured, and what --max is about.",
+    show_default=True,
+)
+@click.option(
+    "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 where one is over N tokens."
+)
+@click.option("--advise", is_flag=True, help="Try other wires on a sample, and say what to change first.")
+@click.option("--price", metavar="IN[,CACHED]", help="The price of a million tokens, and of cached ones.")
+@click.option("--context", metavar="FILE", help="TOML with what other wires need: the fields of turnwire's Context.")
+@click.option(
+    "--sample", type=click.IntRange(min=1), default=500, help="Messages to try other wires on.", show_default=True
+)
+@click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.", show_default=True)
+@click.option("--html", metavar="FILE", help="Write a page with the advice.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
+def command(sources: tuple[str, ...], **options: Any) -> int:
+    """Counts the tokens of all messages in SOURCES, as they stand there.
+
+    SOURCES are files, directories, globs, or - for standard input. Text in messages that looks like a special token is
+    counted as text. Exits with 1 when a message or conversation is over --max, or a record is damaged.
+    """
+    from turnwire.tokens.budget import scannable, spend
+
+    names = inputs.checked(sources)
+    wires = [options["wire"]] if options["wire"] else scannable()
+    if options["html"] is not None:
+        inputs.refuse_overwriting(options["html"], names)
+    source: Any = list(names)
+    if inputs.STANDARD_INPUT in names and len(wires) > 1:
+        if len(names) > 1:
+            raise click.UsageError("name the wire with --wire: standard input can be read only once")
+        source = inputs.STANDARD_INPUT
+    advised = options["advise"] or options["html"] is not None or options["price"] is not None
+    counters, context, price = _prepared(options)
+    budget = options["budget"] if options["per"] == "message" else None
+    kept = options["sample"] if advised else 0
+    found = spend(source, counters, wires=wires, budget=budget, sample=kept, threads=options["threads"])
+    _show(found, options)
+    if advised and found.spent:
+        _advise(found, counters, context, price, options)
+    return _judged(found, options)
+
+
+def _prepared(options: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
+    """The tokenizers, the context and the price. Raises UsageError for what cannot be used, OSError."""
+    from turnwire.tokens import load
+    from turnwire.tokens.counting import DEFAULT
+
+    try:
+        pattern = options["pattern"]
+        counters = [
+            load(name, pattern=pattern if name.endswith(".tiktoken") else None)
+            for name in options["names"] or (DEFAULT,)
+        ]
+        price = None if options["price"] is None else _price(options["price"])
+        context = None if options["context"] is None else _context(options["context"])
+    except (ValueError, TypeError) as error:
+        raise click.UsageError(str(error)) from None
+    return counters, context, price
+
+
+def _price(text: str) -> Price:
+    from turnwire.tokens.prices import priced
+
+    try:
+        numbers = [float(each) for each in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--price is a number, or two with a comma between them, not {text!r}") from None
+    return priced({"--price": numbers})["--price"]
+
+
+def _context(path: str) -> Any:
+    import tomllib
+    from uuid import uuid4
+
+    from turnwire.conversion import Context
+
+    return Context.from_dict(tomllib.loads(Path(path).read_text("utf-8"))).replace(new_id=lambda: str(uuid4()))
+
+
+def _show(found: Tally, options: dict[str, Any]) -> None:
+    from turnwire.cli.rows import json_line
+    from turnwire.cli.tables import table
+
+    rows = [_row(spent, options["per"]) for spent in found.spent.values()]
+    output = standard_output()
+    if options["as_json"]:
+        for row in rows:
+            output.write(json_line(row))
+    elif rows:
+        shown = [{**row, "where": _place(row)} for row in rows]
+        names = [("conversations" if name == "messages" else name) for name in COLUMNS]
+        names = names if options["per"] == "conversation" else list(COLUMNS)
+        output.write(table(names, [[row.get(name) for name in names] for row in shown]).encode())
+    output.flush()
+
+
+def _row(spent: Spent, per: str) -> dict[str, Any]:
+    """One line of the result. Messages without a conversation are in none of the conversations, but in the tokens."""
+    meter = spent.meter
+    row: dict[str, Any] = {
+        "wire": spent.wire,
+        "tokenizer": spent.tokenizer,
+        "messages": meter.messages,
+        "bytes": spent.bytes,
+        "tokens": meter.tokens,
+    }
+    if per == "conversation":
+        held = meter.conversations
+        most = max(held, key=lambda name: held[name], default=None)
+        mean = sum(held.values()) / len(held) if held else None
+        largest = None if most is None else held[most]
+        return {**row, "conversations": len(held), "mean": _rounded(mean), "largest": largest, "conversation": most}
+    first = spent.largest[0]
+    place = {"file": first.file, "line": first.line}
+    return {**row, "mean": _rounded(meter.tokens / meter.messages), "largest": first.tokens, **place}
+
+
+def _rounded(mean: float | None) -> float | None:
+    return None if mean is None else round(mean, 1)
+
+
+def _place(row: dict[str, Any]) -> str:
+    if "conversation" in row:
+        return str(row["conversation"] or "")
+    return f"{inputs.shown(row['file'])}:{row['line']}"
+
+
+def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, options: dict[str, Any]) -> None:
+    from turnwire.cli.rows import json_line
+    from turnwire.tokens.advise import advice_on
+
+    prices = {} if price is None else {counter.name: price for counter in counters}
+    advice = advice_on(found, counters, prices, context=context)
+    output = standard_output()
+    if options["html"] is not None:
+        advice.html(options["html"])
+    if options["as_json"]:
+        output.write(json_line({"advice": advice.to_dict()}))
+    else:
+        output.write(f"\n{advice.table()}".encode())
+    output.flush()
+
+
+def _judged(found: Tally, options: dict[str, Any]) -> int:
+    """The exit code; what is over the budget is said, and how many records could not be counted."""
+    code = GOOD
+    if not found.spent:
+        complain("there is no message here")
+    if found.damaged:
+        complain(f"{found.damaged:,} damaged records are not counted (turnwire scan shows them)")
+        code = BAD_RECORDS
+    budget = options["budget"]
+    if budget is None:
+        return code
+    for spent in found.spent.values():
+        over = _over(spent, options["per"], budget)
+        for tokens, what in over[:SHOWN]:
+            complain(printable(f"{what}: {tokens:,} tokens ({spent.tokenizer}), {tokens - budget:,} over {budget:,}"))
+        count = spent.over if options["per"] == "message" else len(over)
+        if count > SHOWN:
+            complain(f"... and {count - SHOWN:,} more {spent.wire} {options['per']}s over {budget:,}")
+        if count:
+            code = BAD_RECORDS
+    return code
+
+
+def _over(spent: Spent, per: str, budget: int) -> list[tuple[int, str]]:
+    """The dearest that are over the budget, with their names."""
+    if per == "message":
+        return [
+            (each.tokens, f"{inputs.shown(each.file)}:{each.line}") for each in spent.largest if each.tokens > budget
+        ]
+    held = spent.meter.conversations
+    over = [(tokens, f"{spent.wire} conversation {name}") for name, tokens in held.items() if tokens > budget]
+    return sorted(over, key=lambda each: -each[0])

@@ -1,0 +1,190 @@
+"""Other ways to write the same values, each shown only after it has given them back.
+
+A format is a table entry: how one value is written and read, how a whole conversation is. Where a format has a table
+for many values alike, the conversation gets it; the others write one value after the other, a line each.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+from turnwire.errors import MissingDependency
+from turnwire.tokens import positional
+from turnwire.tokens.positional import minified
+
+
+class Written(NamedTuple):
+    """Values in a format: a text for each (or one for all), and a legend without which they cannot be read."""
+
+    texts: list[str]
+    legend: str = ""
+
+
+class Format(NamedTuple):
+    """A reference format.
+
+    package: the distribution that writes it, None where nothing is needed. write: (values, together) -> Written.
+    read: (Written, together) -> the values. together: whether the values are one conversation, which may be one text.
+    """
+
+    name: str
+    package: str | None
+    write: Callable[[Sequence[Any], bool], Written]
+    read: Callable[[Written, bool], list[Any]]
+
+
+def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[Written | None, str]:
+    """The values in a format, and "" or why they do not come back from it: (None, why) where they cannot be written.
+
+    Values are compared as JSON: 1 and 1.0 are one number, "1" and true are others; the order of members does not count.
+    Raises MissingDependency where the format's package is not installed.
+    """
+    try:
+        written = form.write(values, together)
+    except MissingDependency:
+        raise
+    except Exception as error:  # a stranger's encoder: whatever it raises, it has not written these values
+        return None, f"cannot write them: {_said(error)}"
+    try:
+        found = form.read(written, together)
+    except Exception as error:  # likewise
+        return written, f"cannot read what it wrote: {_said(error)}"
+    same = _compared(found) == _compared(list(values))
+    return written, "" if same else "other values come back"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:160]
+
+
+def _compared(values: Any) -> str:
+    return json.dumps(_number(values), ensure_ascii=True, sort_keys=True)
+
+
+def _number(value: Any) -> Any:
+    """The value with every whole number as an int."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _number(each) for name, each in value.items()}
+    return [_number(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _package(module: str, distribution: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as missing:
+        raise MissingDependency(
+            f"{distribution} is not installed: pip install 'turnwire[formats]'", name=module
+        ) from missing
+
+
+def _each(
+    name: str,
+    package: str | None,
+    write: Callable[[Any], str],
+    read: Callable[[str], Any],
+) -> Format:
+    """A format that writes values one by one, whether or not they belong together."""
+    return Format(
+        name,
+        package,
+        lambda values, together: Written([write(value) for value in values]),
+        lambda written, together: [read(text) for text in written.texts],
+    )
+
+
+def _whole(name: str, package: str, write: Callable[[Any], str], read: Callable[[str], Any]) -> Format:
+    """A format that writes a whole conversation as one list."""
+
+    def written(values: Sequence[Any], together: bool) -> Written:
+        return Written([write(list(values))] if together else [write(value) for value in values])
+
+    def found(given: Written, together: bool) -> list[Any]:
+        values = [read(text) for text in given.texts]
+        return list(values[0]) if together else values
+
+    return Format(name, package, written, found)
+
+
+def _write_arrays(values: Sequence[Any], together: bool) -> Written:
+    if together:
+        legend, lines = positional.write(values)
+        return Written(lines, legend)
+    written = [positional.write([value]) for value in values]
+    return Written([lines[0] for _, lines in written], "\n".join(legend for legend, _ in written))
+
+
+def _read_arrays(written: Written, together: bool) -> list[Any]:
+    if together:
+        return positional.read(written.legend, written.texts)
+    legends = written.legend.split("\n")
+    return [positional.read(legend, [text])[0] for legend, text in zip(legends, written.texts, strict=True)]
+
+
+def _toon() -> Any:
+    return _package("toon_format", "toon-format")
+
+
+def _gcf() -> Any:
+    return _package("gcf", "gcf-python")
+
+
+def _soon() -> Any:
+    return _package("soon_format", "soon-format")
+
+
+def _yaml() -> Any:
+    return _package("yaml", "PyYAML")
+
+
+def _msgpack() -> Any:
+    return _package("msgpack", "msgpack")
+
+
+def _write_yaml(value: Any) -> str:
+    text: str = _yaml().safe_dump(value, allow_unicode=True, sort_keys=False, width=float("inf"))
+    return text
+
+
+def _write_msgpack(value: Any) -> str:
+    return base64.b64encode(_msgpack().packb(value)).decode()
+
+
+FORMATS: dict[str, Format] = {
+    each.name: each
+    for each in (
+        _each("json", None, minified, json.loads),
+        _each("json pretty", None, lambda value: json.dumps(value, ensure_ascii=False, indent=2), json.loads),
+        Format("json array", None, _write_arrays, _read_arrays),
+        _whole("toon", "toon-format", lambda value: str(_toon().encode(value)), lambda text: _toon().decode(text)),
+        _whole(
+            "gcf",
+            "gcf-python",
+            lambda value: str(_gcf().encode_generic(value)),
+            lambda text: _gcf().decode_generic(text),
+        ),
+        _whole("soon", "soon-format", lambda value: str(_soon().encode(value)), lambda text: _soon().decode(text)),
+        _whole("yaml", "PyYAML", _write_yaml, lambda text: _yaml().safe_load(text)),
+        _whole(
+            "msgpack base64",
+            "msgpack",
+            _write_msgpack,
+            lambda text: _msgpack().unpackb(base64.b64decode(text), strict_map_key=False),
+        ),
+    )
+}
+"""The reference formats in the order in which they are shown. ``json`` (minified) is what ratios are taken to."""
+
+
+def version_of(form: Format) -> str:
+    """The version of a format's package; "" where it needs none or it is not installed."""
+    try:
+        return version(form.package) if form.package else ""
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,194 @@
+"""One tokenizer: counts what a model would be charged for a text, as ordinary text whatever it looks like.
+
+Text that looks like a special token (``<|endoftext|>``, ``<|think|>``) is text: it is counted by its characters, as
+``encode_ordinary`` of tiktoken does, since what agents write must not turn into control tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
+from typing import Any, NamedTuple
+from unicodedata import normalize
+
+import numpy as np
+
+from turnwire.errors import EncodeError, Reason
+
+CHUNK = 1 << 16
+"""Characters that are handed over at once: few calls, and enough chunks for several threads."""
+LONG_S = "\u017f"
+"""The only character beyond ASCII that a contraction ('s) matches without regard to case: see CAREFUL."""
+_PROBES = ("a", " a ", "", "\n\n b\n", "  ", "é🙂'", "don't", "12345", "/")
+
+
+class Separator(NamedTuple):
+    """A special token that keeps texts apart which are counted in one call: its text and its id."""
+
+    text: str
+    number: int
+
+
+class Tokenizer:
+    """Counts tokens. Made by :func:`turnwire.tokens.load`; may be used by several threads at once.
+
+    native: a tokenizer of splintr. specials: the special tokens that it promotes where they stand in a text.
+    careful: makes the same tokenizer with the slower and more exact regular expressions. composed: whether the
+    characters of a text are composed first (Unicode form NFC).
+
+    Attributes:
+        name: as ``count`` takes it, or the path of your file.
+        provenance: how sure its ids are, in words.
+    """
+
+    def __init__(
+        self,
+        native: Any,
+        name: str,
+        provenance: str,
+        specials: dict[str, int],
+        careful: Callable[[], Any],
+        composed: bool = False,
+    ) -> None:
+        self.name = name
+        self.provenance = provenance
+        self._native = native
+        self._careful = careful
+        self._composed = composed
+        self._around: list[int] = native.encode_ordinary("")  # what a template puts around any text is not counted
+        longest_first = sorted(filter(None, specials), key=len, reverse=True)
+        self._special = re.compile("|".join(map(re.escape, longest_first)) or "(?!)").search
+        self._separator = _separator(native, specials)
+
+    def __repr__(self) -> str:
+        return f"<Tokenizer {self.name}>"
+
+    def ids(self, text: str) -> list[int]:
+        """The token ids of a text, nothing around it. Raises EncodeError(lone_surrogate, wrong_type)."""
+        text = self._normalized(_checked(text))
+        native = self._careful() if LONG_S in text else self._native
+        ids: list[int] = native.encode_ordinary(text)
+        if not self._around:
+            return ids
+        pairs = zip(ids, self._around, strict=False)
+        lead = next((place for place, (one, other) in enumerate(pairs) if one != other), len(self._around))
+        return ids[lead : len(ids) - (len(self._around) - lead)]
+
+    def _normalized(self, text: str) -> str:
+        return normalize("NFC", text) if self._composed and not text.isascii() else text
+
+    def count(self, text: str) -> int:
+        """How many tokens a text is. Raises EncodeError(lone_surrogate, wrong_type)."""
+        return len(self.ids(text))
+
+    def pieces(self, text: str) -> list[bytes]:
+        """The bytes of each token of a text, in order: of a byte-level tokenizer, together the (normalized) text."""
+        return [bytes(self._native.decode_token_bytes(each)) for each in self.ids(text)]
+
+    def count_many(self, texts: Iterable[str], threads: int = 1) -> list[int]:
+        """The tokens of each text, counted by that many threads; the texts are read as they are needed.
+
+        Raises EncodeError as ``count`` does (``path`` is the number of the text), ValueError for less than one thread.
+        """
+        if threads < 1:
+            raise ValueError("threads is 1 or more")
+        if threads == 1:
+            return list(chain.from_iterable(map(self._count_chunk, _chunks(texts))))
+        with ThreadPoolExecutor(threads) as pool:
+            return list(chain.from_iterable(_in_order(pool, self._count_chunk, _chunks(texts), 2 * threads)))
+
+    def _count_chunk(self, chunk: tuple[int, list[str]]) -> list[int]:
+        first, texts = chunk
+        try:
+            if self._composed:
+                texts = [self._normalized(text) for text in texts]
+            if self._separator is not None:
+                joined = "\n".join(texts)
+                if self._special(joined) is None and LONG_S not in joined:
+                    return self._count_together(texts, self._separator)
+            return [self.count(text) for text in texts]
+        except (UnicodeEncodeError, TypeError):
+            for number, text in enumerate(chunk[1], first):
+                _checked(text, number)
+            raise
+
+    def _count_together(self, texts: list[str], separator: Separator) -> list[int]:
+        """Texts without special tokens in them: with one such token between them, all are counted in a single call."""
+        ids = np.frombuffer(self._native.encode_flat(separator.text.join(texts)), np.uint32)
+        ends = np.flatnonzero(ids == separator.number)
+        counts: list[int] = (np.diff(np.concatenate(([-1], ends, [len(ids)]))) - 1).tolist()
+        return counts
+
+
+def _checked(text: str, number: int | None = None) -> str:
+    """The text, when it can be counted; ``number`` is its place among others."""
+    path = None if number is None else str(number)
+    if not isinstance(text, str):
+        raise EncodeError(Reason.WRONG_TYPE, f"tokens of text are counted, not of {type(text).__name__}", path=path)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            offset = len(text[: error.start].encode())
+            raise EncodeError(
+                Reason.LONE_SURROGATE, f"U+{ord(text[error.start]):04X} is no character", offset=offset, path=path
+            ) from None
+    return text
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """The texts in pieces of about CHUNK characters, each with the number of its first text."""
+    first, size = 0, 0
+    held: list[str] = []
+    for number, text in enumerate(texts):
+        held.append(text if isinstance(text, str) else _checked(text, number))
+        size += len(text) + 1
+        if size >= CHUNK:
+            yield first, held
+            first, size, held = number + 1, 0, []
+    if held:
+        yield first, held
+
+
+def _in_order(
+    pool: ThreadPoolExecutor,
+    count: Callable[[tuple[int, list[str]]], list[int]],
+    chunks: Iterator[tuple[int, list[str]]],
+    ahead: int,
+) -> Iterator[list[int]]:
+    """What ``pool.map`` gives, but no more than ``ahead`` chunks are held, however many there are."""
+    waiting: deque[Future[list[int]]] = deque()
+    for chunk in chunks:
+        waiting.append(pool.submit(count, chunk))
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _separator(native: Any, specials: dict[str, int]) -> Separator | None:
+    """A special token that texts can be joined with so that each is still counted as if it stood alone, or None."""
+    if getattr(native, "family", "BPE") != "BPE" or len(native.encode_flat("")):
+        return None  # SentencePiece promotes more than it lists; a template around the whole blurs the edges
+    for text, number in specials.items():
+        if _melts(text, specials):
+            continue
+        ids = np.frombuffer(native.encode_flat(text.join(_PROBES)), np.uint32).tolist()
+        alone = [native.encode_ordinary(probe) for probe in _PROBES]
+        expected = list(chain.from_iterable([*each, number] for each in alone))[:-1]
+        if ids == expected and all(number not in each for each in alone):
+            return Separator(text, number)
+    return None
+
+
+def _melts(text: str, specials: Sequence[str] | dict[str, int]) -> bool:
+    """Whether a special token could be read across the edge between a text and this one, or in place of this one."""
+    for other in specials:
+        if other != text and other.startswith(text):
+            return True
+        if any(text.startswith(other[cut:]) for cut in range(1, len(other))):
+            return True
+    return False

@@ -1,0 +1,150 @@
+"""``turnwire tokens``: figures, budgets, prices, pages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import GOOD, REAL, WIDE, turnwire
+from tests.tokens.blocking import block
+from turnwire import tokens
+
+pytest.importorskip("splintr")
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    path = tmp_path / "good.log"
+    path.write_bytes(b"a " + GOOD + b"\n" + WIDE + b"\nnothing\n" + GOOD + b"\n")
+    return path
+
+
+def count(*messages: bytes, name: str = "o200k_base") -> list[int]:
+    return tokens.count_many([message.decode() for message in messages], name)
+
+
+def test_a_table_says_what_messages_cost(good: Path) -> None:
+    done = turnwire("tokens", good, "--wire", "nslip")
+    one, wide = count(GOOD, WIDE)
+    words = done.out.decode().split("\n")[1].split()
+    assert words == ["nslip", "o200k_base", "3", str(2 * len(GOOD) + len(WIDE)), str(2 * one + wide), *words[5:]]
+    assert words[6] == str(max(one, wide))
+    assert done.code == 0
+
+
+def test_json_lines_and_several_tokenizers(good: Path) -> None:
+    done = turnwire("tokens", good, "--wire", "nslip", "--json", "--tokenizer", "gemma3", "--tokenizer", "o200k_base")
+    assert [row["tokenizer"] for row in done.records] == ["gemma3", "o200k_base"]
+    for row in done.records:
+        one, wide = count(GOOD, WIDE, name=row["tokenizer"])
+        assert (row["tokens"], row["messages"], row["file"]) == (2 * one + wide, 3, str(good))
+
+
+@pytest.mark.parametrize("below", [0, 1])
+def test_a_budget_of_messages(good: Path, below: int) -> None:
+    most = max(count(GOOD, WIDE))
+    done = turnwire("tokens", good, "--wire", "nslip", "--max", most - below)
+    assert done.code == below
+    assert ("1 over" in done.err) == bool(below)
+    if below:
+        assert f"{good}:1: {most} tokens (o200k_base), 1 over {most - 1}" in done.err
+
+
+@pytest.mark.parametrize("below", [0, 1])
+def test_a_budget_of_conversations(good: Path, below: int) -> None:
+    most = max(2 * count(GOOD)[0], count(WIDE)[0])
+    arguments = ("tokens", good, "--wire", "nslip", "--per", "conversation", "--max", most - below)
+    done = turnwire(*arguments)
+    assert done.code == below
+    assert ("conversation 1: " in done.err) == bool(below)
+    (row,) = turnwire(*arguments, "--json").records
+    assert (row["conversations"], row["largest"], row["conversation"]) == (2, most, "1")
+
+
+def test_many_over_the_budget_are_counted() -> None:
+    done = turnwire("tokens", REAL, "--wire", "nslip", "--max", 40)
+    over = sum(each > 40 for each in tokens.count_many(REAL.read_text("utf-8").split()))
+    assert f"... and {over - 5:,} more nslip messages over 40" in done.err
+    assert done.code == 1
+
+
+def test_damaged_records_are_not_counted(log: Path) -> None:
+    done = turnwire("tokens", log, "--wire", "nslip", "--json")
+    assert done.code == 1
+    assert done.records[0]["tokens"] == sum(count(GOOD, WIDE))
+    assert "2 damaged records are not counted" in done.err
+
+
+def test_advice_a_price_and_a_page(good: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = turnwire("tokens", good, "--wire", "nslip", "--price", "2.5,1.25", "--html", page)
+    assert done.code == 0 and "USD" in done.out.decode() and "not tried: nslip as kick" in done.out.decode()
+    assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
+    row, advice = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json").records
+    own = advice["advice"]["costs"][0]
+    assert (own["wire"], own["tokens"]) == ("nslip", row["tokens"])
+
+
+def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None:
+    given = tmp_path / "context.toml"
+    given.write_text('now = "2026-01-01T00:00:00Z"\n[uuids]\n1 = "00000001-1111-4111-8111-111111111111"\n')
+    good.write_bytes(GOOD + b"\n")
+    records = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json", "--context", given).records
+    assert {cost["wire"] for cost in records[1]["advice"]["costs"]} == {"nslip", "kick"}
+    given.write_text("agents = 3")
+    assert turnwire("tokens", good, "--wire", "nslip", "--context", given).code == 2
+
+
+def test_standard_input() -> None:
+    done = turnwire("tokens", "-", "--json", stdin=GOOD + b"\n")
+    assert [(row["wire"], row["tokens"]) for row in done.records] == [("nslip", count(GOOD)[0])]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--tokenizer", "gpt-9"],
+        ["--price", "x"],
+        ["--price", "1,2,3,4"],
+        ["--price", "-1"],
+        ["--max", "-1"],
+        ["--per", "day"],
+        ["--wire", "morse"],
+    ],
+    ids=" ".join,
+)
+def test_usage(good: Path, wrong: list[str]) -> None:
+    assert turnwire("tokens", good, *wrong).code == 2
+
+
+def test_what_cannot_be_read_or_would_be_destroyed(good: Path, tmp_path: Path) -> None:
+    assert turnwire("tokens", tmp_path / "none").code == 3
+    assert turnwire("tokens", good, "--tokenizer", tmp_path / "none.json").code == 3
+    assert turnwire("tokens", good, "--html", good).code == 2
+    assert turnwire("tokens", good, "--wire", "nslip", "--html", tmp_path).code == 3
+
+
+def test_nothing_here(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("nothing")
+    done = turnwire("tokens", tmp_path / "x", "--price", "1")
+    assert (done.code, done.out, done.err) == (0, b"", "there is no message here\n")
+
+
+def test_without_the_extra_its_name_is_said(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from turnwire.tokens import loading
+
+    loading._packed.cache_clear()
+    block(monkeypatch, "splintr")
+    done = turnwire("tokens", good, "--wire", "nslip")
+    assert done.code == 2 and "turnwire[tokens]" in done.err
+
+
+def test_hostile_file_names_and_text(tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b[31m\u202e.log"
+    path.write_bytes('@a3|f0|c1|S0|d1|T1|t"\x1b[31m\u202e<script>"#'.encode())
+    done = turnwire("tokens", path, "--wire", "nslip", "--max", 1, "--advise")
+    assert done.code == 1
+    assert b"\x1b" not in done.out and "\x1b" not in done.err and "\u202e" not in done.err
+    assert json.loads(turnwire("tokens", path, "--wire", "nslip", "--json").out)["file"] == str(path)

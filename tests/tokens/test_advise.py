@@ -1,0 +1,162 @@
+"""Advice on logs, and the sums behind it."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turnwire
+from tests.cli.running import REAL
+from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, TEXTS, context
+from turnwire import tokens
+from turnwire.tokens.budget import CONVERSATION, Sample, conversation_of, spend
+from turnwire.tokens.prices import Meter, Price, priced
+
+pytest.importorskip("splintr")
+
+
+def log(*lines: str) -> bytes:
+    return "\n".join(lines).encode()
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 50)), max_size=20))
+def test_what_is_read_again_at_each_turn(messages: list[tuple[str | None, int]]) -> None:
+    meter = Meter()
+    for name, count in messages:
+        meter.add(name, count)
+    again = 0
+    for place, (name, _) in enumerate(messages):
+        again += sum(count for other, count in messages[:place] if other == name is not None)
+    assert (meter.tokens, meter.cached) == (sum(count for _, count in messages), again)
+    assert sum(meter.conversations.values()) == sum(count for name, count in messages if name is not None)
+
+
+def test_prices() -> None:
+    assert Price(2.0).of(1_000_000, 1_000_000) == 4.0
+    assert Price(2.0, 0.5).of(1_000_000, 1_000_000) == 2.5
+    assert Price(2.0, 0.0).of(0, 1_000_000) == 0.0
+    same = {"a": Price(2.0, 1.0), "b": (2, 1), "c": {"input": 2, "cached": 1}, "d": [2, 1]}
+    assert set(priced(same).values()) == {Price(2.0, 1.0)}
+    assert priced({"a": 3})["a"] == Price(3.0) and priced(None) == {}
+    for wrong in (-1, (1, -1), "x", None, (1, 2, 3, 4), {"in": 1}, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="price of a"):
+            priced({"a": wrong})
+
+
+@given(size=st.integers(0, 5), offered=st.integers(0, 30))
+def test_a_sample_holds_what_it_is_given(size: int, offered: int) -> None:
+    sample = Sample(size)
+    for number in range(offered):
+        if (place := sample.wants()) is not None:
+            sample.messages[place] = number
+    assert len(set(sample.messages)) == min(size, offered) == len(sample.messages)
+    assert set(sample.messages) <= set(range(offered)) and sample.seen == offered
+
+
+def test_messages_say_which_conversation_they_belong_to() -> None:
+    found = {wire: conversation_of(turnwire.decode(text), wire) for wire, text in TEXTS.items()}
+    assert set(found) == set(CONVERSATION)
+    ids = {"sap": json.loads(SAP)["correlationId"], "kick": json.loads(KICK)["correlation_id"]}
+    assert found == {"nslip": "1", "csp": "C1", "sstp": "s", **ids}
+
+
+def test_a_log_is_counted_as_it_stands() -> None:
+    lines = [REQUEST, REQUEST.replace("c1", "c2"), "x " + REQUEST.replace("T1", "T2") + " y", "@a3|bad#"]
+    counters = [tokens.load("o200k_base"), tokens.load("gemma3")]
+    found = spend(log(*lines), counters, wires=["nslip"], budget=33)
+    texts = [lines[0], lines[1], lines[2][2:-2]]
+    assert set(found.spent) == {("nslip", "o200k_base"), ("nslip", "gemma3")}
+    assert found.damaged == 1
+    for (_, name), own in found.spent.items():
+        counts = [tokens.count(text, name) for text in texts]
+        assert (own.meter.tokens, own.meter.messages) == (sum(counts), 3)
+        assert own.bytes == sum(len(text) for text in texts)
+        assert own.meter.conversations == {"1": counts[0] + counts[2], "2": counts[1]}
+        assert own.meter.cached == counts[0]
+        assert own.over == sum(count > 33 for count in counts)
+        assert own.largest[0].tokens == max(counts)
+        assert {each.line for each in own.largest} == {1, 2, 3}
+
+
+def test_advice_adds_up() -> None:
+    advice = tokens.advise(REAL, {"o200k_base": (2.5, 0.25)}, tokenizers=["cl100k_base"], sample=50)
+    costs = {(cost.wire, cost.tokenizer): cost for cost in advice.costs}
+    own = costs["nslip", "o200k_base"]
+    lines = REAL.read_text("utf-8").split()
+    assert own.messages == len(lines) == 4356
+    assert own.tokens == sum(tokens.count_many(lines))
+    assert own.once == pytest.approx(own.tokens * 2.5e-6)
+    assert own.growing == pytest.approx(own.tokens * 2.5e-6 + own.cached * 0.25e-6)
+    assert own.uncached == pytest.approx((own.tokens + own.cached) * 2.5e-6)
+    assert costs["nslip", "cl100k_base"].once is None
+    assert not own.estimated and own.round_trip
+    assert advice.cheapest()["nslip", "o200k_base"] == own
+    assert [change.tokens for change in advice.changes] == sorted((c.tokens for c in advice.changes), reverse=True)
+    assert "nslip as kick" in advice.absent
+    assert json.loads(json.dumps(advice.to_dict())) == advice.to_dict()
+    assert f"{own.tokens:,}" in advice.table() and "to change first" in advice.table()
+
+
+def test_other_wires_are_estimated_from_the_sample() -> None:
+    advice = tokens.advise(log(*[REQUEST] * 40), context=context(), sample=10, wires=["nslip", "kick", "csp"])
+    costs = {cost.wire: cost for cost in advice.costs}
+    one = {row.format: row for row in tokens.compare(REQUEST, formats=(), context=context()).rows}
+    assert costs["csp"].tokens == 40 * one["csp"].tokens and costs["csp"].estimated
+    assert [each.partition(" ")[0] for each in costs["csp"].dropped] == list(one["csp"].dropped)
+    assert not costs["csp"].round_trip
+    assert costs["csp"].cached == round(costs["nslip"].cached * one["csp"].tokens / one["nslip"].tokens)
+    assert advice.facts["sampled"] == {"nslip": 10} and advice.facts["messages"] == {"nslip": 40}
+    assert not any(change.part == "wire" for change in advice.changes), "what drops something is no advice"
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_cheaper_wire_is_advised_when_it_carries_all(monkeypatch: pytest.MonkeyPatch, exact: bool) -> None:
+    from turnwire.conversion import Converted
+
+    sent = turnwire.decode(REQUEST)
+    short = turnwire.decode("CSP/1\nFROM a\nTO b\nCTX C\nINTENT QUERY\n\nQUERY q\n")
+    back = sent if exact else sent.replace(turn=9)
+    monkeypatch.setattr(turnwire, "convert", lambda message, to, **_: Converted(short if to == "csp" else back, ()))
+    advice = tokens.advise(log(*[REQUEST] * 3), {"o200k_base": 1e6}, wires=["nslip", "csp"])
+    found = [change for change in advice.changes if change.part == "wire"]
+    csp = next(cost for cost in advice.costs if cost.wire == "csp")
+    assert csp.round_trip == exact
+    saved = 3 * (tokens.count(REQUEST) - tokens.count(turnwire.encode(short)))
+    assert saved > 0
+    assert [(change.tokens, change.money) for change in found] == ([(saved, pytest.approx(saved))] if exact else [])
+    assert advice.cheapest()["nslip", "o200k_base"].wire == ("csp" if exact else "nslip")
+
+
+def test_sources_of_any_kind_and_none() -> None:
+    data = log(REQUEST, REQUEST)
+    counts = {tokens.advise(source).costs[0].tokens for source in (data, io.BytesIO(data))}
+    assert counts == {2 * tokens.count(REQUEST)}
+    with pytest.raises(ValueError, match="no message"):
+        tokens.advise(b"nothing here")
+    with pytest.raises(FileNotFoundError):
+        tokens.advise("nowhere.log")
+    with pytest.raises(ValueError, match="price"):
+        tokens.advise(data, {"o200k_base": -1})
+
+
+def test_the_page_of_the_advice_escapes(tmp_path: Path) -> None:
+    advice = tokens.advise(log(REQUEST), {"o200k_base": Price(1.0, currency=HOSTILE)}, wires=["nslip", "csp"])
+    strange = tokens.Advice(
+        [cost._replace(dropped=(HOSTILE,), log=HOSTILE, wire=HOSTILE) for cost in advice.costs],
+        [change._replace(text=HOSTILE) for change in advice.changes],
+        {HOSTILE: HOSTILE},
+        {**advice.facts, "messages": {HOSTILE: 1}, "tokenizers": {"o200k_base": HOSTILE}},
+    )
+    assert advice.changes
+    path = tmp_path / "page.html"
+    strange.html(path)
+    text = path.read_text("utf-8")
+    for bad in ("<script", "\x1b", "\u202e", "http:", "https:", "src="):
+        assert bad not in text
+    assert text.count("</style>") == 1 and "&lt;script&gt;" in text
+    assert "\x1b" not in strange.table()

@@ -1,0 +1,240 @@
+"""Comparisons: figures that add up, nothing that wins by leaving out, every stranger's text harmless."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turnwire
+from tests.tokens.blocking import block
+from tests.tokens.material import HOSTILE, KICK, PATCH, REQUEST, SAP, SSTP, TEXTS, context, hostile
+from turnwire import tokens
+from turnwire.errors import EncodeError, MissingDependency
+from turnwire.tokens import positional
+from turnwire.tokens.fields import plain
+from turnwire.tokens.formats import FORMATS, Format, Written, lossless
+from turnwire.tokens.tables import aligned, safe
+
+pytest.importorskip("splintr")
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def rows(comparison: tokens.Comparison) -> dict[str, tokens.Row]:
+    return {row.format: row for row in comparison.rows}
+
+
+def test_the_request_that_others_measured() -> None:
+    """One REQUEST with o200k: 9 tokens for separators, 23 for a JSON array, 43 for JSON with the shortest names."""
+    found = rows(tokens.compare(REQUEST, context=context()))
+    assert {name: found[name].tokens for name in ("nslip", "json", "json array")} == {
+        "nslip": 34,
+        "json": 46,
+        "json array": 23,
+    }
+    short = {"act": "REQUEST", "frame": "TASK", "conv": 1, "src": 0, "dst": 1, "turn": 1}
+    assert tokens.count(positional.minified({**short, "goal": 1, "task": 1, "priority": 3, "tag": "goal_1"})) == 43
+    parts = {part.part: part.tokens for part in tokens.ablate(REQUEST)}
+    assert parts["separators"] == 9
+
+
+def test_who_drops_something_is_not_ranked() -> None:
+    found = tokens.compare(REQUEST, context=context())
+    for row in found.rows:
+        assert row.round_trip == (row.rank is not None)
+        assert not (row.dropped and row.round_trip)
+    assert rows(found)["csp"].dropped == turnwire.convert(turnwire.decode(REQUEST), "csp", context=context()).dropped
+    assert rows(found)["nslip"].round_trip and not rows(found)["csp"].round_trip
+    ranked = [row for row in found.sorted("o200k_base") if row.rank is not None]
+    assert [row.total for row in ranked] == sorted(row.total for row in ranked)
+    assert ranked[0].rank == 1
+
+
+def test_what_a_wire_needs_is_named_and_never_made_up() -> None:
+    found = tokens.compare(REQUEST)
+    assert "id, timestamp" in found.absent["kick"]
+    assert "kick" not in rows(found)
+    assert "not measured: kick" in found.table()
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values(), PATCH], ids=[*TEXTS, "patch"])
+def test_every_message_comes_back_from_its_own_wire_and_every_reference(text: str) -> None:
+    found = tokens.compare(text, wires=[str(turnwire.detect(text))])
+    assert found.absent == {}
+    assert len(found.rows) == 1 + len(FORMATS)
+    assert all(row.round_trip for row in found.rows), found.table()
+    own = found.rows[0]
+    assert own.tokens == tokens.count(turnwire.encode(turnwire.decode(text)))
+    assert own.bytes == len(turnwire.encode(turnwire.decode(text)).encode())
+    assert rows(found)["json"].ratio == 1.0
+
+
+def test_values_of_messages_are_told_apart() -> None:
+    """Two messages with the same plain values would make a reference format look lossless that is not."""
+    messages = [turnwire.decode(text) for text in (*TEXTS.values(), PATCH, PATCH.replace("= 1", "= 2"))]
+    messages += [turnwire.decode(REQUEST.replace("q3", "s3")), turnwire.decode(REQUEST.replace("f0", "f1"))]
+    generic = "CSP/1\nFROM a\nTO b\nCTX C0\nINTENT PLAN\n\nPLAN X1\nA 1\nA 2\n"
+    messages += [turnwire.decode(generic), turnwire.decode(generic.replace("A 2", "B 2"))]
+    messages += [turnwire.csp.decode("CSP/1\nFROM a\nTO b\nCTX C0\nINTENT FILE\n\nFILEOP F1 DELETE\nPATH x\n")]
+    seen = [json.dumps(plain(message), sort_keys=True) for message in messages]
+    assert len(set(seen)) == len(messages)
+
+
+def test_messages_add_up_and_conversations_are_one_text() -> None:
+    texts = [REQUEST, REQUEST.replace("T1", "T2"), REQUEST.replace('"goal_1"', '"goal_2"')]
+    alone = [rows(tokens.compare(text, wires=["nslip"])) for text in texts]
+    together = rows(tokens.compare(texts, wires=["nslip"]))
+    for name, row in together.items():
+        assert row.tokens == sum(found[name].tokens for found in alone)
+        assert row.bytes == sum(found[name].bytes for found in alone)
+        assert (row.messages, row.legend) == (3, 0)
+    whole = rows(tokens.compare(texts, wires=["nslip"], per="conversation"))
+    assert whole["nslip"].tokens == tokens.count("\n".join(texts))
+    assert whole["nslip"].legend == tokens.count(turnwire.prompt("nslip"))
+    assert whole["nslip"].total == whole["nslip"].tokens + whole["nslip"].legend
+    assert whole["nslip"].shared == tokens.count("@a3|f0|c1|S0|d1|T")
+    assert whole["json array"].legend == tokens.count(positional.write([plain(turnwire.decode(REQUEST))])[0])
+    assert whole["gcf"].tokens < together["gcf"].tokens
+
+
+def test_several_tokenizers_each_have_their_ranks() -> None:
+    found = tokens.compare([REQUEST, SSTP], tokenizers=["o200k_base", "gemma3"], wires=())
+    assert [row.tokenizer for row in found.rows] == ["o200k_base"] * len(FORMATS) + ["gemma3"] * len(FORMATS)
+    assert sum(row.rank == 1 for row in found.rows) >= 2
+    assert found.facts["wires"] == {"nslip": 1, "sstp": 1}
+    assert found.facts["versions"]["toon"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"wires": ["morse"]}, {"formats": ["xml"]}, {"per": "day"}, {"tokenizers": ["gpt-9"]}]
+)
+def test_unknown_names_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"morse|xml|per|gpt-9"):
+        tokens.compare(REQUEST, **wrong)
+
+
+def test_what_is_no_message_is_refused() -> None:
+    with pytest.raises(ValueError, match="no message"):
+        tokens.compare([])
+    for wrong in (3, [object()], {"a": 1}):
+        with pytest.raises((EncodeError, turnwire.DecodeError)):
+            tokens.compare(wrong)
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+@given(values=st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), min_size=1, max_size=4))
+def test_a_format_is_believed_only_when_the_values_come_back(name: str, values: list[Any]) -> None:
+    for together in (False, True):
+        written, why = lossless(FORMATS[name], values, together)
+        if name in ("json", "json pretty", "json array", "msgpack base64"):
+            assert why == ""
+        if written is not None and not why:
+            assert FORMATS[name].read(written, together) == values
+
+
+def test_a_format_that_cheats_is_found_out() -> None:
+    def half(values: Any, together: bool) -> Written:
+        return Written([json.dumps({name: each[name] for name in list(each)[:1]}) for each in values])
+
+    def read(written: Written, together: bool) -> list[Any]:
+        return [json.loads(text) for text in written.texts]
+
+    cheat = Format("half", None, half, read)
+    assert lossless(cheat, [{"a": 1, "b": 2}], False)[1] == "other values come back"
+    assert lossless(cheat, [{"a": 1}], False)[1] == ""
+    for one, other in ((1, True), (1, "1"), (None, "null"), (0, False), ({}, []), (1.5, 1)):
+        swapped = Format(
+            "swap", None, lambda values, together: Written(["x"]), lambda written, together, new=other: [new]
+        )  # type: ignore[misc]
+        assert lossless(swapped, [one], False)[1] == "other values come back"
+    assert lossless(Format("same", None, lambda v, t: Written(["x"]), lambda w, t: [1]), [1.0], False)[1] == ""
+    assert lossless(FORMATS["gcf"], [{"n": 2**63}], False)[0] is None
+
+
+def test_a_cheat_is_shown_without_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheat = Format("cheat", None, lambda values, together: Written(["x"] * len(values)), lambda written, together: [])
+    monkeypatch.setitem(FORMATS, "cheat", cheat)
+    found = tokens.compare(REQUEST, wires=["nslip"], formats=list(FORMATS))
+    assert rows(found)["cheat"].tokens == 1
+    assert (rows(found)["cheat"].rank, rows(found)["cheat"].note) == (None, "other values come back")
+    assert found.sorted("o200k_base")[-1].format == "cheat"
+
+
+@given(values=st.lists(VALUES, min_size=1, max_size=5))
+def test_arrays_and_their_legend_give_the_values_back(values: list[Any]) -> None:
+    legend, lines = positional.write(values)
+    assert positional.read(legend, lines) == values
+    assert all("\n" not in line for line in (*lines, *legend.split("\n")))
+
+
+def test_packages_that_are_absent_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    block(monkeypatch, "toon_format", "gcf", "soon_format", "yaml", "msgpack")
+    found = tokens.compare(REQUEST, wires=["nslip"])
+    assert set(found.absent) == {"toon", "gcf", "soon", "yaml", "msgpack base64"}
+    assert all("turnwire[formats]" in why for why in found.absent.values())
+    assert {row.format for row in found.rows} == {"nslip", "json", "json pretty", "json array"}
+    assert "not measured: toon: " in found.table()
+
+
+def test_arrow_and_dicts_hold_the_rows() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    found = tokens.compare([REQUEST, KICK], context=context())
+    table = found.to_arrow()
+    assert isinstance(table, pyarrow.Table)
+    assert table.to_pylist() == found.to_dicts()
+    assert json.loads(json.dumps(found.to_dicts())) == found.to_dicts()
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "use"), [("pyarrow", "arrow", "to_arrow"), ("matplotlib", "plot", "plot")]
+)
+def test_extras_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str, extra: str, use: str) -> None:
+    found = tokens.compare(REQUEST, wires=[], formats=["json"])
+    block(monkeypatch, package)
+    with pytest.raises(MissingDependency, match=rf"turnwire\[{extra}\]"):
+        getattr(found, use)(*([tmp_path / "x.svg"] if use == "plot" else []))
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_pictures(tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("matplotlib")
+    found = tokens.compare(
+        [REQUEST, SAP], tokenizers=["o200k_base", "cl100k_base"], per="conversation", context=context()
+    )
+    path = tmp_path / f"x.{ending}"
+    found.plot(path)
+    begin = {"svg": b"<?xml", "png": b"\x89PNG"}[ending]
+    assert path.read_bytes().startswith(begin)
+
+
+def test_a_page_is_alone_and_escapes(tmp_path: Path) -> None:
+    found = tokens.compare([hostile(), hostile("plain")], context=context())
+    strange = tokens.Comparison(
+        [row._replace(dropped=(HOSTILE,), note=HOSTILE) for row in found.rows],
+        {HOSTILE: HOSTILE},
+        {**found.facts, "tokenizers": {"o200k_base": HOSTILE}, "wires": {HOSTILE: 1}, "versions": {HOSTILE: HOSTILE}},
+    )
+    path = tmp_path / "page.html"
+    strange.html(path)
+    text = path.read_text("utf-8")
+    assert text.count("<style>") == text.count("</style>") == 1
+    for bad in ("<script", "\x1b", "\u202e", "http:", "https:", "src=", "@import", "url("):
+        assert bad not in text
+    assert "&lt;script&gt;alert(1)" in text and "\\x1b[31m\\u202e" in text
+    assert "\x1b" not in strange.table() and "\u202e" not in strange.table()
+
+
+def test_columns_line_up_and_are_safe() -> None:
+    text = aligned(("a", "n", "empty"), [["x\ny", "1", ""], ["z", "100", ""]], frozenset({"n"}))
+    assert text == "a       n\nx\\ny    1\nz     100\n"
+    assert safe("é漢 🙂") == "é漢 🙂"
+    assert safe("\ud800\u2028\x85") == "\\ud800\\u2028\\x85"

@@ -1,0 +1,160 @@
+"""Counts are the references' counts, whatever the text looks like."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.tokens.blocking import block
+from turnwire import tokens
+from turnwire.errors import EncodeError, MissingDependency, Reason
+
+pytest.importorskip("splintr")
+
+HERE = Path(__file__).parent
+GOLDEN = json.loads((HERE / "golden.json").read_text("utf-8"))["cases"]
+ALPHABET = [*"abXZ 019'\"|#@\\{}[]:,.\n\r\t<>/", "  ", "\xa0", "\u2028", "é", "e\u0301", "ß", "İ", "ſ", "'ſ", "漢"]
+ALPHABET += ["🙂", "\u200d", "\ufeff", "ǅ", "'S", "'LL", "'re", "<|endoftext|>", "<|think|>", "<s>", "[INST]", "\x00"]
+HOSTILE = st.lists(st.sampled_from(ALPHABET) | st.characters(exclude_categories=["Cs"]), max_size=30).map("".join)
+OPENAI = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+"""SHA-256 of the .tiktoken files as tiktoken expects them."""
+
+
+def rank_file(name: str, size: int) -> bytes:
+    """The packed vocabulary in the form in which OpenAI publishes it."""
+    native: Any = tokens.load(name)._native
+    return b"".join(b"%s %d\n" % (base64.b64encode(native.decode_token_bytes(at)), at) for at in range(size))
+
+
+@pytest.fixture(scope="module")
+def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """tiktoken itself, with vocabularies whose digests it checks; no network."""
+    tiktoken = pytest.importorskip("tiktoken")
+    folder = tmp_path_factory.mktemp("tiktoken")
+    for name, size in (("o200k_base", 199998), ("cl100k_base", 100256)):
+        address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+        (folder / hashlib.sha1(address.encode()).hexdigest()).write_bytes(rank_file(name, size))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
+        return {name: tiktoken.get_encoding(name) for name in OPENAI}
+
+
+@pytest.mark.parametrize("name", list(GOLDEN[0])[1:])
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: ascii(case["text"])[:30])
+def test_golden_ids(case: dict[str, Any], name: str) -> None:
+    tokenizer = tokens.load(name)
+    assert tokenizer.ids(case["text"]) == case[name]
+    if name in ("o200k_base", "cl100k_base", "deepseek_v3", "mistral_v3"):  # byte-level, and nothing is normalized
+        assert b"".join(tokenizer.pieces(case["text"])) == case["text"].encode()
+    assert tokens.count(case["text"], name) == len(case[name])
+
+
+@pytest.mark.parametrize(("name", "size"), [("o200k_base", 199998), ("cl100k_base", 100256)])
+def test_vocabularies_are_those_that_openai_publishes(name: str, size: int) -> None:
+    assert hashlib.sha256(rank_file(name, size)).hexdigest() == OPENAI[name]
+
+
+@pytest.mark.parametrize("name", OPENAI)
+@given(text=HOSTILE)
+def test_ids_are_tiktokens(references: dict[str, Any], name: str, text: str) -> None:
+    assert tokens.load(name).ids(text) == references[name].encode_ordinary(text)
+
+
+@pytest.mark.parametrize("text", ["\u6f22'\u017f'Sa", "'LL\u6f22'\u017f'ree\u0301", "K'\u017f'SK'\u017f'LL's"])
+def test_a_long_s_behind_an_apostrophe(references: dict[str, Any], text: str) -> None:
+    """splintr 0.22.0 alone counts these wrongly with o200k's pattern."""
+    for name in OPENAI:
+        expected = references[name].encode_ordinary(text)
+        assert tokens.load(name).ids(text) == expected
+        assert tokens.count_many([text, "a"], name) == [len(expected), 1]
+
+
+@given(text=HOSTILE)
+def test_harmony_reads_ordinary_text_as_o200k_does(text: str) -> None:
+    assert tokens.load("o200k_harmony").ids(text) == tokens.load("o200k_base").ids(text)
+
+
+@pytest.mark.parametrize("name", tokens.tokenizers())
+@given(texts=st.lists(HOSTILE, max_size=8))
+def test_many_texts_count_as_each_does(name: str, texts: list[str]) -> None:
+    expected = [tokens.count(text, name) for text in texts]
+    assert tokens.count_many(texts, name) == expected
+    assert tokens.count_many(iter(texts), name, threads=2) == expected
+
+
+def test_only_what_was_compared_is_called_checked() -> None:
+    checked = {name for name in tokens.tokenizers() if "equal the reference" in tokens.vocabulary(name).provenance}
+    assert checked == {*list(GOLDEN[0])[1:], "o200k_harmony"}
+
+
+def test_qwen_composes_characters_first() -> None:
+    assert tokens.load("qwen3").ids("e\u0301") == tokens.load("qwen3").ids("é")
+    assert tokens.count_many(["e\u0301", "\u212a", "é"], "qwen3") == [tokens.count("é", "qwen3"), 1, 1]
+    assert tokens.load("cl100k_base").ids("e\u0301") != tokens.load("cl100k_base").ids("é")
+
+
+@pytest.mark.parametrize("name", tokens.tokenizers())
+def test_every_tokenizer_says_who_uses_it_and_how_sure_it_is(name: str) -> None:
+    known = tokens.vocabulary(name)
+    assert known.name == name and known.models
+    assert tokens.load(name).provenance == known.provenance
+    assert tokens.count("", name) == 0
+    assert tokens.count("Hello, world!", name) in range(3, 6)
+
+
+def test_texts_of_many_chunks_keep_their_order() -> None:
+    texts = ["word " * number for number in range(1500)]
+    expected = [tokens.count(text) for text in texts]
+    assert tokens.count_many(texts, threads=3) == expected == tokens.count_many(texts)
+
+
+def test_what_looks_like_a_special_token_is_text(references: dict[str, Any]) -> None:
+    for name, reference in references.items():
+        special = "<|endoftext|>"
+        assert reference.encode(special, allowed_special="all") != reference.encode_ordinary(special)
+        assert tokens.count(special, name) == len(reference.encode_ordinary(special)) > 1
+        assert tokens.count_many(["a", special, "b"], name) == [1, tokens.count(special, name), 1]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_lone_surrogates_are_refused_with_their_place(threads: int) -> None:
+    with pytest.raises(EncodeError) as caught:
+        tokens.count("é\ud800")
+    assert (caught.value.reason, caught.value.offset, caught.value.path) == (Reason.LONE_SURROGATE, 2, None)
+    with pytest.raises(EncodeError) as caught:
+        tokens.count_many(["fine", "é", "a\udfff"], threads=threads)
+    assert (caught.value.reason, caught.value.offset, caught.value.path) == (Reason.LONE_SURROGATE, 1, "2")
+
+
+def test_only_text_is_counted() -> None:
+    for wrong in (b"bytes", None, 3):
+        with pytest.raises(EncodeError) as caught:
+            tokens.count_many(["fine", wrong])  # type: ignore[list-item]
+        assert (caught.value.reason, caught.value.path) == (Reason.WRONG_TYPE, "1")
+        with pytest.raises(EncodeError):
+            tokens.count(wrong)  # type: ignore[arg-type]
+    assert tokens.count_many("abc") == [1]
+    with pytest.raises(ValueError, match="threads"):
+        tokens.count_many(["a"], threads=0)
+
+
+def test_an_unknown_name_lists_the_known() -> None:
+    with pytest.raises(ValueError, match="o200k_base"):
+        tokens.count("a", "gpt-9")
+    assert tokens.load("gpt-oss") is tokens.load("o200k_harmony")
+
+
+def test_without_the_extra_its_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    block(monkeypatch, "splintr")
+    with pytest.raises(MissingDependency, match=r"turnwire\[tokens\]"):
+        tokens.tokenizers()

@@ -1,0 +1,58 @@
+"""The results on the page are those that its script gives."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnwire import tokens
+
+pytest.importorskip("splintr")
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "tokens.md"
+pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir() or not PAGE.exists(), reason="needs the source tree")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT))
+    for package in ("toon_format", "gcf", "soon_format", "yaml", "msgpack"):
+        pytest.importorskip(package)
+    from benchmarks import token_tables
+
+    return token_tables
+
+
+def structure(text: str) -> list[str]:
+    """Headings, and the head and the formats of each table."""
+    return sorted(re.findall(r"^#+ .*$|^\| (?:rank|wire|tokenizer) .*$", text, re.MULTILINE)) + sorted(
+        re.findall(r"^\| [\d–]+ \| ([^|]+) \|", text, re.MULTILINE)
+    )
+
+
+def test_the_page_is_in_step(made: Any) -> None:
+    page = PAGE.read_text("utf-8")
+    shown = page.partition(made.BEGIN)[2].partition(made.END)[0].strip()
+    anew = made.tables().strip()
+    assert structure(shown) == structure(anew)
+    assert "One REQUEST in every format" in shown and "| nslip |" in shown
+    if made.versions() in page:  # other versions of the formats may count otherwise
+        assert shown == anew, "make token-tables"
+
+
+def test_only_what_stands_between_the_marks_changes(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(made, "tables", lambda: "NEW")
+    text = f"before\n{made.BEGIN}\nold\n{made.END}\nafter {made.END}"
+    assert made.updated(text) == f"before\n{made.BEGIN}\n\nNEW\n{made.END}\nafter {made.END}"
+
+
+def test_the_page_names_data_tokenizers_and_versions(made: Any) -> None:
+    page = PAGE.read_text("utf-8")
+    for name in made.TOKENIZERS:
+        known = tokens.vocabulary(name)
+        assert f"| {name} | {known.models} | {known.provenance} |" in page
+    for needed in ("splintr-rs", "toon-format", "gcf-python", "soon-format", "examples/data/nslip_upstream.txt"):
+        assert needed in page
