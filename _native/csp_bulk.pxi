@@ -6,6 +6,7 @@ cdef enum:
     SPANS = 10  # of a row: header, id, five slots, and the lines of a block
     LINES = 9
     NO_SPAN = 10
+    AHEAD = 128  # rows of text columns that are zeroed at once: most of them are absent in any one record
 
 cdef struct Columns:
     int64_t *offset
@@ -19,6 +20,12 @@ cdef struct Columns:
     int64_t *text_offset[TEXTS]
     int64_t *text_length[TEXTS]
 
+cdef struct Target:
+    int32_t span
+    uint32_t bit
+    int64_t *offset
+    int64_t *length
+
 cdef struct Refused:
     int64_t *offset
     int64_t *length
@@ -31,6 +38,11 @@ cdef struct Bulk:
     Columns columns
     Refused refused
     int64_t rows, room, refusals, refusal_room, base, line
+    int64_t cleared  # text columns are zero up to this row
+    int asked
+    int64_t *texts[2 * TEXTS]  # the columns of texts that are asked for
+    int targets[9]
+    Target target[9][SPANS]  # kind -> where the texts go that it can have
 
 cdef uint8_t span_of[9][TEXTS]  # kind, text column -> span of the row; NO_SPAN where the kind has no such text
 cdef int status_span[9]
@@ -134,6 +146,15 @@ cdef inline void block_lines(const uint8_t *data, int64_t start, int64_t stop, i
     span[1] = <int32_t>(stop - start) if stop > start else 0
 
 
+cdef void clear(Bulk *b) noexcept nogil:
+    """Zeroes the texts of the rows to come."""
+    cdef int64_t rows = min(<int64_t>AHEAD, b.room - b.cleared)
+    cdef int text
+    for text in range(b.asked):
+        memset(b.texts[text] + b.cleared, 0, rows * sizeof(int64_t))
+    b.cleared += rows
+
+
 cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
     """One row into the columns that are asked for."""
     cdef Columns *c = &b.columns
@@ -141,7 +162,7 @@ cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
     cdef int kind = row[3] & 0xFF
     cdef int32_t *spans = row + 4
     cdef const uint8_t *data = b.scanner.data
-    cdef const uint8_t *source = span_of[kind]
+    cdef Target *target
     cdef int32_t there
     cdef int64_t length
     cdef uint32_t present = 0
@@ -152,16 +173,17 @@ cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
             data, spans[2 * span] + spans[2 * span + 1],
             spans[10] - 9 if kind == PATCH_KIND else row[0] + row[1], spans + 2 * LINES
         )
-    spans[2 * NO_SPAN] = 0
     spans[2 * NO_SPAN + 1] = -1
-    for text in range(TEXTS):
-        span = source[text]
-        length = spans[2 * span + 1]
+    if at >= b.cleared:
+        clear(b)
+    for text in range(b.targets[kind]):
+        target = &b.target[kind][text]
+        length = spans[2 * target.span + 1]
         there = ~(<int32_t>length >> 31)
-        present |= <uint32_t>(there & 1) << text
-        if c.text_length[text] != NULL:
-            c.text_length[text][at] = length & there
-            c.text_offset[text][at] = spans[2 * span] & there
+        present |= target.bit & <uint32_t>there
+        if target.length != NULL:
+            target.length[at] = length & there
+            target.offset[at] = spans[2 * target.span] & there
     length = spans[2 * status_span[kind] + 1]
     if length >= 0:
         present |= HAS_STATUS
@@ -248,14 +270,36 @@ cdef int take_columns(Bulk *b, dict columns, dict rejects) except -1:
     for text, name in enumerate(_spec.BULK_TEXTS):
         c.text_offset[text] = <int64_t *>memory(columns, f"{name}.offset", b.room, 8)
         c.text_length[text] = <int64_t *>memory(columns, f"{name}.length", b.room, 8)
-        if c.text_offset[text] == NULL:
-            c.text_length[text] = NULL
+        if c.text_offset[text] == NULL or c.text_length[text] == NULL:
+            c.text_offset[text] = c.text_length[text] = NULL
     b.refused.offset = <int64_t *>memory(rejects, "offset", b.refusal_room, 8)
     b.refused.length = <int64_t *>memory(rejects, "length", b.refusal_room, 8)
     b.refused.line = <int64_t *>memory(rejects, "line", b.refusal_room, 8)
     b.refused.fault = <int64_t *>memory(rejects, "fault", b.refusal_room, 8)
     b.refused.reason = <uint8_t *>memory(rejects, "reason", b.refusal_room, 1)
     return 0
+
+
+cdef void choose_targets(Bulk *b) noexcept nogil:
+    cdef Columns *c = &b.columns
+    cdef int kind, text, count
+    b.asked = 0
+    for text in range(TEXTS):
+        if c.text_offset[text] != NULL:
+            b.texts[b.asked] = c.text_offset[text]
+            b.texts[b.asked + 1] = c.text_length[text]
+            b.asked += 2
+    b.cleared = b.rows
+    for kind in range(9):
+        count = 0
+        for text in range(TEXTS):
+            if span_of[kind][text] != NO_SPAN:
+                b.target[kind][count].span = span_of[kind][text]
+                b.target[kind][count].bit = <uint32_t>1 << text
+                b.target[kind][count].offset = c.text_offset[text]
+                b.target[kind][count].length = c.text_length[text]
+                count += 1
+        b.targets[kind] = count
 
 
 def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int64_t rows, int64_t room, dict rejects,
@@ -291,6 +335,7 @@ def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int6
         fresh[1], fresh[2] = carried[1], carried[2]
     b.rows, b.room, b.refusals, b.refusal_room, b.base, b.line = rows, room, reject_rows, reject_room, base, line
     take_columns(&b, columns, rejects)
+    choose_targets(&b)
     PyObject_GetBuffer(data, &text, PyBUF_CONTIG_RO)
     try:
         check_size(size)
