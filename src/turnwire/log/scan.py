@@ -127,7 +127,7 @@ class Scan:
                 block.data,
                 position,
                 block.size,
-                block.final,
+                block.last if scanner.state is not None else block.final,
                 arrays,
                 rows,
                 room,

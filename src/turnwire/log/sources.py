@@ -26,13 +26,15 @@ class Block(NamedTuple):
     """A piece of one input.
 
     data: the bytes (a uint8 array that owns its memory, or bytes); size: how many of them are input; final: whether
-    nothing follows that could change how the last of them are read; base: offset of the first one in the input.
+    nothing follows that could change how the last line is read; base: offset of the first one in the input; last:
+    whether the input ends with it.
     """
 
     data: Any
     size: int
     final: bool
     base: int
+    last: bool
 
 
 class Source(NamedTuple):
@@ -134,9 +136,9 @@ def _of_memory(data: Any, batch_bytes: int) -> Generator[Block, int | None, None
         stop = min(size, start + wanted)
         line_end = _line_end(view, start, stop) if stop < size else size
         stop = stop if line_end < 0 else line_end
-        used = yield Block(view[start:stop], stop - start, line_end >= 0, start)
-        start = stop if used is None else start + used
-        wanted = batch_bytes + 2 * (stop - start)
+        used = yield Block(view[start:stop], stop - start, line_end >= 0, start, stop == size)
+        start, before = stop if used is None else start + used, start
+        wanted = 2 * wanted if start == before else batch_bytes + 2 * (stop - start)
         if start >= size:
             return
 
@@ -163,7 +165,7 @@ def _of_file(file: IO[bytes], pool: Pool, batch_bytes: int) -> Generator[Block, 
         read, ended = _fill(file, view[size:], ended)
         size += read
         stop = size if ended else _line_end(view, 0, size)
-        used = yield Block(data, size if stop < 0 else stop, stop >= 0, base)
+        used = yield Block(data, size if stop < 0 else stop, stop >= 0, base, ended)
         used = (size if stop < 0 else stop) if used is None else used
         carried = bytes(view[used:size])
         base += used
