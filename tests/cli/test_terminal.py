@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from tests.cli.running import REAL, needs_posix, on_terminal, process, turnwire
 from turnwire import slip
+from turnwire.characters import escaped_json
 from turnwire.cli import progress, tables
-from turnwire.cli.text import escaped, escaped_json, printable, shortened, width
+from turnwire.cli.text import escaped, printable, shortened, width
 
 UNSAFE = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 EVIL = "\x1b]0;owned\x07 \x9b31m \u202eright\u2066 \x00 \x7f \u2028 \U000e0041 [red]"
