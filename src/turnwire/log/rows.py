@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from turnwire.characters import escaped_json
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from turnwire.contract import Column
     from turnwire.log import Batch
 
@@ -43,7 +46,7 @@ class RowReader:
             return [values] * (stop - start)
         if column.kind == "text":
             return self._texts(values, start, stop)
-        listed: list[Any] = values[start:stop].tolist()
+        listed: list[Any] = _times(values[start:stop]) if column.kind == "timestamp" else values[start:stop].tolist()
         if column.kind == "enum":
             listed = [column.names[code] if code < len(column.names) else None for code in listed]
         if valid is not None:
@@ -65,6 +68,11 @@ class RowReader:
         for row in column.escaped[start:stop].nonzero()[0].tolist():
             texts[row] = column[start + row]
         return texts
+
+
+def _times(values: NDArray[np.int64]) -> list[str]:
+    """Microseconds since 1970 as RFC 3339."""
+    return [f"{text}Z" for text in np.datetime_as_string(values.astype("M8[us]")).tolist()]
 
 
 def slices(batch: Batch, limit: int | None = None) -> Iterator[list[list[Any]]]:
