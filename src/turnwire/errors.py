@@ -31,6 +31,7 @@ class Reason(str, Enum):
     LOOK_ALIKE = "look_alike"
     UNKNOWN_ID = "unknown_id"
     UNKNOWN_KEY = "unknown_key"
+    FILE_CHANGED = "file_changed"
     # Binary forms of nSLIP
     BAD_ENCODING = "bad_encoding"
     UNSUPPORTED_VERSION = "unsupported_version"

@@ -2,8 +2,10 @@
 
 from turnwire.log.batch import Batch, TextColumn
 from turnwire.log.outputs import write
+from turnwire.log.plan import Block, plan, read_block
 from turnwire.log.rejects import Rejects
 from turnwire.log.scan import Counts, Scan, scan
 from turnwire.log.writers import guarded, unguarded
 
-__all__ = ["Batch", "Counts", "Rejects", "Scan", "TextColumn", "guarded", "scan", "unguarded", "write"]
+__all__ = ["Batch", "Block", "Counts", "Rejects", "Scan", "TextColumn"]
+__all__ += ["guarded", "plan", "read_block", "scan", "unguarded", "write"]

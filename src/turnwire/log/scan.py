@@ -92,7 +92,7 @@ class Scan:
         self._finished = True
 
     def _one(self, source: Source) -> Iterator[Batch]:
-        line = 1
+        line = source.line
         state = {} if self._scanner.state is None else {"state": self._scanner.state()}
         found = blocks(source, self._inputs, self._batch_bytes, self._borrow)
         position = None

@@ -39,17 +39,22 @@ class Source(NamedTuple):
     """One input: a name for the ``file`` column (None for bytes) and either bytes or something that opens.
 
     mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes.
+    base, line: where the first byte stands in the input that it is named after, and in which line.
     """
 
     name: str | None
     data: Any = None
     open: Any = None
     mappable: bool = False
+    base: int = 0
+    line: int = 1
 
 
 def sources(source: Any) -> Iterator[Source]:
     """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. Raises FileNotFoundError or TypeError."""
-    if isinstance(source, (bytes, bytearray, memoryview)):
+    if isinstance(source, Source):
+        yield source
+    elif isinstance(source, (bytes, bytearray, memoryview)):
         yield Source(None, data=source)
     elif isinstance(source, (list, tuple)):
         for part in source:
@@ -111,7 +116,7 @@ def blocks(source: Source, pool: Pool, batch_bytes: int, borrow: bool) -> Genera
         with source.open() as file:
             mapped = _map(file) if borrow and source.mappable else None
             if mapped is None:
-                yield from _of_file(file, pool, batch_bytes)
+                yield from _of_file(file, pool, batch_bytes, source.base)
         if mapped is not None:
             yield from _of_memory(mapped, batch_bytes)
 
@@ -153,8 +158,8 @@ def _line_end(view: memoryview, start: int, stop: int) -> int:
     return -1
 
 
-def _of_file(file: IO[bytes], pool: Pool, batch_bytes: int) -> Generator[Block, int | None, None]:
-    base, carried, ended = 0, b"", False
+def _of_file(file: IO[bytes], pool: Pool, batch_bytes: int, base: int) -> Generator[Block, int | None, None]:
+    carried, ended = b"", False
     while not ended or carried:
         data = pool.take(batch_bytes + 2 * len(carried))
         view = data.data
