@@ -6,14 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from turnwire.contract import Column
 from turnwire.log.atomic import AtomicFile
 from turnwire.log.writers import format_of, writer
-
-if TYPE_CHECKING:
-    from turnwire.log.batch import Batch
 
 
 class FileOutput:
@@ -39,8 +36,8 @@ class FileOutput:
             self._stack = self._stack.pop_all()
         return self
 
-    def take(self, batch: Batch) -> None:
-        """Writes a batch. Raises OSError with the name of the file."""
+    def take(self, batch: Any) -> None:
+        """Writes a batch (or rejects). Raises OSError with the name of the file."""
         self._writer.take(batch)
 
     def take_table(self, table: Any) -> None:

@@ -153,7 +153,8 @@ class _Grouped:
         if self._held:
             table = arrow().concat_tables(self._held).combine_chunks()
             self._held, self._bytes = [], 0
-            self.write(table)
+            if table.num_rows:  # a group of none cannot be written
+                self.write(table)
 
     def write(self, table: Any) -> None:
         """Writes one group of rows."""
