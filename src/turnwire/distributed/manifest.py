@@ -72,7 +72,7 @@ class Manifest:
             reasons.update(row["reasons"])
             sizes.update(row["counts"])
         parts = (sizes["bytes"], sizes["records"], sizes["rejects"], sizes["text"])
-        return Counts(*parts, dict(wires), dict(reasons))
+        return Counts(*parts, dict(wires), dict(reasons), sum(row["selected"] for row in self.of_state("done")))
 
     def paths(self, what: str = "output") -> list[Path]:
         """The Parquet files of the records ("output") or of the rejects ("quarantine"), in order."""

@@ -25,8 +25,8 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
     block: one of :func:`turnwire.log.plan`, or its ``to_dict()``; index: its place in the plan. Each file is there
     whole or not at all, under a name that depends on nothing but these two, so that running a block again is safe.
 
-    Returns the row of the manifest: block, key, index, state "done", records (how many), rejects (how many), counts
-    (bytes of all, records, rejects and text), wires, reasons, and output and quarantine, each with file (below
+    Returns the row of the manifest: block, key, index, state "done", records and rejects (how many there are),
+    selected (how many records ``where`` wanted, and are written), counts (bytes of all, records, rejects and text), wires, reasons, and output and quarantine, each with file (below
     ``out``), size and sha256. Raises what the scan and the disk raise.
     """
     block = block if isinstance(block, Block) else Block.from_dict(block)
@@ -48,6 +48,7 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
         "index": index,
         "state": "done",
         "records": sum(counts.wires.values()),
+        "selected": counts.selected,
         "rejects": sum(counts.reasons.values()),
         "counts": dict(zip(("bytes", "records", "rejects", "text"), counts[:4], strict=True)),
         "wires": counts.wires,

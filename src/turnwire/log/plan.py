@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, WIRES, Limits
 from turnwire.errors import DecodeError, Reason
+from turnwire.log.compression import LONGEST_MAGIC, format_of
 from turnwire.log.scan import Scan, scan
 from turnwire.log.sources import Source, sources
 
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 64 << 20
 _READ = 1 << 20
 _HEAD = 4096
-COMPRESSED = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd")
-"""How gzip and zstd begin; a zstd frame that is to be skipped begins with ``_SKIPPED`` behind any byte 50 to 5F."""
-_SKIPPED = b"\x2a\x4d\x18"
-
 CUTS = {"csp": "turnwire.csp.cuts"}
 """Wires whose records have several lines -> the module whose ``safe_cuts`` knows between which lines none stands."""
 
@@ -103,8 +100,8 @@ def read_block(block: Block, **changes: Any) -> Scan:
     ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Raises OSError, and
     DecodeError(file_changed) when the file is not the one that was planned with, also when it changes while it is read.
     """
-    name = block.file
-    source = Source(name, open=lambda: _Part(block), base=block.start, line=block.line)
+    size = (block.size if block.stop is None else block.stop) - block.start
+    source = Source(block.file, open=lambda: _Part(block), size=size, start=block.start, line=block.line)
     return scan(source, wire=block.wire, **{**block.options, **changes})  # type: ignore[arg-type]
 
 
@@ -119,7 +116,7 @@ def _blocks(
     with open(name, "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         facts = (status.st_size, status.st_mtime_ns, _head(file), wire, options)
-        if compressed(file):
+        if _compressed(file):
             yield Block(name, 0, None, 1, *facts)
             return
         start, line = 0, 1
@@ -181,11 +178,10 @@ def _cuts_of(wire: str | None) -> Callable[..., Iterator[tuple[int, int]]]:
     return cuts
 
 
-def compressed(file: Any) -> bool:
+def _compressed(file: Any) -> bool:
     """Whether an open file begins as compressed ones do."""
     file.seek(0)
-    head: bytes = file.read(4)
-    return head.startswith(COMPRESSED) or (head[1:] == _SKIPPED and head[0] >> 4 == 5)
+    return format_of(file.read(LONGEST_MAGIC)) is not None
 
 
 def _head(file: Any) -> str:
@@ -194,7 +190,7 @@ def _head(file: Any) -> str:
 
 
 class _Part(RawIOBase):
-    """The bytes of a block as a file of their own, which make sure that they are the ones that were planned with."""
+    """A file up to the end of a block, which makes sure that it is the one that was planned with."""
 
     def __init__(self, block: Block) -> None:
         self._block = block
@@ -204,15 +200,26 @@ class _Part(RawIOBase):
             self._check()
             if _head(self._file) != block.head:
                 raise self._changed("it begins with other bytes")
+            self._file.seek(0)
         except BaseException:
             self.close()
             raise
-        self._file.seek(block.start)
-        self._left = (block.size if block.stop is None else block.stop) - block.start
+        self._left = self._stop = block.size if block.stop is None else block.stop
 
     def readable(self) -> bool:
         """It is."""
         return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Goes to an offset of the file; what is behind the block is not there."""
+        if whence != 0:
+            raise ValueError("a part of a file is sought from its start only")
+        self._left = max(self._stop - offset, 0)
+        return self._file.seek(offset)
 
     def readinto(self, view: Any) -> int:
         """Fills a part of the view; 0 at the end of the block, once the file is seen to be what it was."""

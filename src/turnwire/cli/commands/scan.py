@@ -13,8 +13,8 @@ import click
 from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, opened, standard_output
-from turnwire.cli.progress import Progress
 from turnwire.cli.text import printable
+from turnwire.progress import Progress
 
 if TYPE_CHECKING:
     from turnwire.log import Batch, Scan

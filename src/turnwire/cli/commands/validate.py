@@ -11,10 +11,10 @@ import click
 from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, named, standard_output
-from turnwire.cli.progress import Progress
 from turnwire.cli.text import printable
 from turnwire.contract import LIMITS, BulkScanner, wire_package
 from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.progress import Progress
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
