@@ -25,9 +25,10 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
     block: one of :func:`turnwire.log.plan`, or its ``to_dict()``; index: its place in the plan. Each file is there
     whole or not at all, under a name that depends on nothing but these two, so that running a block again is safe.
 
-    Returns the row of the manifest: block, key, index, state "done", records and rejects (how many there are),
-    selected (how many records ``where`` wanted, and are written), counts (bytes of all, records, rejects and text), wires, reasons, and output and quarantine, each with file (below
-    ``out``), size and sha256. Raises what the scan and the disk raise.
+    Returns the row of the manifest: block, key, index, state "done", records and rejects (how many there are), selected
+    (how many records ``where`` wanted: those that are written), counts (bytes of all, records, rejects and text),
+    wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256. Raises what the scan and
+    the disk raise.
     """
     block = block if isinstance(block, Block) else Block.from_dict(block)
     key = block.key
