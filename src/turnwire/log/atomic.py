@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import shutil
@@ -15,9 +16,33 @@ PREFIX = ".turnwire-"
 SUFFIX = ".tmp"
 
 
+# What is begun and not ended, and by which process. An interruption can come between any two steps, also between making
+# a file and telling anybody of it: whatever is still here when Python ends goes then.
+_begun: dict[Path, int] = {}
+
+
 def temporary(directory: Path) -> Path:
-    """A new name in that directory, hidden, the same length whatever it becomes."""
-    return directory / f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}"
+    """A new name in that directory, hidden, the same length whatever it becomes. Says that it is begun."""
+    path = directory / f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}"
+    _begun[path] = os.getpid()
+    return path
+
+
+def _remove(path: Path) -> None:
+    """Removes what was begun under a temporary name, file or directory, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+    _begun.pop(path, None)
+
+
+@atexit.register
+def _sweep() -> None:
+    for path, process in list(_begun.items()):
+        if process == os.getpid():  # a child that was forked leaves its parent's files alone
+            with suppress(OSError):
+                _remove(path)
 
 
 def sync_directory(directory: Path) -> None:
@@ -48,6 +73,7 @@ class AtomicFile:
         try:
             self.file = self._opened()
         except OSError as error:
+            self._drop()
             error.filename, error.filename2 = self.name, None
             raise
         return self
@@ -100,14 +126,16 @@ class AtomicFile:
         os.fsync(self.file.fileno())
         self.file.close()
         os.replace(self._beside, self._place)
+        _begun.pop(self._beside, None)
         self._beside = None
         sync_directory(self._place.parent)
 
     def _drop(self) -> None:
-        with suppress(OSError):  # on a full disk the last flush fails again
-            self.file.close()
+        if self.file is not None:
+            with suppress(OSError):  # on a full disk the last flush fails again
+                self.file.close()
         if self._beside is not None:
-            self._beside.unlink(missing_ok=True)
+            _remove(self._beside)
 
     def _named(self, error: OSError) -> OSError:
         error.filename, error.filename2 = self.name, None
@@ -148,7 +176,7 @@ class AtomicDirectory:
             failure.filename, failure.filename2 = self.name, None
             raise
         finally:
-            shutil.rmtree(self.path, ignore_errors=True)
+            _remove(self.path)
 
 
 def remove_leftovers(directory: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from turnwire.cli import inputs, options, spreading, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, opened, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PipeSink, Sink, TableSink
+from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
 from turnwire.progress import Progress
 
@@ -186,26 +187,21 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
     written, kept = 0, time.monotonic()
     follows = settings["follow"]
     stands = found.position
-    with progress:
-        try:
-            for batch in found:
-                if not sink.full:
-                    progress.clear()
-                    sink.take(batch)
-                written = _quarantine(found, quarantine, written)
-                if follows:
-                    sink.flush()
-                    stands = found.position
-                    if settings["output"] is None and time.monotonic() - kept > KEPT_EVERY:
-                        options.keep_position(settings["resume"], stands)
-                        kept = time.monotonic()
-            stands = found.position
-        except KeyboardInterrupt:
-            if not follows:  # there it is the way to end; what is behind the last batch is read again the next time
-                raise
+    with progress, until_interrupted(found) if follows else nullcontext(found) as batches:
+        for batch in batches:
+            if not sink.full:
+                progress.clear()
+                sink.take(batch)
+            written = _quarantine(found, quarantine, written)
+            if follows:
+                sink.flush()
+                stands = found.position
+                if settings["output"] is None and time.monotonic() - kept > KEPT_EVERY:
+                    options.keep_position(settings["resume"], stands)
+                    kept = time.monotonic()
     _quarantine(found, quarantine, written)
     sink.finish()
-    return stands
+    return stands if follows else found.position
 
 
 def _quarantine(found: Scan, output: Any, written: int) -> int:
