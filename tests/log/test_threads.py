@@ -54,7 +54,7 @@ def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
 
 def test_lines_longer_than_a_block() -> None:
     long = GOOD.replace(b"hello", b"x" * 5000)
-    data = b"\n".join([GOOD, long, b"y" * 3000 + GOOD + GOOD, b"@a3|t\"" + b"z" * 4000, GOOD])
+    data = b"\n".join([GOOD, long, b"y" * 3000 + GOOD + GOOD, b'@a3|t"' + b"z" * 4000, GOOD])
     once = everything(nslip(data))
     for threads in (1, 2, 4):
         for batch_bytes in (31, 700, 4999):
@@ -69,8 +69,7 @@ def test_the_first_error_is_the_one_of_one_thread() -> None:
         found = nslip(data, threads=threads, batch_bytes=200, errors="raise")
         rows: list[int] = []
         with pytest.raises(DecodeError) as caught:
-            for batch in found:
-                rows += batch["line"].tolist()
+            rows.extend(line for batch in found for line in batch["line"].tolist())
         return rows, str(caught.value), caught.value.offset, caught.value.line, found.counts, found.position
 
     once = until_error(1)
@@ -162,11 +161,10 @@ def test_errors_of_reading_come_at_their_place() -> None:
     met = []
     for threads in (1, 2, 4):
         found = nslip(Breaking(), threads=threads, batch_bytes=320)
-        rows = 0
+        rows: list[int] = []
         with pytest.raises(OSError, match="the disk is gone"):
-            for batch in found:
-                rows += len(batch)
-        met.append(rows)
+            rows.extend(len(batch) for batch in found)
+        met.append(sum(rows))
     assert met == [met[0]] * 3
     assert met[0] >= 100
 
@@ -177,10 +175,9 @@ def test_errors_of_the_work_come_at_their_place() -> None:
             raise ZeroDivisionError(number)
         return -number
 
-    seen = []
+    seen: list[tuple[int, int]] = []
     with pytest.raises(ZeroDivisionError, match="7"):
-        for item, result in Crew(iter(range(20)), work, 3, 4, Stop()):
-            seen.append((item, result))
+        seen.extend(Crew(iter(range(20)), work, 3, 4, Stop()))
     assert seen == [(number, -number) for number in range(7)]
 
 
