@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from operator import index
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -130,6 +131,10 @@ class Scan:
     def close(self) -> None:
         """Ends the scan, from any thread: an iteration that waits or goes on elsewhere ends behind its batch."""
         self._stop.set()
+        batches: Any = self._batches
+        if batches is not None:
+            with suppress(ValueError):  # it runs in another thread, and sees for itself that it is to stop
+                batches.close()
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.arrow import schema_capsule
