@@ -5,10 +5,11 @@ Nothing is copied: tables of int32 spans are filled with the GIL released. ``tur
 """
 
 from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
+from turnwire.contract import LIMITS as _LIMITS
 from turnwire.csp import spec as _spec
 from turnwire.errors import Reason as _Reason
 
@@ -20,6 +21,7 @@ cdef extern from "_native/csp_lines.h" nogil:
     int csp_key_length(uint64_t word, int64_t length, const uint8_t *line)
     uint64_t csp_prefix(uint64_t word, int length)
     bint csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end)
+    bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
 cdef extern from "_native/csp_usual.h" nogil:
@@ -168,3 +170,4 @@ cdef inline int word_at(uint64_t prefix) noexcept nogil:
 include "csp_reading.pxi"
 include "csp_message.pxi"
 include "csp_stream.pxi"
+include "csp_bulk.pxi"
