@@ -80,7 +80,9 @@ def on_terminal(*arguments: str | Path, hasty: bool = False, **changes: str) -> 
     """Runs ``turnwire`` with standard output and error on a terminal: (exit code, all that the terminal was sent)."""
     ours, theirs = pty.openpty()
     settings = environment(TERM="xterm", COLUMNS="120", **changes)
-    process = subprocess.Popen(command(*arguments, hasty=hasty), stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+    process = subprocess.Popen(
+        command(*arguments, hasty=hasty), stdin=theirs, stdout=theirs, stderr=theirs, env=settings
+    )
     os.close(theirs)
     sent = b""
     while True:

@@ -29,9 +29,7 @@ def test_progress_tells_bytes_records_and_rejects(tmp_path: Path) -> None:
     total = len(LINES) + 8 + len(packed)
     for threads in (1, 3):
         told: list[tuple[int, int | None, int, int]] = []
-        found = nslip(
-            tmp_path, progress=lambda *news, told=told: told.append(news), batch_bytes=500, threads=threads
-        )
+        found = nslip(tmp_path, progress=lambda *news, told=told: told.append(news), batch_bytes=500, threads=threads)
         for batch in found:
             assert told[-1][2] >= batch["record"][-1]
         assert told == sorted(told), "it never goes back"
