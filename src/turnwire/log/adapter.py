@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire.log.rows import slices
+from turnwire.log.scan import scan
 from turnwire.log.stats import COLUMNS
 
 _OWN = {"kind": "act", "sender": "src", "receiver": "dst", "conversation": "conv_id", "subject": "tag"}
@@ -13,7 +14,8 @@ _OWN = {"kind": "act", "sender": "src", "receiver": "dst", "conversation": "conv
 
 def columns(wire: str | None) -> list[str]:
     """The columns to read."""
-    return ["length", *_OWN.values()] if wire == "nslip" else list(COLUMNS)
+    there = {column.name for column in scan(b"", wire=wire).columns}  # type: ignore[arg-type]
+    return list(COLUMNS) if there.issuperset(COLUMNS) else ["length", *_OWN.values()]
 
 
 def common_slices(batch: Any) -> Iterator[dict[str, list[Any]]]:
