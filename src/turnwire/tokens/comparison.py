@@ -88,7 +88,7 @@ class Comparison:
             import pyarrow
         except ImportError as missing:
             raise MissingDependency(
-                "to_arrow needs pyarrow: pip install 'turnwire[arrow]'", name="pyarrow"
+                "to_arrow needs pyarrow: pip install 'turnwire[files]'", name="pyarrow"
             ) from missing
         text, number, floating = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
         types = dict.fromkeys(Row._fields, text) | dict.fromkeys(

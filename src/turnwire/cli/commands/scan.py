@@ -1,32 +1,37 @@
-"""``turnwire scan``: the records of logs as a table or as JSON lines, and what was damaged."""
+"""``turnwire scan``: the records of logs as a table, as JSON lines or in files, and what was damaged."""
 
 from __future__ import annotations
 
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import inputs, wires
+from turnwire.cli import inputs, options, spreading, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, opened, standard_output
-from turnwire.cli.progress import Progress
+from turnwire.cli.sinks import FileSink, JsonSink, PipeSink, Sink, TableSink
+from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
+from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.log import Batch, Scan
+    from turnwire.log import Scan
 
 SHOWN_ROWS = 20
 SHOWN_REJECTS = 5
 SHOWN_BYTES = 60
+KEPT_EVERY = 1.0
+"""Seconds between two times that a scan which follows writes down where it stands."""
+
 PLACES = frozenset({"record", "offset", "length"})
 """Columns that the table leaves out unless they are asked for."""
 
 
-@click.command("scan", short_help="Show the records of logs as a table or as JSON lines.")
+@click.command("scan", short_help="Show the records of logs, or write them to files.")
 @inputs.sources_argument
 @wires.wire_option
 @click.option("--columns", metavar="A,B,...", help="The columns to read; all by default.")
@@ -43,157 +48,165 @@ PLACES = frozenset({"record", "offset", "length"})
     type=click.IntRange(min=0),
     help=f"Rows to show (a table: {SHOWN_ROWS}, JSON: all by default). All records are still read and counted.",
 )
+@click.option("-o", "--output", metavar="FILE|-", help="Write all records to a file: .parquet, .arrow, .csv, .ndjson.")
+@click.option(
+    "--format",
+    type=click.Choice(["parquet", "arrow", "csv", "ndjson"]),
+    help="The format of --output, where its name does not say.",
+)
+@click.option("--partition-by", type=click.Choice(["wire", "day"]), help="--output is a directory with a folder each.")
+@click.option(
+    "--formulas",
+    type=click.Choice(["guard", "keep"]),
+    default="guard",
+    help="CSV: put an apostrophe before what a spreadsheet would take for a formula, or leave it.",
+    show_default=True,
+)
 @click.option("--rejects", metavar="FILE|-", help="Write damaged records as JSON lines to a file, or to the output.")
-@click.option(
-    "--unknown",
-    type=click.Choice(["error", "keep"]),
-    default="error",
-    help="Take records with slots and frames that this version does not know.",
-    show_default=True,
-)
-@click.option("--borrow", is_flag=True, help="Map files into memory: fastest, but they must not shrink meanwhile.")
-@click.option(
-    "--batch-bytes",
-    type=click.IntRange(1, 1 << 30),
-    default=8 << 20,
-    help="Bytes of input read at once.",
-    show_default=True,
-)
+@options.scan_options
+@click.option("--follow", is_flag=True, help="Wait for more at the end of files, until interrupted.")
+@click.option("--resume", metavar="FILE", help="Go on where the scan ended that kept its position in this file.")
+@spreading.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
-def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **options: Any) -> int:
-    """Finds the records of a wire in SOURCES and shows them.
+def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
+    """Finds the records of a wire in SOURCES and shows them, or writes them to files.
 
     SOURCES are files, directories, globs, or - for standard input. Records may stand anywhere among other text. The
     table or the JSON lines go to standard output, a summary to standard error. Exits with 1 when a record is damaged.
     """
     scanner = wires.chosen(wire)
-    rejects: str | None = options["rejects"]
-    if rejects is not None and options["errors"] == "skip":
-        raise click.UsageError("--errors skip keeps no damaged records that --rejects could write")
+    _check(settings)
     names = inputs.checked(sources)
-    if rejects is not None:
-        inputs.refuse_overwriting(rejects, names)
-    found = _scan(names, scanner.wire, columns, options)
+    if settings["dask"] is not None:
+        return spreading.spread(names, scanner.wire, _listed(columns), settings)
+    for path in (settings["rejects"], settings["output"], settings["resume"]):
+        if path is not None:
+            inputs.refuse_overwriting(path, names)
+    progress = Progress(inputs.size(names), wanted=_progress_wanted(settings))
+    found = options.scanned(
+        names,
+        scanner.wire,
+        _listed(columns),
+        settings,
+        follow=settings["follow"],
+        resume=options.position(settings["resume"]),
+        progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
+    )
     started = time.monotonic()
     with ExitStack() as stack:
-        quarantine = None if rejects is None else stack.enter_context(opened(rejects))
-        sink = _sink(found, quarantine if rejects == "-" else None, columns is None, len(inputs.files(names)), options)
-        crowded = options["as_json"] and sys.stdout is not None and sys.stdout.isatty()
-        _run(found, sink, quarantine, Progress(inputs.size(names), wanted=not (crowded or options["quiet"])))
-    if not options["quiet"]:
-        _summarize(found, sink, time.monotonic() - started, options)
+        quarantine = _quarantine_output(settings, stack)
+        taken = quarantine if settings["rejects"] == "-" else None
+        sink = stack.enter_context(_sink(found, taken, columns is None, len(inputs.files(names)), settings))
+        stands = _run(found, sink, quarantine, progress, settings)
+    options.keep_position(settings["resume"], stands)
+    if not settings["quiet"]:
+        _summarize(found, sink, time.monotonic() - started)
     return BAD_RECORDS if found.rejects.counts else GOOD
 
 
-def _scan(names: tuple[str, ...], wire: str, columns: str | None, options: dict[str, Any]) -> Scan:
-    import turnwire
+def _check(settings: dict[str, Any]) -> None:
+    """Raises UsageError for options that do not go together."""
+    if settings["rejects"] is not None and settings["errors"] == "skip":
+        raise click.UsageError("--errors skip keeps no damaged records that --rejects could write")
+    written = settings["output"] is not None
+    if written and (settings["as_json"] or settings["limit"] is not None):
+        raise click.UsageError("--output writes all records; --json and --limit are for what is shown")
+    for name in ("format", "partition_by"):
+        if settings[name] is not None and not written:
+            raise click.UsageError(f"--{name.replace('_', '-')} is about --output FILE (or --output -)")
+    if settings["output"] == "-":
+        if settings["partition_by"] is not None:
+            raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
+        if settings["rejects"] == "-":
+            raise click.UsageError("records and rejects cannot both go to standard output in a format of files")
+    spreading.check(settings)
 
-    chosen = None if columns is None else [name.strip() for name in columns.split(",")]
-    if chosen is not None and len(set(chosen)) < len(chosen):
+
+def _listed(columns: str | None) -> list[str] | None:
+    if columns is None:
+        return None
+    chosen = [name.strip() for name in columns.split(",")]
+    if len(set(chosen)) < len(chosen):
         raise click.UsageError("--columns names a column twice")
-    passed = {name: options[name] for name in ("errors", "unknown", "borrow", "batch_bytes")}
+    return chosen
+
+
+def _progress_wanted(settings: dict[str, Any]) -> bool:
+    crowded = settings["as_json"] and sys.stdout is not None and sys.stdout.isatty()
+    wanted = settings["progress"]
+    return not (crowded or settings["quiet"]) if wanted is None else bool(wanted)
+
+
+def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
+    """Where rejects are written, if anywhere: a file that is there when all is well, or grows while it follows."""
+    from turnwire.log.atomic import AtomicFile
+
+    path = settings["rejects"]
+    if path is None:
+        return None
+    plain = path == "-" or settings["follow"]
+    return stack.enter_context(opened(path) if plain else AtomicFile(path))
+
+
+def _sink(found: Scan, taken: Output | None, choose: bool, files: int, settings: dict[str, Any]) -> Sink:
+    """Where the rows go; nowhere when the output is ``taken`` by the rejects alone."""
+    limit: int | None = settings["limit"]
+    if settings["output"] is not None:
+        return _file_sink(found, settings)
+    if settings["as_json"]:
+        return JsonSink(found, taken or standard_output(), limit)
+    if taken is not None:
+        return Sink()
+    hidden = PLACES | ({"file"} if files == 1 else set()) if choose else None
+    return TableSink(found, standard_output(), SHOWN_ROWS if limit is None else limit, hidden)
+
+
+def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
+    from turnwire.log.outputs import FileOutput
+    from turnwire.log.partitions import PartitionedOutput
+    from turnwire.log.writers import format_of
+
+    path, named, formulas = settings["output"], settings["format"], settings["formulas"]
     try:
-        return turnwire.scan(list(names), wire=wire, columns=chosen, **passed)
+        if settings["partition_by"] is not None:
+            how = named or "parquet", settings["partition_by"], formulas
+            return FileSink(PartitionedOutput(path, found.columns, *how))
+        if path != "-":
+            return FileSink(FileOutput(path, found.columns, format_of(path, named), formulas))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    if named is None:
+        raise click.UsageError("--output - needs a --format")
+    if named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():
+        raise click.UsageError(f"a terminal cannot show {named}; send it to a file or a pipe")
+    return PipeSink(found, standard_output(), named, formulas)
 
 
-class _Sink:
-    """Takes batches and shows the first ``limit`` rows of all: ``take`` each, then ``finish``."""
-
-    def __init__(self, limit: int | None) -> None:
-        self.limit = limit
-        self.shown = 0
-
-    def take(self, batch: Batch) -> None:
-        """Shows what is still to be shown of a batch."""
-        from turnwire.cli.rows import slices
-
-        left = None if self.limit is None else self.limit - self.shown
-        for values in slices(batch, left):
-            self.shown += len(values[0])
-            self.show(values)
-
-    def show(self, values: list[list[Any]]) -> None:
-        """Shows some rows: a list for each column. Here: nothing, the rows are for nobody."""
-
-    def finish(self) -> None:
-        """Shows what was held back."""
-
-
-class _JsonSink(_Sink):
-    def __init__(self, found: Scan, output: Output, limit: int | None) -> None:
-        from turnwire.cli.rows import JsonLines
-
-        super().__init__(limit)
-        self._output = output
-        self._writer = JsonLines(found.columns)
-
-    def show(self, values: list[list[Any]]) -> None:
-        self._output.write(self._writer.lines(values))
-
-    def finish(self) -> None:
-        self._output.flush()
-
-
-class _TableSink(_Sink):
-    def __init__(self, found: Scan, output: Output, limit: int, hidden: frozenset[str] | None) -> None:
-        super().__init__(limit)
-        self._output = output
-        self._names = [column.name for column in found.columns]
-        self._hidden = hidden
-        self._rows: list[tuple[Any, ...]] = []
-
-    def show(self, values: list[list[Any]]) -> None:
-        self._rows.extend(zip(*values, strict=True))
-        if self.shown == self.limit:
-            self.finish()
-
-    def finish(self) -> None:
-        """Prints the table: without ``--columns`` only those that say something in the rows shown."""
-        from turnwire.cli.tables import table
-
-        if not self._rows:
-            return
-        kept = [
-            place
-            for place, name in enumerate(self._names)
-            if self._hidden is None or (name not in self._hidden and any(row[place] is not None for row in self._rows))
-        ]
-        rows = [[row[place] for place in kept] for row in self._rows]
-        self._rows = []
-        self._output.write(table([self._names[place] for place in kept], rows).encode())
-        self._output.flush()
-
-
-def _sink(found: Scan, taken: Output | None, choose: bool, files: int, options: dict[str, Any]) -> _Sink:
-    """Where the rows go; nowhere when the output is ``taken`` by the rejects alone."""
-    limit: int | None = options["limit"]
-    if options["as_json"]:
-        return _JsonSink(found, taken or standard_output(), limit)
-    if taken is not None:
-        return _Sink(0)
-    hidden = PLACES | ({"file"} if files == 1 else set()) if choose else None
-    return _TableSink(found, standard_output(), SHOWN_ROWS if limit is None else limit, hidden)
-
-
-def _run(found: Scan, sink: _Sink, quarantine: Output | None, progress: Progress) -> None:
-    written = 0
-    with progress:
-        for batch in found:
-            if sink.shown != sink.limit:
+def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings: dict[str, Any]) -> dict[str, Any]:
+    """Shows or writes everything: the position behind what was."""
+    written, kept = 0, time.monotonic()
+    follows = settings["follow"]
+    stands = found.position
+    with progress, until_interrupted(found) if follows else nullcontext(found) as batches:
+        for batch in batches:
+            if not sink.full:
                 progress.clear()
                 sink.take(batch)
             written = _quarantine(found, quarantine, written)
-            counts = found.counts
-            progress.update(counts.bytes, sum(counts.wires.values()))
+            if follows:
+                sink.flush()
+                stands = found.position
+                if settings["output"] is None and time.monotonic() - kept > KEPT_EVERY:
+                    options.keep_position(settings["resume"], stands)
+                    kept = time.monotonic()
     _quarantine(found, quarantine, written)
     sink.finish()
+    return stands if follows else found.position
 
 
-def _quarantine(found: Scan, output: Output | None, written: int) -> int:
+def _quarantine(found: Scan, output: Any, written: int) -> int:
     """Writes the rejects from number ``written`` on; gives how many are written now."""
-    from turnwire.cli.rows import json_line
+    from turnwire.log.rows import json_line
 
     if output is None:
         return written
@@ -203,15 +216,17 @@ def _quarantine(found: Scan, output: Output | None, written: int) -> int:
     return len(found.rejects)
 
 
-def _summarize(found: Scan, sink: _Sink, seconds: float, options: dict[str, Any]) -> None:
+def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
     counts = found.counts
     records = sum(counts.wires.values())
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
     seconds = max(seconds, 1e-9)
     rate = f"{seconds:.2f} s, {counts.bytes / seconds / 1e6:,.1f} MB/s, {records / seconds:,.0f} records/s"
-    if 0 < sink.shown < records and isinstance(sink, _TableSink):
-        complain(f"the first {sink.shown:,} of {records:,} records are shown")
+    if 0 < sink.shown < counts.selected and sink.shortens:
+        complain(f"the first {sink.shown:,} of {counts.selected:,} records are shown")
     _show_rejects(found)
+    if counts.selected != records:
+        complain(f"{'wanted':<8}{counts.selected:>12,}")
     for name, number, size, note in (
         ("records", f"{records:,}", counts.records, ", ".join(counts.wires)),
         ("rejects", f"{len(found.rejects):,}", counts.rejects, reasons),
@@ -219,6 +234,8 @@ def _summarize(found: Scan, sink: _Sink, seconds: float, options: dict[str, Any]
         ("total", "", counts.bytes, rate),
     ):
         complain(f"{name:<8}{number:>12}{size:>18,} bytes   {note}".rstrip())
+    for path in sink.paths:
+        complain(printable(f"written {inputs.shown(path)}"))
     if records + len(found.rejects) == 0:
         complain(f"there is no {' or '.join(counts.wires)} record here")
 

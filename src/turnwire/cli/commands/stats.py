@@ -1,0 +1,105 @@
+"""``turnwire stats``: what logs are made of, as tables or as JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from turnwire.cli import inputs, options, wires
+from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import standard_output
+from turnwire.progress import Progress
+
+TOP = 10
+TITLES = {
+    "wire": "wires",
+    "kind": "kinds",
+    "sender": "senders",
+    "receiver": "receivers",
+    "reason": "damaged, by reason",
+}
+TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
+
+
+@click.command("stats", short_help="Show what logs are made of: counts, answers, conversations.")
+@inputs.sources_argument
+@wires.wire_option
+@options.scan_options
+@click.option("--top", type=click.IntRange(min=1), default=TOP, help="Rows of each list.", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of tables.")
+def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool, **settings: Any) -> int:
+    """Counts what SOURCES hold: bytes, records, kinds, senders, receivers, reasons of damage, conversations, and how
+    long answers took.
+
+    SOURCES are files, directories, globs, or - for standard input. Exits with 1 when a record is damaged.
+    """
+    from turnwire.log import adapter
+    from turnwire.log.rows import json_line
+    from turnwire.log.stats import Statistics
+
+    name = wires.chosen(wire).wire
+    names = inputs.checked(sources)
+    progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)
+    found = options.scanned(
+        names,
+        name,
+        adapter.columns(name),
+        {**settings, "errors": "skip"},
+        progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
+    )
+    gathered = Statistics()
+    with progress:
+        for batch in found:
+            gathered.take(batch)
+    rows = list(gathered.finish(found.counts).rows(top))
+    output = standard_output()
+    output.write(b"".join(map(json_line, rows)) if as_json else "\n".join(_tables(rows)).encode())
+    output.flush()
+    return BAD_RECORDS if found.counts.reasons else GOOD
+
+
+def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
+    from turnwire.cli.tables import table
+
+    yield _overview(rows[0])
+    for stat, title in TITLES.items():
+        chosen = [
+            _flat({name: value for name, value in row.items() if name != "stat"}) for row in rows if row["stat"] == stat
+        ]
+        if not chosen:
+            continue
+        names = [name for name in chosen[0] if any(row.get(name) is not None for row in chosen)]
+        cells = [[row.get(name) for name in names] for row in chosen]
+        for row, shown in zip(chosen, cells, strict=True):
+            if "others" in row:
+                shown[0] = "(others)"
+        yield f"{title}\n{table(names, cells)}"
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with the numbers of its latencies beside the others."""
+    seconds = row.pop("seconds", None)
+    if seconds is None:
+        return row
+    return {
+        **row,
+        "timed": seconds["count"],
+        **{f"{name} s": seconds[name] for name in ("min", "p50", "p90", "p99", "max")},
+    }
+
+
+def _overview(total: dict[str, Any]) -> str:
+    lines = [
+        f"{name:<8}{count:>12}{total[size]:>18,} bytes\n"
+        for name, count, size in (
+            ("records", f"{total['records']:,}", "record_bytes"),
+            ("rejects", f"{total['rejects']:,}", "reject_bytes"),
+            ("text", "", "text_bytes"),
+            ("total", "", "bytes"),
+        )
+    ]
+    if total["first"] is not None:
+        lines.append(f"time    {total['first']} to {total['last']}\n")
+    return "".join(lines)

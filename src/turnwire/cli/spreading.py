@@ -1,0 +1,121 @@
+"""``turnwire scan --dask``: the blocks of a scan on a cluster, or on processes of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from turnwire.cli import inputs, where
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT
+from turnwire.cli.output import complain
+from turnwire.cli.text import printable
+from turnwire.contract import bulk_scanner
+from turnwire.progress import Progress
+
+LOCAL = "local"
+CONNECTING = 10.0
+SHOWN = 5
+REFUSED = ("as_json", "follow", "borrow", "partition_by", "rejects", "limit", "format")
+"""Options that say nothing to blocks which write Parquet files of their own."""
+
+
+def dask_options(command: Any) -> Any:
+    """The options --dask and --block-bytes of a command."""
+    command = click.option(
+        "--block-bytes",
+        type=click.IntRange(min=1),
+        default=64 << 20,
+        help="--dask: bytes of a block, about.",
+        show_default=True,
+    )(command)
+    text = "Scan in blocks on a Dask cluster, or on processes of this machine; --output is a directory."
+    return click.option("--dask", metavar="ADDRESS|local", help=text)(command)
+
+
+def check(settings: dict[str, Any]) -> None:
+    """Raises UsageError for options that do not go with --dask."""
+    if settings["dask"] is None:
+        return
+    for name in REFUSED:
+        if settings[name]:
+            raise click.UsageError(f"--dask does not go with --{name.removeprefix('as_').replace('_', '-')}")
+    if settings["errors"] == "raise":
+        raise click.UsageError("--dask does not go with --errors raise: there is no first one")
+    if settings["output"] in (None, "-") and settings["resume"] is None:
+        raise click.UsageError("--dask writes files: --output DIRECTORY")
+    if settings["output"] is not None and settings["resume"] is not None:
+        place = Path(settings["resume"])
+        if os.path.realpath(place.parent) != os.path.realpath(settings["output"]):
+            raise click.UsageError("--resume with --dask is the manifest in the --output directory")
+
+
+def spread(names: tuple[str, ...], wire: str, columns: list[str] | None, settings: dict[str, Any]) -> int:
+    """Runs the scan and says what became of its blocks: the exit code, 3 where not all of them are done."""
+    from turnwire.distributed import Manifest, dask_scan
+
+    output = settings["output"] or Path(settings["resume"]).parent
+    choices: dict[str, Any] = {
+        "columns": columns,
+        "where": where.parsed(settings["conditions"], bulk_scanner(wire).columns),
+    }
+    choices |= {name: settings[name] for name in ("errors", "unknown", "batch_bytes", "block_bytes")}
+    progress = Progress(inputs.size(names), wanted=settings["progress"] is not False and not settings["quiet"])
+
+    def tell(manifest: Manifest) -> None:
+        counts = manifest.counts
+        progress.update(counts.bytes, sum(counts.wires.values()), sum(counts.reasons.values()))
+
+    with _client(settings["dask"], settings["threads"]) as client, progress:
+        try:
+            resume = settings["resume"] is not None
+            manifest = dask_scan(list(names), client, out=output, wire=wire, resume=resume, progress=tell, **choices)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+    if not settings["quiet"]:
+        _summarize(manifest)
+    if not manifest.complete:
+        return INPUT_OUTPUT
+    return BAD_RECORDS if manifest.counts.reasons else GOOD
+
+
+@contextmanager
+def _client(address: str, threads: int) -> Iterator[Any]:
+    from turnwire.distributed.driver import distributed, local_cluster
+
+    package = distributed()
+    if address == LOCAL:
+        with local_cluster(threads if threads > 1 else None) as cluster, package.Client(cluster) as client:
+            yield client
+        return
+    try:
+        client = package.Client(address, timeout=CONNECTING)
+    except (OSError, ValueError) as error:
+        raise OSError(None, f"no Dask scheduler answers: {error}", address) from None
+    with client:
+        yield client
+
+
+def _summarize(manifest: Any) -> None:
+    counts = manifest.counts
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
+    records, rejects = sum(counts.wires.values()), sum(counts.reasons.values())
+    for name, number, size, note in (
+        ("records", f"{records:,}", counts.records, ", ".join(counts.wires)),
+        ("rejects", f"{rejects:,}", counts.rejects, reasons),
+        ("text", "", counts.text, ""),
+        ("total", "", counts.bytes, f"{len(manifest.rows):,} blocks"),
+    ):
+        complain(f"{name:<8}{number:>12}{size:>18,} bytes   {note}".rstrip())
+    missing = [row for row in manifest.rows if row["state"] != "done"]
+    for row in missing[:SHOWN]:
+        block = row["block"]
+        place = f"{block['file']}: bytes {block['start']} to {block['stop']}"
+        complain(printable(f"{row['state']}: {place}: {row['error']}"))
+    if missing:
+        complain(printable(f"{len(missing):,} blocks are missing; --resume {manifest.path} tries them again"))
+    complain(printable(f"written {manifest.path}"))

@@ -1,0 +1,203 @@
+"""``turnwire scan --output``: the formats, and whole or nothing on a full disk, a closed pipe and an interruption."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+import turnwire as library
+from tests.cli.running import (
+    GOOD,
+    REAL,
+    command,
+    environment,
+    needs_posix,
+    on_terminal,
+    process,
+    through_shell,
+    turnwire,
+)
+from turnwire import slip
+
+FORMATS = ["parquet", "arrow", "csv", "ndjson"]
+
+
+def records() -> list[dict[str, object]]:
+    return pa.table(library.scan(str(REAL), wire="nslip")).to_pylist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_of_each_format(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"out.{format}"
+    done = turnwire("scan", REAL, "-o", path)
+    assert (done.code, done.out) == (0, b"")
+    assert f"written {path}" in done.err
+    assert os.listdir(tmp_path) == [path.name]
+    if format == "parquet":
+        assert parquet.read_table(path).to_pylist() == records()
+    elif format == "arrow":
+        assert ipc.open_file(path).read_all().to_pylist() == records()
+    elif format == "ndjson":
+        assert path.read_bytes() == turnwire("scan", REAL, "--json").out
+    else:
+        with open(path, newline="") as file:
+            assert [row["tag"] for row in csv.DictReader(file)] == [row["tag"] for row in records()]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_pipe_gets_each_format(format: str) -> None:
+    done = process("scan", REAL, "-q", "--output", "-", "--format", format)
+    assert (done.code, done.err) == (0, "")
+    if format == "parquet":
+        assert parquet.read_table(io.BytesIO(done.out)).to_pylist() == records()
+    elif format == "arrow":
+        assert ipc.open_stream(done.out).read_all().to_pylist() == records()
+    elif format == "ndjson":
+        assert done.records == turnwire("scan", REAL, "--json").records
+    else:
+        assert len(done.out.splitlines()) == 4357
+
+
+def test_a_formula_in_a_tag_is_none_in_csv(tmp_path: Path) -> None:
+    message = slip.SlipMessage(1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {slip.Slot.TAG: '=HYPERLINK("evil")'})
+    (tmp_path / "log").write_text(slip.encode(message))
+    for option, cell in ((), '\'=HYPERLINK("evil")'), (("--formulas", "keep"), '=HYPERLINK("evil")'):
+        done = turnwire("scan", tmp_path / "log", "-o", "-", "--format", "csv", "--columns", "tag", *option)
+        assert list(csv.reader(io.StringIO(done.out.decode()))) == [["tag"], [cell]]
+
+
+def test_rejects_stand_in_a_file_of_their_own(log: Path, tmp_path: Path) -> None:
+    done = turnwire("scan", log, "-o", tmp_path / "good.parquet", "--rejects", tmp_path / "bad.ndjson")
+    assert done.code == 1
+    assert parquet.read_table(tmp_path / "good.parquet").num_rows == 2
+    rows = [json.loads(line) for line in (tmp_path / "bad.ndjson").read_text().splitlines()]
+    assert [row["reason"] for row in rows] == ["bad_digit", "bad_utf8"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--output", "x.parquet", "--json"],
+        ["--output", "x.parquet", "--limit", "3"],
+        ["--output", "x.xlsx"],
+        ["--output", "-"],
+        ["--output", "-", "--format", "csv", "--rejects", "-"],
+        ["--output", "-", "--format", "csv", "--partition-by", "day"],
+        ["--format", "csv"],
+        ["--partition-by", "wire"],
+    ],
+    ids=" ".join,
+)
+def test_options_that_do_not_go_together(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(os.listdir(tmp_path))
+    done = turnwire("scan", log, *arguments)
+    assert (done.code, done.out) == (2, b"")
+    assert "Error: " in done.err
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_an_input_is_never_overwritten(log: Path, tmp_path: Path) -> None:
+    data = log.read_bytes()
+    (tmp_path / "alias.csv").symlink_to(log)
+    for option in ("--output", "--rejects", "--resume"):
+        done = turnwire("scan", log, option, tmp_path / "alias.csv")
+        assert done.code == 2 and "is an input" in done.err
+    assert log.read_bytes() == data
+
+
+@needs_posix
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_a_terminal_is_not_sent_binary(format: str) -> None:
+    code, sent = on_terminal("scan", REAL, "-o", "-", "--format", format)
+    assert code == 2
+    assert b"a terminal cannot show" in sent and b"PAR1" not in sent
+
+
+# --- whole or not at all --------------------------------------------------------------------------------------------
+
+
+@needs_posix
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("reader", ["head -c 1", "true"])
+def test_a_closed_pipe_is_quiet(tmp_path: Path, format: str, reader: str) -> None:
+    many = tmp_path / "many.log"
+    many.write_bytes(REAL.read_bytes() * 40)
+    script = f'turnwire scan "{many}" -o - --format {format} --batch-bytes 100000 | {reader} >/dev/null'
+    done = through_shell(f"{script}; exit ${{PIPESTATUS[0]}}")
+    assert done.code == 0
+    assert "Traceback" not in done.err and "Exception ignored" not in done.err
+
+
+@needs_posix
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_full_disk_leaves_nothing(tmp_path: Path, format: str) -> None:
+    """A file that may not grow beyond 8 KiB is as good as a full disk."""
+    many = tmp_path / "many.log"
+    many.write_bytes(REAL.read_bytes() * 4)
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / f"x.{format}").write_bytes(b"what was there before")
+    done = through_shell(f'ulimit -f 8; turnwire scan "{many}" -o "{out}/x.{format}" --batch-bytes 100000')
+    assert done.code == 3
+    assert done.err.splitlines()[-1] == f"turnwire: {out}/x.{format}: File too large"
+    assert "Traceback" not in done.err and "Exception ignored" not in done.err
+    assert (os.listdir(out), (out / f"x.{format}").read_bytes()) == ([f"x.{format}"], b"what was there before")
+
+
+@needs_posix
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_full_device_is_named(format: str) -> None:
+    for target, name in (("-o /dev/full", "/dev/full"), ("-o - > /dev/full", "standard output")):
+        done = through_shell(f'turnwire scan "{REAL}" --format {format} {target}')
+        assert (done.code, done.err) == (3, f"turnwire: {name}: No space left on device\n")
+
+
+@needs_posix
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.csv", "x.ndjson"])
+def test_an_interruption_leaves_nothing(tmp_path: Path, name: str) -> None:
+    """The input is a pipe that is never closed: the command is in the middle of it for certain."""
+    rejects = tmp_path / "bad.ndjson"
+    arguments = ("scan", "-", "-o", tmp_path / name, "--rejects", rejects, "--batch-bytes", "1000")
+    with subprocess.Popen(
+        command(*arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as running:
+        assert running.stdin is not None and running.stderr is not None
+        running.stdin.write((GOOD + b"\n") * 1000)
+        running.stdin.flush()
+        deadline = time.monotonic() + 30
+        while not any(path.endswith(".tmp") for path in os.listdir(tmp_path)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
+        assert running.stderr.read() == b"turnwire: interrupted\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_damaged_record_that_is_raised_leaves_nothing(log: Path, tmp_path: Path) -> None:
+    done = turnwire("scan", log, "--errors", "raise", "-o", tmp_path / "x.parquet")
+    assert done.code == 1
+    assert os.listdir(tmp_path) == [log.name]
+
+
+def test_a_missing_extra_is_named(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "pyarrow.py").write_text("raise ImportError('not installed')\n")
+    path = environment()["PYTHONPATH"]
+    done = process("scan", log, "-o", tmp_path / "x.parquet", PYTHONPATH=f"{tmp_path}:{path}")
+    assert (done.code, "pip install 'turnwire[files]'" in done.err) == (2, True)
+    fine = process("scan", log, "-o", tmp_path / "x.ndjson", PYTHONPATH=f"{tmp_path}:{path}")
+    assert fine.code == 1, "JSON lines need nothing"
+    assert sorted(os.listdir(tmp_path)) == ["agents.log", "pyarrow.py", "x.ndjson"]

@@ -1,0 +1,172 @@
+"""``turnwire scan --where --threads --resume --follow --dask``: the options of the engine, from the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, turnwire
+
+
+def shown(*arguments: str) -> list[dict[str, object]]:
+    return turnwire("scan", REAL, "--json", "-q", "--columns", "act,src,conv_id,tag", *arguments).records
+
+
+@pytest.mark.parametrize(
+    ("conditions", "wanted"),
+    [
+        (["act=INFORM"], lambda row: row["act"] == "INFORM"),
+        (["act=INFORM,EVAL"], lambda row: row["act"] in ("INFORM", "EVAL")),
+        (["act=INFORM", "act=EVAL"], lambda row: row["act"] in ("INFORM", "EVAL")),
+        (["src=0,2", "conv_id=10..20"], lambda row: row["src"] in (0, 2) and 10 <= row["conv_id"] < 20),
+        (["conv_id=..3"], lambda row: row["conv_id"] < 3),
+        (["conv_id=400.."], lambda row: row["conv_id"] >= 400),
+        (["tag=goal_1"], lambda row: row["tag"] == "goal_1"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_where(conditions: list[str], wanted) -> None:  # type: ignore[no-untyped-def]
+    found = shown(*(part for condition in conditions for part in ("--where", condition)))
+    assert found == [row for row in shown() if wanted(row)]
+    assert found
+
+
+def test_where_a_record_contains_a_text() -> None:
+    assert {row["tag"] for row in shown("--where", "text=goal_1")} >= {"goal_1"}
+    assert len(shown("--where", "text=goal_1")) < 4356
+
+
+@pytest.mark.parametrize(
+    "condition", ["nope=1", "act", "=3", "act=SHOUT", "src=x", "act=ASK..EVAL"], ids=lambda condition: condition
+)
+def test_conditions_that_make_no_sense(condition: str) -> None:
+    done = turnwire("scan", REAL, "--where", condition)
+    assert (done.code, done.out) == (2, b"")
+    assert "Error: " in done.err
+    assert turnwire("scan", REAL, "--where", "src=1..2", "--where", "src=5").code == 2
+
+
+def test_the_summary_says_how_many_were_wanted() -> None:
+    done = turnwire("scan", REAL, "--where", "act=INFORM", "--limit", "0")
+    assert [line.split()[:2] for line in done.err.splitlines()[:2]] == [["wanted", "1,089"], ["records", "4,356"]]
+
+
+def test_threads_change_nothing() -> None:
+    assert shown("--threads", "2", "--batch-bytes", "10000") == shown()
+
+
+def test_a_scan_goes_on_where_it_ended(tmp_path: Path) -> None:
+    log, place = tmp_path / "log", tmp_path / "place"
+    arguments = ("scan", log, "--json", "-q", "--columns", "record,line", "--resume", place)
+    log.write_bytes((GOOD + b"\n") * 2 + GOOD[:5])
+    assert turnwire(*arguments).records == [{"record": 0, "line": 1}, {"record": 1, "line": 2}]
+    with open(log, "ab") as file:
+        file.write(GOOD[5:] + b"\n")
+    assert turnwire(*arguments).records == [{"record": 2, "line": 3}]
+    assert turnwire(*arguments).records == []
+    log.write_bytes(GOOD)
+    refused = turnwire(*arguments)
+    assert refused.code == 1 and "file_shrunk" in refused.err
+    place.write_text("no position")
+    assert turnwire(*arguments).code == 2
+
+
+def test_a_position_is_kept_only_when_all_was_written(tmp_path: Path) -> None:
+    log, place = tmp_path / "log", tmp_path / "place"
+    log.write_bytes(GOOD + b"\n")
+    assert turnwire("scan", log, "-o", tmp_path, "--format", "csv", "--resume", place).code == 3
+    assert not place.exists()
+    assert turnwire("scan", log, "-o", tmp_path / "x.csv", "--resume", place).code == 0
+    assert json.loads(place.read_bytes())["files"]
+
+
+@needs_posix
+@pytest.mark.parametrize("output", [False, True], ids=["json", "file"])
+def test_following_ends_well_with_an_interruption(tmp_path: Path, output: bool) -> None:
+    log, place, file = tmp_path / "log", tmp_path / "place", tmp_path / "x.ndjson"
+    log.write_bytes(GOOD + b"\n")
+    form = ("-o", file, "--rejects", "-") if output else ("--json",)
+    arguments = ("scan", log, "--follow", "-q", "--columns", "line", "--resume", place, *form)
+    with subprocess.Popen(
+        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as running:
+        assert running.stdout is not None and running.stderr is not None
+        if not output:
+            assert running.stdout.readline() == b'{"line":1}\n'
+        with open(log, "ab") as growing:
+            growing.write(GOOD + b"\n@a3|f0|c$\n")
+        if output:
+            assert b"bad_digit" in running.stdout.readline()
+        else:
+            assert running.stdout.readline() == b'{"line":2}\n'
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 1
+        assert running.stderr.read() == b""
+    if output:
+        assert file.read_bytes() == b'{"line":1}\n{"line":2}\n'
+    assert json.loads(place.read_bytes())["files"][0]["line"] in (3, 4)
+
+
+# --- Dask -----------------------------------------------------------------------------------------------------------
+
+
+def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    from turnwire.distributed import Manifest
+
+    out = tmp_path / "out"
+    arguments = ("scan", REAL, log, "--dask", "local", "--threads", "2", "--block-bytes", "60000", "-o", out)
+    done = process(*arguments, "--columns", "line,tag")
+    assert done.code == 1, done.err
+    lines = done.err.splitlines()
+    assert [line.split()[0] for line in lines] == ["records", "rejects", "text", "total", "written"]
+    assert lines[3].endswith("5 blocks")
+    manifest = Manifest.read(out)
+    rows = [row for batch in manifest.batches() for row in batch.to_pylist()]
+    assert rows == turnwire("scan", REAL, log, "--json", "-q", "--columns", "line,tag").records
+    manifest.paths()[0].unlink()
+    again = process(
+        "scan",
+        REAL,
+        log,
+        "--dask",
+        "local",
+        "--block-bytes",
+        "60000",
+        "--columns",
+        "line,tag",
+        "--resume",
+        manifest.path,
+        "-q",
+    )
+    assert (again.code, again.err) == (1, "")
+    assert Manifest.read(out).complete and manifest.paths()[0].exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["-o", "-"],
+        ["-o", "out", "--json"],
+        ["-o", "out", "--errors", "raise"],
+        ["-o", "out", "--follow"],
+        ["-o", "out", "--resume", "elsewhere/manifest.ndjson"],
+    ],
+    ids=" ".join,
+)
+def test_what_does_not_go_with_dask(log: Path, tmp_path: Path, arguments: list[str]) -> None:
+    done = turnwire("scan", log, "--dask", "local", *arguments)
+    assert (done.code, "Error: " in done.err) == (2, True)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("turnwire.cli.spreading.CONNECTING", 0.5)
+    done = turnwire("scan", log, "--dask", "tcp://127.0.0.1:9", "-o", tmp_path / "out")
+    assert done.code == 3
+    assert done.err.startswith("turnwire: tcp://127.0.0.1:9: no Dask scheduler answers")
