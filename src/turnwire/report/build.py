@@ -136,11 +136,12 @@ def _cube(shown: Shown) -> dict[str, Any]:
 
 def _messages(wires: list[str], kept: Kept) -> dict[str, Any]:
     files: dict[str | None, int] = {None: -1}
-    rows: list[list[Any]] = []
-    for number, conversation in enumerate(kept.conversations):
-        for message in conversation.messages:
-            file = files.setdefault(message.file, len(files) - 1)
-            rows.append(_message(message, number, file))
+    found = [(message, place) for place, one in enumerate(kept.conversations) for message in one.messages]
+    found.sort(key=lambda pair: pair[0].number)  # in the order of the log
+    rows = [
+        _message(message, conversation, files.setdefault(message.file, len(files) - 1))
+        for message, conversation in found
+    ]
     return {
         "conversations": [[wires.index(one.key[0]), one.key[1], one.count] for one in kept.conversations],
         "total_conversations": kept.total,

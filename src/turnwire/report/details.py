@@ -17,8 +17,9 @@ _OVERHEAD = 200  # characters that a message takes in the page beside its texts,
 
 
 class Details(NamedTuple):
-    """A record that the page shows. time: microseconds, UTC. length: bytes in the log. fields: (name, value) pairs."""
+    """A record that the page shows. number: its place among all records. time: microseconds, UTC. length: bytes in the log. fields: (name, value) pairs."""
 
+    number: int
     wire: str
     kind: str | None
     sender: str | None
@@ -50,6 +51,7 @@ def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
     raw = chunk.raw(row)
     file, line, offset = chunk.place(row)
     return Details(
+        number=chunk.number(row),
         wire=wire or "",
         kind=kind,
         sender=sender,

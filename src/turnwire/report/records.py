@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 class Chunk:
     """Some records of one input. times: i64 microseconds, UTC, where ``timed``; lengths: i64 bytes."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: Batch, first: int = 0) -> None:
         self._batch = batch
+        self._first = first
         self._columns: dict[str, Coded] = {}
         self.lengths: NDArray[np.int64] = batch["length"]
         self.times: NDArray[np.int64] = np.zeros(len(batch), np.int64)
@@ -54,6 +55,10 @@ class Chunk:
         """file, line, offset"""
         return self._batch.file, int(self._batch["line"][row]), int(self._batch["offset"][row])
 
+    def number(self, row: int) -> int:
+        """The place of a record among all that were read."""
+        return self._first + row
+
     def raw(self, row: int) -> bytes:
         """The bytes of a record."""
         return bytes(self._batch.raw(row))
@@ -82,7 +87,10 @@ class Records:
         self._rejects = 0
 
     def __iter__(self) -> Iterator[Chunk]:
-        return map(Chunk, self._scan)
+        first = 0
+        for batch in self._scan:
+            yield Chunk(batch, first)
+            first += len(batch)
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """The damaged ranges met since the last call."""
