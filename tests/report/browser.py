@@ -150,6 +150,39 @@ class Page:
             button = {"button": "left", "buttons": 1, "clickCount": 1} if kind != "mouseMoved" else {"buttons": 1}
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
 
+    def until(self, condition: str) -> None:
+        """Waits until a condition of JavaScript holds."""
+        ends = time.monotonic() + PATIENCE
+        while not self.run(condition):
+            if time.monotonic() > ends:
+                raise RuntimeError(f"this does not come true: {condition}")
+            time.sleep(0.02)
+
+    def type(self, field: str, text: str) -> None:
+        """Puts a text into the field with that id, as a reader who types or chooses it does."""
+        self.run(
+            f"(() => {{ const field = document.getElementById({json.dumps(field)}); field.value = {json.dumps(text)};"
+            "for (const kind of ['input', 'change']) field.dispatchEvent(new Event(kind, {bubbles: true})); })()"
+        )
+
+    def click(self, selector: str) -> None:
+        """Clicks on the first element of a selector."""
+        self.run(f"document.querySelector({json.dumps(selector)}).dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+
+    def text(self, selector: str) -> str:
+        """What the first element of a selector says."""
+        said: str = self.run(f"document.querySelector({json.dumps(selector)}).innerText")
+        return said
+
+    def texts(self, selector: str) -> list[str]:
+        """What each element of a selector says."""
+        said: list[str] = self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.textContent)")
+        return said
+
+    def close(self) -> None:
+        """Closes the page."""
+        self._browser.send("Target.closeTarget", targetId=self._target)
+
     def picture(self, path: Path) -> None:
         """Writes a PNG of the whole page."""
         size = self.send("Page.getLayoutMetrics")["cssContentSize"]

@@ -87,15 +87,15 @@ def report(
         if progress is not None:
             progress(records.counts.bytes, cube.records)
     quarantine.add(records.rejects())
+    shown = cube.shown()
     return Report(
         {
             "title": title,
             "made": (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             "version": _version(),
             "totals": _totals(records.counts, cube, used),
-            "wires": cube.wires,
-            **_cube(cube.shown()),
-            **_messages(cube.wires, sample.kept()),
+            **_cube(shown),
+            **_messages(shown.wires, sample.kept()),
             **_rejects(quarantine),
         }
     )
@@ -119,6 +119,7 @@ def _totals(counts: Any, cube: Cube, used: Meter) -> dict[str, Any]:
 
 def _cube(shown: Shown) -> dict[str, Any]:
     return {
+        "wires": shown.wires,
         "kinds": shown.kinds,
         "agents": shown.agents,
         "folded_agents": shown.folded,

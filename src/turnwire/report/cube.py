@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from turnwire.contract import WIRES
 from turnwire.report.columns import ABSENT, OTHERS, Names, grouped
 
 if TYPE_CHECKING:
@@ -48,11 +49,12 @@ Key = tuple[int, int, int, int, int]
 class Shown(NamedTuple):
     """The cube as the page gets it: ``cells`` are rows (bucket, wire, kind, sender, receiver, records, bytes, tokens).
 
-    start: microseconds at which bucket 0 begins; buckets: how many there are; first, last: the times met.
+    wires: those that were met, in the order of ``contract.WIRES``. start: microseconds at which bucket 0 begins; buckets: how many there are; first, last: the times met.
     folded: agents that stand together as OTHERS. unnamed: whether there were too many names to even count them.
     """
 
     cells: list[tuple[int, ...]]
+    wires: list[str]
     kinds: list[str]
     agents: list[str]
     width: int
@@ -68,7 +70,7 @@ class Cube:
     """Takes chunks of records, remembers only sums."""
 
     def __init__(self) -> None:
-        self.wires: list[str] = []
+        self.wires: list[str] = []  # in the order in which they were met
         self.kinds = Names(MOST_KINDS)
         self.agents = Names(MOST_NAMES)
         self.records = 0
@@ -161,13 +163,15 @@ class Cube:
             cells = _merged(self._cells.items(), _only(set(kept)))
             cells = _merged(cells.items(), self._placed(width, low, high))
         agents, kind_codes = _places(kept), _places(kinds)
-        rows = [
-            (bucket, wire, kind_codes[kind], agents[sender], agents[receiver], *sums.tolist())
-            for (bucket, wire, kind, sender, receiver), sums in sorted(cells.items())
-        ]
+        wires = [name for name in WIRES if name in self.wires]
+        rows = sorted(
+            (bucket, wires.index(self.wires[wire]), kind_codes[kind], agents[sender], agents[receiver], *sums.tolist())
+            for (bucket, wire, kind, sender, receiver), sums in cells.items()
+        )
         names, kind_names = list(self.agents), list(self.kinds)
         return Shown(
             cells=rows,
+            wires=wires,
             kinds=[kind_names[code] for code in kinds],
             agents=[names[code] for code in kept],
             width=WIDTHS[width],

@@ -8,7 +8,7 @@ function fill(element, attributes, children) {
     else if (name === "vars") for (const [key, amount] of Object.entries(value)) element.style.setProperty(key, amount);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
@@ -16,16 +16,42 @@ const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG,
 
 // A stranger's text: isolated from the writing direction around it, its unseen characters as marked escapes.
 function said(text, lines = false) {
-  const holder = el("bdi", { dir: "auto" });
+  return el("bdi", { dir: "auto" }, seen(text, lines));
+}
+function seen(text, lines) {
+  const parts = [];
   let place = 0;
   for (const found of text.matchAll(UNSEEN)) {
     if (lines && found[0] === "\n") continue;
-    holder.append(text.slice(place, found.index));
-    holder.append(el("span", { class: "control", title: "an unseen character" }, escapeOf(found[0])));
+    parts.push(text.slice(place, found.index), control(escapeOf(found[0])));
     place = found.index + found[0].length;
   }
-  holder.append(text.slice(place));
+  return [...parts, text.slice(place)];
+}
+const control = (text) => el("span", { class: "control", title: "not a character that can be seen" }, text);
+
+// Bytes as text: what is no UTF-8 stands as marked escapes too.
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+function saidBytes(data) {
+  const holder = el("bdi", { dir: "auto" });
+  let place = 0;
+  while (place < data.length) {
+    const first = data[place];
+    const size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const text = valid(data.slice(place, place + size));
+    if (text === null) holder.append(control(`\\x${first.toString(16)}`));
+    else holder.append(...seen(text, false));
+    place += text === null ? 1 : size;
+  }
+  holder.normalize();
   return holder;
+}
+function valid(data) {
+  try {
+    return strict.decode(data);
+  } catch {
+    return null; // these bytes are no character
+  }
 }
 const saidOr = (text, otherwise) => (text === null ? el("span", { class: "absent" }, otherwise) : said(text));
 

@@ -32,7 +32,7 @@ function timeInput(id, label, key, edge) {
     },
   });
   controls[id] = input;
-  return el("div", { class: "field wide" }, el("label", { for: id }, label), input);
+  return el("div", { class: "field" }, el("label", { for: id }, label), input);
 }
 
 function typed(id, label, key, placeholder, list) {
@@ -53,12 +53,12 @@ function buildFilters() {
   const bar = document.getElementById("filters");
   if (D.wires.length > 1) bar.append(wireChips());
   bar.append(
-    choice("kind", "Kind", sorted(met("kind"), kindName), (value) => { filter.kind = value; }),
-    choice("sender", "From", sorted(met("sender"), agentName), (value) => { filter.sender = value; }),
-    choice("receiver", "To", sorted(met("receiver"), agentName), (value) => { filter.receiver = value; }),
+    typed("text", "Text in a message", "text", "any"),
     typed("conversation", "Conversation", "conversation", "any", "talks"),
     el("datalist", { id: "talks" }, talks.map((talk) => el("option", { value: visible(talk.id) }))),
-    typed("text", "Text in a message", "text", "any"));
+    choice("kind", "Kind", sorted(met("kind"), kindName), (value) => { filter.kind = value; }),
+    choice("sender", "From", sorted(met("sender"), agentName), (value) => { filter.sender = value; }),
+    choice("receiver", "To", sorted(met("receiver"), agentName), (value) => { filter.receiver = value; }));
   if (timed) bar.append(timeInput("from", "After (UTC)", "from", 0), timeInput("to", "Before (UTC)", "to", 1));
   controls.reset = el("button", { type: "button", class: "button", id: "reset", onclick: reset }, "Clear filters");
   bar.append(controls.reset);

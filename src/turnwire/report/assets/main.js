@@ -9,8 +9,8 @@ const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "In short" }
 document.getElementById("main").append(tiles);
 const parts = [
   [card("volume", "Volume over time", timed ? "Records in each stretch of time, by wire. Times are UTC." : "Records in each stretch of time, by wire."), drawVolume],
-  [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only those two.", "half"), drawMatrix],
-  [card("kinds", "Acts and kinds", "What the records of each wire are.", "half"), drawKinds],
+  [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only those two.", "wider"), drawMatrix],
+  [card("kinds", "Acts and kinds", "What the records of each wire are.", "narrower"), drawKinds],
   [card("tokens", "Token budget", "What the records of each wire cost a language model to read."), drawTokens],
   [card("talks", "Conversations", "Choose a conversation, then a message to see its decoded fields and its text as written."), drawConversations],
   [card("messages", "Messages", "One by one, in the order of the log."), drawMessages],

@@ -17,7 +17,7 @@ function messageRow(message) {
   const row = el("tr", {}, el("td", {}, message.time === null ? el("span", { class: "absent" }, "–") : moment(message.time)), el("td", {}, badge(wireName(message.talk.wire))),
     el("td", {}, clipped(message.kind, "–")), el("td", {}, clipped(message.sender, "–")), el("td", {}, clipped(message.receiver, "–")),
     el("td", {}, clipped(message.talk.id, "–")), el("td", {}, clipped(message.subject, "–")), el("td", { class: "number" }, count(message.line)));
-  const button = el("button", { type: "button", class: "open", "aria-expanded": "false", onclick: () => {
+  const button = el("button", { type: "button", class: "open", "aria-expanded": "false", "aria-label": `Details of the message on line ${count(message.line)}`, onclick: () => {
     const open = button.getAttribute("aria-expanded") === "true";
     if (open) row.nextSibling.remove();
     else row.after(el("tr", { class: "more" }, el("td", { colspan: "9" }, messageDetail(message))));
@@ -76,6 +76,5 @@ function hexDump(reject) {
     line.forEach((byte, place) => dump.append(marked(byte > 31 && byte < 127 ? String.fromCharCode(byte) : "·", start + place)));
     dump.append("\n");
   }
-  const text = visible(new TextDecoder().decode(data));
-  return el("div", {}, dump, el("p", { class: "place" }, el("code", {}, said(text)), reject.length > data.length ? ` … ${plural(reject.length - data.length, "more byte")}` : ""));
+  return el("div", {}, dump, el("p", { class: "place" }, el("code", {}, saidBytes(data)), reject.length > data.length ? ` … ${plural(reject.length - data.length, "more byte")}` : ""));
 }
