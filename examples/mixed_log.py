@@ -267,16 +267,26 @@ def damaged(text: str) -> str:
     return text.replace("|c", "|c$", 1)
 
 
-def log(conversations: int, seed: int = 1, wires: tuple[str, ...] = tuple(WIRES), every: int = 40) -> tuple[str, int]:
-    """The log, and how many of its nSLIP records are damaged: every fortieth, on purpose."""
-    lines, wounds, met = [], 0, 0
+class Log(NamedTuple):
+    """A log as text, its sound records in their order, and how many were damaged on purpose."""
+
+    text: str
+    sound: list[Entry]
+    damaged: int
+
+
+def log(conversations: int, seed: int = 1, wires: tuple[str, ...] = tuple(WIRES), every: int = 40) -> Log:
+    """So many conversations as a log; every fortieth of its nSLIP records is damaged."""
+    lines: list[str] = []
+    sound: list[Entry] = []
+    met = 0
     for entry in entries(conversations, seed, wires):
-        text = line(entry)
         met += entry.wire == "nslip"
-        if entry.wire == "nslip" and met % every == every // 2:
-            text, wounds = damaged(text), wounds + 1
-        lines.append(text)
-    return "".join(lines), wounds
+        bad = entry.wire == "nslip" and met % every == every // 2
+        lines.append(damaged(line(entry)) if bad else line(entry))
+        if not bad:
+            sound.append(entry)
+    return Log("".join(lines), sound, len(lines) - len(sound))
 
 
 def main() -> None:
@@ -285,9 +295,9 @@ def main() -> None:
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
-    text, wounds = log(chosen.conversations, chosen.seed)
-    sys.stdout.buffer.write(text.encode())
-    print(f"{wounds} records are damaged on purpose", file=sys.stderr)
+    made = log(chosen.conversations, chosen.seed)
+    sys.stdout.buffer.write(made.text.encode())
+    print(f"{made.damaged} records are damaged on purpose", file=sys.stderr)
 
 
 if __name__ == "__main__":

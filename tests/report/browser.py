@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 120.0
+PATIENCE = 20.0
 """Seconds that one answer may take: only a browser that hangs takes so long, however busy the machine is."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
@@ -116,9 +116,7 @@ class Page:
 
     def resize(self, width: int, height: int = 900) -> None:
         """Gives the window another size."""
-        self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def prefer(self, scheme: str) -> None:
         """Pretends that the reader prefers "light" or "dark" colours."""
@@ -146,7 +144,12 @@ class Page:
 
     def drag(self, start: tuple[float, float], stop: tuple[float, float]) -> None:
         """Draws with the pointer from one place of the window to another."""
-        for kind, (x, y) in (("mouseMoved", start), ("mousePressed", start), ("mouseMoved", stop), ("mouseReleased", stop)):
+        for kind, (x, y) in (
+            ("mouseMoved", start),
+            ("mousePressed", start),
+            ("mouseMoved", stop),
+            ("mouseReleased", stop),
+        ):
             button = {"button": "left", "buttons": 1, "clickCount": 1} if kind != "mouseMoved" else {"buttons": 1}
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
 
@@ -167,7 +170,9 @@ class Page:
 
     def click(self, selector: str) -> None:
         """Clicks on the first element of a selector."""
-        self.run(f"document.querySelector({json.dumps(selector)}).dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+        self.run(
+            f"document.querySelector({json.dumps(selector)}).dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
+        )
 
     def text(self, selector: str) -> str:
         """What the first element of a selector says."""
@@ -176,7 +181,9 @@ class Page:
 
     def texts(self, selector: str) -> list[str]:
         """What each element of a selector says."""
-        said: list[str] = self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.textContent)")
+        said: list[str] = self.run(
+            f"[...document.querySelectorAll({json.dumps(selector)})].map(one => one.textContent)"
+        )
         return said
 
     def close(self) -> None:

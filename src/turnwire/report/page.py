@@ -10,7 +10,17 @@ from importlib.resources import files
 from typing import Any
 
 STYLES = ("base.css", "parts.css")
-SCRIPTS = ("text.js", "dom.js", "model.js", "filters.js", "charts.js", "matrix.js", "sequence.js", "tables.js", "main.js")
+SCRIPTS = (
+    "text.js",
+    "dom.js",
+    "model.js",
+    "filters.js",
+    "charts.js",
+    "matrix.js",
+    "sequence.js",
+    "tables.js",
+    "main.js",
+)
 """In the order in which they need each other; together they are one function of their own."""
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 

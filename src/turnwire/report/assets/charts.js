@@ -70,7 +70,7 @@ function drawVolume(holder, view) {
   const names = { [EARLIER]: "before the chart begins", [LATER]: "after the chart ends", [NO_TIME]: "without a time" };
   holder.replaceChildren(legend(view), chart, readout,
     ...(strays.length ? [note(`Not drawn: ${strays.map(([bucket, records]) => `${plural(records, "record")} ${names[bucket]}`).join(", ")}.${strays.some(([bucket]) => bucket !== NO_TIME) ? ` Times run from ${moment(D.time.first)} to ${moment(D.time.last)}.` : ""}`)] : []),
-    el("details", { class: "data no-print" }, el("summary", {}, "Show as a table"),
+    el("details", { class: "data no-print", "aria-label": "Records over time as a table" }, el("summary", {}, "Show as a table"),
       el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Records over time" }, table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }], rows))));
 }
 
