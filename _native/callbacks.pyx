@@ -12,6 +12,7 @@ cdef extern from "Python.h":
 ctypedef void (*Address)(void *argument) noexcept nogil
 
 cdef list FUNCTIONS = []
+cdef Py_ssize_t[6] RELEASES
 
 
 cdef void call(int slot, void *argument) noexcept with gil:
@@ -27,9 +28,11 @@ cdef void call(int slot, void *argument) noexcept with gil:
 
 
 cdef inline void enter(int slot, void *argument) noexcept nogil:
-    # While the interpreter goes down there is nobody left to give memory back to.
+    # While the interpreter goes down there is nobody left to give memory back to; but who calls wants to see it done.
     if Py_IsInitialized():
         call(slot, argument)
+    elif RELEASES[slot] >= 0:
+        (<void **>(<char *>argument + RELEASES[slot]))[0] = NULL
 
 
 cdef void slot_0(void *argument) noexcept nogil:
@@ -59,13 +62,15 @@ cdef void slot_5(void *argument) noexcept nogil:
 cdef Address[6] SLOTS = [slot_0, slot_1, slot_2, slot_3, slot_4, slot_5]
 
 
-def foreign(function):
+def foreign(function, release=None):
     """The address of a C function ``void (*)(void *)`` that calls ``function`` with its argument as an integer.
 
-    It may be called from any thread, with or without the GIL, while the interpreter ends (then it does nothing), and
-    while an exception is on its way (which goes on afterwards). There is room for six, for good.
+    It may be called from any thread, with or without the GIL, while the interpreter ends (then it only sets the pointer
+    ``release`` bytes into its argument, if any, to NULL), and while an exception is on its way (which goes on
+    afterwards). There is room for six, for good.
     """
     if len(FUNCTIONS) == 6:
         raise ValueError("there is room for six functions")
+    RELEASES[len(FUNCTIONS)] = -1 if release is None else release
     FUNCTIONS.append(function)
     return <size_t>SLOTS[len(FUNCTIONS) - 1]

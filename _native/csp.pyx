@@ -20,6 +20,7 @@ cdef extern from "_native/csp_lines.h" nogil:
     int csp_key_length(uint64_t word, int64_t length, const uint8_t *line)
     uint64_t csp_prefix(uint64_t word, int length)
     bint csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end)
+    bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
 cdef extern from "_native/csp_usual.h" nogil:

@@ -126,8 +126,21 @@ static inline int csp_is_token(const uint8_t *data, int64_t start, int64_t stop,
     return 1;
 }
 
+/* Whether a line says "CSP/1" or nearly so: blanks around its parts, small letters, a BOM, another digit. */
+static inline int csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop) {
+    if (stop - at >= 3 && data[at] == 0xEF && data[at + 1] == 0xBB && data[at + 2] == 0xBF) at += 3;
+    while (at < stop && (data[at] == ' ' || data[at] == '\t')) at++;
+    if (stop - at < 3 || (data[at] | 32) != 'c' || (data[at + 1] | 32) != 's' || (data[at + 2] | 32) != 'p') return 0;
+    at += 3;
+    while (at < stop && (data[at] == ' ' || data[at] == '\t')) at++;
+    if (at >= stop || data[at] != '/') return 0;
+    at++;
+    while (at < stop && (data[at] == ' ' || data[at] == '\t')) at++;
+    return at < stop && data[at] >= '0' && data[at] <= '9';
+}
+
 /* Offset of the first sequence in data[start:stop] that is no UTF-8, or -1. */
-static int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop) {
+static inline int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop) {
     while (start < stop) {
         uint8_t lead = data[start];
         if (lead < 0x80) {

@@ -158,26 +158,6 @@ cdef inline bint is_blank(const uint8_t *data, Line *line) noexcept nogil:
     return True
 
 
-cdef bint looks_like_magic(const uint8_t *data, Line *line) noexcept nogil:
-    cdef int64_t at = line.start
-    cdef int64_t stop = line.stop
-    if stop - at >= 3 and data[at] == 0xEF and data[at + 1] == 0xBB and data[at + 2] == 0xBF:
-        at += 3
-    while at < stop and (data[at] == 32 or data[at] == 9):
-        at += 1
-    if stop - at < 3 or (data[at] | 32) != c"c" or (data[at + 1] | 32) != c"s" or (data[at + 2] | 32) != c"p":
-        return False
-    at += 3
-    while at < stop and (data[at] == 32 or data[at] == 9):
-        at += 1
-    if at >= stop or data[at] != c"/":
-        return False
-    at += 1
-    while at < stop and (data[at] == 32 or data[at] == 9):
-        at += 1
-    return at < stop and c"0" <= data[at] <= c"9"
-
-
 cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
     if line.stop <= line.start:
         return False
@@ -185,7 +165,7 @@ cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
     if first == c"`":
         return line.stop - line.start >= 3 and data[line.start + 1] == c"`" and data[line.start + 2] == c"`"
     if first == c"C" or first == c"c" or first == 32 or first == 9 or first == 0xEF:
-        return looks_like_magic(data, line)
+        return csp_looks_like_magic(data, line.start, line.stop)
     return False
 
 

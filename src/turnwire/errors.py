@@ -31,6 +31,12 @@ class Reason(str, Enum):
     LOOK_ALIKE = "look_alike"
     UNKNOWN_ID = "unknown_id"
     UNKNOWN_KEY = "unknown_key"
+    # Where bytes come from: compressed streams, and files that a scan goes on with
+    BAD_COMPRESSION = "bad_compression"
+    FILE_SHRUNK = "file_shrunk"
+    FILE_REPLACED = "file_replaced"
+    BAD_POSITION = "bad_position"
+    FILE_CHANGED = "file_changed"
     # Binary forms of nSLIP
     BAD_ENCODING = "bad_encoding"
     UNSUPPORTED_VERSION = "unsupported_version"

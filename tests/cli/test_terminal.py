@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.running import REAL, needs_posix, on_terminal, process, turnwire
-from turnwire import slip
-from turnwire.cli import progress, tables
-from turnwire.cli.text import escaped, escaped_json, printable, shortened, width
+from turnwire import progress, slip
+from turnwire.characters import escaped_json
+from turnwire.cli import tables
+from turnwire.cli.text import escaped, printable, shortened, width
 
 UNSAFE = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 EVIL = "\x1b]0;owned\x07 \x9b31m \u202eright\u2066 \x00 \x7f \u2028 \U000e0041 [red]"
@@ -186,7 +187,9 @@ def test_progress_tells_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = hasty(monkeypatch)
     with progress.Progress(20_000_000) as shown:
         shown.update(5_000_000, 1234)
-    assert re.fullmatch(r"\r\x1b\[K5\.0 MB of 20\.0 MB \(25%\), 1,234 records, .*/s\r\x1b\[K", terminal.getvalue())
+    assert re.fullmatch(
+        r"\r\x1b\[K5\.0 MB of 20\.0 MB \(25%\), 1,234 records, .*/s, .* s left\r\x1b\[K", terminal.getvalue()
+    )
 
 
 def test_progress_is_for_terminals_that_can(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -356,11 +356,14 @@ def run(program: str, backend: str) -> str:
         "kept = [batch.__arrow_c_array__() for batch in scan]",
         "kept = duckdb.connect(); kept.execute('select * from scan').fetchone()",
         "sys.kept = polars.DataFrame(scan); sys.other = scan.__arrow_c_schema__()",
+        "kept = pyarrow.table(scan)",
+        "kept = [pyarrow.record_batch(batch) for batch in scan]",
+        "kept = pyarrow.RecordBatchReader.from_stream(scan); kept.read_next_batch()",
     ],
 )
 def test_the_interpreter_ends_with_live_frames(hold: str, backend: str) -> None:
     program = f"""
-import sys, duckdb, polars, turnwire
+import sys, duckdb, polars, pyarrow, turnwire
 scan = turnwire.scan({GOOD!r} * 100, wire="nslip", batch_bytes=500)
 {hold}
 print("fine")

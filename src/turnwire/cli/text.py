@@ -6,17 +6,12 @@ import os
 import re
 import unicodedata
 
-# Unicode categories Cc, Cf, Zl, Zp and Cs: controls (ESC and C1 among them), bidirectional and invisible characters,
-# line and paragraph separators, lone surrogates.
+from turnwire.characters import UNSAFE
+
+# Unicode categories Cc (ESC among them) and what else is unsafe.
 _JSON_ESCAPES = "\x00-\x1f"
-_OTHERS = (
-    "\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e007f"
-)
-_UNSAFE = re.compile(f"[{_JSON_ESCAPES}{_OTHERS}]")
-_UNSAFE_OR_BACKSLASH = re.compile(rf"[\\{_JSON_ESCAPES}{_OTHERS}]")
-_UNSAFE_IN_JSON = re.compile(f"[{_OTHERS}]")
+_UNSAFE = re.compile(f"[{_JSON_ESCAPES}{UNSAFE}]")
+_UNSAFE_OR_BACKSLASH = re.compile(rf"[\\{_JSON_ESCAPES}{UNSAFE}]")
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
 ELLIPSIS = "…"
 
@@ -29,11 +24,6 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
-
-
 def printable(text: str) -> str:
     """The text on one line, unsafe characters written as escapes; for messages, file names included."""
     return text if text.isascii() and text.isprintable() else _UNSAFE.sub(_escape, text)
@@ -42,13 +32,6 @@ def printable(text: str) -> str:
 def escaped(text: str) -> str:
     """As :func:`printable`, and a backslash is doubled: nothing that stands in a field can look like an escape."""
     return _UNSAFE_OR_BACKSLASH.sub(_escape, text)
-
-
-def escaped_json(lines: bytes) -> bytes:
-    """JSON lines whose strings hold no unsafe character as such; their values are unchanged."""
-    if lines.isascii() and b"\x7f" not in lines:
-        return lines
-    return _UNSAFE_IN_JSON.sub(_json_escape, lines.decode()).encode()
 
 
 def file_name(name: str | bytes) -> str:

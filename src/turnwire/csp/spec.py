@@ -110,6 +110,11 @@ REJECT_WIDTH = 6
 STATE_WIDTH = 4
 """int64 state between calls: lines consumed, 1 in the tail of a message, run of an unclosed heredoc, reserved."""
 
+CUTS_OPEN = 16
+"""How many heredocs of different runs may look open at once before no more cuts are made."""
+CUTS_STATE = 7 + 2 * CUTS_OPEN
+"""int64 state of the search for cuts between calls (see ``_pure/csp_cuts.py``)."""
+
 REASONS: tuple[Reason, ...] = (
     Reason.JUNK,
     Reason.BAD_MAGIC,
@@ -151,4 +156,4 @@ REASONS: tuple[Reason, ...] = (
     Reason.TOO_MANY_FIELDS,
     Reason.KEY_TOO_LONG,
 )
-"""What a scanner rejects for, by code; the order is shared with ``_native/csp_scan.h``."""
+"""What a scanner rejects for, by code; in an order that both cores share."""

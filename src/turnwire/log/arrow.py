@@ -111,10 +111,14 @@ def _release(struct: Any, null: Any) -> None:
 
 # Consumers release whenever it suits them, also while an exception is on its way.
 _release_schema = _SchemaRelease(
-    _callbacks.foreign(lambda address: _release(ArrowSchema.from_address(address), _SchemaRelease()))
+    _callbacks.foreign(
+        lambda address: _release(ArrowSchema.from_address(address), _SchemaRelease()), ArrowSchema.release.offset
+    )
 )
 _release_array = _ArrayRelease(
-    _callbacks.foreign(lambda address: _release(ArrowArray.from_address(address), _ArrayRelease()))
+    _callbacks.foreign(
+        lambda address: _release(ArrowArray.from_address(address), _ArrayRelease()), ArrowArray.release.offset
+    )
 )
 
 
@@ -344,7 +348,7 @@ def _close_stream(address: int) -> None:
     stream.release = _StreamRelease()
 
 
-_release_stream = _StreamRelease(_callbacks.foreign(_close_stream))
+_release_stream = _StreamRelease(_callbacks.foreign(_close_stream, ArrowStream.release.offset))
 
 
 def stream_capsule(columns: Sequence[Column], batches: Iterator[Any]) -> object:

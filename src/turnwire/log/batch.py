@@ -130,6 +130,8 @@ class Batch:
             files = np.empty(rows.count, object)
             files[:] = rows.file
             return files
+        if name == "record" and "record" in rows.arrays:  # some are left out
+            return rows.arrays["record"][: rows.count]
         if name == "record":
             return np.arange(rows.record, rows.record + rows.count, dtype=np.int64)
         if column.kind == "text":
@@ -166,6 +168,11 @@ class Batch:
         if not column.nullable:
             return np.ones(len(self), bool)
         return self._bit(self._scanner.bits[name])
+
+    def places(self) -> tuple[memoryview, NDArray[np.int64], NDArray[np.int64]]:
+        """The scanned bytes, and where in them each record starts and stops (i64 arrays)."""
+        starts = self._rows.arrays["offset"][: len(self)] - self._rows.base
+        return self._rows.buffer, starts, starts + self._rows.arrays["length"][: len(self)]
 
     def raw(self, row: int) -> memoryview:
         """The bytes of one record, as they stand in the input."""

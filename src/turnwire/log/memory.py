@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,18 +36,20 @@ class Pool:
     def __init__(self, keep: int = 3) -> None:
         self._blocks: list[Bytes] = []
         self._keep = keep
+        self._lock = threading.Lock()
 
     def take(self, size: int) -> Bytes:
-        """A block of at least ``size`` bytes; its contents are whatever they were."""
-        for block in self._blocks:
-            if len(block) >= size and sys.getrefcount(block) <= _IDLE:
-                return block
-        # Blocks of input end with a line and so differ a little: rounded up, the next one fits into this one's memory.
-        # What is not written to costs nothing.
-        block = np.empty((size + _STEP - 1) // _STEP * _STEP if size > _STEP else size, np.uint8)
-        self._blocks = [kept for kept in self._blocks if len(kept) >= size][-(self._keep - 1) :]
-        self._blocks.append(block)
-        return block
+        """A block of at least ``size`` bytes; its contents are whatever they were. Any thread may ask."""
+        with self._lock:
+            for block in self._blocks:
+                if len(block) >= size and sys.getrefcount(block) <= _IDLE:
+                    return block
+            # Blocks of input end with a line and so differ a little: rounded up, the next one fits into this one's
+            # memory. What is not written to costs nothing.
+            block = np.empty((size + _STEP - 1) // _STEP * _STEP if size > _STEP else size, np.uint8)
+            self._blocks = [kept for kept in self._blocks if len(kept) >= size][-(self._keep - 1) :]
+            self._blocks.append(block)
+            return block
 
 
 def carve(pool: Pool, dtypes: dict[str, str], rows: int) -> dict[str, NDArray[Any]]:

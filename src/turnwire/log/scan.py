@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner
-from turnwire.errors import DecodeError
-from turnwire.log import rejects as quarantine
-from turnwire.log.batch import DTYPES, POSITIONS, Batch, Rows
-from turnwire.log.memory import Pool, carve
-from turnwire.log.sources import Block, Source, blocks, sources
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+from turnwire.log.batch import POSITIONS, Batch
+from turnwire.log.course import Course
+from turnwire.log.crew import Crew
+from turnwire.log.engine import Engine, Found
+from turnwire.log.following import follow as following
+from turnwire.log.memory import Pool
+from turnwire.log.reading import Block, Stop, Stopped
+from turnwire.log.rejects import Rejects
+from turnwire.log.resuming import Bookmarks
+from turnwire.log.sources import Job, Reading, blocks, sources
+from turnwire.log.where import compiled
+from turnwire.progress import Progress
 
 # Together they keep a block under 2 GiB: the places in Arrow string views are 31 bits wide.
 MOST_BATCH = 256 << 20
 MOST_MESSAGE = 512 << 20
+MOST_THREADS = 64
+IN_FLIGHT = 128 << 20
+"""Bytes of blocks and their columns that threads may work on at the same time, about."""
+
+Tell = Callable[[int, "int | None", int, int], Any]
 
 
 class Counts(NamedTuple):
-    """What a scan has met so far. ``records``, ``rejects`` and ``text`` are bytes and add up to ``bytes``."""
+    """What a scan has met so far. ``records``, ``rejects`` and ``text`` are bytes and add up to ``bytes``.
+
+    wires, reasons: how many records and rejects; selected: how many of the records ``where`` wanted.
+    """
 
     bytes: int
     records: int
@@ -31,31 +43,39 @@ class Counts(NamedTuple):
     text: int
     wires: dict[str, int]
     reasons: dict[str, int]
+    selected: int
 
 
 class Scan:
-    """An iterable of :class:`Batch`; made by :func:`scan`. It reads the input once, while it is iterated;
-    a second reading raises ValueError.
+    """An iterable of :class:`Batch`; made by :func:`scan`. It reads the input once, while it is iterated (also by
+    ``async for``); a second reading raises ValueError.
 
     ``rejects`` is the quarantine and ``counts`` the tally; both are complete when the iteration is. Polars, DuckDB,
     pandas and pyarrow take a scan as it is (``polars.DataFrame(scan)``), through the Arrow C stream interface.
     """
 
     def __init__(self, source: Any, scanner: BulkScanner, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
+        self.columns = columns
         self._source = source
         self._scanner = scanner
-        self._errors: str = options["errors"]
-        self._batch_bytes: int = options["batch_bytes"]
-        self._borrow: bool = options["borrow"]
-        self._keep: bool = options["keep"]
-        self._limits: Limits = options["limits"]
-        self.columns = columns
-        self.rejects = quarantine.Rejects()
-        self._inputs = Pool()
-        self._tables = Pool()
-        self._dtypes = _table_dtypes(scanner, columns)
-        self._found = quarantine.table(quarantine.ROOM)
-        self._bytes = self._record_bytes = self._records = 0
+        self._threads: int = options["threads"]
+        self._follow: bool = options["follow"]
+        self._tell: Tell | bool | None = options["progress"]
+        self._stop = Stop()
+        bookmarks = Bookmarks(options["resume"])
+        bookmarks.waits |= self._follow
+        inputs = Pool(self._threads + 3)
+        self._engine = Engine(
+            scanner,
+            columns,
+            options["where"],
+            first_error=options["errors"] == "raise",
+            keep=options["keep"],
+            limit=options["limits"].message,
+            pool=Pool(self._threads + 3),
+        )
+        self._course = Course(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
+        self._job = Job(inputs, options["batch_bytes"], options["borrow"], options["limits"], self._stop, bookmarks)
         self._batches: Iterator[Batch] | None = None
         self._finished = False
 
@@ -63,11 +83,27 @@ class Scan:
         return f"<Scan {self._scanner.wire} of {self._source if isinstance(self._source, str) else '...'}>"
 
     @property
+    def rejects(self) -> Rejects:
+        """The damaged ranges that were met so far."""
+        return self._course.rejects
+
+    @property
     def counts(self) -> Counts:
         """Bytes and records met so far, per wire and per reason."""
-        text = self._bytes - self._record_bytes - self.rejects.bytes
-        wires = {self._scanner.wire: self._records}
-        return Counts(self._bytes, self._record_bytes, self.rejects.bytes, text, wires, dict(self.rejects.counts))
+        course = self._course
+        text = course.bytes - course.record_bytes - course.rejects.bytes
+        wires = {self._scanner.wire: course.records}
+        reasons = dict(course.rejects.counts)
+        return Counts(course.bytes, course.record_bytes, course.rejects.bytes, text, wires, reasons, course.selected)
+
+    @property
+    def position(self) -> dict[str, Any]:
+        """Where the scan stands, behind the batch that was given last: for ``resume=`` of a later scan.
+
+        Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
+        stands behind a last line that may be half-written. Bytes, pipes and URLs are not in it.
+        """
+        return self._course.position()
 
     def __iter__(self) -> Iterator[Batch]:
         if self._finished:
@@ -75,6 +111,25 @@ class Scan:
         if self._batches is None:
             self._batches = self._all()
         return self._batches
+
+    async def __aiter__(self) -> AsyncIterator[Batch]:
+        """The batches, made in a thread of their own while others run; the next one is begun when it is asked for."""
+        from turnwire.log.asynchronous import in_a_thread
+
+        async for batch in in_a_thread(iter(self), self.close):
+            yield batch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the scan, from any thread: an iteration that waits or goes on elsewhere ends behind its batch."""
+        self._stop.set()
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.arrow import schema_capsule
@@ -87,97 +142,91 @@ class Scan:
         return stream_capsule(self.columns, iter(self))
 
     def _all(self) -> Iterator[Batch]:
-        for source in sources(self._source):
-            yield from self._one(source)
-        self._finished = True
+        tell, clear = self._teller()
+        try:
+            for reading, block, found in self._scanned():
+                batch, error = self._course.take(reading, block, found)
+                tell()
+                if batch is not None:
+                    del found, block
+                    yield batch
+                    del batch
+                if error is not None:
+                    raise error
+                if self._stop:
+                    return
+            self._finished = True
+        except Stopped:
+            return
+        finally:
+            self._stop.set()
+            clear()
 
-    def _one(self, source: Source) -> Iterator[Batch]:
-        line = 1
-        state = {} if self._scanner.state is None else {"state": self._scanner.state()}
-        found = blocks(source, self._inputs, self._batch_bytes, self._borrow)
-        position = None
-        while True:
-            try:
-                block = found.send(position)
-            except StopIteration:
-                return
-            except OSError as failure:
-                failure.filename = source.name if failure.filename is None else failure.filename
-                raise
-            batch, error, position, line = self._block(source, block, line, state)
-            self._bytes += position
-            if len(batch):
-                yield batch
-            if error is not None:
-                raise error
+    def _pieces(self) -> Iterator[tuple[Reading, Block]]:
+        found: Any = self._source
+        if self._job.bookmarks.files:
+            self._job.bookmarks.expect([one.name for one in sources(found) if one.mappable and one.name is not None])
+        if self._follow:
+            yield from following(found, self._job)
+        else:
+            for source in sources(found):
+                yield from blocks(source, self._job)
 
-    def _block(
-        self, source: Source, block: Block, line: int, state: dict[str, Any]
-    ) -> tuple[Batch, DecodeError | None, int, int]:
-        """The records of one block, what errors="raise" has to raise behind them, and where the next one starts."""
-        scanner = self._scanner
-        room = block.size // scanner.smallest + 1
-        arrays = carve(self._tables, self._dtypes, room)
-        buffer = memoryview(block.data)[: block.size].toreadonly()
-        rows = position = 0
-        full, error = True, None
-        while full and error is None:
-            reject_room = len(self._found["offset"])
-            rows, bad, position, line = scanner.scan(
-                block.data,
-                position,
-                block.size,
-                block.final,
-                arrays,
-                rows,
-                room,
-                self._found,
-                0,
-                reject_room,
-                base=block.base,
-                line=line,
-                keep=self._keep,
-                limit=self._limits.message,
-                **state,
-            )
-            if bad and self._errors == "raise":
-                rows, error = self._first_error(source, arrays, rows, buffer, block.base)
-                bad, position = 1, int(self._found["offset"][0] + self._found["length"][0]) - block.base
-            if bad:
-                collect = self._errors != "skip"
-                self.rejects.add(self._found, bad, buffer, block.base, source.name, scanner, collect)
-            full = bad == reject_room
-            if full and reject_room < quarantine.MOST_ROOM:  # each further round costs a look at the whole block
-                self._found = quarantine.table(reject_room * 4)
-        self._records += rows
-        self._record_bytes += int(arrays["length"][:rows].sum())
-        result = Batch(
-            scanner, self.columns, Rows(buffer, arrays, rows, source.name, block.base, self._records - rows, self._keep)
-        )
-        return result, error, position, line
+    def _scanned(self) -> Iterator[tuple[Reading, Block, Found | None]]:
+        """Every block, in order, with what was found in it where another thread has scanned it already."""
+        pieces = self._pieces()
+        if self._threads == 1:
+            for reading, block in pieces:
+                yield reading, block, None
+            return
+        first = next(pieces, None)
+        if first is None:
+            return
+        independent = self._scanner.state is None
+        work = self._work if independent else _nothing
+        found = self._work(first) if independent else None
+        size = first[1].size + (found.met if found else 0) * self._engine.row_bytes
+        most = max(2, min(2 * self._threads + 1, IN_FLIGHT // max(size, 1)))
+        yield *first, found
+        del first, found
+        crew = Crew(pieces, work, self._threads if independent else 1, most, self._stop)
+        for (reading, block), found in crew:
+            yield reading, block, found
 
-    def _first_error(
-        self, source: Source, arrays: dict[str, NDArray[Any]], rows: int, buffer: memoryview, base: int
-    ) -> tuple[int, DecodeError]:
-        """How many records stand in front of the first reject, and its error."""
-        offset, length = int(self._found["offset"][0]), int(self._found["length"][0])
-        raw = bytes(buffer[offset - base : offset - base + length])
-        error = quarantine.first_error(self._found, self._scanner, source.name, raw)
-        return int(arrays["offset"][:rows].searchsorted(offset)), error
+    def _work(self, piece: tuple[Reading, Block]) -> Found:
+        return self._engine.scan(piece[1], self._course.final(*piece))
 
+    def _teller(self) -> tuple[Callable[[], None], Callable[[], None]]:
+        """What tells how far the scan is, and what it does at the end."""
+        if not self._tell:
+            return _nothing, _nothing
+        total = self._total()
+        bar = Progress(total) if self._tell is True else None
+        told: Any = self._tell
 
-def _table_dtypes(scanner: BulkScanner, columns: tuple[Column, ...]) -> dict[str, str]:
-    dtypes = {"offset": "i8", "length": "i8", "present": scanner.present}
-    own = {column.name for column in scanner.columns}
-    for column in columns:
-        if column.kind == "text":
-            dtypes[f"{column.name}.offset"] = dtypes[f"{column.name}.length"] = "i8"
-        elif column.name == "line" or column.name in own:
-            dtypes[column.name] = DTYPES[column.kind]
-    return dtypes
+        def tell() -> None:
+            course = self._course
+            if bar is not None:
+                bar.update(course.done, course.records, len(course.rejects))
+            else:
+                told(course.done, total, course.records, len(course.rejects))
+
+        return tell, _nothing if bar is None else bar.clear
+
+    def _total(self) -> int | None:
+        """Bytes of all inputs as they are stored, or None where that cannot be told."""
+        if self._follow:
+            return None
+        sizes = [source.bytes() for source in sources(self._source)]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
-def _chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
+def _nothing(*_: object) -> None:
+    """Does nothing."""
+
+
+def chosen_columns(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
+    """The columns of these names, all for None. Raises ValueError for one that is not there, or is named twice."""
     known = {column.name: column for column in (*POSITIONS, *scanner.columns)}
     if names is None:
         return tuple(known.values())
@@ -198,8 +247,13 @@ def scan(
     *,
     wire: str,
     columns: Iterable[str] | None = None,
+    where: Mapping[str, Any] | None = None,
     errors: str = "collect",
+    threads: int = 1,
     batch_bytes: int = 8 << 20,
+    resume: Any = None,
+    follow: bool = False,
+    progress: Tell | bool | None = None,
     borrow: bool = False,
     unknown: str = "error",
     limits: Limits = LIMITS,
@@ -207,17 +261,26 @@ def scan(
     """Finds the records of a wire anywhere in logs and gives them as columns, in batches.
 
     Args:
-        source: a path, directory or glob; "-" for standard input; a binary file object; bytes-like data itself; or a
-            list of these.
+        source: a path, directory or glob; "-" for standard input; a URL that fsspec knows (the extra ``fsspec``); a
+            binary file object; bytes-like data itself; or a list of these. gzip and zstd are told by their first bytes.
         wire: the wire to look for, such as "nslip".
         columns: the names of the columns to read (all by default); what is not named is not made.
+        where: which records are wanted: {column: a value, a set of values, or a half-open range (from, to)}; "text" is
+            what the bytes of the record must contain. Records that are not wanted still count in ``counts``.
         errors: "collect" keeps damaged ranges in ``scan.rejects``, "skip" only counts them, "raise" raises DecodeError
             at the first, behind the batch with the records in front of it.
+        threads: how many threads scan; what comes out is the same for any number.
         batch_bytes: bytes of input a batch, about; at most 256 MiB are taken.
+        resume: ``Scan.position`` of an earlier scan of the same files, to go on behind it; {} for the first one. A last
+            line without its end is then left for the next time.
+        follow: wait for more at the end of files, also across rotation and truncation, until ``Scan.close()``.
+        progress: called as progress(bytes done, bytes in all or None, records, rejects), or True for a bar on a
+            terminal.
         borrow: scan a memory map of a path's file (or the buffer) itself. Fastest; a file that shrinks or a buffer that
             changes meanwhile is the caller's risk. What cannot be mapped is read.
         unknown: "keep" takes records with slots and frames that this version does not know.
-        limits: ``limits.message`` bounds one record, 512 MiB at most.
+        limits: ``limits.message`` bounds one record, 512 MiB at most; ``ratio``, ``ratio_from`` and ``zstd_window``
+            bound what is decompressed.
 
     Returns a :class:`Scan`: iterate it for batches, or hand it to Polars, DuckDB, pandas or pyarrow. Nothing is read
     before. Raises ValueError or TypeError for arguments that make no sense, and OSError when a file cannot be read.
@@ -228,14 +291,23 @@ def scan(
         raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
     if index(batch_bytes) < 1:
         raise ValueError("batch_bytes must be positive")
+    if not 1 <= index(threads) <= MOST_THREADS:
+        raise ValueError(f"threads is 1 to {MOST_THREADS}, not {threads}")
     if not 1 <= limits.message <= MOST_MESSAGE:
         raise ValueError(f"limits.message is 1 to {MOST_MESSAGE} bytes for a scan, not {limits.message}")
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
     scanner = bulk_scanner(wire)
     options = {
+        "where": compiled(where, scanner),
         "errors": errors,
+        "threads": threads,
         "batch_bytes": min(batch_bytes, MOST_BATCH),
+        "resume": resume,
+        "follow": follow,
+        "progress": progress,
         "borrow": borrow,
         "keep": unknown == "keep",
         "limits": limits,
     }
-    return Scan(source, scanner, _chosen(scanner, columns), options)
+    return Scan(source, scanner, chosen_columns(scanner, columns), options)

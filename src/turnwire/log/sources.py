@@ -1,61 +1,103 @@
-"""Where bytes come from: paths, bytes, file objects, standard input, cut into blocks that end with a line."""
+"""Where bytes come from: paths, URLs, bytes, file objects, standard input."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from glob import glob, has_magic
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
+from turnwire.contract import Limits
+from turnwire.errors import MissingDependency
+from turnwire.log.compression import format_of
 from turnwire.log.memory import Pool
+from turnwire.log.reading import Block, Cutter, Stop, blocks_of_memory, mapped, opened
+from turnwire.log.resuming import Bookmarks, Identity, identity
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from types import ModuleType
 
-_BACK = 1 << 16
-
-
-class Block(NamedTuple):
-    """A piece of one input.
-
-    data: the bytes (a uint8 array that owns its memory, or bytes); size: how many of them are input; final: whether
-    nothing follows that could change how the last of them are read; base: offset of the first one in the input.
-    """
-
-    data: Any
-    size: int
-    final: bool
-    base: int
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
 
 
 class Source(NamedTuple):
     """One input: a name for the ``file`` column (None for bytes) and either bytes or something that opens.
 
-    mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes.
+    mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes; only such
+    files can be resumed and followed. size: bytes as stored, where that is known without asking again. start, line: the
+    offset at which reading begins, in what is opened, and the number of the line there.
     """
 
     name: str | None
     data: Any = None
     open: Any = None
     mappable: bool = False
+    size: int | None = None
+    start: int = 0
+    line: int = 1
+
+    def bytes(self) -> int | None:
+        """How many bytes are stored there; None where that cannot be told."""
+        if self.data is not None:
+            return memoryview(self.data).nbytes
+        if not self.mappable or self.name is None:
+            return self.size
+        try:
+            found = os.stat(self.name)
+        except OSError:
+            return None  # reading it will say why
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+class Reading:
+    """How far one input is read. The scan moves ``offset`` and ``line``; what reads it sets the rest.
+
+    offset, line: up to where everything is accounted for; waiting: up to where it is accounted for without the last
+    line, when that has no end; kind: "gzip", "zstd" or None; fault: why decompressing ended before its time; closed:
+    nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
+    from block to block; left, pending: a record that a block cut off, and the blocks behind it; taken: bytes read, as
+    stored.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.name = source.name
+        self.identity: Identity | None = None
+        self.offset = source.start
+        self.line = source.line
+        self.waiting: tuple[int, int] | None = None
+        self.kind: str | None = None
+        self.fault: Any = None
+        self.begun = False
+        self.finished = False
+        self.closed = False
+        self.memory: Any = None
+        self.state: dict[str, Any] = {}
+        self.pending: list[Block] = []
+        self.left: Block | None = None
+        self.taken = 0
 
 
 def sources(source: Any) -> Iterator[Source]:
     """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. Raises FileNotFoundError or TypeError."""
-    if isinstance(source, (bytes, bytearray, memoryview)):
+    if isinstance(source, Source):
+        yield source
+    elif isinstance(source, (bytes, bytearray, memoryview)):
         yield Source(None, data=source)
     elif isinstance(source, (list, tuple)):
         for part in source:
             yield from sources(part)
     elif isinstance(source, (str, PathLike)):
-        yield from _paths(fspath(source))
+        path = fspath(source)
+        if isinstance(path, bytes):
+            path = path.decode(sys.getfilesystemencoding(), "surrogateescape")
+        yield from _urls(path) if isinstance(source, str) and _URL.match(path) else _paths(path)
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
         yield Source(name if isinstance(name, str) else None, open=lambda: nullcontext(source))
@@ -68,9 +110,7 @@ def sources(source: Any) -> Iterator[Source]:
         yield Source(None, data=view)
 
 
-def _paths(path: str | bytes) -> Iterator[Source]:
-    if isinstance(path, bytes):
-        path = path.decode(sys.getfilesystemencoding(), "surrogateescape")
+def _paths(path: str) -> Iterator[Source]:
     if path == "-":
         yield Source("-", open=lambda: nullcontext(sys.stdin.buffer))
         return
@@ -84,7 +124,47 @@ def _paths(path: str | bytes) -> Iterator[Source]:
     else:
         names = [path]
     for name in names:
-        yield Source(name, open=lambda name=name: closing(open(name, "rb", buffering=0)), mappable=True)  # noqa: SIM115
+        yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True)
+
+
+def _open(name: str) -> Any:
+    """A file without a buffer. A named pipe is opened without waiting for its writer; reading waits for it."""
+    opener = None
+    if os.name == "posix" and stat.S_ISFIFO(os.stat(name).st_mode):
+
+        def opener(path: str, flags: int) -> int:
+            return os.open(path, flags | os.O_NONBLOCK)
+
+    return open(name, "rb", buffering=0, opener=opener)
+
+
+def _urls(url: str) -> Iterator[Source]:
+    """Files of any storage that fsspec knows."""
+    fsspec = _fsspec()
+    storage, path = fsspec.core.url_to_fs(url)
+    if has_magic(path) and not storage.exists(path):
+        names = sorted(name for name in storage.glob(path) if storage.isfile(name))
+        if not names:
+            raise FileNotFoundError(2, "no file matches", url)
+    elif storage.isdir(path):
+        names = sorted(storage.find(path))
+    else:
+        names = [path]
+    for name in names:
+        yield Source(
+            storage.unstrip_protocol(name),
+            open=lambda name=name: storage.open(name, "rb"),
+            size=storage.size(name) if len(names) > 1 or storage.exists(name) else None,
+        )
+
+
+def _fsspec() -> ModuleType:
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingDependency("URLs need the package fsspec: pip install 'turnwire[fsspec]'") from None
+    module: ModuleType = fsspec
+    return module
 
 
 def _once(names: Iterable[str]) -> list[str]:
@@ -97,94 +177,85 @@ def _once(names: Iterable[str]) -> list[str]:
     return sorted(name for _, _, name in found.values())
 
 
-def blocks(source: Source, pool: Pool, batch_bytes: int, borrow: bool) -> Generator[Block, int | None, None]:
-    """The blocks of one input. ``send(position)`` says up to where the last one was used; the rest comes again."""
-    if source.data is not None:
-        data = source.data
-        if not isinstance(data, bytes) and not borrow:
-            data = memoryview(data)
-            if not data.contiguous:
-                raise TypeError("the bytes to scan must be contiguous")
-            data = bytes(data)
-        yield from _of_memory(data, batch_bytes)
-    else:
-        with source.open() as file:
-            mapped = _map(file) if borrow and source.mappable else None
-            if mapped is None:
-                yield from _of_file(file, pool, batch_bytes)
-        if mapped is not None:
-            yield from _of_memory(mapped, batch_bytes)
+class Job(NamedTuple):
+    """What reading needs to know beside the source: see :func:`turnwire.scan`."""
+
+    pool: Pool
+    batch_bytes: int
+    borrow: bool
+    limits: Limits
+    stop: Stop
+    bookmarks: Bookmarks
 
 
-def _map(file: Any) -> NDArray[np.uint8] | None:
-    """A map of a whole file, which lives as long as somebody looks into it; None where only reading helps: pipes,
-    devices, and files that are empty or made as they are read."""
-    import mmap
+def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
+    """The blocks of one input, in order, from where its bookmark stands; the last one is marked as such."""
+    reading = Reading(source)
+    try:
+        for block in _of_data(reading, job) if source.data is not None else _of_file(reading, job):
+            yield reading, block
+    except OSError as failure:
+        failure.filename = source.name if failure.filename is None else failure.filename
+        raise
 
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
-        return None
-    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+def _of_data(reading: Reading, job: Job) -> Iterator[Block]:
+    view = memoryview(reading.source.data)
+    if not view.contiguous:
+        raise TypeError("the bytes to scan must be contiguous")
+    if format_of(bytes(view.cast("B")[:4])):
+        with _Memory(view.cast("B")) as file:
+            yield from _of_open_file(reading, file, job)
+        return
+    data = reading.source.data if job.borrow or isinstance(reading.source.data, bytes) else bytes(view)
+    reading.memory = memoryview(data).cast("B")
+    yield from blocks_of_memory(reading.memory, job.batch_bytes)
 
 
-def _of_memory(data: Any, batch_bytes: int) -> Generator[Block, int | None, None]:
-    view = memoryview(data).cast("B")
-    start, size, wanted = 0, len(view), batch_bytes
-    while True:
-        stop = min(size, start + wanted)
-        line_end = _line_end(view, start, stop) if stop < size else size
-        stop = stop if line_end < 0 else line_end
-        used = yield Block(view[start:stop], stop - start, line_end >= 0, start)
-        start = stop if used is None else start + used
-        wanted = batch_bytes + 2 * (stop - start)
-        if start >= size:
+class _Memory:
+    """Bytes in memory as the least that is a file."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+        self._at = 0
+
+    def readinto(self, view: memoryview) -> int:
+        count = min(len(view), len(self._view) - self._at)
+        view[:count] = self._view[self._at : self._at + count]
+        self._at += count
+        return count
+
+    def __enter__(self) -> _Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._view.release()
+
+
+def _of_file(reading: Reading, job: Job) -> Iterator[Block]:
+    with reading.source.open() as file:
+        if reading.source.mappable:
+            reading.identity = identity(file)
+            reading.offset, reading.line = job.bookmarks.find(reading.source.name, reading.identity)
+        memory = mapped(file) if job.borrow and reading.source.mappable else None
+        if memory is None or format_of(memory[:4].tobytes()):
+            yield from _of_open_file(reading, file, job)
             return
+    reading.memory = memory.data
+    yield from blocks_of_memory(reading.memory, job.batch_bytes, reading.offset)
 
 
-def _line_end(view: memoryview, start: int, stop: int) -> int:
-    """Behind the last newline of ``view[start:stop]``, or -1."""
-    high = stop
-    while high > start:
-        low = max(start, high - _BACK)
-        place = bytes(view[low:high]).rfind(b"\n")
-        if place >= 0:
-            return low + place + 1
-        high = low
-    return -1
-
-
-def _of_file(file: IO[bytes], pool: Pool, batch_bytes: int) -> Generator[Block, int | None, None]:
-    base, carried, ended = 0, b"", False
-    while not ended or carried:
-        data = pool.take(batch_bytes + 2 * len(carried))
-        view = data.data
-        size = len(carried)
-        view[:size] = carried
-        read, ended = _fill(file, view[size:], ended)
-        size += read
-        stop = size if ended else _line_end(view, 0, size)
-        used = yield Block(data, size if stop < 0 else stop, stop >= 0, base)
-        used = (size if stop < 0 else stop) if used is None else used
-        carried = bytes(view[used:size])
-        base += used
-        if ended and used == size:
-            return
-
-
-def _fill(file: Any, view: memoryview, ended: bool) -> tuple[int, bool]:
-    """Reads until the view is full or the input ends: (bytes, ended)."""
-    done = 0
-    while done < len(view) and not ended:
-        if hasattr(file, "readinto"):
-            count = file.readinto(view[done:])
-        else:
-            chunk = file.read(len(view) - done)
-            if isinstance(chunk, str):
-                raise TypeError("scan reads bytes: open the file in binary mode")
-            count = None if chunk is None else len(chunk)
-            view[done : done + len(chunk or b"")] = chunk or b""
-        if count is None:
-            raise BlockingIOError("the input has no data yet; scan needs a blocking file")
-        ended = count == 0
-        done += count
-    return done, ended
+def _of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
+    start = reading.offset
+    raw, source = opened(file, job.stop, job.limits)
+    cutter = Cutter(raw, source, job.pool, job.batch_bytes)
+    reading.kind = cutter.kind
+    if start and cutter.kind is None:
+        raw.seek(start)
+        cutter.base = start
+    elif start:
+        job.bookmarks.reached(reading.source.name, start, cutter.skip(start))
+    for block in cutter:
+        if block.last:
+            reading.fault = cutter.fault
+        yield block

@@ -17,6 +17,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "zstd": ("zstandard",),
     "cli": ("rich",),
     "sql": ("polars", "duckdb"),
+    "files": ("pyarrow",),
+    "dask": ("pyarrow", "dask", "distributed"),
     "sign": ("cryptography",),
     "schema": ("jsonschema",),
     "http": ("starlette", "httpx"),

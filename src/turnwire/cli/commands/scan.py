@@ -13,8 +13,8 @@ import click
 from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, opened, standard_output
-from turnwire.cli.progress import Progress
 from turnwire.cli.text import printable
+from turnwire.progress import Progress
 
 if TYPE_CHECKING:
     from turnwire.log import Batch, Scan
@@ -107,7 +107,7 @@ class _Sink:
 
     def take(self, batch: Batch) -> None:
         """Shows what is still to be shown of a batch."""
-        from turnwire.cli.rows import slices
+        from turnwire.log.rows import slices
 
         left = None if self.limit is None else self.limit - self.shown
         for values in slices(batch, left):
@@ -123,7 +123,7 @@ class _Sink:
 
 class _JsonSink(_Sink):
     def __init__(self, found: Scan, output: Output, limit: int | None) -> None:
-        from turnwire.cli.rows import JsonLines
+        from turnwire.log.rows import JsonLines
 
         super().__init__(limit)
         self._output = output
@@ -193,7 +193,7 @@ def _run(found: Scan, sink: _Sink, quarantine: Output | None, progress: Progress
 
 def _quarantine(found: Scan, output: Output | None, written: int) -> int:
     """Writes the rejects from number ``written`` on; gives how many are written now."""
-    from turnwire.cli.rows import json_line
+    from turnwire.log.rows import json_line
 
     if output is None:
         return written

@@ -11,10 +11,10 @@ import click
 from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, named, standard_output
-from turnwire.cli.progress import Progress
 from turnwire.cli.text import printable
 from turnwire.contract import LIMITS, BulkScanner, wire_package
 from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.progress import Progress
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
@@ -78,7 +78,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     SOURCES are files, directories, globs, or - for standard input. Good records are also given to the wire's own
     check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
     """
-    from turnwire.cli.rows import json_line
+    from turnwire.log.rows import json_line
 
     scanner = wires.chosen(wire)
     names = inputs.checked(sources)

@@ -37,8 +37,8 @@ class Progress:
         self._drawn = False
         self._bar: Any = None
 
-    def update(self, done: int, records: int) -> None:
-        """So many bytes and records are done."""
+    def update(self, done: int, records: int, rejects: int = 0) -> None:
+        """So many bytes and records are done, and so many damaged records were met."""
         now = time.monotonic()
         if not self._wanted or now < self._next:
             return
@@ -47,15 +47,16 @@ class Progress:
             self._bar = _rich_bar(self._total) or False
         if self._bar:
             self._bar.start()
-            self._bar.update(self._bar.task_ids[0], completed=done, records=f"{records:,} records")
+            self._bar.update(self._bar.task_ids[0], completed=done, records=_met(records, rejects))
         else:
-            self._draw(done, records, now)
+            self._draw(done, _met(records, rejects), now)
         self._drawn = True
 
-    def _draw(self, done: int, records: int, now: float) -> None:
+    def _draw(self, done: int, met: str, now: float) -> None:
         share = f" of {amount(self._total)} ({done / self._total:.0%})" if self._total else ""
-        rate = amount(done / max(now - self._started, 1e-9))
-        _tell(f"{CLEAR_LINE}{amount(done)}{share}, {records:,} records, {rate}/s")
+        rate = done / max(now - self._started, 1e-9)
+        left = f", {max(self._total - done, 0) / rate:,.0f} s left" if self._total and rate else ""
+        _tell(f"{CLEAR_LINE}{amount(done)}{share}, {met}, {amount(rate)}/s{left}")
 
     def clear(self) -> None:
         """Takes the line away."""
@@ -74,6 +75,10 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.clear()
+
+
+def _met(records: int, rejects: int) -> str:
+    return f"{records:,} records" + (f", {rejects:,} rejects" if rejects else "")
 
 
 def _tell(text: str) -> None:

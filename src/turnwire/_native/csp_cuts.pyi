@@ -1,0 +1,3 @@
+from typing import Any
+
+def find_cuts(data: Any, base: int, every: int, limit: int, state: Any, found: Any) -> tuple[int, int]: ...

@@ -1,0 +1,28 @@
+"""Characters that must not reach a terminal, or a reader that splits lines at them, as such."""
+
+from __future__ import annotations
+
+import re
+
+# Unicode categories Cc (without the C0 controls, which JSON escapes anyway), Cf, Zl, Zp and Cs: C1 controls,
+# bidirectional and invisible characters, line and paragraph separators, lone surrogates.
+UNSAFE = (
+    "\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+)
+"""Ranges for a character class of ``re``; the C0 controls are not among them."""
+
+_UNSAFE_IN_JSON = re.compile(f"[{UNSAFE}]")
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
+def escaped_json(lines: bytes) -> bytes:
+    """JSON lines whose strings hold no unsafe character as such; their values are unchanged."""
+    if lines.isascii() and b"\x7f" not in lines:
+        return lines
+    return _UNSAFE_IN_JSON.sub(_json_escape, lines.decode()).encode()

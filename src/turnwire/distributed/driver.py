@@ -1,0 +1,234 @@
+"""Runs the blocks of a plan on Dask, whatever happens to its workers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from turnwire.distributed.manifest import Manifest
+from turnwire.distributed.work import run_block
+from turnwire.errors import MissingDependency
+from turnwire.log.plan import BLOCK_BYTES, Block, plan
+from turnwire.log.writers import arrow
+
+PATIENCE = 60.0
+"""Seconds without any worker after which a run gives up."""
+
+RETRIES = 2
+"""How often a block is tried again after an error of the system, such as a server of files that did not answer."""
+
+_LOOK = 1.0
+_AHEAD = 4
+
+
+def dask_scan(
+    paths: Any,
+    client: Any = None,
+    *,
+    out: str | os.PathLike[str],
+    wire: str | None = None,
+    block_bytes: int = BLOCK_BYTES,
+    resume: bool = False,
+    patience: float = PATIENCE,
+    progress: Callable[[Manifest], None] | None = None,
+    run: Callable[..., dict[str, Any]] = run_block,
+    **options: Any,
+) -> Manifest:
+    """Scans files on a Dask cluster: each block writes its own Parquet files, the manifest says what became of each.
+
+    Args:
+        paths: as :func:`turnwire.log.plan` takes them; every worker must reach them, and ``out``, by these names.
+        client: a ``distributed.Client``; by default the current one, or a cluster of this machine while it lasts.
+        out: a directory, new or empty: ``records/``, ``rejects/`` and ``manifest.ndjson``.
+        wire, block_bytes, options: as :func:`turnwire.log.plan` takes them; ``errors`` is "collect" or "skip".
+        resume: go on in an ``out`` that was begun: blocks that are done, and whose files are what the manifest says,
+            are not run again; files of blocks that are no longer part of the plan are removed.
+        patience: seconds without any worker after which it gives up with TimeoutError.
+        progress: called with the manifest whenever a block has ended.
+        run: what is run for each block, if not :func:`run_block`; it is given block, out and index.
+
+    A worker that dies costs nothing but time: its blocks run again elsewhere. Blocks that were on workers when these
+    died too often run once more, each alone; the one whose worker dies then too is "quarantined" in the manifest. An
+    error in a block makes it "failed"; the others go on. Nothing is raised for either: look at ``manifest.complete``.
+
+    Raises ValueError, OSError, TimeoutError and MissingDependency.
+    """
+    if options.get("errors") == "raise":
+        raise ValueError('on many machines errors is "collect" or "skip": there is no first one to raise')
+    distributed()
+    arrow()
+    place = Path(os.path.abspath(out))
+    blocks = plan(paths, wire=wire, block_bytes=block_bytes, **options)
+    manifest, todo = _begun(place, blocks, resume)
+    if todo:
+        with _connected(client) as connected:
+            _Run(connected, manifest, patience, progress, run).all(todo)
+    manifest.finish()
+    return manifest
+
+
+def distributed() -> Any:
+    """The package ``distributed``. Raises MissingDependency."""
+    try:
+        import distributed as package
+    except ImportError as missing:
+        raise MissingDependency("Dask is not here: pip install 'turnwire[dask]'") from missing
+    return package
+
+
+def local_cluster(workers: int | None = None) -> Any:
+    """A Dask cluster of this machine for a ``with`` block: one process a core by default, reached from here only."""
+    count = workers or os.cpu_count() or 1
+    return distributed().LocalCluster(
+        n_workers=count, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+    )
+
+
+def _begun(out: Path, blocks: list[Block], resume: bool) -> tuple[Manifest, deque[tuple[int, Block]]]:
+    """The manifest with what is done already, and the blocks that are not, with their places."""
+    out.mkdir(parents=True, exist_ok=True)
+    if not resume:
+        if any(out.iterdir()):
+            raise FileExistsError(17, "is there already and is no empty directory", str(out))
+        return Manifest(out), deque(enumerate(blocks))
+    before = Manifest.read(out)
+    manifest = Manifest(out)
+    todo: deque[tuple[int, Block]] = deque()
+    for index, block in enumerate(blocks):
+        row = before.still_good(block, index)
+        if row is None:
+            todo.append((index, block))
+        else:
+            manifest.rows.append(row)
+    manifest.save()
+    return manifest, todo
+
+
+@contextmanager
+def _connected(client: Any) -> Iterator[Any]:
+    package = distributed()
+    if client is None:
+        try:
+            client = package.default_client()
+        except ValueError:  # there is none
+            with local_cluster() as cluster, package.Client(cluster) as own:
+                yield own
+            return
+    yield client
+
+
+class _Run:
+    """The blocks under way on one cluster."""
+
+    def __init__(
+        self,
+        client: Any,
+        manifest: Manifest,
+        patience: float,
+        progress: Callable[[Manifest], None] | None,
+        run: Callable[..., dict[str, Any]],
+    ) -> None:
+        self._client = client
+        self._manifest = manifest
+        self._patience = patience
+        self._progress = progress
+        self._run = run
+        self._name = token_hex(4)  # Dask remembers what a key gave: another run is another task
+        self._killed = distributed().scheduler.KilledWorker
+        self._seen = time.monotonic()
+
+    def all(self, todo: deque[tuple[int, Block]]) -> None:
+        """Runs all blocks, then those alone that were there when workers died."""
+        suspects: deque[tuple[int, Block]] = deque()
+        self._together(todo, suspects)
+        for index, block in sorted(suspects):
+            alone: deque[tuple[int, Block]] = deque()
+            self._together(deque([(index, block)]), alone)
+            if alone:
+                text = "every worker that tried this block died, also when it ran alone"
+                self._ended({**_unfinished(index, block), "state": "quarantined", "error": text})
+
+    def _together(self, todo: deque[tuple[int, Block]], suspects: deque[tuple[int, Block]]) -> None:
+        running: dict[Any, tuple[int, Block]] = {}
+        try:
+            while todo or running:
+                most = max(8, _AHEAD * self._threads())
+                while todo and len(running) < most:
+                    index, block = todo.popleft()
+                    running[self._submitted(index, block)] = index, block
+                for future in self._ended_ones(list(running)):
+                    outcome = self._outcome(future)
+                    if outcome is not None:
+                        self._take(outcome, *running.pop(future), suspects)
+        finally:
+            if running:
+                self._client.cancel(list(running))
+
+    def _submitted(self, index: int, block: Block) -> Any:
+        key = f"turnwire-{self._name}-{index}-{token_hex(4)}"
+        arguments = block.to_dict(), str(self._manifest.out), index
+        return self._client.submit(self._run, *arguments, key=key, pure=False, retries=RETRIES)
+
+    def _threads(self) -> int:
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return sum(worker["nthreads"] for worker in workers.values())
+
+    def _ended_ones(self, running: list[Any]) -> list[Any]:
+        """Some that have ended, once there are any. Raises TimeoutError when there is nobody to run them."""
+        while True:
+            try:
+                ended = distributed().wait(running, timeout=_LOOK, return_when="FIRST_COMPLETED").done
+            except TimeoutError:
+                now = time.monotonic()
+                if self._threads():
+                    self._seen = now
+                elif now - self._seen > self._patience:
+                    text = f"no Dask worker for {self._patience:g} s; go on later with resume"
+                    raise TimeoutError(text) from None
+            except CancelledError:
+                raise ConnectionError("the Dask scheduler forgot the blocks; go on later with resume") from None
+            else:
+                return [future for future in ended if future.status in ("finished", "error")]
+
+    def _outcome(self, future: Any) -> dict[str, Any] | BaseException | None:
+        """The row or the error of a block; None where the worker died that still held the row: it is run again."""
+        self._seen = time.monotonic()
+        if future.status == "error":
+            error: BaseException = future.exception()
+            return error
+        try:
+            row: dict[str, Any] = future.result(timeout=_LOOK)
+        except TimeoutError:
+            return None
+        return row
+
+    def _take(
+        self,
+        outcome: dict[str, Any] | BaseException,
+        index: int,
+        block: Block,
+        suspects: deque[tuple[int, Block]],
+    ) -> None:
+        if isinstance(outcome, dict):
+            self._ended(outcome)
+        elif isinstance(outcome, self._killed):
+            suspects.append((index, block))
+        else:
+            text = f"{type(outcome).__name__}: {outcome}"
+            self._ended({**_unfinished(index, block), "state": "failed", "error": text})
+
+    def _ended(self, row: dict[str, Any]) -> None:
+        self._manifest.add(row)
+        if self._progress is not None:
+            self._progress(self._manifest)
+
+
+def _unfinished(index: int, block: Block) -> dict[str, Any]:
+    return {"block": block.to_dict(), "key": block.key, "index": index}

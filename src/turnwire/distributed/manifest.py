@@ -1,0 +1,161 @@
+"""What became of each block of a distributed scan: one JSON line a block, written as it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from turnwire.distributed.work import RECORDS, REJECTS, described, file_name
+from turnwire.log.atomic import AtomicFile, remove_leftovers, sync_directory
+from turnwire.log.plan import Block
+from turnwire.log.scan import Counts
+
+NAME = "manifest.ndjson"
+_OURS = re.compile(r"\d{6,}-[0-9a-f]{32}\.parquet")
+
+
+class Manifest:
+    """The rows of a distributed scan in the order of its blocks, as :func:`turnwire.distributed.run_block` makes them.
+
+    ``state`` of a row is "done", "failed" (``error`` says why) or "quarantined" (each worker that tried it died).
+    ``first_record`` is the number of the block's first record in the whole scan, where all blocks before it are done.
+    """
+
+    def __init__(self, out: str | os.PathLike[str], rows: list[dict[str, Any]] | None = None) -> None:
+        self.out = Path(out)
+        self.rows = rows or []
+
+    def __repr__(self) -> str:
+        states = Counter(row["state"] for row in self.rows)
+        return f"<Manifest of {len(self.rows)} blocks: {', '.join(f'{n} {state}' for state, n in states.items())}>"
+
+    @property
+    def path(self) -> Path:
+        """Where it stands."""
+        return self.out / NAME
+
+    @classmethod
+    def read(cls, out: str | os.PathLike[str]) -> Manifest:
+        """The manifest of an output directory (or of its file), as far as it was written; without rows where there is
+        none."""
+        place = Path(out)
+        path = place if place.name == NAME else place / NAME
+        rows: dict[str, dict[str, Any]] = {}
+        if path.exists():
+            for line in path.read_bytes().split(b"\n")[:-1]:  # a last line without its end was cut off
+                row = json.loads(line)
+                rows[row["key"]] = row
+        return cls(path.parent, list(rows.values()))
+
+    def of_state(self, state: str) -> list[dict[str, Any]]:
+        """The rows of one state."""
+        return [row for row in self.rows if row["state"] == state]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every block is done."""
+        return all(row["state"] == "done" for row in self.rows)
+
+    @property
+    def counts(self) -> Counts:
+        """The sums over all blocks that are done, as ``scan.counts`` of one scan."""
+        wires: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
+        for row in self.of_state("done"):
+            wires.update(row["wires"])
+            reasons.update(row["reasons"])
+            sizes.update(row["counts"])
+        parts = (sizes["bytes"], sizes["records"], sizes["rejects"], sizes["text"])
+        return Counts(*parts, dict(wires), dict(reasons), sum(row["selected"] for row in self.of_state("done")))
+
+    def paths(self, what: str = "output") -> list[Path]:
+        """The Parquet files of the records ("output") or of the rejects ("quarantine"), in order."""
+        return [self.out / row[what]["file"] for row in self.of_state("done")]
+
+    def batches(self, what: str = "output") -> Iterator[Any]:
+        """The records (or rejects) of all blocks, as record batches of pyarrow in the order of one scan; the column
+        ``record`` counts on from block to block as it does there."""
+        from pyarrow.parquet import ParquetFile
+
+        for row in self.of_state("done"):
+            with ParquetFile(self.out / row[what]["file"]) as file:
+                for batch in file.iter_batches():
+                    yield _counted_on(batch, row.get("first_record"))
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Appends a row to the file at once: who is interrupted now can go on from here."""
+        self.rows.append(row)
+        fresh = not self.path.exists()
+        with open(self.path, "ab") as file:
+            file.write(_line(row))
+            file.flush()
+            os.fsync(file.fileno())
+        if fresh:
+            sync_directory(self.out)
+
+    def still_good(self, block: Block, index: int) -> dict[str, Any] | None:
+        """The row of a block that is done, if its files are what the row says, byte for byte; they get the names that
+        belong to ``index``."""
+        for row in self.of_state("done"):
+            if row["key"] == block.key and self._verified(row):
+                return self._renamed(row, file_name(index, block.key), index)
+        return None
+
+    def _verified(self, row: dict[str, Any]) -> bool:
+        for what in ("output", "quarantine"):
+            folder, name = row[what]["file"].split("/")
+            try:
+                if described(str(self.out), folder, name) != row[what]:
+                    return False
+            except OSError:
+                return False
+        return True
+
+    def _renamed(self, row: dict[str, Any], name: str, index: int) -> dict[str, Any]:
+        row = {**row, "index": index}
+        for what, folder in (("output", RECORDS), ("quarantine", REJECTS)):
+            os.replace(self.out / row[what]["file"], self.out / folder / name)
+            row[what] = {**row[what], "file": f"{folder}/{name}"}
+        return row
+
+    def finish(self) -> None:
+        """Writes all rows anew in their order, with ``first_record``, and removes files of blocks that are none of
+        them, and what killed workers left half written."""
+        self.rows.sort(key=lambda row: row["index"])
+        first: int | None = 0
+        for row in self.rows:
+            row["first_record"] = first
+            first = None if first is None or row["state"] != "done" else first + row["records"]
+        self.save()
+        for folder, what in ((RECORDS, "output"), (REJECTS, "quarantine")):
+            kept = {path.name for path in self.paths(what)}
+            remove_leftovers(self.out / folder)
+            for path in (self.out / folder).glob("*.parquet"):
+                if _OURS.fullmatch(path.name) and path.name not in kept:
+                    path.unlink()
+
+    def save(self) -> None:
+        """Writes all rows, in place of those that the file held."""
+        with AtomicFile(self.path) as file:
+            for row in self.rows:
+                file.write(_line(row))
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, separators=(",", ":")).encode() + b"\n"
+
+
+def _counted_on(batch: Any, first: int | None) -> Any:
+    if not first or "record" not in batch.schema.names:
+        return batch
+    import pyarrow
+    import pyarrow.compute as compute
+
+    place = batch.schema.get_field_index("record")
+    return batch.set_column(place, batch.schema.field(place), compute.add(batch.column(place), pyarrow.scalar(first)))

@@ -1,0 +1,157 @@
+"""Files that appear whole or not at all: written beside their place, flushed to the disk, then renamed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+PREFIX = ".turnwire-"
+SUFFIX = ".tmp"
+
+
+def temporary(directory: Path) -> Path:
+    """A new name in that directory, hidden, the same length whatever it becomes."""
+    return directory / f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}"
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes the names in a directory as lasting as its files; nothing where the system knows no such thing."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class AtomicFile:
+    """A binary file for a ``with`` block: there under its name when the block ends well, otherwise as if never begun.
+
+    A symbolic link is followed, the permissions of a file that is replaced are kept. What is there already and is no
+    regular file (``/dev/stdout``, a named pipe) cannot be replaced and is written to as it is.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        self._place = Path(os.path.realpath(self.name))
+        self._beside: Path | None = None
+        self.file: BinaryIO | Any = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.file = self._opened()
+        except OSError as error:
+            error.filename, error.filename2 = self.name, None
+            raise
+        return self
+
+    def _opened(self) -> Any:
+        mode = None
+        with suppress(FileNotFoundError):
+            status = os.stat(self._place)
+            if not stat.S_ISREG(status.st_mode):
+                return open(self._place, "wb")
+            mode = stat.S_IMODE(status.st_mode)
+        self._beside = temporary(self._place.parent)
+        file = open(self._beside, "xb")  # noqa: SIM115
+        if mode is not None:
+            with suppress(OSError):  # somebody else's file: a new one is ours
+                os.chmod(self._beside, mode)
+        return file
+
+    def write(self, data: Any) -> int:
+        """Writes all of it. Raises OSError with the name of the file."""
+        try:
+            count: int = self.file.write(data)
+        except OSError as error:
+            raise self._named(error) from None
+        return count
+
+    def flush(self) -> None:
+        """Hands on what is still held back. Raises as :meth:`write` does."""
+        try:
+            self.file.flush()
+        except OSError as error:
+            raise self._named(error) from None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._commit()
+        except OSError as failure:
+            raise self._named(failure) from None
+        finally:
+            self._drop()
+
+    def _commit(self) -> None:
+        self.file.flush()
+        if self._beside is None:
+            self.file.close()
+            return
+        os.fsync(self.file.fileno())
+        self.file.close()
+        os.replace(self._beside, self._place)
+        self._beside = None
+        sync_directory(self._place.parent)
+
+    def _drop(self) -> None:
+        with suppress(OSError):  # on a full disk the last flush fails again
+            self.file.close()
+        if self._beside is not None:
+            self._beside.unlink(missing_ok=True)
+
+    def _named(self, error: OSError) -> OSError:
+        error.filename, error.filename2 = self.name, None
+        return error
+
+
+class AtomicDirectory:
+    """A directory for a ``with`` block: ``path`` is where to write; it gets its name when the block ends well.
+
+    Its name must be free, or an empty directory: FileExistsError says otherwise, before anything is written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        self._place = Path(os.path.realpath(self.name))
+        self.path = temporary(self._place.parent)
+
+    def __enter__(self) -> Self:
+        if os.path.lexists(self._place) and not (self._place.is_dir() and not any(self._place.iterdir())):
+            raise FileExistsError(17, "is there already and is no empty directory", self.name)
+        try:
+            self.path.mkdir()
+        except OSError as error:
+            error.filename = self.name
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                for directory in {self.path, *(found for found in self.path.rglob("*") if found.is_dir())}:
+                    sync_directory(directory)
+                os.rename(self.path, self._place)
+                sync_directory(self._place.parent)
+        except OSError as failure:
+            failure.filename, failure.filename2 = self.name, None
+            raise
+        finally:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Removes what killed processes left half written in a directory that nobody writes to any more."""
+    for found in directory.glob(f"{PREFIX}*{SUFFIX}"):
+        found.unlink(missing_ok=True)

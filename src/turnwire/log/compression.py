@@ -1,0 +1,273 @@
+"""gzip and zstd as they come: told by their first bytes, read in bounded memory, and exact about where they break.
+
+A damaged stream gives all that can be decompressed of it and then a :class:`Fault`; it never raises. Several members or
+frames behind each other are one stream, NUL bytes behind the last are padding.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator
+from typing import Any, NamedTuple, Protocol
+
+from turnwire.contract import Limits
+from turnwire.errors import MissingDependency, Reason
+
+_GZIP = b"\x1f\x8b\x08"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE = b"\x2a\x4d\x18"  # behind a byte 50 to 5F (RFC 8878, 3.1.2)
+_CHUNK = 32 << 10
+_OUT = 1 << 20
+LONGEST_MAGIC = 4
+
+# What a generator here yields: decompressed bytes, or None where the input has nothing for the moment.
+_Chunks = Generator["bytes | None", None, None]
+
+
+class Fault(NamedTuple):
+    """Why a compressed stream could not be read on: the reason, the byte of the compressed input, and words."""
+
+    reason: Reason
+    place: int
+    text: str
+
+
+REASONS = (
+    None,
+    Reason.CUT_OFF,
+    Reason.TRAILING_JUNK,
+    Reason.BAD_COMPRESSION,
+    Reason.RATIO_TOO_HIGH,
+    Reason.WINDOW_TOO_LARGE,
+)
+"""The reasons of faults, at their reject codes."""
+
+
+class Bytes(Protocol):
+    """What compressed bytes come from: ``into`` fills a part of a view. 0: the end; None: nothing for the moment."""
+
+    def into(self, view: memoryview, /) -> int | None:
+        """How many bytes of the view were filled."""
+
+
+class _Broken(Exception):
+    def __init__(self, reason: Reason, place: int, text: str) -> None:
+        super().__init__(text)
+        self.fault = Fault(reason, place, text)
+
+
+def format_of(head: bytes) -> str | None:
+    """ "gzip", "zstd" or None, from the first bytes of an input."""
+    if head.startswith(_GZIP):
+        return "gzip"
+    if head.startswith(_ZSTD) or (head[1:4] == _SKIPPABLE and head[0] >> 4 == 5):
+        return "zstd"
+    return None
+
+
+def undecided(head: bytes) -> bool:
+    """Whether more bytes could make a compressed stream of this head."""
+    return len(head) < LONGEST_MAGIC and (
+        _GZIP.startswith(head) or _ZSTD.startswith(head) or (head[:1] in b"PQRSTUVWXYZ[\\]^_" and head[1:] in b"*M\x18")
+    )
+
+
+class _Feed:
+    """Compressed bytes, as many as are wanted at once. ``place``: offset of ``data[0]`` in the compressed input."""
+
+    def __init__(self, source: Bytes) -> None:
+        self._source = source
+        self._scratch = memoryview(bytearray(_CHUNK))
+        self.data = b""
+        self.place = 0
+        self.ended = False
+
+    def more(self) -> bool | None:
+        """Adds bytes to ``data``: whether there were any, or None where there are none for the moment."""
+        count = self._source.into(self._scratch)
+        if count is None:
+            return None
+        self.data += self._scratch[:count]
+        self.ended = count == 0
+        return count > 0
+
+    def need(self, count: int) -> Generator[None, None, bool]:
+        """Waits for ``count`` bytes; whether they are there."""
+        while len(self.data) < count and not self.ended:
+            if self.more() is None:
+                yield None
+        return len(self.data) >= count
+
+    def take(self, count: int) -> bytes:
+        """Takes ``count`` bytes, all of which are there."""
+        taken, self.data = self.data[:count], self.data[count:]
+        self.place += count
+        return taken
+
+    def end_of_padding(self) -> Generator[None, None, bool]:
+        """Skips NUL bytes; whether the input ends behind them."""
+        while True:
+            self.take(len(self.data) - len(self.data.lstrip(b"\0")))
+            if self.data or not (yield from self.need(1)):
+                return not self.data
+
+
+class Decompressed:
+    """The decompressed bytes of a stream, through ``into`` as of any input. ``fault``: why it ended, if not well."""
+
+    def __init__(self, kind: str, source: Bytes, limits: Limits) -> None:
+        self.kind = kind
+        self.fault: Fault | None = None
+        self._feed = _Feed(source)
+        self._limits = limits
+        self._chunks = (_gzip if kind == "gzip" else _zstd)(self._feed, limits)
+        self._ready = memoryview(b"")
+        self._out = 0
+
+    def into(self, view: memoryview, /) -> int | None:
+        """Fills a part of the view: how many bytes; 0 at the end, None where there are none for the moment."""
+        while not self._ready:
+            if self.fault is not None:
+                return 0
+            try:
+                chunk = next(self._chunks, b"")
+            except _Broken as broken:
+                self.fault = broken.fault
+                continue
+            if not chunk:
+                return None if chunk is None else 0
+            self._ready = memoryview(self._within_ratio(chunk))
+        count = min(len(view), len(self._ready))
+        view[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _within_ratio(self, chunk: bytes) -> bytes:
+        self._out += len(chunk)
+        most = max(self._limits.ratio_from, self._limits.ratio * (self._feed.place + len(self._feed.data)))
+        if self._out <= most:
+            return chunk
+        text = f"{self._out} bytes out of {self._feed.place}: more than {self._limits.ratio} to 1"
+        self.fault = Fault(Reason.RATIO_TOO_HIGH, self._feed.place, text)
+        return chunk[: max(len(chunk) - (self._out - most), 0)]
+
+
+# --- gzip (RFC 1952) -------------------------------------------------------------------------------------------------
+
+
+def _gzip(feed: _Feed, limits: Limits) -> _Chunks:
+    members = 0
+    while not (yield from feed.end_of_padding()):
+        yield from feed.need(len(_GZIP))
+        if not feed.data.startswith(_GZIP):
+            if members and not _GZIP.startswith(feed.data):
+                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"bytes behind member {members} are no gzip")
+            raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a member is cut off")
+        members += 1
+        yield from _member(feed)
+
+
+def _member(feed: _Feed) -> _Chunks:
+    inflate = zlib.decompressobj(31)
+    while not inflate.eof:
+        if not feed.data and not feed.ended and feed.more() is None:
+            yield None
+            continue
+        before = inflate.copy()
+        try:
+            out = inflate.decompress(feed.data, _OUT)
+        except zlib.error as error:
+            yield from _until_broken(before, feed, str(error))
+            return
+        left = len(inflate.unused_data if inflate.eof else inflate.unconsumed_tail)
+        feed.take(len(feed.data) - left)
+        if out:
+            yield out
+        elif feed.ended and not inflate.eof:
+            raise _Broken(Reason.CUT_OFF, feed.place, "the compressed data is cut off")
+
+
+def _until_broken(inflate: Any, feed: _Feed, text: str) -> _Chunks:
+    """What comes out of the bytes in front of the one at which inflating fails."""
+    out = bytearray()
+    while feed.data:
+        try:
+            out += inflate.decompress(feed.data[:1])
+        except zlib.error:
+            break
+        feed.take(1)
+    if out:
+        yield bytes(out)
+    raise _Broken(Reason.BAD_COMPRESSION, feed.place, text)
+
+
+# --- zstd (RFC 8878) -------------------------------------------------------------------------------------------------
+
+
+def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingDependency("zstd needs the package zstandard: pip install 'turnwire[zstd]'") from None
+
+    decompressor = zstandard.ZstdDecompressor(max_window_size=max(limits.zstd_window, 1 << 10))
+    frames = 0
+    while not (yield from feed.end_of_padding()):
+        if not (yield from feed.need(4)):
+            if frames and not undecided(feed.data):
+                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"bytes behind frame {frames} are no zstd")
+            raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a frame is cut off")
+        kind = format_of(feed.data)
+        if kind != "zstd":
+            raise _Broken(Reason.TRAILING_JUNK, feed.place, f"bytes behind frame {frames} are no zstd")
+        frames += 1
+        if feed.data.startswith(_ZSTD):
+            yield from _frame(feed, decompressor.decompressobj(), zstandard.ZstdError, limits.zstd_window)
+        else:
+            yield from _skip_frame(feed)
+
+
+def _skip_frame(feed: _Feed) -> _Chunks:
+    yield from _must(feed, 8)
+    left = int.from_bytes(feed.take(8)[4:], "little")
+    while left:
+        yield from _must(feed, 1)
+        left -= len(feed.take(min(left, len(feed.data))))
+
+
+def _must(feed: _Feed, count: int) -> Generator[None, None, None]:
+    if not (yield from feed.need(count)):
+        raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the compressed data is cut off")
+
+
+def _frame(feed: _Feed, inflate: Any, error: type[Exception], most: int) -> _Chunks:
+    """One frame, block by block (3.1.1): a block is 128 KiB decompressed at most."""
+    yield from _must(feed, 6)
+    descriptor = feed.data[4]
+    single, checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
+    sizes = (single, 2, 4, 8)[descriptor >> 6]
+    head = 5 + (1 - single) + (0, 1, 2, 4)[descriptor & 3] + sizes
+    yield from _must(feed, head)
+    if single:
+        window = int.from_bytes(feed.data[head - sizes : head], "little") + (256 if sizes == 2 else 0)
+    else:
+        base = 1 << (10 + (feed.data[5] >> 3))
+        window = base + base // 8 * (feed.data[5] & 7)
+    if window > most:
+        raise _Broken(Reason.WINDOW_TOO_LARGE, feed.place, f"a window of {window} bytes; {most} are allowed")
+    size, last = head, 0
+    while True:
+        yield from _must(feed, size)
+        place = feed.place
+        try:
+            out = inflate.decompress(feed.take(size))
+        except error as problem:
+            raise _Broken(Reason.BAD_COMPRESSION, place, str(problem)) from None
+        if out:
+            yield out
+        if last:
+            return
+        yield from _must(feed, 3)
+        block = int.from_bytes(feed.data[:3], "little")
+        last = block & 1
+        size = 3 + (1 if block >> 1 & 3 == 1 else block >> 3) + (4 * checksum if last else 0)

@@ -1,0 +1,187 @@
+"""The course of a scan: blocks in order to batches, with every byte accounted for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from turnwire.contract import Column
+from turnwire.errors import DecodeError, Reason, WireError
+from turnwire.log import rejects as quarantine
+from turnwire.log.batch import Batch, Rows
+from turnwire.log.compression import REASONS
+from turnwire.log.engine import Engine, Found
+from turnwire.log.memory import Pool
+from turnwire.log.reading import Block, line_end
+from turnwire.log.resuming import Bookmarks, bookmark
+from turnwire.log.sources import Reading
+
+if TYPE_CHECKING:
+    from turnwire.log.resuming import Bookmark
+
+
+class _Stream(NamedTuple):
+    """A compressed stream as the quarantine sees it, in the place of a wire."""
+
+    wire: str
+    reasons: tuple[Reason | None, ...] = REASONS
+
+
+class Course:
+    """Takes blocks in order and keeps the tally: ``bytes``, ``record_bytes``, ``records`` (all that were met),
+    ``selected`` (those that ``where`` wanted), ``rejects``, ``done`` (bytes of the inputs as they are stored)."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        columns: tuple[Column, ...],
+        errors: str,
+        bookmarks: Bookmarks,
+        pool: Pool,
+        eager: bool,
+    ) -> None:
+        self._engine = engine
+        self._columns = columns
+        self._errors = errors
+        self._bookmarks = bookmarks
+        self._pool = pool
+        self._eager = eager
+        self._readings: dict[tuple[int, int], Reading] = {}
+        self.rejects = quarantine.Rejects()
+        self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
+
+    def final(self, reading: Reading, block: Block) -> bool:
+        """Whether the last bytes of a block can be judged by themselves. A record of a wire with state may go over
+        many lines; a last line without its end may be half-written, where that is waited for."""
+        whole = block.last and (reading.closed or not self._bookmarks.waits)
+        return whole if self._engine.scanner.state is not None else block.line_end or whole
+
+    def take(self, reading: Reading, block: Block, found: Found | None) -> tuple[Batch | None, WireError | None]:
+        """The batch of the next block, if it gives one, and what is to be raised behind it. ``found``: the block
+        scanned by itself; it is of no use where the block before left something over."""
+        self._begin(reading)
+        self.done += block.taken - reading.taken
+        reading.taken = block.taken
+        whole = self._joined(reading, block)
+        if whole is None:
+            return None, None
+        lines = reading.line - 1
+        if found is None or whole is not block:
+            found, lines = self._engine.scan(whole, self.final(reading, whole), reading.line, reading.state), 0
+        found.shift_lines(lines)
+        reading.offset, reading.line = whole.base + found.position, found.line + lines
+        self.bytes += found.position
+        error = self._quarantine(reading, found)
+        batch = self._batch(reading, found)
+        if whole.last and error is None:
+            error = self._end(reading, whole, found)
+        elif not whole.last and found.position < whole.size:
+            reading.left = _tail(found, found.position)
+        return batch, error
+
+    def _begin(self, reading: Reading) -> None:
+        if reading.begun:
+            return
+        reading.begun = True
+        if self._engine.scanner.state is not None:
+            reading.state = {"state": self._engine.scanner.state()}
+        if reading.identity is not None:
+            self._readings[reading.identity[:2]] = reading
+
+    def _joined(self, reading: Reading, block: Block) -> Block | None:
+        """The block behind what the one before left over; None while too little of it is there to be worth a look:
+        each look takes at least twice as many bytes as the one before, so a record of any length costs linear time."""
+        left = reading.left
+        if left is None:
+            return block
+        reading.pending.append(block)
+        size = left.size + sum(part.size for part in reading.pending)
+        if size < 2 * left.size and not block.last and not self._eager:
+            return None
+        data: Any
+        if reading.memory is not None:
+            data = reading.memory[left.base : left.base + size]
+        else:
+            data = self._pool.take(size)
+            at = 0
+            for part in (left, *reading.pending):
+                data[at : at + part.size] = np.frombuffer(part.data, np.uint8, part.size) if part.size else ()
+                at += part.size
+        reading.left, reading.pending = None, []
+        return Block(data, size, left.base, block.line_end, block.last, block.taken)
+
+    def _quarantine(self, reading: Reading, found: Found) -> WireError | None:
+        scanner = self._engine.scanner
+        for table, count in found.rejects:
+            base, keep = found.block.base, self._errors != "skip"
+            self.rejects.add(table, count, found.buffer, base, reading.name, scanner, keep)
+        if not found.rejects or self._errors != "raise":
+            return None
+        table = found.rejects[0][0]
+        start = int(table["offset"][0]) - found.block.base
+        raw = bytes(found.buffer[start : start + int(table["length"][0])])
+        return quarantine.first_error(table, scanner, reading.name, raw)
+
+    def _batch(self, reading: Reading, found: Found) -> Batch | None:
+        first = self._bookmarks.record + self.records
+        self.records += found.met
+        self.record_bytes += found.met_bytes
+        self.selected += found.rows
+        if not found.rows:
+            return None
+        if "record" in found.arrays:
+            found.arrays["record"] += first
+        base, keep = found.block.base, self._engine.keep
+        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep)
+        return Batch(self._engine.scanner, self._columns, rows)
+
+    def _end(self, reading: Reading, block: Block, found: Found) -> WireError | None:
+        """The input is at its end. Its bookmark stands in front of a last line that may be half-written."""
+        reading.finished = True
+        if reading.identity is not None and not block.line_end and not self._bookmarks.waits:
+            reading.waiting = self._waiting(found, reading)
+        fault = reading.fault
+        if fault is None or (self._bookmarks.waits and fault.reason is Reason.CUT_OFF):
+            return None
+        table = quarantine.table(1)
+        values = (reading.offset, 0, reading.line, fault.place, REASONS.index(fault.reason))
+        for name, value in zip(table, values, strict=True):
+            table[name][0] = value
+        stream = _Stream(reading.kind or "")
+        keep = self._errors != "skip"
+        self.rejects.add(table, 1, memoryview(b""), reading.offset, reading.name, stream, keep)  # type: ignore[arg-type]
+        if self._errors != "raise":
+            return None
+        text = f"byte {fault.place} as stored, behind byte {reading.offset} as decompressed: {fault.text}"
+        return DecodeError(
+            fault.reason, text, offset=fault.place, line=reading.line, wire=reading.kind, path=reading.name
+        )
+
+    def _waiting(self, found: Found, reading: Reading) -> tuple[int, int] | None:
+        """Offset and line where a record may have begun whose end is not written yet."""
+        if self._engine.scanner.state is not None:
+            table, count = found.rejects[-1] if found.rejects else ({}, 0)
+            last = {name: int(array[count - 1]) for name, array in table.items() if count}
+            reaches = bool(last) and last["offset"] + last["length"] == reading.offset
+            return (last["offset"], last["line"]) if reaches else None
+        start = max(line_end(found.buffer, 0, len(found.buffer)), 0)
+        tail = self._engine.scan(_tail(found, start), False)
+        return tail.block.base + tail.position, reading.line
+
+    def position(self) -> dict[str, Any]:
+        """The token of where the scan stands: see :attr:`turnwire.Scan.position`."""
+        marks: dict[tuple[int, int], Bookmark] = {}
+        for key, reading in self._readings.items():
+            assert reading.identity is not None
+            offset, line = reading.waiting or (reading.offset, reading.line)
+            size = 0 if reading.kind else reading.offset
+            marks[key] = bookmark(reading.name or "", reading.identity, offset, line, size)
+        return self._bookmarks.token(self._bookmarks.record + self.records, marks)
+
+
+def _tail(found: Found, position: int) -> Block:
+    """What of a block lies behind a position."""
+    block = found.block
+    data = bytes(found.buffer[position:])
+    return Block(data, len(data), block.base + position, block.line_end, False, block.taken)

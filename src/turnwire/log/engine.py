@@ -1,0 +1,132 @@
+"""One block of input to rows and rejects. Nothing here changes: any number of threads scan blocks at the same time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from turnwire.contract import BulkScanner, Column
+from turnwire.log import rejects as quarantine
+from turnwire.log.batch import DTYPES, Batch, Rows
+from turnwire.log.memory import Pool, carve
+from turnwire.log.reading import Block
+from turnwire.log.where import Filter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
+
+
+class Found(NamedTuple):
+    """What one block gave.
+
+    rows: how many of the arrays' rows are wanted (by ``where``); met, met_bytes: how many records there are, and their
+    bytes; rejects: tables with how many rows of each are filled; position: where the next block must start, in this
+    one; line: the line there, when ``block`` started with line 1 or the one it was scanned with.
+    """
+
+    block: Block
+    buffer: memoryview
+    arrays: Arrays
+    rows: int
+    met: int
+    met_bytes: int
+    rejects: list[tuple[Arrays, int]]
+    position: int
+    line: int
+
+    def shift_lines(self, lines: int) -> None:
+        """The block starts so many lines later than it was scanned with."""
+        if lines and "line" in self.arrays:
+            self.arrays["line"][: self.rows] += lines
+        for table, count in self.rejects if lines else ():
+            table["line"][:count] += lines
+
+
+class Engine:
+    """Scans blocks: ``scan`` may be called from any thread, with a state of its own for each input."""
+
+    def __init__(
+        self,
+        scanner: BulkScanner,
+        columns: tuple[Column, ...],
+        chosen: Filter | None,
+        *,
+        first_error: bool,
+        keep: bool,
+        limit: int,
+        pool: Pool,
+    ) -> None:
+        self.scanner = scanner
+        self.keep = keep
+        self._filter = chosen
+        self._first_error = first_error
+        self._limit = limit
+        self._pool = pool
+        extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
+        self._columns = columns + extra
+        self._dtypes = table_dtypes(scanner, self._columns)
+        self.row_bytes = sum(np.dtype(dtype).itemsize for dtype in self._dtypes.values())
+
+    def scan(self, block: Block, final: bool, line: int = 1, state: dict[str, Any] | None = None) -> Found:
+        """The records of one block. ``final``: nothing follows that could change how its last bytes are read."""
+        room = block.size // self.scanner.smallest + 1
+        arrays = carve(self._pool, self._dtypes, room)
+        rejects: list[tuple[Arrays, int]] = []
+        rows = position = 0
+        reject_room, full = quarantine.ROOM, True
+        while full:
+            table = quarantine.table(reject_room)
+            rows, bad, position, line = self.scanner.scan(
+                block.data,
+                position,
+                block.size,
+                final,
+                arrays,
+                rows,
+                room,
+                table,
+                0,
+                reject_room,
+                base=block.base,
+                line=line,
+                keep=self.keep,
+                limit=self._limit,
+                **(state or {}),
+            )
+            if bad:
+                rejects.append((table, bad))
+            full = bad == reject_room and not (bad and self._first_error)
+            reject_room = min(reject_room * 4, quarantine.MOST_ROOM)  # each round costs a look at the whole block
+        if rejects and self._first_error:
+            first = rejects[0][0]
+            rejects = [(first, 1)]
+            rows = int(arrays["offset"][:rows].searchsorted(first["offset"][0]))
+            position = int(first["offset"][0] + first["length"][0]) - block.base
+        buffer = memoryview(block.data)[: block.size].toreadonly()
+        met_bytes = int(arrays["length"][:rows].sum())
+        found = Found(block, buffer, arrays, rows, rows, met_bytes, rejects, position, line)
+        return found if self._filter is None or not rows else self._chosen(self._filter, found)
+
+    def _chosen(self, chosen: Filter, found: Found) -> Found:
+        """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
+        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep)
+        mask = chosen.mask(Batch(self.scanner, self._columns, rows))
+        numbers = mask.nonzero()[0]
+        arrays = {name: array[: found.rows][mask] for name, array in found.arrays.items()}
+        arrays["record"] = numbers
+        return found._replace(arrays=arrays, rows=len(numbers))
+
+
+def table_dtypes(scanner: BulkScanner, columns: tuple[Column, ...]) -> dict[str, str]:
+    """The arrays that a core has to fill for these columns, and their dtypes."""
+    dtypes = {"offset": "i8", "length": "i8", "present": scanner.present}
+    own = {column.name for column in scanner.columns}
+    for column in columns:
+        if column.kind == "text":
+            dtypes[f"{column.name}.offset"] = dtypes[f"{column.name}.length"] = "i8"
+        elif column.name == "line" or column.name in own:
+            dtypes[column.name] = DTYPES[column.kind]
+    return dtypes

@@ -1,0 +1,138 @@
+"""Logs that grow: new lines as they come, through rotation, truncation and new files, until somebody says stop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from turnwire.log.reading import Block, Cutter, opened
+from turnwire.log.resuming import Identity, identity
+from turnwire.log.sources import Job, Reading, Source, blocks, sources
+
+INTERVAL = 0.2
+"""Seconds between two looks at files that had nothing new."""
+LISTED = 5
+"""At every so many looks directories and globs are listed again."""
+
+
+class _Tail:
+    """One file that is followed."""
+
+    def __init__(self, source: Source, job: Job, known: bool) -> None:
+        self.source = source
+        self.file = file = open(source.name or "", "rb", buffering=0)  # noqa: SIM115 (closed when it is ended)
+        self.reading = Reading(source)
+        who = identity(file)
+        assert who is not None
+        self.reading.identity = self.who = who
+        if known:
+            self.reading.offset, self.reading.line = job.bookmarks.find(source.name, who)
+        raw, found = opened(file, job.stop, job.limits)
+        self.cutter = Cutter(raw, found, job.pool, job.batch_bytes, grows=True)
+        self.reading.kind = self.cutter.kind
+        self._job = job
+        if self.reading.offset and self.cutter.kind is None:
+            raw.seek(self.reading.offset)
+            self.cutter.base = self.reading.offset
+        elif self.reading.offset:
+            self.cutter.skip(self.reading.offset)
+
+    def news(self) -> Iterator[tuple[Reading, Block]]:
+        """The lines that are there by now."""
+        while True:
+            block = self.cutter.read()
+            if block is not None:
+                yield self.reading, block
+            elif self.cutter.ended:
+                return
+
+    def changed(self) -> bool:
+        """Whether the name leads to another file by now, or this one was cut or written anew."""
+        try:
+            there = os.stat(self.source.name or "")
+        except FileNotFoundError:
+            return False  # rotation is under way, or the file is gone: it may still be written to
+        if (there.st_dev, there.st_ino) != self.who[:2]:
+            return True
+        if self.cutter.kind is not None:
+            return False
+        if there.st_size < self.cutter.end:
+            return True
+        now: Identity | None = identity(self.file)
+        if now is not None and len(now.head) > len(self.who.head) and now.head.startswith(self.who.head):
+            self.reading.identity = self.who = now  # it was shorter when it was opened
+        return now is not None and not now.head.startswith(self.who.head)
+
+    def end(self) -> tuple[Reading, Block]:
+        """What is left of a file that is not followed any more; a half-written line has no end to wait for."""
+        self.reading.fault = self.cutter.fault
+        self.reading.closed = True
+        return self.reading, self.cutter.finish()
+
+
+def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
+    """The blocks of sources that grow, file by file as they have something new; ends only when ``job.stop`` is set."""
+    tails: dict[str, _Tail] = {}
+    ended: dict[tuple[int, int], Identity] = {}
+    try:
+        for first in sources(source):
+            if first.mappable and os.path.isfile(first.name or ""):
+                tails[first.name or ""] = tail = _Tail(first, job, known=True)
+                yield from tail.news()
+            else:
+                yield from blocks(first, job)
+        looks = 0
+        while tails or _names_files(source):
+            news = rotated = False
+            for name, tail in list(tails.items()):
+                for item in tail.news():
+                    news = True
+                    yield item
+                if tail.changed():
+                    yield from tail.news()
+                    yield tail.end()
+                    ended[tail.who[:2]] = tail.who
+                    tail.file.close()
+                    del tails[name]
+                    rotated = True
+            looks += 1
+            if rotated or looks % LISTED == 0:
+                for tail in _new(source, tails, ended, job):
+                    tails[tail.source.name or ""] = tail
+            elif not news:
+                job.stop.sleep(INTERVAL)
+            job.stop.check()
+    finally:
+        for tail in tails.values():
+            tail.file.close()
+
+
+def _names_files(source: Any) -> bool:
+    """Whether files may appear under what ``source`` names."""
+    if isinstance(source, (list, tuple)):
+        return any(_names_files(part) for part in source)
+    return isinstance(source, (str, os.PathLike)) and source != "-"
+
+
+def _new(source: Any, tails: dict[str, _Tail], ended: dict[tuple[int, int], Identity], job: Job) -> Iterator[_Tail]:
+    """Files that were not there at the last look, to be read from their start; not those that were only renamed."""
+    parts = source if isinstance(source, (list, tuple)) else [source]
+    for part in parts:
+        try:
+            listed = list(sources(part)) if _names_files(part) else []
+        except FileNotFoundError:
+            continue  # nothing matches for the moment
+        for found in listed:
+            if not found.mappable or found.name in tails or not os.path.isfile(found.name or ""):
+                continue
+            try:
+                tail = _Tail(found, job, known=False)
+            except FileNotFoundError:
+                continue  # it is gone again
+            before = ended.get(tail.who[:2])
+            same = before is not None and tail.who.size >= before.size and tail.who.head.startswith(before.head)
+            if same or tail.who[:2] in {other.who[:2] for other in tails.values()}:
+                tail.file.close()
+                continue
+            yield tail

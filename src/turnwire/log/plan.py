@@ -1,0 +1,299 @@
+"""One scan cut into blocks that any engine can run, anywhere and in any order: together they are that scan.
+
+Blocks of one file lie behind each other without a gap, and no record, reject or line reaches from one into the next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from datetime import datetime
+from hashlib import sha256
+from importlib import import_module
+from io import RawIOBase
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from turnwire.contract import LIMITS, WIRES, Limits
+from turnwire.errors import DecodeError, Reason
+from turnwire.log.compression import LONGEST_MAGIC, format_of
+from turnwire.log.scan import Scan, scan
+from turnwire.log.sources import Source, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BLOCK_BYTES = 64 << 20
+_READ = 1 << 20
+_HEAD = 4096
+CUTS = {"csp": "turnwire.csp.cuts"}
+"""Wires whose records have several lines -> the module whose ``safe_cuts`` knows between which lines none stands."""
+
+
+class Block(NamedTuple):
+    """A part of one file, and all that is needed to scan it as the whole would be scanned.
+
+    file: its name; start, stop: the bytes, ``stop`` None where only reading can tell (compressed files); line: 1-based
+    number of the first line. size, mtime_ns, head: the file as it was when the plan was made (``head``: SHA-256 of its
+    first bytes, in hex); a block refuses to read another one. wire and options: what :func:`turnwire.scan` is given.
+    """
+
+    file: str
+    start: int
+    stop: int | None
+    line: int
+    size: int
+    mtime_ns: int
+    head: str
+    wire: str | None
+    options: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """This block as JSON can hold it."""
+        return {**self._asdict(), "file": _plain(self.file), "options": _plain(self.options)}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
+        """The block of :meth:`to_dict`."""
+        return cls(**{**fields, "file": _restored(fields["file"]), "options": _restored(fields["options"])})
+
+    @property
+    def key(self) -> str:
+        """32 hex digits that another file, part, state of the file, wire or option would not have."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return sha256(text.encode()).hexdigest()[:32]
+
+
+def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES, **options: Any) -> list[Block]:
+    """Cuts files into blocks for :func:`read_block`.
+
+    Args:
+        paths: a path, directory or glob, or a list of these, as :func:`turnwire.scan` takes them.
+        wire: the wire to look for.
+        block_bytes: bytes of a block, about: one ends with the line in which it gets full, however long that line is,
+            and not within a record of several lines. Compressed files are one block each.
+        options: what else :func:`turnwire.scan` takes and does not depend on where a scan began: ``columns``,
+            ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.
+
+    Returns the blocks in the order of the scan. Scanning them one after the other gives the same records, rejects and
+    counts as one scan; only the column ``record`` counts from the start of its block. Reads files that are larger than
+    a block once, to count lines. Raises OSError, ValueError and TypeError.
+    """
+    if index(block_bytes) < 1:
+        raise ValueError("block_bytes must be positive")
+    if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
+        raise ValueError(f"blocks take no {' and no '.join(unfit)}")
+    scan(b"", wire=wire, **options)  # type: ignore[arg-type]  # refuses what makes no sense before files are read
+    cut = _cuts_of(wire)
+    blocks: list[Block] = []
+    for source in sources(paths):
+        blocks.extend(_blocks(source, cut, wire, block_bytes, options))
+    return blocks
+
+
+def read_block(block: Block, **changes: Any) -> Scan:
+    """The scan of one block: iterate it for batches; ``rejects`` and ``counts`` are those of the block.
+
+    ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Raises OSError, and
+    DecodeError(file_changed) when the file is not the one that was planned with, also when it changes while it is read.
+    """
+    size = (block.size if block.stop is None else block.stop) - block.start
+    source = Source(block.file, open=lambda: _Part(block), size=size, start=block.start, line=block.line)
+    return scan(source, wire=block.wire, **{**block.options, **changes})  # type: ignore[arg-type]
+
+
+def _blocks(
+    source: Source, cut: Callable[..., Iterator[tuple[int, int]]], wire: str | None, every: int, options: dict[str, Any]
+) -> Iterator[Block]:
+    name = source.name
+    if name is None or not source.mappable:
+        raise TypeError("only files can be cut into blocks, not bytes, pipes and open files")
+    if not stat.S_ISREG(os.stat(name).st_mode):  # opening a named pipe would wait for its writer
+        raise ValueError(f"only regular files can be cut into blocks: {name!r} is none")
+    with open(name, "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        facts = (status.st_size, status.st_mtime_ns, _head(file), wire, options)
+        if _compressed(file):
+            yield Block(name, 0, None, 1, *facts)
+            return
+        start, line = 0, 1
+        if status.st_size > every:
+            limit = options.get("limits", LIMITS).message
+            for stop, next_line in cut(_chunks(file, status.st_size), every, limit=limit):
+                if start < stop < status.st_size:
+                    yield Block(name, start, stop, line, *facts)
+                    start, line = stop, next_line
+        yield Block(name, start, status.st_size, line, *facts)
+
+
+def _chunks(file: Any, size: int) -> Iterator[bytes]:
+    """The file from its start, no further than it reached when the plan was begun."""
+    file.seek(0)
+    while size > 0:
+        chunk = file.read(min(_READ, size))
+        if not chunk:
+            return  # it shrank: reading the block says so
+        size -= len(chunk)
+        yield chunk
+
+
+def line_cuts(chunks: Iterator[bytes], every: int, *, limit: int = 0) -> Iterator[tuple[int, int]]:
+    """(offset, number) of lines that begin at least ``every`` bytes behind the one before. No record has several lines
+    here, so ``limit`` (bytes of one) says nothing; it is there because other wires need it."""
+    offset, line, wanted = 0, 1, every
+    for chunk in chunks:
+        place = 0
+        while (least := max(wanted - 1 - offset, place)) < len(chunk):
+            newline = chunk.find(b"\n", least)
+            if newline < 0:
+                break
+            line += chunk.count(b"\n", place, newline + 1)
+            place = newline + 1
+            wanted = offset + place + every
+            yield offset + place, line
+        line += chunk.count(b"\n", place)
+        offset += len(chunk)
+
+
+def _no_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tuple[int, int]]:
+    """For wires of which this version does not know where to cut: the file is one block."""
+    return iter(())
+
+
+def _cuts_of(wire: str | None) -> Callable[..., Iterator[tuple[int, int]]]:
+    """How to cut for a wire, or for all of them: the one that is most particular decides."""
+    modules = {CUTS[name] for name in (WIRES if wire is None else (wire,)) if name in CUTS}
+    if not modules:
+        return line_cuts
+    (module,) = modules
+    try:
+        cuts: Callable[..., Iterator[tuple[int, int]]] = import_module(module).safe_cuts
+    except ModuleNotFoundError as missing:
+        if missing.name != module:
+            raise
+        return _no_cuts
+    return cuts
+
+
+def _compressed(file: Any) -> bool:
+    """Whether an open file begins as compressed ones do."""
+    file.seek(0)
+    return format_of(file.read(LONGEST_MAGIC)) is not None
+
+
+def _head(file: Any) -> str:
+    file.seek(0)
+    return sha256(file.read(_HEAD)).hexdigest()
+
+
+class _Part(RawIOBase):
+    """A file up to the end of a block, which makes sure that it is the one that was planned with."""
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self.name = block.file
+        self._file = open(block.file, "rb", buffering=0)  # noqa: SIM115  (closed by close)
+        try:
+            self._check()
+            if _head(self._file) != block.head:
+                raise self._changed("it begins with other bytes")
+            self._file.seek(0)
+        except BaseException:
+            self.close()
+            raise
+        self._left = self._stop = block.size if block.stop is None else block.stop
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Goes to an offset of the file; what is behind the block is not there."""
+        if whence != 0:
+            raise ValueError("a part of a file is sought from its start only")
+        self._left = max(self._stop - offset, 0)
+        return self._file.seek(offset)
+
+    def readinto(self, view: Any) -> int:
+        """Fills a part of the view; 0 at the end of the block, once the file is seen to be what it was."""
+        count = self._file.readinto(memoryview(view)[: self._left]) if self._left else 0
+        self._left -= count
+        if not count and len(view):
+            self._check()
+            if self._left:
+                raise self._changed(f"{self._left} bytes of the block are missing")
+        return count
+
+    def _check(self) -> None:
+        now = os.fstat(self._file.fileno())
+        if (now.st_size, now.st_mtime_ns) != (self._block.size, self._block.mtime_ns):
+            before = f"it had {self._block.size} bytes"
+            raise self._changed(f"{before}, now {now.st_size}, or it was written to")
+
+    def _changed(self, text: str) -> DecodeError:
+        text = f"the file changed after it was cut into blocks: {text}"
+        return DecodeError(Reason.FILE_CHANGED, text, wire=self._block.wire, path=self._block.file)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+        super().close()
+
+
+# --- options that JSON has no words for -----------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (set, frozenset)):
+        return {"set": sorted((_plain(one) for one in value), key=repr)}
+    if isinstance(value, Limits):
+        return {"limits": dict(value._asdict())}
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(one) for one in value]}
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {"bytes": b64encode(value).decode()}
+    if isinstance(value, datetime):
+        return {"time": value.isoformat()}
+    if isinstance(value, str) and not _is_utf8(value):
+        return {"name": b64encode(os.fsencode(value)).decode()}
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 53:
+        return {"int": str(value)}  # JSON's numbers are exact up to there only
+    if isinstance(value, dict):
+        return {"dict": {key: _plain(one) for key, one in value.items()}}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "set": lambda values: {_restored(one) for one in values},
+    "tuple": lambda values: tuple(_restored(one) for one in values),
+    "limits": lambda fields: Limits(**fields),
+    "bytes": b64decode,
+    "time": datetime.fromisoformat,
+    "name": lambda text: os.fsdecode(b64decode(text)),
+    "int": int,
+    "dict": lambda fields: {key: _restored(one) for key, one in fields.items()},
+}
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, dict):
+        ((kind, inside),) = value.items()
+        return _READERS[kind](inside)
+    return [_restored(one) for one in value] if isinstance(value, list) else value
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,120 @@
+"""Where a scan stands, as a token that can be kept, and going on from there: never over a file that is another one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from turnwire.errors import DecodeError, Reason
+
+HEAD = 1024
+_VERSION = 1
+
+
+class Identity(NamedTuple):
+    """What tells a file from another of the same name: device and inode, size, and first bytes (1024 at most)."""
+
+    device: int
+    inode: int
+    size: int
+    head: bytes
+
+
+class Bookmark(NamedTuple):
+    """How far one file was read: the offset and line to go on at, the file's size then, and who it was."""
+
+    name: str
+    device: int
+    inode: int
+    size: int
+    head_bytes: int
+    head: str
+    offset: int
+    line: int
+
+
+def identity(file: Any) -> Identity | None:
+    """Who an open file is; None where it is not a regular file."""
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    at = file.tell()
+    file.seek(0)
+    head = file.read(HEAD)
+    file.seek(at)
+    return Identity(found.st_dev, found.st_ino, found.st_size, head)
+
+
+def bookmark(name: str, who: Identity, offset: int, line: int, size: int) -> Bookmark:
+    """The bookmark of a file that was read up to an offset of its (uncompressed) bytes and has ``size`` or more."""
+    digest = hashlib.sha256(who.head).hexdigest()
+    return Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, offset, line)
+
+
+class Bookmarks:
+    """The bookmarks of a token. ``waits``: whether a last record without its end is left for the next time."""
+
+    def __init__(self, token: Any = None) -> None:
+        self.waits = token is not None
+        self.record = 0
+        self.files: dict[tuple[int, int], Bookmark] = {}
+        self._names: dict[str, Bookmark] = {}
+        self._here: set[tuple[int, int]] = set()
+        if token:
+            self._read(json.loads(token) if isinstance(token, str) else token)
+
+    def _read(self, token: Any) -> None:
+        try:
+            if token["turnwire"] != _VERSION:
+                raise ValueError(f"version {token['turnwire']}")
+            self.record = int(token["record"])
+            marks = [Bookmark(**entry) for entry in token["files"]]
+        except (KeyError, TypeError, ValueError) as problem:
+            raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: {problem!r}") from None
+        self.files = {(mark.device, mark.inode): mark for mark in marks}
+        self._names = {mark.name: mark for mark in marks}
+
+    def expect(self, names: list[str]) -> None:
+        """Says which files there are, so that one that was renamed is told from one that is gone."""
+        for name in names:
+            try:
+                found = os.stat(name)
+            except OSError:
+                continue  # opening it will say why
+            self._here.add((found.st_dev, found.st_ino))
+
+    def find(self, name: str | None, who: Identity | None) -> tuple[int, int]:
+        """Offset and line at which to go on with a file: its start where it is new.
+
+        Raises DecodeError(file_replaced) where another file has taken the name of one that is not there any more, or
+        its first bytes are others, and DecodeError(file_shrunk) where it is shorter than what was read.
+        """
+        if who is None or not self.files:
+            return 0, 1
+        mark = self.files.get((who.device, who.inode))
+        if mark is None:
+            mark = self._names.get(name or "")
+            if mark is not None and (mark.device, mark.inode) not in self._here:
+                raise DecodeError(Reason.FILE_REPLACED, f"{name} is another file than the one that was read", path=name)
+            return 0, 1
+        if who.size < mark.size:
+            text = f"{name} has {who.size} bytes; it had {mark.size} when it was read"
+            raise DecodeError(Reason.FILE_SHRUNK, text, path=name)
+        if hashlib.sha256(who.head[: mark.head_bytes]).hexdigest() != mark.head:
+            raise DecodeError(Reason.FILE_REPLACED, f"{name} begins otherwise than when it was read", path=name)
+        return mark.offset, mark.line
+
+    def reached(self, name: str | None, wanted: int, found: int) -> None:
+        """Raises DecodeError(file_shrunk) where a compressed file has less in it than what was read of it."""
+        if found < wanted:
+            text = f"{name} holds {found} bytes; {wanted} of them were read before"
+            raise DecodeError(Reason.FILE_SHRUNK, text, path=name)
+
+    def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
+        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs."""
+        files = [mark._asdict() for mark in {**self.files, **marks}.values()]
+        return {"turnwire": _VERSION, "record": record, "files": files}

@@ -1,0 +1,131 @@
+"""Cuts: what stands between two of them is read as if the rest were not there."""
+
+from __future__ import annotations
+
+import random
+from importlib import import_module
+
+import pytest
+
+import turnwire.csp.cuts
+from tests.csp.generate import ODD_LINES, document
+from turnwire._pure import csp as pure
+from turnwire.csp import spec
+from turnwire.csp.cuts import safe_cuts
+
+HEREDOCS = ["<<<", "<<<<", ">>>", ">>>>", "<<<-", "CSP/1", "```", "CONTENT", "REQ", "CSP/1;x"]
+
+
+@pytest.fixture(autouse=True)
+def cuts_core(backend, monkeypatch):
+    """The core under test, in the place where ``safe_cuts`` looks for it."""
+    monkeypatch.setattr(turnwire.csp.cuts, "_core", import_module(f"turnwire._{backend}.csp_cuts"))
+
+
+def pieces(data: bytes, rng: random.Random) -> list[bytes]:
+    places = sorted(rng.sample(range(len(data) + 1), min(len(data), rng.randrange(8))))
+    return [data[start:stop] for start, stop in zip([0, *places], [*places, len(data)], strict=True)]
+
+
+def messages(data: bytes, limits, base: int = 0, line: int = 0) -> list[tuple[int, ...]]:
+    """What a scan finds: messages and templates, and what is damaged; the text between them is nothing."""
+    rows, _, rejects = pure.tables(data, limits)
+    found = [(base + row[0], row[1], line + row[2], row[3]) for row in rows if row[3] & 0xFF <= spec.TEMPLATE]
+    text = (spec.Reason.JUNK, spec.Reason.TRAILING_TEXT)
+    damaged = [one for one in rejects if spec.REASONS[one[3]] not in text]
+    return sorted([*found, *((base + one[0], one[1], line + one[2], -one[3]) for one in damaged)])
+
+
+def log(seed: int) -> bytes:
+    """Documents with what confuses a pass that reads no messages: text and heredocs that nobody owns."""
+    rng = random.Random(seed)
+    parts = []
+    for number in range(rng.randrange(1, 5)):
+        if rng.random() < 0.5:
+            odd = rng.choices(HEREDOCS if rng.random() < 0.7 else ODD_LINES, k=rng.randrange(8))
+            parts.append("".join(f"{line}\n" for line in odd).encode())
+        part = document(10_000 * seed + number, damage=rng.choice([0.0, 0.05, 0.3]))
+        parts.append(part if part.endswith(b"\n") or rng.random() < 0.2 else part + b"\n")
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("start", range(0, 800, 200))
+def test_parts_give_what_the_whole_gives(start):
+    cut_logs = 0
+    for seed in range(start, start + 200):
+        data = log(seed)
+        rng = random.Random(seed)
+        limit = rng.choice([1 << 24, 1 << 24, 400, 150, 60])
+        limits = (limit, 256, 1 << 16)
+        every = rng.choice([1, 50, 300])
+        cuts = list(safe_cuts(pieces(data, rng), every, limit=limit))
+        cut_logs += bool(cuts)
+        found = []
+        ends = [*(offset for offset, _ in cuts[0:]), len(data)]
+        before = 0
+        for (offset, line), stop in zip([(0, 1), *cuts], ends, strict=True):
+            assert offset == 0 or offset - before >= every
+            assert offset == 0 or data[offset - 1] == 10
+            assert line == 1 + data.count(b"\n", 0, offset)
+            found += messages(data[offset:stop], limits, offset, line - 1)
+            before = offset
+        assert found == messages(data, limits), seed
+    assert cut_logs > 50
+
+
+def test_the_twins_make_the_same_cuts(backend):
+    if backend == "pure":
+        return
+    other = import_module("turnwire._pure.csp_cuts")
+    for seed in range(600):
+        data = log(seed)
+        rng = random.Random(seed)
+        every, limit = rng.choice([1, 1, 40, 200]), rng.choice([1 << 24, 300, 80, 20])
+        first = list(safe_cuts(pieces(data, rng), every, limit=limit))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(turnwire.csp.cuts, "_core", other)
+            assert list(safe_cuts(pieces(data, rng), every, limit=limit)) == first, seed
+
+
+RECORD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 PATCH\nPATH x\nCONTENT\n<<<\nCSP/1\nFROM EVIL\n>>>\n\n"
+
+
+def test_every_message_start_and_no_other():
+    data = RECORD * 5
+    assert list(safe_cuts([data], 1)) == [(len(RECORD) * place, 1 + 14 * place) for place in range(1, 5)]
+    assert list(safe_cuts([data], 2 * len(RECORD))) == [(len(RECORD) * place, 1 + 14 * place) for place in (2, 4)]
+    assert list(safe_cuts([bytes([byte]) for byte in data], 1)) == list(safe_cuts([data], 1))
+    assert list(safe_cuts([], 1)) == list(safe_cuts([b"", b""], 1)) == []
+
+
+def test_text_without_messages_may_be_cut_anywhere():
+    assert list(safe_cuts([b"a\n<<<\nb\nCSP/1\nc\nd\n```\ne\nf\n"], 1)) == [
+        (2, 2),
+        (6, 3),
+        (8, 4),
+        (22, 8),
+        (24, 9),
+    ]
+
+
+def test_more_cuts_than_the_table_holds():
+    data = b"x\n" * 5000
+    assert list(safe_cuts([data], 1)) == [(2 * place, place + 1) for place in range(1, 5000)]
+
+
+def test_an_unclosed_heredoc_ends_the_cuts():
+    opened = RECORD.replace(b">>>\n", b"")
+    assert list(safe_cuts([RECORD, opened, RECORD.replace(b"<<<", b"<<<<"), RECORD], 1)) == [(len(RECORD), 15)]
+
+
+def test_a_line_over_the_limit_is_not_kept():
+    data = [b"x" * 1000] * 50 + [b"\n"] + [b" " * 300] * 3 + [b"CSP/1\n"] + [RECORD, RECORD]
+    whole = b"".join(data)
+    cuts = list(safe_cuts(data, 1, limit=200))
+    assert [offset for offset, _ in cuts] == [50_001, len(whole) - 2 * len(RECORD), len(whole) - len(RECORD)]
+
+
+@pytest.mark.parametrize(("every", "limit"), [(0, 1), (-1, 1), (1, 0)])
+def test_numbers_that_make_no_sense(every, limit):
+    with pytest.raises(ValueError, match="positive"):
+        list(safe_cuts([b""], every, limit=limit))

@@ -1,0 +1,42 @@
+"""What the workers of the tests run: this module is imported in their processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from turnwire.distributed import run_block
+from turnwire.log.outputs import FileOutput
+from turnwire.log.plan import Block, read_block
+
+MARKER = "pid"
+
+
+def killed_once(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
+    """The first worker that gets block 1 says its pid, with a file half written, and waits to be killed."""
+    marker = Path(out).parent / MARKER
+    if index == 1 and not marker.exists():
+        found = read_block(Block.from_dict(block))
+        with FileOutput(Path(out, "records", "any.parquet"), found.columns, "parquet") as output:
+            output.take(next(iter(found)))
+            ready = marker.with_suffix(".new")
+            ready.write_text(str(os.getpid()))
+            ready.rename(marker)
+            time.sleep(60)
+    return run_block(block, out, index)
+
+
+def poison(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
+    """Block 2 kills every worker."""
+    if index == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run_block(block, out, index)
+
+
+def counting(block: dict[str, Any], out: str, index: int) -> dict[str, Any]:
+    """Leaves a file that says which block was run."""
+    (Path(out).parent / f"ran-{index}").touch()
+    return run_block(block, out, index)

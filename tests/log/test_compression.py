@@ -1,0 +1,235 @@
+"""gzip and zstd: the same rows as from plain bytes, and damage said exactly."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import random
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.engines import GOOD, UPSTREAM
+from tests.log.test_scan import everything, nslip
+from turnwire import LIMITS, DecodeError, MissingDependency, Reason
+
+zstandard = pytest.importorskip("zstandard")
+
+DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:400]) + b"@a3 bad\n" + GOOD
+
+
+def gz(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+def zst(data: bytes, **options: Any) -> bytes:
+    return zstandard.ZstdCompressor(**options).compress(data)
+
+
+def streamed(data: bytes) -> bytes:
+    """zstd without the size of the content, in several blocks."""
+    out = io.BytesIO()
+    with zstandard.ZstdCompressor(write_checksum=True).stream_writer(out, closefd=False) as writer:
+        for start in range(0, len(data), 5000):
+            writer.write(data[start : start + 5000])
+            writer.flush(zstandard.FLUSH_BLOCK)
+    return out.getvalue()
+
+
+def skippable(size: int) -> bytes:
+    return b"\x53\x2a\x4d\x18" + size.to_bytes(4, "little") + b"@" * size
+
+
+HALF = len(DATA) // 2
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gz,
+    "gzip with a name": lambda data: _named(data),
+    "gzip, stored": lambda data: gzip.compress(data, 0),
+    "gzip members": lambda data: gz(data[:HALF]) + gz(b"") + gz(data[HALF:]),
+    "gzip members and padding": lambda data: gz(data[:HALF]) + b"\0" * 700 + gz(data[HALF:]) + b"\0" * 70_000,
+    "zstd": zst,
+    "zstd with checksum": lambda data: zst(data, write_checksum=True),
+    "zstd without sizes": streamed,
+    "zstd frames": lambda data: zst(data[:HALF]) + zst(b"") + zst(data[HALF:]),
+    "zstd, skippable frames": lambda data: skippable(9) + zst(data[:HALF]) + skippable(100_000) + zst(data[HALF:]),
+    "zstd, level 19": lambda data: zst(data, level=19),
+}
+
+
+def _named(data: bytes) -> bytes:
+    out = io.BytesIO()
+    with gzip.GzipFile("a log.txt", "wb", fileobj=out) as file:
+        file.write(data)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def plain() -> Any:
+    return everything(nslip(DATA, batch_bytes=10_000))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_and_offsets_are_those_of_the_plain_bytes(form: str, plain: Any, tmp_path: Path) -> None:
+    stored = FORMS[form](DATA)
+    path = tmp_path / "wrong.suffix"
+    path.write_bytes(stored)
+    for source in (stored, bytearray(stored), io.BytesIO(stored), [stored]):
+        for options in ({"batch_bytes": 10_000}, {"batch_bytes": 77}, {"borrow": True}, {"threads": 2}):
+            assert everything(nslip(source, **options)) == plain  # type: ignore[arg-type]
+            if hasattr(source, "seek"):
+                source.seek(0)
+    for borrow in (False, True):
+        columns, rejects, counts = everything(nslip(path, borrow=borrow))
+        assert set(columns.pop("file")) == {str(path)}
+        assert columns == {name: values for name, values in plain[0].items() if name != "file"}
+        assert [{**row, "file": None} for row in rejects] == plain[1]
+        assert counts == plain[2]
+
+
+def test_what_only_looks_compressed_is_text() -> None:
+    for head in (b"\x1f", b"\x1f\x8b", b"\x1f\x8bx", b"\x28\xb5\x2f", b"P*M\x17", b"Q*", bz2.compress(b"x")):
+        found = nslip(head + b"\n" + GOOD)
+        assert sum(map(len, found)) == 1
+        assert found.counts.text == len(head) + 1
+    for head in (b"\x1f", b"\x28\xb5\x2f", b"P*M"):
+        found = nslip(head)
+        assert (list(found), found.counts.text) == ([], len(head))
+
+
+@pytest.mark.parametrize("form", ["gzip", "gzip members", "zstd", "zstd without sizes", "zstd frames"])
+def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
+    """What comes out in front of the cut is scanned; the cut is said at its byte; sums add up."""
+    data = DATA[:6000]
+    stored = FORMS[form](data)
+    clean = {len(FORMS[form](data)), len(gz(data[:HALF])), len(gz(data[:HALF]) + gz(b""))}
+    seen = 0
+    for size in range(5, len(stored), max(len(stored) // 150, 1)):
+        found = nslip(stored[:size])
+        rows = everything(found)[0]
+        counts = found.counts
+        assert counts.bytes == counts.records + counts.rejects + counts.text <= len(data)
+        assert rows["offset"] == everything(nslip(data))[0]["offset"][: len(rows["offset"])]
+        cut = found.rejects.rows()[-1:]
+        if cut and cut[0]["wire"] in ("gzip", "zstd"):
+            assert (cut[0]["reason"], cut[0]["fault"], cut[0]["length"], cut[0]["raw"]) == ("cut_off", size, 0, b"")
+            assert cut[0]["offset"] == counts.bytes
+            seen += 1
+        else:
+            assert form in ("gzip members", "zstd frames") or size in clean
+    assert seen > 20
+
+
+@pytest.mark.parametrize("form", ["gzip", "zstd", "zstd without sizes", "gzip members", "zstd frames"])
+def test_junk_behind_a_stream(form: str) -> None:
+    stored = FORMS[form](DATA)
+    for junk in (b"junk\n" + GOOD, b"\0\0\0x" + GOOD):
+        found = nslip(stored + junk)
+        list(found)
+        last = found.rejects.rows()[-1]
+        place = len(stored) + len(junk) - len(junk.lstrip(b"\0"))
+        assert (last["reason"], last["fault"], last["offset"]) == ("trailing_junk", place, len(DATA))
+        assert found.counts.bytes == len(DATA)
+
+
+@pytest.mark.parametrize("form", ["gzip", "zstd with checksum", "zstd without sizes"])
+def test_bytes_that_were_changed(form: str) -> None:
+    """Never a crash, never a byte too many, and the damage is told wherever a checksum sees it."""
+    data = DATA[:6000]
+    stored = FORMS[form](data)
+    chance = random.Random(4)
+    told = 0
+    for _ in range(150):
+        place = chance.randrange(10, len(stored))
+        changed = bytearray(stored)
+        changed[place] ^= 1 << chance.randrange(8)
+        found = nslip(bytes(changed))
+        list(found)
+        counts = found.counts
+        assert counts.bytes == counts.records + counts.rejects + counts.text
+        faults = [row for row in found.rejects.rows() if row["wire"] in ("gzip", "zstd")]
+        assert len(faults) <= 1
+        told += len(faults)
+        if faults:
+            assert 0 <= faults[0]["fault"] <= len(stored)
+    assert told > 120
+
+
+def test_what_was_inflated_in_front_of_the_damage_is_kept() -> None:
+    stored = bytearray(gz(DATA))
+    stored[-6] ^= 1  # the checksum
+    found = nslip(bytes(stored))
+    list(found)
+    assert found.counts.bytes == len(DATA)
+    last = found.rejects.rows()[-1]
+    assert (last["reason"], last["fault"]) == ("bad_compression", len(stored) - 5)
+    noise = random.Random(1).randbytes(200_000)
+    stored = bytearray(gz(noise))
+    stored[150_000] ^= 255
+    cut = len(stored) - 8
+    found = nslip(bytes(stored))
+    list(found)
+    whole = zlib.decompressobj(-15)
+    assert found.counts.bytes == len(whole.decompress(bytes(stored[10:cut])))
+
+
+def test_errors_raise_and_skip() -> None:
+    stored = gz(DATA)[:-20]
+    raised = nslip(stored[:], errors="raise")
+    with pytest.raises(DecodeError, match=r"@a3 bad|cut off"):
+        list(raised)
+    good = gz(GOOD * 3)[:-3]
+    raised = nslip(good, errors="raise")
+    batches = iter(raised)
+    assert len(next(batches)) == 3
+    with pytest.raises(DecodeError) as caught:
+        next(batches)
+    error = caught.value
+    assert (error.reason, error.offset, error.wire, error.line) == (Reason.CUT_OFF, len(good), "gzip", 1)
+    assert f"behind byte {3 * len(GOOD)} as decompressed" in str(error)
+    skipped = nslip(good, errors="skip")
+    list(skipped)
+    assert (skipped.rejects.rows(), skipped.counts.reasons) == ([], {"cut_off": 1})
+
+
+LIMIT = LIMITS._replace(ratio=200, ratio_from=1 << 20)
+
+
+@pytest.mark.parametrize("form", ["gzip", "zstd", "zstd without sizes"])
+def test_bombs_stop_at_the_ratio(form: str) -> None:
+    zeros = (GOOD + b"\n") * 10 + b"\0" * (30 << 20)
+    stored = FORMS[form](zeros)
+    found = nslip(stored, limits=LIMIT)
+    assert sum(map(len, found)) == 10
+    (row,) = found.rejects.rows()
+    assert row["reason"] == "ratio_too_high"
+    assert row["offset"] == found.counts.bytes == max(1 << 20, 200 * min(len(stored), 32 << 10))
+    assert row["fault"] <= len(stored)
+    harmless = FORMS[form](zeros[: 1 << 20])
+    assert list(everything(nslip(harmless, limits=LIMIT))[1]) == []
+
+
+def test_windows_above_the_limit() -> None:
+    noise = random.Random(1).randbytes(3 << 20)
+    parameters = zstandard.ZstdCompressionParameters(window_log=24, enable_ldm=True)
+    out = io.BytesIO()
+    with zstandard.ZstdCompressor(compression_params=parameters).stream_writer(out, closefd=False) as writer:
+        writer.write(noise)
+    stored = zst(b"@a3 x\n") + out.getvalue()
+    found = nslip(stored)
+    list(found)
+    assert found.rejects.rows()[-1]["reason"] == "window_too_large"
+    assert found.rejects.rows()[-1]["fault"] == len(zst(b"@a3 x\n"))
+    wide = nslip(stored, limits=LIMITS._replace(zstd_window=16 << 20))
+    list(wide)
+    assert wide.counts.bytes == len(noise) + 6
+
+
+def test_zstd_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingDependency, match=r"turnwire\[zstd\]"):
+        list(nslip(zst(DATA)))

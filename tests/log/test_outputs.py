@@ -1,0 +1,263 @@
+"""Records in files: the same in every format, whole or not at all, safe for spreadsheets, parted by wire or day."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import dataset, ipc, parquet
+
+import turnwire
+from tests.log.engines import GOOD, UPSTREAM
+from turnwire.contract import WIRES, Column
+from turnwire.log import guarded, unguarded, write
+from turnwire.log.atomic import AtomicFile
+from turnwire.log.writers import FORMATS, GROUP_BYTES
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]
+
+
+class Rows(NamedTuple):
+    """Stands for a scan: its columns, and batches that come one after the other."""
+
+    columns: tuple[Column, ...]
+    batches: list[Any]
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        return iter(self.batches)
+
+
+def scanned(**options: Any) -> Any:
+    return turnwire.scan(str(UPSTREAM), wire="nslip", batch_bytes=30_000, **options)
+
+
+def expected() -> list[dict[str, Any]]:
+    return pa.table(turnwire.scan(str(UPSTREAM), wire="nslip")).to_pylist()  # type: ignore[no-any-return]
+
+
+def read_back(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        table = parquet.read_table(path)
+    elif path.suffix == ".arrow":
+        table = ipc.open_file(path).read_all()
+    else:
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return table.to_pylist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".ndjson"])
+def test_a_file_holds_every_value(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"out{ending}"
+    assert write(scanned(), path) == [str(path)]
+    assert read_back(path) == expected()
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_csv_holds_every_value_and_tells_nothing_from_empty(tmp_path: Path) -> None:
+    record = b'@a3|f0|c1|S0|d1|T1|u""|t"%b"#'
+    write(turnwire.scan(record % b'a,\\"b' + b"\n" + GOOD, wire="nslip"), tmp_path / "out.csv")
+    lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
+    rows = list(csv.DictReader(lines))
+    assert [row["tag"] for row in rows] == ['a,"b', "hello"]
+    assert (rows[0]["act"], rows[0]["conv_id"], rows[0]["goal_id"]) == ("REQUEST", "1", "")
+    assert ',"",' in lines[1] and ',"",' not in lines[2], "an empty text is quoted, an absent one is not"
+
+
+@pytest.mark.parametrize("batch_bytes", [100, 1 << 20])
+def test_how_the_input_is_cut_changes_nothing(tmp_path: Path, batch_bytes: int) -> None:
+    data = UPSTREAM.read_bytes()[:20_000]
+    for name in FORMATS:
+        path, other = tmp_path / f"one{FORMATS[name]}", tmp_path / f"two{FORMATS[name]}"
+        write(turnwire.scan(data, wire="nslip"), path)
+        write(turnwire.scan(data, wire="nslip", batch_bytes=batch_bytes), other)
+        if name in ("csv", "ndjson"):
+            assert path.read_bytes() == other.read_bytes()
+        else:
+            assert read_back(path) == read_back(other)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_record_still_makes_a_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / f"none{FORMATS[name]}"
+    write(turnwire.scan(b"nothing here", wire="nslip"), path)
+    if name == "csv":
+        assert path.read_text().splitlines()[0].startswith('"file","record"')
+    else:
+        assert read_back(path) == []
+
+
+def test_large_files_are_written_in_groups(tmp_path: Path) -> None:
+    rows = pa.record_batch({"text": ["x" * 1000] * 9000})
+    write(Rows((Column("text", "text"),), [rows] * 10), tmp_path / "big.parquet")
+    file = parquet.ParquetFile(tmp_path / "big.parquet")
+    assert file.metadata.num_rows == 90_000
+    assert file.num_row_groups == 3, f"nine megabytes a batch, {GROUP_BYTES} a group"
+
+
+# --- formulas -------------------------------------------------------------------------------------------------------
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
+    rows = Rows((Column("text", "text"), Column("n", "i64")), [pa.record_batch({"text": FORMULAS, "n": range(-9, 5)})])
+    write(rows, tmp_path / "safe.csv")
+    with open(tmp_path / "safe.csv", newline="") as file:
+        read = [row["text"] for row in csv.DictReader(file)]
+    assert read == [guarded(text) for text in FORMULAS]
+    assert [unguarded(cell) for cell in read] == FORMULAS
+    assert all(cell[:1] not in "=+-@\t\r" for cell in read if cell)
+    write(rows, tmp_path / "as_is.csv", formulas="keep")
+    with open(tmp_path / "as_is.csv", newline="") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == FORMULAS
+    with pytest.raises(ValueError, match="guard or keep"):
+        write(rows, tmp_path / "no.csv", formulas="maybe")
+
+
+@given(st.text(alphabet="'=+-@\t\r a", max_size=6))
+def test_the_guard_can_be_taken_off(text: str) -> None:
+    assert unguarded(guarded(text)) == text
+    assert guarded(text)[:1] not in ("=", "+", "-", "@", "\t", "\r")
+
+
+# --- partitions -----------------------------------------------------------------------------------------------------
+
+MIXED = (Column("wire", "enum", names=WIRES), Column("time", "timestamp", nullable=True), Column("subject", "text"))
+
+
+def mixed(count: int = 90) -> Rows:
+    """Batches with the columns that records can be parted by."""
+    batches = []
+    for start in range(0, count, 30):
+        numbers = range(start, start + 30)
+        batches.append(
+            pa.record_batch(
+                {
+                    "wire": pa.array([WIRES[number % 3] for number in numbers]).dictionary_encode(),
+                    "time": pa.array(
+                        [
+                            datetime(2026, 11, 1 + number // 40, 23, 59, tzinfo=UTC) if number % 5 else None
+                            for number in numbers
+                        ],
+                        pa.timestamp("us", "UTC"),
+                    ),
+                    "subject": [f"s{number}" for number in numbers],
+                }
+            )
+        )
+    return Rows(MIXED, batches)
+
+
+def test_one_folder_for_each_wire(tmp_path: Path) -> None:
+    paths = write(mixed(), tmp_path / "out", partition_by="wire")
+    assert paths == [str(tmp_path / f"out/wire={wire}/part-0.parquet") for wire in sorted(WIRES[:3])]
+    assert [field.name for field in parquet.ParquetFile(paths[0]).schema_arrow] == ["time", "subject"]
+    rows = dataset.dataset(tmp_path / "out", partitioning="hive").to_table().to_pylist()
+    assert {(row["wire"], row["subject"]) for row in rows} == {(WIRES[n % 3], f"s{n}") for n in range(90)}
+
+
+@pytest.mark.parametrize("format", ["ndjson", "csv", "arrow"])
+def test_one_folder_for_each_day(tmp_path: Path, format: str) -> None:
+    paths = write(mixed(), tmp_path / "out", partition_by="day", format=format)
+    days = ["2026-11-01", "2026-11-02", "2026-11-03", "__HIVE_DEFAULT_PARTITION__"]
+    assert [Path(path).parts[-2:] for path in paths] == [(f"day={day}", f"part-0{FORMATS[format]}") for day in days]
+    if format == "ndjson":
+        rows = [json.loads(line) for line in Path(paths[1]).read_text().splitlines()]
+        assert rows[0] == {"wire": "csp", "time": "2026-11-02T23:59:00.000000Z", "subject": "s40"} | {
+            "wire": WIRES[41 % 3],
+            "subject": "s41",
+        }
+        assert len(rows) == 32
+
+
+def test_many_days_keep_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnwire.log.partitions.MOST_OPEN", 2)
+    paths = write(mixed(), tmp_path / "out", partition_by="wire", format="ndjson")
+    assert len(paths) > 3
+    found = sorted(json.loads(line)["subject"] for path in paths for line in Path(path).read_text().splitlines())
+    assert found == sorted(f"s{number}" for number in range(90))
+
+
+def test_a_directory_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    write(mixed(), tmp_path / "out", partition_by="wire")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(FileExistsError):
+        write(mixed(), tmp_path / "out", partition_by="day")
+    assert sorted(tmp_path.rglob("*")) == before
+    with pytest.raises(ValueError, match="wire or day"):
+        write(mixed(), tmp_path / "other", partition_by="hour")
+    with pytest.raises(ValueError, match="'time' is needed"):
+        write(Rows(MIXED[:1], []), tmp_path / "other", partition_by="day")
+
+
+# --- whole or not at all --------------------------------------------------------------------------------------------
+
+
+class Failing(Rows):
+    """Batches, then an error."""
+
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
+        *batches, error = self.batches
+        yield from batches
+        raise error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.EIO, "broken disk"), MemoryError()], ids=repr)
+@pytest.mark.parametrize("name", ["out.parquet", "out.arrow", "out.csv", "out.ndjson", "out"])
+def test_nothing_is_left_behind(tmp_path: Path, name: str, error: BaseException) -> None:
+    part = None if "." in name else "wire"
+    batches = [] if name == "out.ndjson" else mixed().batches  # JSON lines take batches of a scan only
+    if part is None:
+        (tmp_path / name).write_bytes(b"what was there before")
+    with pytest.raises(type(error)):
+        write(Failing(MIXED, [*batches, error]), tmp_path / name, partition_by=part)
+    assert os.listdir(tmp_path) == ([] if part else [name])
+    if part is None:
+        assert (tmp_path / name).read_bytes() == b"what was there before"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_full_disk_is_named(format: str) -> None:
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(scanned(), "/dev/full", format=format)
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, "/dev/full")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode), "a device is written to, never replaced"
+
+
+def test_links_are_followed_and_permissions_kept(tmp_path: Path) -> None:
+    real = tmp_path / "real.ndjson"
+    real.write_bytes(b"old")
+    real.chmod(0o640)
+    (tmp_path / "link.ndjson").symlink_to(real)
+    write(scanned(columns=["act"]), tmp_path / "link.ndjson")
+    assert (tmp_path / "link.ndjson").is_symlink()
+    assert len(real.read_bytes().splitlines()) == 4356
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    for path, kind in ((tmp_path, IsADirectoryError), (tmp_path / "no" / "out.csv", FileNotFoundError)):
+        with pytest.raises(kind) as caught, AtomicFile(path):
+            pass
+        assert caught.value.filename == str(path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_formats_are_named_or_seen(tmp_path: Path) -> None:
+    write(scanned(), tmp_path / "plain", format="csv")
+    with pytest.raises(ValueError, match="does not say"):
+        write(scanned(), tmp_path / "other")
+    with pytest.raises(ValueError, match="formats are"):
+        write(scanned(), tmp_path / "other", format="xlsx")
+    assert os.listdir(tmp_path) == ["plain"]

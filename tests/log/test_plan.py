@@ -1,0 +1,197 @@
+"""Blocks: together they are the scan that they were cut from, and they refuse a file that has changed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pickle
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turnwire
+from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
+from turnwire.errors import DecodeError, Reason
+from turnwire.log import Block, plan, read_block
+from turnwire.log.plan import line_cuts
+
+NUMBERED = ("record",)
+"""What counts from the start of a block."""
+
+
+def rows(scan: Any, first: int = 0) -> list[dict[str, Any]]:
+    """Every record with its bytes; numbers count on from ``first``."""
+    found = []
+    for batch in scan:
+        names = [name for name in batch.names if name not in NUMBERED]
+        values = [batch.file if name == "file" else batch[name] for name in names]
+        columns = [[value] * len(batch) if value is None or isinstance(value, str) else list(value) for value in values]
+        valid = {name: batch.valid(name).tolist() for name in names}
+        for place, row in enumerate(zip(*columns, strict=True)):
+            fields = {name: value if valid[name][place] else None for name, value in zip(names, row, strict=True)}
+            found.append({**fields, "record": first + int(batch["record"][place]), "raw": bytes(batch.raw(place))})
+    return found
+
+
+def together(blocks: list[Block]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[int]]:
+    """Records, rejects and the sums of bytes of all blocks."""
+    records: list[dict[str, Any]] = []
+    rejects: list[dict[str, Any]] = []
+    sums = [0, 0, 0, 0]
+    for block in blocks:
+        scan = read_block(Block.from_dict(json.loads(json.dumps(block.to_dict()))))
+        records += rows(scan, len(records))
+        rejects += scan.rejects.rows()
+        sums = [total + part for total, part in zip(sums, scan.counts[:4], strict=True)]
+    return records, rejects, sums
+
+
+def whole(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[int]]:
+    scan = turnwire.scan(str(path), wire="nslip")
+    return rows(scan), scan.rejects.rows(), list(scan.counts[:4])
+
+
+@pytest.mark.parametrize("block_bytes", [1, 777, 40_000, 1 << 30])
+def test_the_blocks_of_real_messages_are_one_scan(block_bytes: int) -> None:
+    path = UPSTREAM.parent if block_bytes > 777 else UPSTREAM.parent / "damaged.log"
+    blocks = plan(str(path), wire="nslip", block_bytes=block_bytes)
+    assert together(blocks) == whole(path)
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 400))
+def test_the_blocks_of_any_log_are_one_scan(
+    tmp_path_factory: pytest.TempPathFactory, chance: random.Random, block_bytes: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.log"
+    path.write_bytes(b"".join(damaged_log(chance, VECTORS) for _ in range(3)))
+    blocks = plan(str(path), wire="nslip", block_bytes=block_bytes)
+    assert together(blocks) == whole(path)
+    assert [block.start for block in blocks[1:]] == [block.stop for block in blocks[:-1]]
+    assert blocks[0].start == 0 and blocks[-1].stop == path.stat().st_size
+
+
+@given(st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")), st.integers(1, 9), st.integers(1, 9))
+def test_cuts_are_the_first_line_starts_that_are_far_enough(data: bytes, every: int, size: int) -> None:
+    chunks = [data[place : place + size] for place in range(0, len(data), size)]
+    expected, last = [], 0
+    for place, byte in enumerate(data, 1):
+        if byte == 10 and place - last >= every:
+            expected.append((place, data.count(b"\n", 0, place) + 1))
+            last = place
+    assert list(line_cuts(iter(chunks), every)) == expected
+
+
+def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
+    path = tmp_path / "long.log"
+    path.write_bytes(GOOD + b"\n" + b"x" * 5000 + GOOD + b"y" * 5000 + b"\n" + GOOD)
+    blocks = plan(str(path), wire="nslip", block_bytes=100)
+    assert [(block.line, len(rows(read_block(block)))) for block in blocks] == [(1, 2), (3, 1)]
+    assert together(blocks) == whole(path)
+
+
+def test_an_empty_file_is_one_block_without_records(tmp_path: Path) -> None:
+    (tmp_path / "none").write_bytes(b"")
+    (block,) = plan(str(tmp_path / "none"), wire="nslip")
+    assert (block.start, block.stop, rows(read_block(block))) == (0, 0, [])
+
+
+def test_a_compressed_file_is_one_block(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(GOOD * 1000))
+    (block,) = plan(str(tmp_path), wire="nslip", block_bytes=10)
+    assert (block.start, block.stop) == (0, None)
+
+
+def test_options_travel_with_a_block() -> None:
+    blocks = plan(str(UPSTREAM), wire="nslip", block_bytes=100_000, columns=["src", "tag"], batch_bytes=1000)
+    assert len(blocks) == 3
+    batches = list(read_block(blocks[1]))
+    assert batches[0].names == ("src", "tag")
+    assert len(batches) > 50
+    assert next(iter(read_block(blocks[1], columns=["act"]))).names == ("act",)
+
+
+def test_a_block_survives_json_and_pickle() -> None:
+    odd = {
+        "where": {
+            "kind": {"ASK", "REQUEST"},
+            "src": 1 << 63,
+            "text": b"\xff",
+            "name": "\udcff",
+            "dict": {"a": [1, True]},
+        },
+        "limits": turnwire.LIMITS._replace(message=1000),
+        "time": (datetime(2026, 11, 22, tzinfo=UTC), None),
+    }
+    block = Block("a\udcff.log", 5, None, 2, 9, 1_800_000_000_000_000_001, "00", None, odd)
+    text = json.dumps(block.to_dict())
+    text.encode()
+    assert Block.from_dict(json.loads(text)) == block
+    assert pickle.loads(pickle.dumps(block)) == block
+    assert block.key == Block.from_dict(json.loads(text)).key
+    assert (
+        len({block.key, block._replace(start=6).key, block._replace(wire="csp").key, block._replace(head="").key}) == 4
+    )
+
+
+def append(path: Path) -> None:
+    with open(path, "ab") as file:
+        file.write(GOOD)
+
+
+def shrink(path: Path) -> None:
+    os.truncate(path, 100)
+
+
+def touch(path: Path) -> None:
+    os.utime(path, ns=(0, 0))
+
+
+def replace(path: Path) -> None:
+    before = os.stat(path)
+    path.write_bytes(b"y" + path.read_bytes()[1:])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("change", [append, shrink, touch, replace])
+def test_a_file_that_has_changed_is_refused(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    path = tmp_path / "log"
+    path.write_bytes((GOOD + b"\n") * 100)
+    blocks = plan(str(path), wire="nslip", block_bytes=1000)
+    change(path)
+    for block in blocks:
+        with pytest.raises(DecodeError, match="changed after it was cut") as caught:
+            list(read_block(block))
+        assert (caught.value.reason, caught.value.path) == (Reason.FILE_CHANGED, str(path))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes((GOOD + b"\n") * 100)
+    block, *_ = plan(str(path), wire="nslip", block_bytes=1000)
+    reading = iter(read_block(block, batch_bytes=100))
+    next(reading)
+    touch(path)
+    with pytest.raises(DecodeError, match="changed after it was cut"):
+        list(reading)
+
+
+def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
+    for source in (b"bytes", "-", open):
+        with pytest.raises(TypeError):
+            plan(source, wire="nslip")
+    with pytest.raises(FileNotFoundError):
+        plan(str(tmp_path / "none"), wire="nslip")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(ValueError, match="regular files"):
+            plan(str(tmp_path / "pipe"), wire="nslip")
+    for options in ({"block_bytes": 0}, {"resume": "token"}, {"columns": ["nope"]}):
+        with pytest.raises(ValueError):
+            plan(str(UPSTREAM), **{"wire": "nslip", **options})

@@ -1,0 +1,192 @@
+"""``where=``: the rows that a plain loop over all rows would choose, with the numbers they have there."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
+from tests.log.test_scan import everything, nslip, table
+from tests.slip.twins import rounds
+from turnwire import slip
+from turnwire.contract import Column
+from turnwire.log.where import _CONVERT, _number_among, _number_within
+from turnwire.slip.spec import Act, FrameType
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
+DATA = b"\n".join([*LINES, b"@a3 bad", b'@a3|f0|c9|S3|d1|T1|t"a \\"b\\" c"|u""#', GOOD, b"refactor " + GOOD])
+ALL, BAD, COUNTS = everything(nslip(DATA))
+ROWS = [dict(zip(ALL, values, strict=True)) for values in zip(*ALL.values(), strict=True)]
+RAW = [DATA[row["offset"] : row["offset"] + row["length"]] for row in ROWS]
+
+
+def numbers(where: dict[str, Any], **options: Any) -> list[int]:
+    return table(nslip(DATA, where=where, **options))["record"]
+
+
+def act(row: dict[str, Any]) -> str:
+    return Act(row["act"]).name
+
+
+CASES: dict[str, tuple[dict[str, Any], Any]] = {
+    "a number": ({"src": 3}, lambda row: row["src"] == 3),
+    "several numbers": ({"src": {1, 3, 5}}, lambda row: row["src"] in {1, 3, 5}),
+    "a list of numbers": ({"src": [1, 3]}, lambda row: row["src"] in {1, 3}),
+    "numbers nobody has": ({"src": {-1, 1 << 64, 1 << 70}}, lambda row: False),
+    "a range": ({"turn": (2, 5)}, lambda row: 2 <= row["turn"] < 5),
+    "open at the start": ({"turn": (None, 5)}, lambda row: row["turn"] < 5),
+    "open at the end": ({"turn": (3, None)}, lambda row: row["turn"] >= 3),
+    "open": ({"goal_id": (None, None)}, lambda row: row["goal_id"] is not None),
+    "empty": ({"turn": (5, 2)}, lambda row: False),
+    "beyond the type": ({"turn": (-5, 1 << 80)}, lambda row: True),
+    "above the type": ({"turn": (1 << 64, None)}, lambda row: False),
+    "below the type": ({"turn": (None, 0)}, lambda row: False),
+    "no value": ({"goal_id": None}, lambda row: row["goal_id"] is None),
+    "no value or one": ({"goal_id": {None, 1}}, lambda row: row["goal_id"] in {None, 1}),
+    "nothing": ({"src": set()}, lambda row: False),
+    "an enum": ({"act": "REQUEST"}, lambda row: act(row) == "REQUEST"),
+    "enums": ({"act": {"REQUEST", Act.ASK}}, lambda row: act(row) in {"REQUEST", "ASK"}),
+    "an enum that may be absent": ({"frame": FrameType.TASK}, lambda row: row["frame"] == FrameType.TASK),
+    "a text": ({"tag": "hello"}, lambda row: row["tag"] == "hello"),
+    "a text in bytes": ({"tag": b"hello"}, lambda row: row["tag"] == "hello"),
+    "an escaped text": ({"tag": 'a "b" c'}, lambda row: row["tag"] == 'a "b" c'),
+    "an empty text": ({"status": ""}, lambda row: row["status"] == ""),
+    "texts": ({"tag": {"hello", 'a "b" c', None}}, lambda row: row["tag"] in {"hello", 'a "b" c', None}),
+    "a range of texts": (
+        {"tag": ("b", "i")},
+        lambda row: row["tag"] is not None and b"b" <= row["tag"].encode() < b"i",
+    ),
+    "containing": ({"text": b"hello"}, lambda row: b"hello" in row["raw"]),
+    "containing one of": ({"text": {"hello", "|T1"}}, lambda row: b"hello" in row["raw"] or b"|T1" in row["raw"]),
+    "containing what stands between": ({"text": b"#\n"}, lambda row: False),
+    "containing nothing": ({"text": b""}, lambda row: True),
+    "what stands in front": ({"text": "refactor"}, lambda row: b"refactor" in row["raw"]),
+    "the wire": ({"wire": "nslip"}, lambda row: True),
+    "another wire": ({"wire": {"csp", "sap"}}, lambda row: False),
+    "places": (
+        {"offset": (100, 9000), "length": (None, 40)},
+        lambda row: 100 <= row["offset"] < 9000 > row["length"] < 40,
+    ),
+    "all of several": (
+        {"act": {"INFORM", "REQUEST"}, "turn": (1, None), "goal_id": None},
+        lambda row: act(row) in {"INFORM", "REQUEST"} and row["turn"] >= 1 and row["goal_id"] is None,
+    ),
+    "no condition": ({}, lambda row: True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_are_those_of_a_plain_loop(name: str) -> None:
+    where, test = CASES[name]
+    expected = [row for row, raw in zip(ROWS, RAW, strict=True) if test({**row, "raw": raw})]
+    for options in ({}, {"batch_bytes": 500}, {"threads": 2, "batch_bytes": 500}, {"borrow": True}):
+        found = nslip(DATA, where=where, **options)  # type: ignore[arg-type]
+        columns = table(found)
+        assert columns["record"] == [row["record"] for row in expected]
+        assert columns == {column: [row[column] for row in expected] for column in ALL}
+        assert found.counts == COUNTS._replace(selected=len(expected))
+        assert found.rejects.rows() == BAD
+
+
+def test_columns_that_are_looked_at_need_not_be_read() -> None:
+    found = nslip(DATA, where={"src": 3, "tag": {"hello", None}, "act": "REQUEST"}, columns=["conv_id", "record"])
+    columns = table(found)
+    expected = [row for row in ROWS if row["src"] == 3 and act(row) == "REQUEST" and row["tag"] in {"hello", None}]
+    assert columns == {name: [row[name] for row in expected] for name in ("conv_id", "record")}
+    for batch in nslip(DATA, where={"src": 3}, columns=[]):
+        assert batch.names == ()
+        assert all(batch.message(row).src == 3 for row in range(len(batch)))
+
+
+def test_arrow_gets_the_chosen_rows() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(nslip(DATA, where={"act": "REQUEST"}, batch_bytes=3000))
+    expected = [row for row in ROWS if act(row) == "REQUEST"]
+    assert frame["record"].to_list() == [row["record"] for row in expected]
+    assert frame["tag"].to_list() == [row["tag"] for row in expected]
+    assert set(frame["act"].to_list()) == {"REQUEST"}
+
+
+def test_the_first_error_comes_behind_the_chosen_rows() -> None:
+    data = GOOD + b"\n" + GOOD.replace(b"S0", b"S7") + b"\n@a3 bad\n" + GOOD
+    found = nslip(data, where={"src": 7}, errors="raise")
+    batches = iter(found)
+    assert next(batches)["record"].tolist() == [1]
+    with pytest.raises(ValueError, match="bad"):
+        next(batches)
+    assert (found.counts.wires, found.counts.selected) == ({"nslip": 2}, 1)
+
+
+@pytest.mark.parametrize(
+    ("where", "kind", "words"),
+    [
+        ({"source": 3}, ValueError, "knows no column 'source' of nslip; it knows text, wire, .*tag"),
+        ({"line": 3}, ValueError, "knows no column 'line'"),
+        ({3: 3}, ValueError, "knows no column 3"),
+        ({"src": "3"}, TypeError, "src is a whole number, not str"),
+        ({"src": 1.5}, TypeError, "whole number"),
+        ({"src": (1,)}, ValueError, r"a range of src is \(from, to\)"),
+        ({"src": (1, "x")}, TypeError, "whole number"),
+        ({"act": "SING"}, ValueError, "act is one of .*REQUEST.*, not 'SING'"),
+        ({"act": 3}, TypeError, "act is one of"),
+        ({"act": ("ASK", None)}, TypeError, "no order"),
+        ({"tag": 3}, TypeError, "tag is text"),
+        ({"text": 3}, TypeError, "text is text"),
+        ({"wire": "morse"}, ValueError, "'morse' is no wire; they are nslip"),
+        ([("src", 3)], TypeError, "where is a dict"),
+    ],
+)
+def test_conditions_that_make_no_sense(where: Any, kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        nslip(DATA, where=where)
+
+
+def test_times() -> None:
+    column = Column("time", "timestamp")
+    micros = 1_777_896_000_000_001
+    for value in (
+        micros,
+        datetime(2026, 5, 4, 12, 0, 0, 1, tzinfo=UTC),
+        datetime(2026, 5, 4, 12, 0, 0, 1),
+        "2026-05-04T14:00:00.000001+02:00",
+        "2026-05-04T12:00:00.000001Z",
+        np.datetime64("2026-05-04T12:00:00.000001"),
+    ):
+        assert _CONVERT["timestamp"]("time", column, value) == micros
+    for wrong, kind in (("noon", ValueError), (1.5, TypeError), (True, TypeError)):
+        with pytest.raises(kind, match="time is a"):
+            _CONVERT["timestamp"]("time", column, wrong)
+
+
+def test_truth_and_signed_numbers() -> None:
+    array = np.array([-3, 0, 7], np.int64)
+    assert _number_among(array, {-3, 7, 1 << 63}).tolist() == [True, False, True]
+    assert _number_within(array, -3, 7).tolist() == [True, True, False]
+    assert _number_among(np.array([True, False]), {1}).tolist() == [True, False]
+    assert _CONVERT["bool"]("ok", Column("ok", "bool"), True) == 1
+    with pytest.raises(TypeError):
+        _CONVERT["bool"]("ok", Column("ok", "bool"), 1)
+
+
+def test_random_conditions_on_damaged_logs() -> None:
+    chance = random.Random(8)
+    for _ in range(rounds(15)):
+        data = damaged_log(chance, LINES)
+        columns = table(nslip(data))
+        rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        src, turns = chance.randrange(6), sorted(chance.choices(range(12), k=2))
+        found = nslip(data, where={"src": {src, src + 1}, "turn": tuple(turns)}, batch_bytes=chance.randrange(1, 3000))
+        chosen = [row for row in rows if row["src"] in (src, src + 1) and turns[0] <= row["turn"] < turns[1]]
+        assert table(found) == {name: [row[name] for row in chosen] for name in columns}
+
+
+def test_messages_of_chosen_rows() -> None:
+    for batch in nslip(DATA, where={"act": "REQUEST"}):
+        for row in range(len(batch)):
+            assert slip.decode(bytes(batch.raw(row))).act is Act.REQUEST
