@@ -60,6 +60,9 @@ class Made:
     def sequence(self, row: int) -> str | None:
         return None
 
+    def subjects(self) -> list[str | None]:
+        return [self.subject(row) for row in range(len(self.rows))]
+
     def subject(self, row: int) -> str | None:
         return None
 

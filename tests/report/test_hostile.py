@@ -68,20 +68,15 @@ def test_hostile_text_stays_text(opened: Callable[..., Page], path: Path) -> Non
         page.run("document.querySelectorAll('img, iframe, object, embed, form, a:not(.skip), foreignObject').length")
         == 0
     )
-    assert (
-        page.run(
-            "[...document.querySelectorAll('*')].filter(one => [...one.attributes].some(each => each.name.startsWith('on'))).length"
-        )
-        == 0
+    handlers = (
+        "[...document.querySelectorAll('*')]"
+        ".filter(one => [...one.attributes].some(each => each.name.startsWith('on'))).length"
     )
-    shown = dict(enumerate(page.run(
-        "[...document.querySelectorAll('#messages tr.more .fields')].map(list => list.querySelector('dt:last-of-type + dd').textContent)"
-    )))  # fmt: skip
+    assert page.run(handlers) == 0
     tags = page.run(
         "[...document.querySelectorAll('#messages tr.more .fields')].map(list => [...list.querySelectorAll('dt')]"
         ".find(name => name.textContent.endsWith('TAG')).nextSibling.textContent)"
     )
-    assert len(shown) == len(HOSTILE)
     assert tags == [text.translate(ESCAPED) for text in HOSTILE]
 
 

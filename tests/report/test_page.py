@@ -55,7 +55,8 @@ def test_the_bars_over_time_hold_each_record_that_has_a_time(page: Page) -> None
     timed = Counter(entry.wire for entry in TRAFFIC.sound if entry.wire not in NO_TIME_WIRES)
     for wire in WIRES:
         drawn = page.run(
-            f"[...document.querySelectorAll('#volume .part.wire-{wire}')].reduce((sum, bar) => sum + +bar.dataset.records, 0)"
+            f"[...document.querySelectorAll('#volume .part.wire-{wire}')]"
+            ".reduce((sum, bar) => sum + +bar.dataset.records, 0)"
         )
         assert drawn == timed[wire], wire
     untimed = sum(entry.wire in NO_TIME_WIRES for entry in TRAFFIC.sound)
@@ -146,7 +147,8 @@ def test_filters_by_conversation_and_text(page: Page) -> None:
 
 def test_filters_by_time(page: Page) -> None:
     start, width = page.run(
-        "(() => { const time = JSON.parse(document.getElementById('data').textContent).time; return [time.start, time.width] })()"
+        "(() => { const time = JSON.parse(document.getElementById('data').textContent).time;"
+        "return [time.start, time.width] })()"
     )
     middle = start + 40 * width
     page.type("from", page.run(f"new Date({middle / 1000}).toISOString().slice(0, 19)"))
@@ -165,15 +167,14 @@ def moment(entry: Entry) -> int:
 
 def test_a_range_drawn_on_the_chart_is_a_filter(page: Page) -> None:
     box = page.run(
-        "(() => { const box = document.querySelector('#volume svg').getBoundingClientRect(); return [box.x, box.y, box.width, box.height] })()"
+        "(() => { const box = document.querySelector('#volume svg').getBoundingClientRect();"
+        "return [box.x, box.y, box.width, box.height] })()"
     )
     x, y, width, height = box
     page.drag((x + width * 0.4, y + height / 2), (x + width * 0.6, y + height / 2))
     page.until("document.getElementById('from').value !== ''")
     data = "JSON.parse(document.getElementById('data').textContent).time"
-    low, high = page.run(
-        "[document.getElementById('from').value, document.getElementById('to').value].map(text => Date.parse(text + 'Z') * 1000)"
-    )
+    low, high = page.run("['from', 'to'].map(id => Date.parse(document.getElementById(id).value + 'Z') * 1000)")
     assert (high - low) % page.run(f"{data}.width") == 0
     timed = [entry for entry in TRAFFIC.sound if entry.wire not in NO_TIME_WIRES]
     holds(page, [entry for entry in timed if low <= moment(entry) < high])

@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turnwire.log.atomic import AtomicFile
+from turnwire.report.answers import Answers, Waiting
 from turnwire.report.cube import Cube
 from turnwire.report.measuring import Meter, meter, tokens_of
 from turnwire.report.page import render
 from turnwire.report.records import Records
 from turnwire.report.rejected import MOST_BYTES, Quarantine, Reject
 from turnwire.report.sample import Sample
-from turnwire.report.writing import write
 
 if TYPE_CHECKING:
     from turnwire.report.cube import Shown
@@ -46,7 +47,9 @@ class Report:
 
     def write(self, path: str | Path) -> None:
         """Writes the page to a file, whole or not at all. Raises OSError."""
-        write(str(path), self.html().encode())
+        data = self.html().encode()
+        with AtomicFile(path) as file:
+            file.write(data)
 
 
 def report(
@@ -77,12 +80,13 @@ def report(
     if max_messages < 1:
         raise ValueError("max_messages must be positive")
     used = meter(tokenizer)
-    cube, sample, quarantine = Cube(), Sample(max_messages), Quarantine()
+    cube, sample, quarantine, waiting = Cube(), Sample(max_messages), Quarantine(), Waiting()
     records = Records(source, wire)
     for chunk in records:
         tokens = tokens_of(chunk, used)
         cube.add(chunk, tokens)
         sample.add(chunk, tokens)
+        waiting.add(chunk)
         quarantine.add(records.rejects())
         if progress is not None:
             progress(records.counts.bytes, cube.records)
@@ -96,6 +100,8 @@ def report(
             "totals": _totals(records.counts, cube, used),
             **_cube(shown),
             **_messages(shown.wires, sample.kept()),
+            "answer_columns": list(Answers._fields),
+            "answers": [list(one) for one in waiting.found()],
             **_rejects(quarantine),
         }
     )
@@ -112,7 +118,7 @@ def _totals(counts: Any, cube: Cube, used: Meter) -> dict[str, Any]:
         "records": cube.records,
         "bytes": {"all": counts.bytes, "records": counts.records, "rejects": counts.rejects, "text": counts.text},
         "agents": len(cube.agents),
-        "tokenizer": used.name if used.count is not None else None,
+        "tokenizer": used.name if used.measure is not None else None,
         "why_no_tokens": used.why_not,
     }
 

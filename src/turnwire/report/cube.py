@@ -42,14 +42,15 @@ MOST_KINDS_SHOWN = 60
 STRAY = 0.005
 """Share of the records at either end of time that may be folded when they stretch the axis fourfold or more."""
 
-Key = tuple[int, int, int, int, int]
+Key = tuple[int, ...]
 """bucket, wire, kind, sender, receiver"""
 
 
 class Shown(NamedTuple):
     """The cube as the page gets it: ``cells`` are rows (bucket, wire, kind, sender, receiver, records, bytes, tokens).
 
-    wires: those that were met, in the order of ``contract.WIRES``. start: microseconds at which bucket 0 begins; buckets: how many there are; first, last: the times met.
+    wires: those that were met, in the order of ``contract.WIRES``. start: microseconds at which bucket 0 begins;
+    buckets: how many there are; first, last: the times met.
     folded: agents that stand together as OTHERS. unnamed: whether there were too many names to even count them.
     """
 
@@ -90,11 +91,11 @@ class Cube:
         sender, receiver = (self._agents(chunk, name) for name in ("sender", "receiver"))
         columns = [times, self._wire(chunk), self.kinds.translate(chunk.coded("kind")), sender, receiver]
         keys, group = grouped(columns)
-        sums = [np.bincount(group), np.bincount(group, weights=chunk.lengths)]
+        sums: list[NDArray[Any]] = [np.bincount(group, weights=chunk.lengths)]
         sums.append(np.zeros(len(keys)) if tokens is None else np.bincount(group, weights=tokens))
-        for key, row in zip(keys, np.array(sums).astype(np.int64).T, strict=True):
-            here = self._cells.get(key)  # type: ignore[call-overload]
-            self._cells[key] = row if here is None else here + row  # type: ignore[index]
+        for key, row in zip(keys, np.array([np.bincount(group), *sums]).astype(np.int64).T, strict=True):
+            here = self._cells.get(key)
+            self._cells[key] = row if here is None else here + row
         self._shrink()
 
     def _wire(self, chunk: Chunk) -> NDArray[np.int64]:

@@ -21,10 +21,10 @@ SLICE = 8192
 
 
 class Meter(NamedTuple):
-    """Counts tokens, or says why it cannot. name: the tokenizer's; count: texts -> tokens of each, or None."""
+    """Counts tokens, or says why it cannot. name: the tokenizer's; measure: texts -> tokens of each, or None."""
 
     name: str
-    count: Callable[[list[str]], list[int]] | None
+    measure: Callable[[list[str]], list[int]] | None
     why_not: str | None = None
 
 
@@ -50,10 +50,10 @@ def meter(tokenizer: str | None) -> Meter:
 
 def tokens_of(chunk: Chunk, used: Meter) -> NDArray[np.int64] | None:
     """The tokens of each record of a chunk as written, or None where they are not measured."""
-    if used.count is None:
+    if used.measure is None:
         return None
     result = np.empty(len(chunk), np.int64)
     for start in range(0, len(chunk), SLICE):
         rows = range(start, min(start + SLICE, len(chunk)))
-        result[rows.start : rows.stop] = used.count([chunk.raw(row).decode("utf-8", "replace") for row in rows])
+        result[rows.start : rows.stop] = used.measure([chunk.raw(row).decode("utf-8", "replace") for row in rows])
     return result

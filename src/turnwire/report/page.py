@@ -17,6 +17,7 @@ SCRIPTS = (
     "filters.js",
     "charts.js",
     "matrix.js",
+    "answers.js",
     "sequence.js",
     "tables.js",
     "main.js",

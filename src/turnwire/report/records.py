@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.report.columns import ABSENT, Coded, coded
+from turnwire.report.columns import ABSENT, Coded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,6 +70,10 @@ class Chunk:
     def sequence(self, row: int) -> str | None:
         """Its number in the conversation, as decimal text: it may be more than a page can hold as a number."""
         return str(int(self._batch["turn"][row]))
+
+    def subjects(self) -> Iterator[str | None]:
+        """What each record is about."""
+        return iter(self._batch["tag"])
 
     def subject(self, row: int) -> str | None:
         """What it is about, in a few words."""

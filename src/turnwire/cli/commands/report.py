@@ -11,10 +11,10 @@ import click
 from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, standard_output
-from turnwire.cli.progress import Progress
 from turnwire.cli.text import printable
 from turnwire.contract import WIRES
 from turnwire.errors import WireError
+from turnwire.progress import Progress
 
 MAX_MESSAGES = 2000
 
@@ -39,10 +39,11 @@ MAX_MESSAGES = 2000
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, **options: Any) -> int:
-    """Reads SOURCES once and writes one HTML page about them: volume, parties, conversations, latencies, rejects, tokens.
+    """Reads SOURCES once and writes one HTML page about them.
 
-    SOURCES are files, directories, globs, or - for standard input. The page needs nothing else, and loads nothing. It
-    is written whole or not at all. Exits with 1 when a record is damaged.
+    It shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. SOURCES are
+    files, directories, globs, or - for standard input. The page needs nothing else, and loads nothing. It is written
+    whole or not at all. Exits with 1 when a record is damaged.
     """
     from turnwire.report import report
 

@@ -1,4 +1,6 @@
 // Tiles, volume over time, kinds and tokens.
+const noRecord = () => empty(D.totals.records ? "No record passes these filters." : "There is no record.");
+
 function drawTiles(holder, view) {
   const pairs = grouped(view.cells, "sender", "receiver");
   const talks = new Set(view.messages.map((message) => message.conversation));
@@ -129,7 +131,7 @@ const bar = (amount, most) => el("div", { class: "bar", "aria-hidden": "true" },
 
 function drawKinds(holder, view) {
   const groups = [...grouped(view.cells, "wire", "kind").values()].sort(byRecords);
-  if (!groups.length) return holder.replaceChildren(empty("No record passes these filters."));
+  if (!groups.length) return holder.replaceChildren(noRecord());
   const most = groups[0].records;
   const blocks = D.wires.map((name, wire) => [name, groups.filter((group) => group.key[0] === wire)]).filter(([, own]) => own.length);
   holder.replaceChildren(el("div", { class: "bars" }, blocks.map(([name, own]) => {
@@ -143,10 +145,10 @@ function drawKinds(holder, view) {
 function drawTokens(holder, view) {
   if (!measured) return holder.replaceChildren(empty(`Not measured: ${D.totals.why_no_tokens}.`));
   const groups = [...grouped(view.cells, "wire").values()].sort((a, b) => b.tokens - a.tokens);
-  if (!groups.length) return holder.replaceChildren(empty("No record passes these filters."));
+  if (!groups.length) return holder.replaceChildren(noRecord());
   const heads = [{ name: "Wire" }, { name: "Tokens", number: true }, { name: "Share", number: true }, { name: "Per record", number: true }, { name: "Bytes per token", number: true }];
   holder.replaceChildren(
-    el("div", { class: "bars" }, groups.map((group) => el("div", { class: `bar-row wire wire-${wireName(group.key[0])}` }, badge(wireName(group.key[0])),
+    el("div", { class: "bars budget" }, groups.map((group) => el("div", { class: `bar-row wire wire-${wireName(group.key[0])}` }, badge(wireName(group.key[0])),
       bar(group.tokens, groups[0].tokens), el("span", { class: "value" }, compact(group.tokens))))),
     el("div", { class: "scroll" }, table(`Tokens of ${D.totals.tokenizer}, of records as written`, heads, groups.map((group) => [badge(wireName(group.key[0])), count(group.tokens),
       share(group.tokens, view.tokens), decimal(group.tokens / group.records), decimal(group.bytes / Math.max(group.tokens, 1))]))));

@@ -32,7 +32,7 @@ function timeInput(id, label, key, edge) {
     },
   });
   controls[id] = input;
-  return el("div", { class: "field" }, el("label", { for: id }, label), input);
+  return el("div", { class: "field time" }, el("label", { for: id }, label), input);
 }
 
 function typed(id, label, key, placeholder, list) {
@@ -54,8 +54,8 @@ function buildFilters() {
   if (D.wires.length > 1) bar.append(wireChips());
   bar.append(
     typed("text", "Text in a message", "text", "any"),
-    typed("conversation", "Conversation", "conversation", "any", "talks"),
-    el("datalist", { id: "talks" }, talks.map((talk) => el("option", { value: visible(talk.id) }))),
+    typed("conversation", "Conversation", "conversation", "any", "known-conversations"),
+    el("datalist", { id: "known-conversations" }, talks.map((talk) => el("option", { value: visible(talk.id) }))),
     choice("kind", "Kind", sorted(met("kind"), kindName), (value) => { filter.kind = value; }),
     choice("sender", "From", sorted(met("sender"), agentName), (value) => { filter.sender = value; }),
     choice("receiver", "To", sorted(met("receiver"), agentName), (value) => { filter.receiver = value; }));

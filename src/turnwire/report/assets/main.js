@@ -12,6 +12,7 @@ const parts = [
   [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only those two.", "wider"), drawMatrix],
   [card("kinds", "Acts and kinds", "What the records of each wire are.", "narrower"), drawKinds],
   [card("tokens", "Token budget", "What the records of each wire cost a language model to read."), drawTokens],
+  [card("answers", "Latencies", "From each question to its answer, as the rules of each wire pair them."), drawAnswers],
   [card("talks", "Conversations", "Choose a conversation, then a message to see its decoded fields and its text as written."), drawConversations],
   [card("messages", "Messages", "One by one, in the order of the log."), drawMessages],
   [card("rejects", "Rejects", "Ranges that began like a record and were none: nothing of a log is dropped without a word."), drawRejects],

@@ -3,7 +3,7 @@ const SIDE = 16;
 
 function drawMatrix(holder, view) {
   const pairs = [...grouped(view.cells, "sender", "receiver").values()];
-  if (!pairs.length) return holder.replaceChildren(empty("No record passes these filters."));
+  if (!pairs.length) return holder.replaceChildren(noRecord());
   const [senders, restOfSenders] = leading(view.cells, "sender");
   const [receivers, restOfReceivers] = leading(view.cells, "receiver");
   const between = new Map();
@@ -32,7 +32,8 @@ function drawMatrix(holder, view) {
 // The busiest parties of one side, and how many there are besides.
 function leading(here, column) {
   const all = [...grouped(here, column).values()].sort(byRecords).map((group) => group.key[0]);
-  return [all.slice(0, SIDE), Math.max(0, all.length - SIDE)];
+  const shown = all.slice(0, SIDE);
+  return [[...shown.filter((place) => place >= 0), ...shown.filter((place) => place < 0)], all.length - shown.length];
 }
 
 function matrixCell(sender, receiver, records, most) {
