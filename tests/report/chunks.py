@@ -20,6 +20,7 @@ class Row(NamedTuple):
     time: int | None = None
     length: int = 10
     raw: bytes = b"raw"
+    subject: str | None = None
 
 
 class Made:
@@ -58,12 +59,6 @@ class Made:
         return {"made": True}
 
     def sequence(self, row: int) -> str | None:
-        return None
-
-    def subjects(self) -> list[str | None]:
-        return [self.subject(row) for row in range(len(self.rows))]
-
-    def subject(self, row: int) -> str | None:
         return None
 
 

@@ -47,12 +47,12 @@ class Waiting:
     def add(self, chunk: Chunk) -> None:
         """Looks at the records of a chunk."""
         wires = list(_values(chunk.coded("wire")))
-        names = ("kind", "sender", "receiver", "conversation")
+        names = ("kind", "sender", "receiver", "conversation", "subject")
         columns = [_values(chunk.coded(name)) for name in names]
         times = [
             time if timed else None for time, timed in zip(chunk.times.tolist(), chunk.timed.tolist(), strict=True)
         ]
-        for wire, message in zip(wires, map(Message, *columns, chunk.subjects(), times), strict=True):
+        for wire, message in zip(wires, map(Message, *columns, times), strict=True):
             for pairing in self._pairings[wire or ""]:
                 pairing.take(message)
 

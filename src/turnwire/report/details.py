@@ -62,7 +62,7 @@ def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
         conversation=conversation,
         sequence=chunk.sequence(row),
         time=int(chunk.times[row]) if chunk.timed[row] else None,
-        subject=_clipped(chunk.subject(row)),
+        subject=_clipped(chunk.text("subject", row)),
         file=file,
         line=line,
         offset=offset,

@@ -1,4 +1,4 @@
-"""The records of a log as the report reads them: a thin layer over the bulk scan."""
+"""The records of a log as the report reads them: a thin layer over the bulk scan and its common columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from turnwire.report.columns import ABSENT, Coded
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.log import Batch
+    from turnwire.log import Batch, TextColumn
+
+COLUMNS = (
+    *("file", "offset", "length", "line"),
+    *("wire", "kind", "sender", "receiver", "conversation", "sequence", "time", "subject"),
+)
+"""What is read of each record, beside its bytes."""
 
 
 class Chunk:
@@ -22,28 +28,27 @@ class Chunk:
         self._batch = batch
         self._first = first
         self._columns: dict[str, Coded] = {}
+        self._sequence, self._sequenced = batch["sequence"], batch.valid("sequence")
+        self._lines, self._offsets = batch["line"], batch["offset"]
         self.lengths: NDArray[np.int64] = batch["length"]
-        self.times: NDArray[np.int64] = np.zeros(len(batch), np.int64)
-        self.timed: NDArray[np.bool_] = np.zeros(len(batch), bool)
+        self.times: NDArray[np.int64] = batch["time"]
+        self.timed: NDArray[np.bool_] = batch.valid("time")
 
     def __len__(self) -> int:
         return len(self._batch)
 
     def coded(self, name: str) -> Coded:
-        """The column "wire", "kind", "sender", "receiver" or "conversation"."""
+        """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"."""
         if name not in self._columns:
             self._columns[name] = self._read(name)
         return self._columns[name]
 
     def _read(self, name: str) -> Coded:
-        batch = self._batch
-        if name == "wire":
-            return Coded(["nslip"], np.zeros(len(batch), np.int64))
-        own = {"kind": "act", "sender": "src", "receiver": "dst", "conversation": "conv_id"}[name]
-        if name == "kind":
-            return Coded(batch.column(own).names, batch[own].astype(np.int64))
-        values, codes = np.unique(batch[own], return_inverse=True)
-        return Coded([str(value) for value in values.tolist()], codes.astype(np.int64))
+        column = self._batch.column(name)
+        if column.kind == "text":
+            return _of_text(self._batch[name])
+        codes = np.where(self._batch.valid(name), self._batch[name].astype(np.int64), ABSENT)
+        return Coded(column.names, codes)
 
     def text(self, name: str, row: int) -> str | None:
         """One value of such a column."""
@@ -53,7 +58,7 @@ class Chunk:
 
     def place(self, row: int) -> tuple[str | None, int, int]:
         """file, line, offset"""
-        return self._batch.file, int(self._batch["line"][row]), int(self._batch["offset"][row])
+        return self._batch.file, int(self._lines[row]), int(self._offsets[row])
 
     def number(self, row: int) -> int:
         """The place of a record among all that were read."""
@@ -69,16 +74,19 @@ class Chunk:
 
     def sequence(self, row: int) -> str | None:
         """Its number in the conversation, as decimal text: it may be more than a page can hold as a number."""
-        return str(int(self._batch["turn"][row]))
+        return str(int(self._sequence[row])) if self._sequenced[row] else None
 
-    def subjects(self) -> Iterator[str | None]:
-        """What each record is about."""
-        return iter(self._batch["tag"])
 
-    def subject(self, row: int) -> str | None:
-        """What it is about, in a few words."""
-        tag: str | None = self._batch["tag"][row]
-        return tag
+def _of_text(column: TextColumn) -> Coded:
+    """A text column by its different values; each is decoded once."""
+    codes = np.full(len(column), ABSENT, np.int64)
+    places: dict[bytes, int] = {}
+    rows = np.flatnonzero(column.valid)
+    for row in rows.tolist():
+        value = column.bytes(row)
+        assert value is not None, "the row is valid"
+        codes[row] = places.setdefault(value, len(places))
+    return Coded([value.decode() for value in places], codes)
 
 
 class Records:
@@ -87,7 +95,7 @@ class Records:
     def __init__(self, source: Any, wire: str | None) -> None:
         import turnwire
 
-        self._scan = turnwire.scan(source, wire=wire or "nslip")
+        self._scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
         self._rejects = 0
 
     def __iter__(self) -> Iterator[Chunk]:
