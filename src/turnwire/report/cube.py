@@ -100,8 +100,13 @@ class Cube:
 
     def _wire(self, chunk: Chunk) -> NDArray[np.int64]:
         column = chunk.coded("wire")
-        self.wires += [name for name in column.names if name not in self.wires]
-        return np.array([self.wires.index(name) for name in column.names], np.int64)[column.codes]
+        places = np.full(len(column.names), ABSENT, np.int64)
+        for code in np.unique(column.codes).tolist():  # an enum names wires of which a log may hold nothing
+            if column.names[code] not in self.wires:
+                self.wires.append(column.names[code])
+            places[code] = self.wires.index(column.names[code])
+        result: NDArray[np.int64] = places[column.codes]
+        return result
 
     def _agents(self, chunk: Chunk, name: str) -> NDArray[np.int64]:
         codes = self.agents.translate(chunk.coded(name))
