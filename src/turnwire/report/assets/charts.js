@@ -50,7 +50,7 @@ function drawVolume(holder, view) {
   }
   timeLabels(chart, x, inner, height);
   const gap = inner / D.time.buckets > 5 ? 1 : 0;
-  const readout = el("p", { class: "readout" }, hint());
+  const readout = el("p", { class: "readout no-print" }, hint());
   for (let bucket = 0; bucket < D.time.buckets; bucket += 1) {
     let base = 0;
     const parts = [];

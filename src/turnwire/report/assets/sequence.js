@@ -114,7 +114,7 @@ function spoken(message) {
 }
 
 function messageDetail(message) {
-  const place = [message.file === null ? null : [said(message.file), ":"], `line ${count(message.line)}, byte ${count(message.offset)}, ${plural(message.length, "byte")}`,
+  const place = [message.file === null ? null : [said(message.file), ", "], `line ${count(message.line)}, byte ${count(message.offset)}, ${plural(message.length, "byte")}`,
     message.tokens === null ? "" : `, ${plural(message.tokens, "token")}`, message.time === null ? "" : `, ${moment(message.time)} UTC`];
   return el("div", { class: "detail" }, el("h3", {}, badge(wireName(message.talk.wire)), " ", saidOr(message.kind, "message"), " ", saidOr(message.sender, "nobody named"), " → ", saidOr(message.receiver, "nobody named")),
     el("p", { class: "place" }, ...place.flat()),

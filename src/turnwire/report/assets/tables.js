@@ -7,7 +7,7 @@ function drawMessages(holder, view) {
   paged(holder, view.messages, ROWS, "Messages", (part, place) => {
     const body = el("tbody", {}, part.map(messageRow));
     place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Messages" }, el("table", {},
-      el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col", class: name === "Line" ? "number" : null }, name)), el("th", { scope: "col" }, el("span", { class: "absent" }, "Details")))), body)));
+      el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col", class: name === "Line" ? "number" : null }, name)), el("th", { scope: "col", class: "no-print" }, "Details"))), body)));
   });
   if (!complete) holder.append(note(`${count(messages.length)} of ${plural(D.totals.records, "message")} of the log are in this page.`));
 }
