@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.errors import WireError
 
 if TYPE_CHECKING:
     from turnwire.report.records import Chunk
@@ -48,9 +51,8 @@ class Details(NamedTuple):
 
 def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
     """One record of a chunk."""
-    wire, kind, sender, receiver, conversation = (
-        _clipped(chunk.text(name, row)) for name in ("wire", "kind", "sender", "receiver", "conversation")
-    )
+    names = ("wire", "kind", "sender", "receiver", "conversation", "subject")
+    wire, kind, sender, receiver, conversation, subject = (chunk.text(name, row) for name in names)
     raw = chunk.raw(row)
     file, line, offset = chunk.place(row)
     return Details(
@@ -62,24 +64,28 @@ def details(chunk: Chunk, row: int, tokens: int | None) -> Details:
         conversation=conversation,
         sequence=chunk.sequence(row),
         time=int(chunk.times[row]) if chunk.timed[row] else None,
-        subject=_clipped(chunk.text("subject", row)),
+        subject=subject,
         file=file,
         line=line,
         offset=offset,
         length=int(chunk.lengths[row]),
         tokens=tokens,
         raw=shortened(raw.decode("utf-8", "backslashreplace"), MOST_RAW),
-        fields=[(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in _few(chunk.message(row))],
+        fields=[(shortened(name, MOST_NAME), shortened(value, MOST_VALUE)) for name, value in _decoded(chunk, row)],
     )
+
+
+def named(text: str) -> str:
+    """A name that is not too long for a page: what is cut keeps a mark of its own, so that two never become one."""
+    if len(text) <= MOST_NAME:
+        return text
+    mark = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{text[:MOST_NAME]}… ({len(text) - MOST_NAME:,} more characters, {mark})"
 
 
 def shortened(text: str, most: int) -> str:
     """The text, cut at its end where it is long, saying how much is missing."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
-
-
-def _clipped(text: str | None) -> str | None:
-    return None if text is None else shortened(text, MOST_NAME)
 
 
 def _few(message: Any) -> Iterator[tuple[str, str]]:
@@ -95,11 +101,24 @@ def fields(message: Any) -> Iterator[tuple[str, str]]:
     """The decoded fields of a message of any wire as (name, value) pairs; parts of objects and lists by their path."""
     if hasattr(message, "to_dict"):
         yield from _flat("", message.to_dict())
-    else:  # CSP: a header, and a block of ordered pairs
+    elif hasattr(message, "block"):  # CSP: a header, and a block of ordered pairs
+        block = message.block
         yield from (("FROM", message.sender), ("TO", message.receiver), ("CTX", message.ctx))
-        yield "INTENT", str(getattr(message.intent, "value", message.intent))
-        yield "block", f"{type(message.block).__name__} {message.block.id}"
-        yield from message.block.fields
+        yield from (("INTENT", _word(message.intent)), (str(block.kind), block.id))
+        if hasattr(block, "op"):
+            yield "operation", _word(block.op)
+        yield from block.fields
+    else:  # what CSP holds beside messages
+        yield from _flat("", {name: getattr(message, name) for name in type(message).__match_args__})
+
+
+def _decoded(chunk: Chunk, row: int) -> Iterator[tuple[str, str]]:
+    """The fields of a record; what scanning took and decoding refuses says so in place of them."""
+    try:
+        message = chunk.message(row)
+    except WireError as error:
+        return iter([("not decoded", str(error))])
+    return _few(message)
 
 
 def _flat(path: str, value: Any) -> Iterator[tuple[str, str]]:

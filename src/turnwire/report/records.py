@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.report.columns import ABSENT, Coded
+from turnwire.report.details import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Chunk:
         return len(self._batch)
 
     def coded(self, name: str) -> Coded:
-        """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"."""
+        """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"; long names are cut."""
         if name not in self._columns:
             self._columns[name] = self._read(name)
         return self._columns[name]
@@ -86,7 +87,7 @@ def _of_text(column: TextColumn) -> Coded:
         value = column.bytes(row)
         assert value is not None, "the row is valid"
         codes[row] = places.setdefault(value, len(places))
-    return Coded([value.decode() for value in places], codes)
+    return Coded([named(value.decode()) for value in places], codes)
 
 
 class Records:
