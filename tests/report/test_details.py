@@ -38,11 +38,14 @@ def leaves(value: object) -> list[str]:
     ("block", "wanted"),
     [
         ("TASK\n\nTASK T1\nREQ find\n", {"TASK": "T1", "REQ": "find"}),
-        ("FILE\n\nFILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\nx\n>>>\n", {"FILEOP": "F1", "operation": "CREATE", "CONTENT": "x\n"}),
+        (
+            "FILE\n\nFILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\nx\n>>>\n",
+            {"FILEOP": "F1", "operation": "CREATE", "CONTENT": "x\n"},
+        ),
         ("PATCH\n\nPATCH P1\nBASE C1\n+ DEF A = b\nAPPLY -> C2\n", {"PATCH": "P1", "BASE": "C1"}),
         ("MEM\n\nMEM M1\nKEY a\n", {"MEM": "M1", "KEY": "a"}),
     ],
-)  # fmt: skip
+)
 def test_blocks_of_csp(block: str, wanted: dict[str, str]) -> None:
     found = dict(fields(csp.decode(HEADER + block)))
     assert {"FROM": "A", "TO": "B", "CTX": "C1", **wanted}.items() <= found.items()
