@@ -101,6 +101,15 @@ def test_agents_beyond_the_busiest_are_counted_together() -> None:
     assert OTHERS in {cell[3] for cell in result.cells}
 
 
+def test_pairs_are_counted_even_when_agents_stand_together() -> None:
+    made = [Row(sender=f"agent {number % 300}", receiver=f"agent {number % 7}") for number in range(4000)]
+    made += [Row(sender=None, receiver="x"), Row(sender="x", receiver=None), Row(sender=None, receiver=None)]
+    cube = Cube()
+    for chunk in chunks(made, 99):
+        cube.add(chunk, None)
+    assert cube.pairs == (len({(row.sender, row.receiver) for row in made}), False)
+
+
 def test_wires_stand_in_their_usual_order() -> None:
     assert shown([Row(wire="kick"), Row(wire="csp"), Row(wire="nslip")]).wires == ["nslip", "csp", "kick"]
 

@@ -118,6 +118,8 @@ def _totals(counts: Any, cube: Cube, used: Meter) -> dict[str, Any]:
         "records": cube.records,
         "bytes": {"all": counts.bytes, "records": counts.records, "rejects": counts.rejects, "text": counts.text},
         "agents": len(cube.agents),
+        "pairs": cube.pairs[0],
+        "more_pairs": cube.pairs[1],
         "tokenizer": used.name if used.measure is not None else None,
         "why_no_tokens": used.why_not,
     }

@@ -33,6 +33,8 @@ _UNTIMED = -(1 << 62)
 
 MOST_NAMES = 1 << 17
 MOST_KINDS = 1 << 10
+MOST_PAIRS = 1 << 23
+"""Pairs of sender and receiver that are told apart when they are counted (eight bytes each)."""
 MOST_FILLED = 360  # time buckets while the log is read
 MOST_SHOWN = 120  # time buckets in the page
 MOST_CELLS = 200_000  # while the log is read
@@ -75,6 +77,7 @@ class Cube:
         self.kinds = Names(MOST_KINDS)
         self.agents = Names(MOST_NAMES)
         self.records = 0
+        self._pairs = np.empty(0, np.int64)
         self._width = 0
         self._cells: dict[Key, NDArray[np.int64]] = {}
         self._filled: set[int] = set()
@@ -88,7 +91,11 @@ class Cube:
             return
         self.records += len(chunk)
         times = self._buckets(chunk)
-        sender, receiver = (self._agents(chunk, name) for name in ("sender", "receiver"))
+        sender, receiver = (self.agents.translate(chunk.coded(name)) for name in ("sender", "receiver"))
+        if len(self._pairs) <= MOST_PAIRS:
+            pairs = (sender - OTHERS) * (MOST_NAMES - OTHERS) + receiver - OTHERS
+            self._pairs = np.union1d(self._pairs, pairs)
+        sender, receiver = self._kept_apart(sender), self._kept_apart(receiver)
         columns = [times, self._wire(chunk), self.kinds.translate(chunk.coded("kind")), sender, receiver]
         keys, group = grouped(columns)
         sums: list[NDArray[Any]] = [np.bincount(group, weights=chunk.lengths)]
@@ -108,8 +115,12 @@ class Cube:
         result: NDArray[np.int64] = places[column.codes]
         return result
 
-    def _agents(self, chunk: Chunk, name: str) -> NDArray[np.int64]:
-        codes = self.agents.translate(chunk.coded(name))
+    @property
+    def pairs(self) -> tuple[int, bool]:
+        """How many different pairs of sender and receiver there are, and whether there may be more."""
+        return len(self._pairs), len(self._pairs) > MOST_PAIRS or self.agents.unnamed > 0
+
+    def _kept_apart(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._kept is None:
             return codes
         return np.where((codes >= 0) & ~np.isin(codes, list(self._kept)), OTHERS, codes)

@@ -52,6 +52,7 @@ function buildFilters() {
   const talks = conversations.filter((talk) => talk.id !== null).slice(0, 500);
   const bar = document.getElementById("filters");
   if (D.wires.length > 1) bar.append(wireChips());
+  else bar.classList.add("single");
   bar.append(
     typed("text", "Text in a message", "text", "any"),
     typed("conversation", "Conversation", "conversation", "any", "known-conversations"),
