@@ -65,9 +65,10 @@ function haystack(message) {
 // messages that the page holds: nothing else is known of single records here.
 function look() {
   const wanted = filter.text.toLowerCase();
-  const exact = conversations.some((talk) => talk.id === filter.conversation);
-  const named = (talk) => !filter.conversation || (talk.id !== null &&
-    (exact ? talk.id === filter.conversation : talk.id.toLowerCase().includes(filter.conversation.toLowerCase())));
+  const is = (talk) => talk.id !== null && (talk.id === filter.conversation || visible(talk.id) === filter.conversation);
+  const holds = (talk) => talk.id !== null && talk.id.toLowerCase().includes(filter.conversation.toLowerCase());
+  const meant = conversations.some(is) ? is : holds;
+  const named = (talk) => !filter.conversation || meant(talk);
   const found = messages.filter((message) => passes(message.cell) && named(message.talk) && (!wanted || haystack(message).includes(wanted)));
   const held = byDetail();
   const here = held ? found.map((message) => message.cell) : cells.filter(passes);
