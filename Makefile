@@ -25,7 +25,8 @@ EXAMPLES := 20000
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-native test-pure test-dist test-wheel test-sanitize lint typecheck stubtest bench tables token-tables \
+.PHONY: help setup build demo browser test test-native test-pure test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
+        token-tables \
         soak dist clean
 
 help: ## list what can be made
@@ -67,16 +68,19 @@ else
 test: test-native test-pure
 endif
 
-test-native: $(VENV)/.extra-test build/.native-$(TAG) ## run the suite on the native core (and its twin, side by side)
+browser: ## see that a Chromium is there for the tests of the report; installs Debian's where it may
+	@sh .ci/chromium
+
+test-native: $(VENV)/.extra-test build/.native-$(TAG) browser ## run the suite on the native core (and its twin, side by side)
 	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
 
-test-pure: $(VENV)/.extra-test ## run the suite with the compiled modules left out
+test-pure: $(VENV)/.extra-test browser ## run the suite with the compiled modules left out
 	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
 
 test-dist: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, install with and without a compiler
 	TURNWIRE_DIST=dist $(PYTEST) tests/packaging -m packaging $(ARGS)
 
-test-wheel: $(VENV)/.extra-test dist ## run the suite against the installed wheel, away from the source tree
+test-wheel: $(VENV)/.extra-test dist browser ## run the suite against the installed wheel, away from the source tree
 	INTERPRETER=$(INTERPRETER) sh .ci/test-wheel $(ARGS)
 
 test-sanitize: $(VENV)/.extra-test ## run the suite on a core built with address and undefined-behaviour checks

@@ -103,6 +103,7 @@ def test_wheel_holds_no_sources_of_the_core_and_nothing_else_at_the_top(wheel_na
 def test_wheel_holds_every_python_module(wheel_names: set[str]) -> None:
     package = ROOT / "src" / "turnwire"
     ours = {f"turnwire/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")}
+    ours |= {f"turnwire/report/assets/{path.name}" for path in (package / "report" / "assets").iterdir()}
     assert ours - wheel_names == set()
 
 

@@ -1,0 +1,82 @@
+"""``turnwire report``: one self-contained page about a log."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import click
+
+from turnwire.cli import inputs
+from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import complain, standard_output
+from turnwire.cli.text import printable
+from turnwire.contract import WIRES
+from turnwire.errors import WireError
+from turnwire.progress import Progress
+
+MAX_MESSAGES = 2000
+
+
+@click.command("report", short_help="Make one self-contained HTML page about a log.")
+@inputs.sources_argument
+@click.option("-o", "--output", metavar="FILE|-", required=True, help="The page to write; - for standard output.")
+@click.option("--wire", type=click.Choice(WIRES), help="Only the records of this wire; all wires by default.")
+@click.option("--title", default="Agent traffic", help="The heading of the page.", show_default=True)
+@click.option(
+    "--tokenizer",
+    default="default",
+    metavar="NAME|none",
+    help="What tokens are counted with; by default o200k_base, where the extra tokens is installed.",
+)
+@click.option(
+    "--max-messages",
+    type=click.IntRange(min=1),
+    default=MAX_MESSAGES,
+    help="Messages to show in full. The figures are those of all records.",
+    show_default=True,
+)
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
+def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, **options: Any) -> int:
+    """Reads SOURCES once and writes one HTML page about them.
+
+    It shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. SOURCES are
+    files, directories, globs, or - for standard input. The page needs nothing else, and loads nothing. It is written
+    whole or not at all. Exits with 1 when a record is damaged.
+    """
+    from turnwire.report import report
+
+    names = inputs.checked(sources)
+    inputs.refuse_overwriting(output, names)
+    _refuse_nowhere(output)
+    chosen = None if tokenizer == "none" else tokenizer
+    with Progress(inputs.size(names), wanted=not quiet) as progress:
+        try:
+            made = report(list(names), tokenizer=chosen, progress=progress.update, **options)
+        except WireError:
+            raise
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+    if output == "-":
+        standard_output().write(made.html().encode())
+    else:
+        made.write(output)
+    if not quiet:
+        _summarize(made.data, output)
+    return BAD_RECORDS if made.data["reject_counts"] else GOOD
+
+
+def _refuse_nowhere(output: str) -> None:
+    """Raises OSError where there is no folder for the page: before a long log is read, not after."""
+    folder = os.path.dirname(os.path.realpath(output))
+    if output != "-" and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), output)
+
+
+def _summarize(data: dict[str, Any], output: str) -> None:
+    totals = data["totals"]
+    rejects = sum(count for *_, count in data["reject_counts"])
+    shown = f"{len(data['messages']):,} messages in full, {len(data['rejects']):,} rejects with their bytes"
+    complain(f"{totals['records']:,} records and {rejects:,} rejects in {totals['bytes']['all']:,} bytes")
+    complain(printable(f"{'standard output' if output == '-' else output}: {shown}"))

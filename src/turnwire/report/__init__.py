@@ -1,0 +1,5 @@
+"""One self-contained page about a log: volume, who talks to whom, conversations, latencies, rejects, tokens."""
+
+from turnwire.report.build import Report, report
+
+__all__ = ["Report", "report"]

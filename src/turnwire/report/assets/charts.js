@@ -1,0 +1,155 @@
+// Tiles, volume over time, kinds and tokens.
+const noRecord = () => empty(D.totals.records ? "No record passes these filters." : "There is no record.");
+
+function drawTiles(holder, view) {
+  const pairs = grouped(view.cells, "sender", "receiver").size;
+  const talks = new Set(view.messages.map((message) => message.conversation));
+  const filtered = byCell() || byDetail();
+  const tile = (id, label, figure, of) => el("div", { class: "tile", id: `tile-${id}` }, el("dt", {}, label),
+    el("dd", {}, el("span", { class: "figure" }, figure), el("span", { class: "of" }, of)));
+  const tiles = [
+    tile("records", filtered ? "Records found" : "Records", compact(view.records), filtered ? `${share(view.records, D.totals.records)} of ${count(D.totals.records)}` : bytes(D.totals.bytes.records)),
+    tile("conversations", "Conversations", filtered ? compact(talks.size) : `${compact(D.total_conversations)}${D.more_conversations ? "+" : ""}`,
+      filtered ? `of ${count(conversations.length)} in this page` : `${count(conversations.length)} in this page`),
+    tile("pairs", "Pairs that talk", filtered ? `${D.folded_agents ? "≥ " : ""}${compact(pairs)}` : `${compact(D.totals.pairs)}${D.totals.more_pairs ? "+" : ""}`, `${plural(D.totals.agents, "agent")} in all${D.more_agents ? " at least" : ""}`),
+    tile("rejects", "Rejects", compact(allRejects), allRejects ? bytes(D.totals.bytes.rejects) : "nothing was damaged"),
+    tile("bytes", "Bytes of records", bytes(view.bytes), view.records ? `${decimal(view.bytes / view.records)} B each` : "–"),
+    tile("tokens", "Tokens", measured ? compact(view.tokens) : "–", measured ? (view.records ? `${decimal(view.tokens / view.records)} each` : "–") : "not measured"),
+  ];
+  holder.replaceChildren(...tiles);
+}
+
+// A round number not below ``value``, and steps to it.
+function steps(value) {
+  const rough = Math.max(value, 1) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough && (size >= 1 ? size % 1 === 0 : true)) || 10 * power);
+  return Array.from({ length: Math.ceil(value / step - 1e-9) + 1 }, (_, place) => place * step);
+}
+
+const TOP = 12, BOTTOM = 30, LEFT = 52, RIGHT = 8;
+
+function drawVolume(holder, view) {
+  if (!timed) {
+    holder.replaceChildren(empty("No record here has a time, and no line of the log begins with one: there is nothing to draw along."));
+    return;
+  }
+  const found = grouped(view.cells, "bucket", "wire");
+  const totals = grouped(view.cells, "bucket");
+  const columns = Array.from({ length: D.time.buckets }, (_, bucket) => totals.get(String(bucket))?.records || 0);
+  const width = Math.max(280, holder.clientWidth || 900), height = 230;
+  const inner = width - LEFT - RIGHT, tall = height - TOP - BOTTOM;
+  const ticks = steps(Math.max(...columns, 1)), top = ticks[ticks.length - 1];
+  const x = (bucket) => LEFT + (bucket / D.time.buckets) * inner;
+  const y = (value) => TOP + tall * (1 - value / top);
+  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, height, role: "img",
+    "aria-label": `Records over time from ${moment(D.time.first)} to ${moment(D.time.last)} UTC, ${duration(D.time.width)} a bar; the highest bar has ${count(Math.max(...columns, 0))}` });
+  for (const tick of ticks) {
+    chart.append(svg("line", { class: tick ? "grid" : "base", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
+      svg("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, compact(tick)));
+  }
+  timeLabels(chart, x, inner, height);
+  const gap = inner / D.time.buckets > 5 ? 1 : 0;
+  const readout = el("p", { class: "readout no-print" }, hint());
+  for (let bucket = 0; bucket < D.time.buckets; bucket += 1) {
+    let base = 0;
+    const parts = [];
+    D.wires.forEach((name, wire) => {
+      const records = found.get(`${bucket},${wire}`)?.records || 0;
+      if (!records) return;
+      const box = { x: x(bucket) + gap / 2, width: Math.max(0.5, inner / D.time.buckets - gap), y: y(base + records), height: y(base) - y(base + records) };
+      chart.append(svg("rect", { class: `part wire wire-${name}`, ...box, "data-records": records, "data-bucket": bucket }));
+      parts.push(`${name} ${count(records)}`);
+      base += records;
+    });
+    const spoken = `${span(bucket)}: ${plural(base, "record")}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}`;
+    chart.append(svg("rect", { class: "hit", x: x(bucket), y: TOP, width: inner / D.time.buckets, height: tall,
+      onpointerenter: () => readout.replaceChildren(spoken) }));
+  }
+  brush(chart, x, inner, tall, readout);
+  const rows = columns.map((records, bucket) => [span(bucket), count(records)]).filter((_, bucket) => columns[bucket]);
+  const strays = [EARLIER, LATER, NO_TIME].map((bucket) => [bucket, totals.get(String(bucket))?.records || 0]).filter(([, records]) => records);
+  const names = { [EARLIER]: "before the chart begins", [LATER]: "after the chart ends", [NO_TIME]: "without a time" };
+  holder.replaceChildren(legend(view), chart, readout,
+    ...(strays.length ? [note(`Not drawn: ${strays.map(([bucket, records]) => `${plural(records, "record")} ${names[bucket]}`).join(", ")}.${strays.some(([bucket]) => bucket !== NO_TIME) ? ` Times run from ${moment(D.time.first)} to ${moment(D.time.last)}.` : ""}`)] : []),
+    el("details", { class: "data no-print", "aria-label": "Records over time as a table" }, el("summary", {}, "Show as a table"),
+      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Records over time" }, table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }], rows))));
+}
+
+const span = (bucket) => `${day(bucketStart(bucket))} ${clock(bucketStart(bucket), D.time.width)}–${clock(bucketStart(bucket + 1), D.time.width)}`;
+const hint = () => `${duration(D.time.width)} a bar. Drag over the chart to choose a time range.`;
+
+function legend(view) {
+  const wires = grouped(view.cells, "wire");
+  return el("ul", { class: "legend" }, D.wires.map((name, wire) => [name, wires.get(String(wire))?.records || 0])
+    .filter(([, records]) => records).map(([name, records]) => el("li", {}, badge(name), el("span", { class: "absent" }, count(records)))));
+}
+
+function timeLabels(chart, x, inner, height) {
+  const wanted = Math.max(2, Math.min(8, Math.floor(inner / 110)));
+  const step = Math.max(1, Math.ceil(D.time.buckets / wanted));
+  let last = "";
+  for (let bucket = 0; bucket < D.time.buckets; bucket += step) {
+    const at = bucketStart(bucket), date = day(at);
+    const daily = D.time.width * step >= 86400e6;
+    const label = daily ? date : date === last ? clock(at, D.time.width) : `${date.slice(5)} ${clock(at, D.time.width)}`;
+    if (!daily || date !== last) chart.append(svg("text", { x: x(bucket), y: height - 8 }, label));
+    chart.append(svg("line", { class: "base", x1: x(bucket), x2: x(bucket), y1: height - BOTTOM, y2: height - BOTTOM + 5 }));
+    last = date;
+  }
+}
+
+// A range is drawn with the pointer; the keyboard has the two time fields.
+function brush(chart, x, inner, tall, readout) {
+  const bucketAt = (event) => {
+    const box = chart.getBoundingClientRect();
+    const place = (((event.clientX - box.left) / box.width) * chart.viewBox.baseVal.width - LEFT) / inner;
+    return Math.max(0, Math.min(D.time.buckets - 1, Math.floor(place * D.time.buckets)));
+  };
+  const range = svg("rect", { class: "range", y: TOP, height: tall, visibility: "hidden" });
+  chart.append(range);
+  const paint = (from, to) => {
+    range.setAttribute("x", x(from));
+    range.setAttribute("width", x(to + 1) - x(from));
+    range.setAttribute("visibility", "visible");
+  };
+  if (byTime()) paint(filter.from ?? 0, filter.to ?? D.time.buckets - 1);
+  let first = null;
+  chart.addEventListener("pointerdown", (event) => { first = bucketAt(event); chart.setPointerCapture(event.pointerId); paint(first, first); });
+  chart.addEventListener("pointermove", (event) => { if (first !== null) paint(Math.min(first, bucketAt(event)), Math.max(first, bucketAt(event))); });
+  chart.addEventListener("pointerup", (event) => {
+    if (first === null) return;
+    const other = bucketAt(event);
+    filter.from = Math.min(first, other);
+    filter.to = Math.max(first, other);
+    update();
+  });
+  chart.addEventListener("pointerleave", () => { if (first === null) readout.replaceChildren(hint()); });
+}
+
+const bar = (amount, most) => el("div", { class: "bar", "aria-hidden": "true" }, el("span", { vars: { width: `${(100 * amount) / Math.max(most, 1)}%` } }));
+
+function drawKinds(holder, view) {
+  const groups = [...grouped(view.cells, "wire", "kind").values()].sort(byRecords);
+  if (!groups.length) return holder.replaceChildren(noRecord());
+  const most = groups[0].records;
+  const blocks = D.wires.map((name, wire) => [name, groups.filter((group) => group.key[0] === wire)]).filter(([, own]) => own.length);
+  holder.replaceChildren(el("div", { class: "bars" }, blocks.map(([name, own]) => {
+    const all = own.reduce((sum, group) => sum + group.records, 0);
+    return el("div", { class: `wire wire-${name}`, role: "group", "aria-label": name }, el("h3", {}, badge(name), el("span", { class: "of" }, plural(all, "record"))),
+      own.map((group) => el("div", { class: "bar-row" }, el("span", { class: "name" }, said(kindName(group.key[1]))), bar(group.records, most),
+        el("span", { class: "value" }, count(group.records), " ", el("span", { class: "of" }, share(group.records, all))))));
+  })));
+}
+
+function drawTokens(holder, view) {
+  if (!measured) return holder.replaceChildren(empty(`Not measured: ${D.totals.why_no_tokens}.`));
+  const groups = [...grouped(view.cells, "wire").values()].sort((a, b) => b.tokens - a.tokens);
+  if (!groups.length) return holder.replaceChildren(noRecord());
+  const heads = [{ name: "Wire" }, { name: "Tokens", number: true }, { name: "Share", number: true }, { name: "Per record", number: true }, { name: "Bytes per token", number: true }];
+  holder.replaceChildren(
+    el("div", { class: "bars budget" }, groups.map((group) => el("div", { class: `bar-row wire wire-${wireName(group.key[0])}` }, badge(wireName(group.key[0])),
+      bar(group.tokens, groups[0].tokens), el("span", { class: "value" }, compact(group.tokens))))),
+    el("div", { class: "scroll" }, table(`Tokens of ${D.totals.tokenizer}, of records as written`, heads, groups.map((group) => [badge(wireName(group.key[0])), count(group.tokens),
+      share(group.tokens, view.tokens), decimal(group.tokens / group.records), decimal(group.bytes / Math.max(group.tokens, 1))]))));
+}

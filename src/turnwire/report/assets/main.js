@@ -1,0 +1,46 @@
+// Puts the page together and draws it again when a filter changes.
+const wireList = D.wires.length ? D.wires.join(", ") : "no wire";
+document.getElementById("lede").replaceChildren(
+  `${plural(D.totals.records, "record")} of ${wireList} in ${bytes(D.totals.bytes.all)}`,
+  ...(timed ? [`, ${moment(D.time.first)} to ${moment(D.time.last)} UTC`] : []));
+
+buildTheme();
+const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "In short" });
+document.getElementById("main").append(tiles);
+const parts = [
+  [card("volume", "Volume over time", timed ? "Records in each stretch of time, by wire. Times are UTC." : "Records in each stretch of time, by wire."), drawVolume],
+  [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only those two.", "wider"), drawMatrix],
+  [card("kinds", "Acts and kinds", "What the records of each wire are.", "narrower"), drawKinds],
+  [card("tokens", "Token budget", "What the records of each wire cost a language model to read."), drawTokens],
+  [card("answers", "Latencies", "From each question to its answer, as the rules of each wire pair them."), drawAnswers],
+  [card("talks", "Conversations", "Choose a conversation, then a message to see its decoded fields and its text as written."), drawConversations],
+  [card("messages", "Messages", "One by one, in the order of the log."), drawMessages],
+  [card("rejects", "Rejects", "Ranges that began like a record and were none: nothing of a log is dropped without a word."), drawRejects],
+];
+
+function draw() {
+  const view = look();
+  showFilters(view);
+  drawTiles(tiles, view);
+  for (const [{ body }, show] of parts) show(body, view);
+}
+
+function drawFoot() {
+  const lines = ["Times are UTC. Kinds, parties and conversations are those that the records name; a place is a line and a byte of the file."];
+  if (D.folded_agents) lines.push(`${count(D.agents.length)} agents are kept apart; ${othersName().slice(1, -1)} are counted together.`);
+  if (!complete) lines.push(`The figures of the charts are those of all ${count(D.totals.records)} records; ${count(messages.length)} messages are held in full.`);
+  if (rejects.length < allRejects) lines.push(`${count(rejects.length)} of ${count(allRejects)} rejects are held, ${count(D.reject_bytes)} bytes of each at most.`);
+  lines.push(`Of ${bytes(D.totals.bytes.all)} read, ${bytes(D.totals.bytes.records)} are records, ${bytes(D.totals.bytes.rejects)} rejects and ${bytes(D.totals.bytes.text)} other text.`);
+  document.getElementById("foot").append(`Made by turnwire ${D.version}, ${D.made}. This page is complete in itself and loads nothing.`, el("ul", {}, lines.map((line) => el("li", {}, line))));
+}
+
+buildFilters();
+drawFoot();
+update = draw;
+draw();
+let drawnWidth = document.body.clientWidth;
+addEventListener("resize", () => {
+  if (document.body.clientWidth === drawnWidth) return;
+  drawnWidth = document.body.clientWidth;
+  draw();
+});

@@ -1,0 +1,80 @@
+// Messages one by one, and the damaged ranges with their bytes.
+const ROWS = 50, REJECTS = 10;
+
+function drawMessages(holder, view) {
+  if (!view.messages.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There is no message."));
+  const heads = ["Time (UTC)", "Wire", "Kind", "From", "To", "Conversation", "About", "Line"];
+  paged(holder, view.messages, ROWS, "Messages", (part, place) => {
+    const body = el("tbody", {}, part.map(messageRow));
+    place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Messages" }, el("table", {},
+      el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col", class: name === "Line" ? "number" : null }, name)), el("th", { scope: "col", class: "no-print" }, "Details"))), body)));
+  });
+  if (!complete) holder.append(note(`${count(messages.length)} of ${plural(D.totals.records, "message")} of the log are in this page.`));
+}
+
+function messageRow(message) {
+  const clipped = (text, otherwise) => el("span", { class: "clip", title: text === null ? null : visible(text) }, saidOr(text, otherwise));
+  const row = el("tr", {}, el("td", {}, message.time === null ? el("span", { class: "absent" }, "–") : moment(message.time)), el("td", {}, badge(wireName(message.talk.wire))),
+    el("td", {}, clipped(message.kind, "–")), el("td", {}, clipped(message.sender, "–")), el("td", {}, clipped(message.receiver, "–")),
+    el("td", {}, clipped(message.talk.id, "–")), el("td", {}, clipped(message.subject, "–")), el("td", { class: "number" }, count(message.line)));
+  const button = el("button", { type: "button", class: "open", "aria-expanded": "false", "aria-label": `Details of the message on line ${count(message.line)}`, onclick: () => {
+    const open = button.getAttribute("aria-expanded") === "true";
+    if (open) row.nextSibling.remove();
+    else row.after(el("tr", { class: "more" }, el("td", { colspan: "9" }, messageDetail(message))));
+    button.setAttribute("aria-expanded", String(!open));
+    button.replaceChildren(open ? "Show" : "Hide");
+  } }, "Show");
+  row.append(el("td", {}, button));
+  return row;
+}
+
+const chosenReasons = new Set();
+
+function drawRejects(holder, view) {
+  if (!allRejects) return holder.replaceChildren(empty("Nothing was damaged: every candidate was a good record."));
+  const wires = new Set([...filter.wires].map(wireName));
+  const counts = D.reject_counts.filter(([wire]) => !wires.size || wires.has(wire));
+  const reasons = el("div", { class: "chips reasons no-print", role: "group", "aria-label": "Reasons" }, counts.map(([wire, reason, number]) => {
+    const name = `${wire} ${reason}`;
+    return el("button", { type: "button", class: `chip wire wire-${wire}`, "aria-pressed": String(chosenReasons.has(name)),
+      onclick: () => { if (!chosenReasons.delete(name)) chosenReasons.add(name); drawRejects(holder, view); } },
+    el("span", { class: "dot", "aria-hidden": "true" }), el("span", {}, reason), " ", el("strong", {}, count(number)));
+  }));
+  const found = rejects.filter((reject) => (!wires.size || wires.has(reject.wire)) && (!chosenReasons.size || chosenReasons.has(`${reject.wire} ${reject.reason}`)) &&
+    (!view.wanted || rejectText(reject).includes(view.wanted)));
+  const list = el("div", {});
+  if (found.length) paged(list, found, REJECTS, "Rejects", (part, place) => place.append(...part.map(rejectBlock)));
+  else list.append(empty("No damaged range in this page passes these filters."));
+  const notes = rejects.length < allRejects ? [note(`${count(rejects.length)} of ${plural(allRejects, "damaged range")} are in this page: the first of each wire and reason.`)] : [];
+  if (filter.kind !== null || filter.sender !== null || filter.receiver !== null || filter.conversation || byTime()) {
+    notes.push(note("What is damaged has no kind, parties, conversation or time: those filters do not touch this list."));
+  }
+  holder.replaceChildren(reasons, list, ...notes);
+}
+
+const decoded = (hex) => Uint8Array.from(hex.match(/../g) || [], (pair) => parseInt(pair, 16));
+function rejectText(reject) {
+  reject.hay ??= `${new TextDecoder().decode(decoded(reject.raw))}\n${reject.reason}\n${reject.file ?? ""}`.toLowerCase();
+  return reject.hay;
+}
+
+function rejectBlock(reject) {
+  const place = [reject.file === null ? null : [said(reject.file), ", "], `line ${count(reject.line)}, bytes ${count(reject.offset)}–${count(reject.offset + reject.length)}`];
+  return el("article", { class: "reject" }, el("div", { class: "what" }, badge(reject.wire), el("span", { class: "reason" }, reject.reason), el("span", { class: "absent" }, ...place.flat().filter(Boolean)),
+    el("span", { class: "absent" }, `reading failed at byte ${count(reject.fault)}`)), hexDump(reject));
+}
+
+function hexDump(reject) {
+  const data = decoded(reject.raw), fault = reject.fault - reject.offset;
+  const dump = el("pre", { class: "hex", tabindex: "0", "aria-label": "Bytes in hexadecimal and as text" });
+  const marked = (text, at) => (at === fault ? el("mark", {}, text) : text);
+  for (let start = 0; start < data.length; start += 16) {
+    const line = [...data.slice(start, start + 16)];
+    dump.append(el("span", { class: "at" }, `${(reject.offset + start).toString(16).padStart(8, "0")}  `));
+    line.forEach((byte, place) => dump.append(marked(byte.toString(16).padStart(2, "0"), start + place), place === 7 ? "  " : " "));
+    dump.append(" ".repeat((16 - line.length) * 3 + (line.length < 8 ? 1 : 0) + 1));
+    line.forEach((byte, place) => dump.append(marked(byte > 31 && byte < 127 ? String.fromCharCode(byte) : "·", start + place)));
+    dump.append("\n");
+  }
+  return el("div", {}, dump, el("p", { class: "place" }, el("code", {}, saidBytes(data)), reject.length > data.length ? ` … ${plural(reject.length - data.length, "more byte")}` : ""));
+}

@@ -1,0 +1,71 @@
+// Numbers, times and strangers' text on their way to a reader.
+const LOCALE = "en";
+const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
+
+const count = (value) => whole.format(value);
+const compact = (value) => (value < 10000 ? whole.format(value) : short.format(value));
+const share = (part, all) => (all ? percent.format(part / all) : "–");
+const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+const decimal = (value) =>
+  value.toLocaleString(LOCALE, { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
+
+function bytes(value) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let place = 0;
+  while (value >= 1000 && place < units.length - 1) {
+    value /= 1000;
+    place += 1;
+  }
+  return `${place ? decimal(value) : whole.format(value)} ${units[place]}`;
+}
+
+// Microseconds as people say them: "842 ms", "4 min 10 s", "2 d 3 h".
+function duration(micros) {
+  if (micros < 1000) return `${whole.format(micros)} µs`;
+  if (micros < 1e6) return `${decimal(micros / 1000)} ms`;
+  if (micros < 60e6) return `${decimal(micros / 1e6)} s`;
+  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  let left = Math.round(micros / 1e6);
+  const parts = [];
+  for (const [name, size] of units) {
+    const amount = Math.floor(left / size);
+    left -= amount * size;
+    if (amount) parts.push(`${whole.format(amount)} ${name}`);
+    else if (parts.length) break;
+    if (parts.length === 2) break;
+  }
+  return parts.join(" ");
+}
+
+// Times are UTC everywhere; a JavaScript date ends 8.64e15 ms from 1970, timestamps of a log may not.
+function iso(micros) {
+  const date = new Date(micros / 1000);
+  return Number.isNaN(date.getTime()) ? `${count(micros)} µs` : date.toISOString();
+}
+const day = (micros) => iso(micros).slice(0, 10);
+function clock(micros, width) {
+  const text = iso(micros);
+  return width < 1e6 ? text.slice(11, 23) : width < 60e6 ? text.slice(11, 19) : text.slice(11, 16);
+}
+function moment(micros) {
+  const text = iso(micros);
+  return text.endsWith("Z") ? `${text.slice(0, 10)} ${text.slice(11, 23).replace(/\.000$/, "")}` : text;
+}
+
+// Controls, invisible and bidirectional characters, separators and lone surrogates: shown as escapes, so that no text
+// can hide, reorder or imitate what stands around it.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+function escapeOf(character) {
+  const code = character.codePointAt(0);
+  const known = { 9: "\\t", 10: "\\n", 13: "\\r" }[code];
+  if (known) return known;
+  const digits = code.toString(16);
+  return code < 256 ? `\\x${digits.padStart(2, "0")}` : code < 65536 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
+}
+const visible = (text) => text.replace(UNSEEN, escapeOf);
+function cut(text, most) {
+  const characters = Array.from(text);
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : text;
+}

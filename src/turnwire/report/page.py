@@ -1,0 +1,88 @@
+"""The page itself: template, style and scripts put together, the data as an island that nothing can break out of."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+STYLES = ("base.css", "parts.css")
+SCRIPTS = (
+    "text.js",
+    "dom.js",
+    "model.js",
+    "filters.js",
+    "charts.js",
+    "matrix.js",
+    "answers.js",
+    "sequence.js",
+    "tables.js",
+    "main.js",
+)
+"""In the order in which they need each other; together they are one function of their own."""
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
+
+
+def render(data: dict[str, Any]) -> str:
+    """The document of a report's data.
+
+    Nothing in it is fetched, and a policy with the hashes of its own style and script forbids everything else: no text
+    of a log can become a script, even if the page had a fault.
+    """
+    style = "".join(_asset(name) for name in STYLES)
+    script = '"use strict";\n(() => {\n' + "".join(_asset(name) for name in SCRIPTS) + "})();\n"
+    parts = {
+        "title": escape(data["title"]),
+        "policy": _policy(style, script),
+        "style": style,
+        "script": script,
+        "summary": _summary(data),
+        "data": island(data),
+    }
+    page = _asset("page.html")
+    first, *rest = page.split("{{")
+    return first + "".join(parts[name] + text for name, text in (part.split("}}", 1) for part in rest))
+
+
+def island(value: Any) -> str:
+    """JSON that can stand in a script element: ASCII, without <, > and &, so without </script>, <!-- and U+2028."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).translate(_ESCAPES)
+
+
+def _asset(name: str) -> str:
+    return files("turnwire.report").joinpath("assets", name).read_text("utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    rules = {
+        "default-src": "'none'",
+        "script-src": _hash(script),
+        "style-src": _hash(style),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _summary(data: dict[str, Any]) -> str:
+    """What a reader without scripts gets."""
+    totals = data["totals"]
+    rejects = sum(count for *_, count in data["reject_counts"])
+    facts = (
+        f"{totals['records']:,} records",
+        f"{data['total_conversations']:,} conversations",
+        f"{totals['agents']:,} agents",
+        f"{rejects:,} rejects",
+        f"{totals['bytes']['all']:,} bytes",
+    )
+    return escape(", ".join(facts))

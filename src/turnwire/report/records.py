@@ -1,0 +1,117 @@
+"""The records of a log as the report reads them: a thin layer over the bulk scan and its common columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from turnwire.report.columns import ABSENT, Coded
+from turnwire.report.details import named
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from turnwire.log import Batch, TextColumn
+
+COLUMNS = (
+    *("file", "offset", "length", "line"),
+    *("wire", "kind", "sender", "receiver", "conversation", "sequence", "time", "subject"),
+)
+"""What is read of each record, beside its bytes."""
+
+
+class Chunk:
+    """Some records of one input. times: i64 microseconds, UTC, where ``timed``; lengths: i64 bytes."""
+
+    def __init__(self, batch: Batch, first: int = 0) -> None:
+        self._batch = batch
+        self._first = first
+        self._columns: dict[str, Coded] = {}
+        self._sequence, self._sequenced = batch["sequence"], batch.valid("sequence")
+        self._lines, self._offsets = batch["line"], batch["offset"]
+        self.lengths: NDArray[np.int64] = batch["length"]
+        self.times: NDArray[np.int64] = batch["time"]
+        self.timed: NDArray[np.bool_] = batch.valid("time")
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    def coded(self, name: str) -> Coded:
+        """The column "wire", "kind", "sender", "receiver", "conversation" or "subject"; long names are cut."""
+        if name not in self._columns:
+            self._columns[name] = self._read(name)
+        return self._columns[name]
+
+    def _read(self, name: str) -> Coded:
+        column = self._batch.column(name)
+        if column.kind == "text":
+            return _of_text(self._batch[name])
+        codes = np.where(self._batch.valid(name), self._batch[name].astype(np.int64), ABSENT)
+        return Coded(column.names, codes)
+
+    def text(self, name: str, row: int) -> str | None:
+        """One value of such a column."""
+        column = self.coded(name)
+        code = int(column.codes[row])
+        return None if code == ABSENT else column.names[code]
+
+    def place(self, row: int) -> tuple[str | None, int, int]:
+        """file, line, offset"""
+        return self._batch.file, int(self._lines[row]), int(self._offsets[row])
+
+    def number(self, row: int) -> int:
+        """The place of a record among all that were read."""
+        return self._first + row
+
+    def raw(self, row: int) -> bytes:
+        """The bytes of a record."""
+        return bytes(self._batch.raw(row))
+
+    def message(self, row: int) -> Any:
+        """A record as a message of its wire."""
+        return self._batch.message(row)
+
+    def sequence(self, row: int) -> str | None:
+        """Its number in the conversation, as decimal text: it may be more than a page can hold as a number."""
+        return str(int(self._sequence[row])) if self._sequenced[row] else None
+
+
+def _of_text(column: TextColumn) -> Coded:
+    """A text column by its different values; each is decoded once."""
+    codes = np.full(len(column), ABSENT, np.int64)
+    places: dict[bytes, int] = {}
+    rows = np.flatnonzero(column.valid)
+    for row in rows.tolist():
+        value = column.bytes(row)
+        assert value is not None, "the row is valid"
+        codes[row] = places.setdefault(value, len(places))
+    return Coded([named(value.decode()) for value in places], codes)
+
+
+class Records:
+    """The records of a source, and what was damaged, read once."""
+
+    def __init__(self, source: Any, wire: str | None) -> None:
+        import turnwire
+
+        self._scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
+        self._rejects = 0
+
+    def __iter__(self) -> Iterator[Chunk]:
+        first = 0
+        for batch in self._scan:
+            yield Chunk(batch, first)
+            first += len(batch)
+
+    def rejects(self) -> Iterator[dict[str, Any]]:
+        """The damaged ranges met since the last call."""
+        for reject in self._scan.rejects.since(self._rejects):
+            self._rejects += 1
+            yield reject
+
+    @property
+    def counts(self) -> Any:
+        """``turnwire.log.Counts`` of what was met so far."""
+        return self._scan.counts

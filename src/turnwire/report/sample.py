@@ -1,0 +1,140 @@
+"""The records that the page shows in full: whole conversations, chosen evenly, within a budget of messages and bytes.
+
+Every conversation has a number, the hash of its wire and id; those with the smallest numbers stay. So the choice is
+made while the log is read once, the same on every run, it does not prefer the beginning, and a conversation that stays
+was kept from its first message on.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from turnwire.report.details import Details, details
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from turnwire.report.records import Chunk
+
+MOST_BYTES = 8 << 20
+"""Characters of all messages that are kept."""
+MOST_CONVERSATIONS = 1 << 23
+"""Different conversations that are told apart when they are counted (eight bytes each)."""
+_ALL = 1 << 64
+
+Key = tuple[str, str | None]
+"""wire and conversation; None for the records of a wire that name no conversation"""
+
+
+class Conversation:
+    """One conversation that is shown: ``count`` messages in the log, of which ``messages`` are kept."""
+
+    def __init__(self, key: Key, number: int) -> None:
+        self.key = key
+        self.number = number
+        self.count = 0
+        self.messages: list[Details] = []
+
+
+class Kept(NamedTuple):
+    """What the sample comes to. conversations: in the order of their first message. total: different conversations
+    in the log; more: whether there may be still more of them."""
+
+    conversations: list[Conversation]
+    total: int
+    more: bool
+
+
+class Sample:
+    """Takes chunks of records, keeps whole conversations of them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._longest = max(most // 4, 1)
+        self._limit = _ALL
+        self._kept: dict[Key, Conversation] = {}
+        self._order: list[tuple[int, str, str]] = []  # a heap of (-number, wire, conversation)
+        self._messages = 0
+        self._bytes = 0
+        self._trimmed = False
+        self._seen = np.empty(0, np.uint64)
+        self._more = False
+
+    def add(self, chunk: Chunk, tokens: NDArray[np.int64] | None) -> None:
+        """Looks at the records of a chunk in order."""
+        wires, conversations = chunk.coded("wire"), chunk.coded("conversation")
+        both = wires.codes * (len(conversations.names) + 1) + conversations.codes + 1
+        different = np.unique(both)
+        numbers = []
+        for value in different.tolist():
+            wire, conversation = divmod(value, len(conversations.names) + 1)
+            key = _key(wires.names, conversations.names, wire, conversation - 1)
+            numbers.append(0 if key[1] is None else _number(key[0], key[1]))
+        self._count(number for number in numbers if number)
+        of_rows = np.array(numbers, np.uint64)[np.searchsorted(different, both)]
+        rows = np.flatnonzero(of_rows < min(self._limit, _ALL - 1))
+        for row in rows.tolist():
+            number = int(of_rows[row])
+            if number < self._limit:
+                key = _key(wires.names, conversations.names, int(wires.codes[row]), int(conversations.codes[row]))
+                self._take(chunk, row, key, number, None if tokens is None else int(tokens[row]))
+
+    def _count(self, numbers: Iterator[int]) -> None:
+        if not self._more:
+            new = np.fromiter(numbers, np.uint64)
+            self._seen = np.union1d(self._seen, new)
+            self._more = len(self._seen) > MOST_CONVERSATIONS
+
+    def _take(self, chunk: Chunk, row: int, key: Key, number: int, tokens: int | None) -> None:
+        conversation = self._kept.get(key)
+        if conversation is None:
+            conversation = self._kept[key] = Conversation(key, number)
+            if key[1] is not None:
+                heapq.heappush(self._order, (-number, key[0], key[1]))
+        conversation.count += 1
+        if self._trimmed and len(conversation.messages) >= self._longest:
+            return
+        message = details(chunk, row, tokens)
+        conversation.messages.append(message)
+        self._messages += 1
+        self._bytes += message.size
+        if self._messages > self._most or self._bytes > MOST_BYTES:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """Cuts the longest conversations first, then gives up those with the largest numbers."""
+        if not self._trimmed:
+            self._trimmed = True
+            for conversation in self._kept.values():
+                self._forget(conversation, self._longest)
+        while (self._messages > self._most or self._bytes > MOST_BYTES) and len(self._kept) > 1 and self._order:
+            number, wire, name = heapq.heappop(self._order)
+            self._forget(self._kept.pop((wire, name)), 0)
+            self._limit = -number
+        for conversation in self._kept.values():  # what is left is too much by itself
+            if self._messages > self._most or self._bytes > MOST_BYTES:
+                self._forget(conversation, len(conversation.messages) // 2)
+
+    def _forget(self, conversation: Conversation, keep: int) -> None:
+        self._messages -= len(conversation.messages[keep:])
+        self._bytes -= sum(message.size for message in conversation.messages[keep:])
+        del conversation.messages[keep:]
+
+    def kept(self) -> Kept:
+        """What is shown."""
+        return Kept([one for one in self._kept.values() if one.messages], len(self._seen), self._more)
+
+
+def _key(wires: Any, conversations: Any, wire: int, conversation: int) -> Key:
+    return wires[wire], conversations[conversation] if conversation >= 0 else None
+
+
+def _number(wire: str, conversation: str) -> int:
+    """1 to 2^64-2, as good as random, the same on every machine."""
+    name = f"{wire}\0{conversation}".encode("utf-8", "surrogatepass")
+    return min(max(int.from_bytes(blake2b(name, digest_size=8).digest()), 1), _ALL - 2)

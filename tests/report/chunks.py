@@ -1,0 +1,67 @@
+"""Chunks of records made in memory, so that sums and samples can be tested on traffic of any shape."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from turnwire.report.columns import Coded, coded
+
+
+class Row(NamedTuple):
+    """A record as a chunk gives it. time: microseconds."""
+
+    wire: str = "nslip"
+    kind: str | None = "INFORM"
+    sender: str | None = "a"
+    receiver: str | None = "b"
+    conversation: str | None = "1"
+    time: int | None = None
+    length: int = 10
+    raw: bytes = b"raw"
+    subject: str | None = None
+
+
+class Made:
+    """What ``turnwire.report.records.Chunk`` is, from rows."""
+
+    def __init__(self, rows: list[Row], first: int = 0) -> None:
+        self.rows = rows
+        self.first = first
+        self.lengths = np.array([row.length for row in rows], np.int64)
+        self.times = np.array([row.time or 0 for row in rows], np.int64)
+        self.timed = np.array([row.time is not None for row in rows], bool)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def coded(self, name: str) -> Coded:
+        return coded(getattr(row, name) for row in self.rows)
+
+    def text(self, name: str, row: int) -> str | None:
+        text: str | None = getattr(self.rows[row], name)
+        return text
+
+    def place(self, row: int) -> tuple[str | None, int, int]:
+        return "made.log", row + 1, 100 * row
+
+    def number(self, row: int) -> int:
+        return self.first + row
+
+    def raw(self, row: int) -> bytes:
+        return self.rows[row].raw
+
+    def message(self, row: int) -> Any:
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"made": True}
+
+    def sequence(self, row: int) -> str | None:
+        return None
+
+
+def chunks(rows: list[Row], size: int) -> list[Made]:
+    """The rows in chunks of so many."""
+    return [Made(rows[start : start + size], start) for start in range(0, len(rows), size)]

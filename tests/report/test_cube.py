@@ -1,0 +1,156 @@
+"""Sums per time, wire, kind and parties: nothing is lost however coarse they have to become."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.chunks import Made, Row, chunks
+from turnwire.report import cube as cubes
+from turnwire.report.columns import OTHERS
+from turnwire.report.cube import EARLIER, LATER, NO_TIME, Cube, Shown
+
+HOUR = 3600 * 1_000_000
+NOW = 1_767_600_000_000_000
+
+
+def shown(rows: list[Row], size: int = 100) -> Shown:
+    cube = Cube()
+    for chunk in chunks(rows, size):
+        cube.add(chunk, None)
+    return cube.shown()
+
+
+def named(result: Shown) -> Counter[tuple[str, str | None, str | None, str | None]]:
+    """Records per wire, kind, sender and receiver, as names."""
+    agents = [*result.agents, "(others)", None]  # codes -2 and -1 count from the end
+    kinds = [*result.kinds, "(others)", None]
+    counts: Counter[tuple[str, str | None, str | None, str | None]] = Counter()
+    for _, wire, kind, sender, receiver, records, *_ in result.cells:
+        counts[result.wires[wire], kinds[kind], agents[sender], agents[receiver]] += records
+    return counts
+
+
+rows = st.lists(
+    st.builds(
+        Row,
+        wire=st.sampled_from(["nslip", "csp", "sstp", "sap", "kick"]),
+        kind=st.sampled_from(["ASK", "TASK", None]),
+        sender=st.sampled_from(["a", "b", "", None]),
+        receiver=st.sampled_from(["a", "é", None]),
+        time=st.none() | st.integers(NOW, NOW + 10**12) | st.integers(-(1 << 61), 1 << 61),
+        length=st.integers(0, 10**6),
+        conversation=st.none(),
+        raw=st.just(b""),
+    ),
+    max_size=200,
+)
+
+
+@given(rows, st.integers(1, 50))
+def test_sums_are_those_of_the_records(made: list[Row], size: int) -> None:
+    result = shown(made, size)
+    assert named(result) == Counter((row.wire, row.kind, row.sender, row.receiver) for row in made)
+    assert sum(cell[6] for cell in result.cells) == sum(row.length for row in made)
+    timed = [row.time for row in made if row.time is not None]
+    assert (result.first, result.last) == ((min(timed), max(timed)) if timed else (None, None))
+    assert result.buckets <= cubes.MOST_SHOWN or result.width == cubes.WIDTHS[-1]
+
+
+@given(rows)
+def test_each_record_is_in_the_bucket_of_its_time(made: list[Row]) -> None:
+    result = shown(made, 7)
+
+    def bucket(time: int | None) -> int:
+        if time is None:
+            return NO_TIME
+        place = (time - result.start) // result.width
+        return EARLIER if place < 0 else LATER if place >= result.buckets else place
+
+    found: Counter[int] = Counter()
+    for cell in result.cells:
+        found[cell[0]] += cell[5]
+    assert found == Counter(bucket(row.time) for row in made)
+
+
+def test_a_stray_time_does_not_squeeze_the_chart() -> None:
+    made = [Row(time=NOW + place * 60_000_000) for place in range(2000)] + [Row(time=0), Row(time=4 * NOW)]
+    result = shown(made)
+    assert result.width <= HOUR
+    buckets = Counter(cell[0] for cell in result.cells)
+    assert buckets[EARLIER] == buckets[LATER] == 1
+    assert (result.first, result.last) == (0, 4 * NOW)
+
+
+def test_two_records_years_apart_are_both_drawn() -> None:
+    result = shown([Row(time=0), Row(time=NOW)])
+    assert {cell[0] for cell in result.cells} == {0, result.buckets - 1}
+
+
+def test_agents_beyond_the_busiest_are_counted_together() -> None:
+    made = [Row(sender=f"agent {number}") for number in range(100) for _ in range(100 - number)]
+    result = shown(made)
+    assert len(result.agents) == cubes.MOST_AGENTS
+    assert result.folded == 101 - cubes.MOST_AGENTS  # the receiver "b" is the busiest of all
+    assert named(result)["nslip", "INFORM", "agent 0", "b"] == 100
+    assert sum(cell[5] for cell in result.cells) == len(made)
+    assert OTHERS in {cell[3] for cell in result.cells}
+
+
+def test_pairs_are_counted_even_when_agents_stand_together() -> None:
+    made = [Row(sender=f"agent {number % 300}", receiver=f"agent {number % 7}") for number in range(4000)]
+    made += [Row(sender=None, receiver="x"), Row(sender="x", receiver=None), Row(sender=None, receiver=None)]
+    cube = Cube()
+    for chunk in chunks(made, 99):
+        cube.add(chunk, None)
+    assert cube.pairs == (len({(row.sender, row.receiver) for row in made}), False)
+
+
+def test_wires_stand_in_their_usual_order() -> None:
+    assert shown([Row(wire="kick"), Row(wire="csp"), Row(wire="nslip")]).wires == ["nslip", "csp", "kick"]
+
+
+def test_kinds_that_no_record_has_are_not_named() -> None:
+    assert shown([Row(kind="ASK"), Row(kind=None)]).kinds == ["ASK"]
+
+
+@pytest.mark.parametrize("spread", [10**3, 10**9, 10**14])
+def test_cells_stay_few_while_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, spread: int) -> None:
+    for name, most in {"MOST_CELLS": 400, "MOST_CELLS_SHOWN": 150, "MOST_FILLED": 50, "MOST_NAMES": 200}.items():
+        monkeypatch.setattr(cubes, name, most)
+    numbers = random.Random(7)
+    cube = Cube()
+    made = []
+    for first in range(0, 5000, 250):
+        some = [
+            Row(
+                sender=f"s{numbers.randrange(300)}",
+                receiver=f"r{numbers.randrange(300)}",
+                time=NOW + numbers.randrange(spread),
+            )
+            for _ in range(250)
+        ]
+        made += some
+        cube.add(Made(some, first), None)
+        assert len(cube._cells) <= 400
+    result = cube.shown()
+    assert len(result.cells) <= 150
+    assert sum(cell[5] for cell in result.cells) == 5000
+    assert result.unnamed
+    named_here = set(result.agents)
+    for cell, count in Counter((row.sender, row.receiver) for row in made).items():
+        if named_here >= set(cell):
+            assert named(result)["nslip", "INFORM", *cell] <= count
+
+
+def test_tokens_are_summed_beside_records() -> None:
+    import numpy as np
+
+    cube = Cube()
+    cube.add(Made([Row(wire="csp"), Row(), Row()]), np.array([5, 1, 2]))
+    result = cube.shown()
+    assert [(result.wires[cell[1]], cell[5], cell[7]) for cell in result.cells] == [("nslip", 2, 3), ("csp", 1, 5)]

@@ -1,0 +1,182 @@
+"""How the page looks and reads: colours, narrow windows, print, names for those who listen, empty logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from examples.mixed_log import log
+from tests.report.browser import Page
+from turnwire.report import report
+
+Open = Callable[..., Page]
+CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")
+SAMPLE = b'@a3|f0|c1|S0|d1|T1|t"go"#\n@a1|f0|c1|S1|d0|T2#\n'
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("looks") / "report.html"
+    report(log(40, seed=9, every=8).text.encode(), tokenizer=None).write(made)
+    return made
+
+
+def page_of(opened: Open, folder: Path, data: bytes, **options: object) -> Page:
+    path = folder / "report.html"
+    report(data, **{"tokenizer": None, **options}).write(path)
+    return opened(path)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("switched", [False, True], ids=["preferred", "switched"])
+def test_every_text_can_be_read(opened: Open, path: Path, scheme: str, switched: bool) -> None:
+    other = {"light": "dark", "dark": "light"}[scheme]
+    page = opened(path, scheme=other if switched else scheme)
+    if switched:
+        page.run(
+            "[...document.querySelectorAll('.theme button')]"
+            f".find(one => one.textContent.toLowerCase() === '{scheme}').click()"
+        )
+    page.click(".step")
+    page.click("#messages .open")
+    page.click(".chip")
+    ground = page.run("getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(246, 247, 249)", "dark": "rgb(14, 17, 22)"}[scheme]
+    found = page.run(CONTRAST)
+    assert len(found) > 200
+    assert [entry for entry in found if entry[0] < 4.5] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_bars_and_fields_stand_out(opened: Open, path: Path, scheme: str) -> None:
+    """Graphics need 3:1 against what lies behind them."""
+    page = opened(path, scheme=scheme)
+    page.run(
+        "for (const part of document.querySelectorAll('.part, .dot')) { const mark = document.createElement('span');"
+        "mark.className = part.getAttribute('class'); mark.textContent = 'x'; mark.style.background = 'var(--surface)';"
+        "mark.style.color = 'var(--colour, var(--strong-line))'; document.querySelector('#volume').append(mark) }"
+    )
+    assert [entry for entry in page.run(CONTRAST) if entry[0] < 3] == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1280, 1920])
+def test_nothing_sticks_out_of_the_window(opened: Open, path: Path, width: int) -> None:
+    page = opened(path, width=width)
+    page.click("#messages .open")
+    assert page.run("document.documentElement.scrollWidth") <= width
+    wide = (
+        "[...document.querySelectorAll('main > *, .filters > *')]"
+        ".filter(one => one.getBoundingClientRect().right > innerWidth + 1).length"
+    )
+    assert page.run(wide) == 0
+
+
+def test_charts_follow_the_window(opened: Open, path: Path) -> None:
+    page = opened(path)
+    page.resize(600)
+    page.until("document.querySelector('#volume svg').viewBox.baseVal.width < 600")
+
+
+def test_it_prints_without_the_controls(opened: Open, path: Path) -> None:
+    page = opened(path, scheme="dark")
+    page.send("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    assert (
+        page.run("[...document.querySelectorAll('.no-print, .pager')].filter(one => one.checkVisibility()).length") == 0
+    )
+    assert page.run("getComputedStyle(document.body).color") == "rgb(26, 31, 39)"
+    assert page.print().startswith(b"%PDF-")
+
+
+def test_those_who_listen_hear_what_everything_is(opened: Open, path: Path) -> None:
+    page = opened(path)
+    nodes = page.send("Accessibility.getFullAXTree")["nodes"]
+    wanted = {"button", "textbox", "searchbox", "combobox", "img", "region", "group", "search", "DateTime"}
+    named = [node for node in nodes if not node.get("ignored") and node["role"]["value"] in wanted]
+    assert len(named) > 60
+    nameless = [node["role"]["value"] for node in named if not node.get("name", {}).get("value", "").strip()]
+    assert nameless == []
+    assert page.run("document.documentElement.lang") == "en"
+    assert page.run("document.querySelectorAll('h1').length") == 1
+    assert page.run("document.querySelectorAll('table').length") == page.run(
+        "document.querySelectorAll('table:has(thead th[scope])').length"
+    )
+    assert page.run("new Set([...document.querySelectorAll('[id]')].map(one => one.id)).size") == page.run(
+        "document.querySelectorAll('[id]').length"
+    )
+
+
+def test_the_keyboard_reaches_the_filters_first(opened: Open, path: Path) -> None:
+    page = opened(path)
+    order = []
+    for _ in range(16):
+        page.press("Tab")
+        order.append(page.run("document.activeElement.id || document.activeElement.textContent"))
+    assert order[:4] == ["Skip to the figures", "Auto", "Light", "Dark"]
+    assert order[9:14] == ["text", "conversation", "kind", "sender", "receiver"]
+
+
+def test_an_empty_log_says_so(opened: Open, tmp_path: Path) -> None:
+    page = page_of(opened, tmp_path, b"nothing of interest here\n")
+    said = page.texts(".empty")
+    assert len(said) == 8
+    assert (
+        "There is no message." in said
+        and "There is no record." in said
+        and "Nothing was damaged: every candidate was a good record." in said
+    )
+    assert page.text("#lede") == "0 records of no wire in 25 B"
+
+
+def test_a_log_without_times_of_one_wire(opened: Open, tmp_path: Path) -> None:
+    page = page_of(opened, tmp_path, SAMPLE)
+    assert page.text("#volume .empty").startswith("No record here has a time")
+    assert page.run("document.getElementById('from')") is None
+    assert page.run("document.querySelectorAll('.filters .chip').length") == 0
+    assert page.texts("#diagram .when") == ["#1", "#2"]
+    assert page.text("#tile-records .figure") == "2"
+
+
+def test_tokens_that_were_not_measured_are_not_shown_as_none(opened: Open, tmp_path: Path) -> None:
+    page = page_of(opened, tmp_path, SAMPLE)
+    assert page.text("#tokens .empty") == "Not measured: tokens were not asked for."
+    assert page.text("#tile-tokens .figure") == "–"
+
+
+def test_what_the_page_does_not_hold_is_named(opened: Open, tmp_path: Path) -> None:
+    lines = [b"@a1|f0|c%d|S1|d2|T%d#" % (number // 5, number % 5) for number in range(1000)]
+    page = page_of(opened, tmp_path, b"\n".join(lines), max_messages=100, wire="nslip")
+    assert page.text("#tile-records .figure") == "1,000"
+    held = page.run("JSON.parse(document.getElementById('data').textContent).messages.length")
+    assert 90 <= held <= 100
+    assert f"{held} of 1,000 messages" in page.text("#talks .note")
+    assert f"holds {held // 5} of {len({line.split(b'|')[2] for line in lines})} conversations" in page.text(
+        "#talks .note"
+    )
+    assert page.text("#messages .note") == f"{held} of 1,000 messages of the log are in this page."
+    page.type("text", "@a1")
+    page.until(f"document.getElementById('shown').textContent === '{held}'")
+    assert "the log has 1,000" in page.text("#active")
+
+
+@pytest.mark.parametrize("amount", [20_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+def test_a_page_about_many_records_opens(opened: Open, tmp_path: Path, amount: int) -> None:
+    lines = (
+        b"2026-01-05T%02d:%02d:%02dZ @a%d|f0|c%d|S%d|d%d|T1#\n"
+        % (place // 3600 % 24, place // 60 % 60, place % 60, place % 10, place // 4, place % 7, place % 5)
+        for place in range(amount)
+    )
+    path = tmp_path / "many.log"
+    with path.open("wb") as stream:
+        stream.writelines(lines)
+    made = report(path, tokenizer=None)
+    made.write(tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 12 << 20
+    page = opened(tmp_path / "report.html")
+    assert page.run("document.getElementById('shown').textContent") == f"{amount:,}"
+    counted = [int(value.split()[0].replace(",", "")) for value in page.texts("#kinds .value")]
+    assert sum(counted) == amount and len(counted) == 10
+    page.run("document.getElementById('kind').selectedIndex = 1")
+    page.run("document.getElementById('kind').dispatchEvent(new Event('change'))")
+    page.until(f"document.getElementById('shown').textContent === '{amount // 10:,}'")
