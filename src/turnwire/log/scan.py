@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner
 from turnwire.errors import DecodeError
 from turnwire.log import rejects as quarantine
-from turnwire.log.batch import DTYPES, POSITIONS, Batch, Rows
+from turnwire.log.batch import Batch, Rows
+from turnwire.log.columns import chosen, table_dtypes
 from turnwire.log.memory import Pool, carve
 from turnwire.log.sources import Block, Source, blocks, sources
 
@@ -53,7 +54,7 @@ class Scan:
         self.rejects = quarantine.Rejects()
         self._inputs = Pool()
         self._tables = Pool()
-        self._dtypes = _table_dtypes(scanner, columns)
+        self._dtypes = table_dtypes(scanner, columns)
         self._found = quarantine.table(quarantine.ROOM)
         self._bytes = self._record_bytes = self._records = 0
         self._batches: Iterator[Batch] | None = None
@@ -166,33 +167,6 @@ class Scan:
         return int(arrays["offset"][:rows].searchsorted(offset)), error
 
 
-def _table_dtypes(scanner: BulkScanner, columns: tuple[Column, ...]) -> dict[str, str]:
-    dtypes = {"offset": "i8", "length": "i8", "present": scanner.present}
-    own = {column.name for column in scanner.columns}
-    for column in columns:
-        if column.kind == "text":
-            dtypes[f"{column.name}.offset"] = dtypes[f"{column.name}.length"] = "i8"
-        elif column.name == "line" or column.name in own:
-            dtypes[column.name] = DTYPES[column.kind]
-    return dtypes
-
-
-def _chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
-    known = {column.name: column for column in (*POSITIONS, *scanner.columns)}
-    if names is None:
-        return tuple(known.values())
-    if isinstance(names, str):
-        raise TypeError("columns is a list of names, not one string")
-    chosen: list[Column] = []
-    for name in names:
-        if name not in known:
-            raise ValueError(f"{scanner.wire} has no column {name!r}; it has {', '.join(known)}")
-        if known[name] in chosen:
-            raise ValueError(f"the column {name!r} is named twice")
-        chosen.append(known[name])
-    return tuple(chosen)
-
-
 def scan(
     source: Any,
     *,
@@ -238,4 +212,4 @@ def scan(
         "keep": unknown == "keep",
         "limits": limits,
     }
-    return Scan(source, scanner, _chosen(scanner, columns), options)
+    return Scan(source, scanner, chosen(scanner, columns), options)
