@@ -81,9 +81,10 @@ static inline const tw_value *tw_noted(const tw_json *x, int node)
     return x->v[node].stamp == x->stamp ? &x->v[node] : NULL;
 }
 
-static inline const uint8_t *tw_json_fault(tw_json *x, const uint8_t *p)
+/* A fault: `cut` says that the text ended too early there. */
+static inline const uint8_t *tw_json_fault(tw_json *x, int cut)
 {
-    if (x->end - p < 12) x->cut = 1;
+    if (cut) x->cut = 1;
     return NULL;
 }
 
@@ -105,10 +106,11 @@ static inline const uint8_t *tw_json_string(tw_json *x, const uint8_t *p, uint8_
         if (*p == '\\') {
             *escaped = 1;
             size = tw_escape_size(p, x->end);
+            if (!size) return tw_json_fault(x, tw_escape_is_cut(p, x->end));
         } else {
             size = *p < 0x20 ? 0 : tw_utf8_size(p, x->end);
+            if (!size) return NULL;
         }
-        if (!size) return tw_json_fault(x, p);
         p += size;
     }
 }
@@ -195,7 +197,7 @@ static int tw_new_name(tw_json *x, size_t first, const tw_name *name, uint32_t *
 static inline const uint8_t *tw_json_key(tw_json *x, const uint8_t *p, tw_name *name, uint8_t *escaped)
 {
     if (p >= x->end) { x->cut = 1; return NULL; }
-    if (*p != '"') return tw_json_fault(x, p);
+    if (*p != '"') return NULL;
     name->p = p + 1;
     *escaped = 0;
     p = tw_json_string(x, p + 1, escaped);
@@ -206,7 +208,7 @@ static inline const uint8_t *tw_json_key(tw_json *x, const uint8_t *p, tw_name *
     name->hash = tw_name_hash(name->p, name->size);
     p = tw_skip(p, x->end);
     if (p >= x->end) { x->cut = 1; return NULL; }
-    if (*p != ':') return tw_json_fault(x, p);
+    if (*p != ':') return NULL;
     return tw_skip(p + 1, x->end);
 }
 
@@ -219,18 +221,19 @@ static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
     if (*p == '-') p++;
     first = p;
     while (p < end && (uint8_t)(*p - '0') < 10) p++;
-    if (p == first || (*first == '0' && p > first + 1)) return tw_json_fault(x, p);
+    if (p == first) return tw_json_fault(x, p >= end);
+    if (*first == '0' && p > first + 1) return NULL;
     size_t digits = (size_t)(p - first);
     if (p < end && *p == '.') {
         const uint8_t *point = ++p;
         while (p < end && (uint8_t)(*p - '0') < 10) p++;
-        if (p == point) return tw_json_fault(x, p);
+        if (p == point) return tw_json_fault(x, p >= end);
         whole = 0;
     }
     if (p < end && (*p | 32) == 'e') {
         p++;
         if (p < end && (*p == '+' || *p == '-')) p++;
-        if (p >= end || (uint8_t)(*p - '0') >= 10) return tw_json_fault(x, p);
+        if (p >= end || (uint8_t)(*p - '0') >= 10) return tw_json_fault(x, p >= end);
         while (p < end && (uint8_t)(*p - '0') < 10) p++;
         whole = 0;
         wide = 1;
@@ -248,10 +251,11 @@ static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
 static inline const uint8_t *tw_json_word(tw_json *x, const uint8_t *p)
 {
     size_t there = (size_t)(x->end - p);
+    const char *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
     if (there >= 4 && memcmp(p, "true", 4) == 0) { x->is = TW_IS_BOOLEAN; return p + 4; }
     if (there >= 5 && memcmp(p, "false", 5) == 0) { x->is = TW_IS_BOOLEAN; return p + 5; }
     if (there >= 4 && memcmp(p, "null", 4) == 0) { x->is = TW_IS_NULL; return p + 4; }
-    return tw_json_fault(x, p);
+    return tw_json_fault(x, there < strlen(word) && memcmp(p, word, there) == 0);
 }
 
 static const uint8_t *tw_json_left(tw_json *x, const uint8_t *start)
@@ -266,7 +270,7 @@ static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_
     p = tw_skip(p, x->end);
     if (p >= x->end) { x->cut = 1; return NULL; }
     if (*p == ',') return tw_skip(p + 1, x->end);
-    if (*p != close) return tw_json_fault(x, p);
+    if (*p != close) return NULL;
     *closed = 1;
     return p + 1;
 }
@@ -347,7 +351,7 @@ static const uint8_t *tw_json_value(tw_json *x, const uint8_t *p, size_t depth)
     case 't': case 'f': case 'n': return tw_json_word(x, p);
     default:
         if (*p == '-' || (uint8_t)(*p - '0') < 10) return tw_json_number(x, p);
-        return tw_json_fault(x, p);
+        return NULL;
     }
 }
 

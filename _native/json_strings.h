@@ -95,6 +95,24 @@ static inline int tw_escape_size(const uint8_t *p, const uint8_t *end)
     return code >= 0xDC00 && code <= 0xDFFF ? 12 : 0;
 }
 
+/* Whether what stands at p is the beginning of an escape that the end of the text cut off. */
+static int tw_escape_is_cut(const uint8_t *p, const uint8_t *end)
+{
+    if (end - p < 2) return 1;
+    if (p[1] != 'u') return 0;
+    for (int part = 0; part < 2; part++, p += 6) {
+        if (part && end - p < 1) return 1;
+        if (part && (end - p < 2 || p[0] != '\\' || p[1] != 'u')) return 0;
+        for (int i = 2; i < 6; i++) {
+            if (end - p <= i) return 1;
+            if ((uint8_t)(p[i] - '0') >= 10 && (uint8_t)((p[i] | 32) - 'a') >= 6) return 0;
+        }
+        int code = tw_hex4(p + 2, end);
+        if (part || code < 0xD800 || code > 0xDBFF) return 0;
+    }
+    return 0;
+}
+
 static inline int tw_put_character(uint8_t *out, int code)
 {
     if (code < 0x80) { out[0] = (uint8_t)code; return 1; }

@@ -223,6 +223,7 @@ static int tw_json_lines(tw_lines *k)
         if (newline && line_end > p && k->s[line_end - 1] == '\r') line.end--;
         int cut = line.cut = line.end - p > k->limit;
         if (cut) line.end = p + k->limit;
+        for (int i = 0; cut && i < 3 && line.end > p + 1 && (k->s[line.end] & 0xC0) == 0x80; i++) line.end--;
         if (!k->carried) {
             k->head = p;
             k->head_known = 0;

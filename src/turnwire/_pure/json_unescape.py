@@ -25,11 +25,12 @@ def plain(span: bytes) -> bytes:
     return _ESCAPE.sub(_said, span)
 
 
-def places(span: bytes) -> list[tuple[int, int, int]]:
-    """(where it starts, where it ends, where what it says starts in ``plain(span)``) of each escape."""
+def places(span: bytes) -> list[tuple[int, int, int, int]]:
+    """Each escape: where it starts and ends, where what it says starts in ``plain(span)``, and how long that is."""
     result = []
     shift = 0
     for match in _ESCAPE.finditer(span):
-        result.append((match.start(), match.end(), match.start() - shift))
-        shift += match.end() - match.start() - len(_said(match))
+        size = len(_said(match))
+        result.append((match.start(), match.end(), match.start() - shift, size))
+        shift += match.end() - match.start() - size
     return result
