@@ -48,7 +48,7 @@ typedef struct tw_region {
     int level;
     size_t start, end;
     size_t quote;                            /* of the outermost string, in k->s */
-    size_t inside;                           /* where the string's inside starts in the outer text */
+    size_t inside, until;                    /* where the string's inside starts and ends in the outer text */
     size_t seen, written;                    /* a place in here and the same place in the outer text, for tw_outside */
     int cut;                                 /* level 0: the line goes on behind the end */
 } tw_region;
@@ -75,6 +75,7 @@ typedef struct tw_lines {
     int carried;                             /* the line began before k->position, its head is known */
     int head_known;                          /* 0: not looked at, 1: head_time is its time, 2: it has none */
     int64_t head_time;
+    size_t partial;                          /* on TW_FULL inside a long object: up to here all is stored; else 0 */
     size_t string_rejects;                   /* stored since the outermost string began */
     void *context;
     int (*whole)(void *context, const uint8_t *p, size_t size, tw_verdict *verdict);
@@ -100,7 +101,7 @@ static size_t tw_outside(tw_lines *k, tw_region *r, size_t at)
         r->seen = r->start;
         r->written = r->inside;
     }
-    const uint8_t *p = outer + r->written, *end = outer + tw_hard(k, r->outer);
+    const uint8_t *p = outer + r->written, *end = outer + r->until;
     while (r->seen < at) {
         if (*p != '\\') { p++; r->seen++; continue; }
         uint8_t said[4];
@@ -310,7 +311,7 @@ static int tw_arena_room(tw_lines *k, size_t more)
 
 static int tw_literal(tw_lines *k, tw_region *r, size_t open, size_t from, size_t to)
 {
-    tw_region inside = { r, r->level + 1, 0, 0, r->level ? r->quote : open, from, 0, from, 0 };
+    tw_region inside = { r, r->level + 1, 0, 0, r->level ? r->quote : open, from, to, 0, from, 0 };
     size_t stopped;
     if (!r->level) k->string_rejects = 0;
     if (!tw_arena_room(k, to - from + 1)) { k->json.no_memory = 1; return TW_STOPPED; }
@@ -327,6 +328,17 @@ static int tw_literal(tw_lines *k, tw_region *r, size_t open, size_t from, size_
 
 /* --- inside good JSON --- */
 
+static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end);
+
+/* An object that a wire claims and refuses: looks into it; a reject, unless there is something in it. */
+static int tw_refused(tw_lines *k, tw_region *r, size_t at, const tw_tried *t)
+{
+    size_t rows = k->rows.count, rejects = k->rejects.count;
+    int result = tw_inside(k, r, at, t->end);
+    if (result != TW_FINE || k->rows.count != rows || k->rejects.count != rejects) return result;
+    return tw_store_json_reject(k, r, at, t->end, t->fault, t->wire, t->reason);
+}
+
 /* Looks into the object [at, end) of a region, which is no message: its objects and its strings. */
 static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end)
 {
@@ -337,22 +349,13 @@ static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end)
         s = tw_text(k, r);
         if (s[q] == '{' && objects) {
             tw_tried tried = { 0 };
-            size_t rows = k->rows.count, rejects = k->rejects.count;
             if ((result = tw_try_object(k, r, q, end, &tried)) != TW_FINE) return result;
-            if (tried.what == TW_TRIED_RECORD) {
-                if ((result = tw_emit(k, r, q, &tried)) != TW_FINE) return result;
-                q = tried.end;
-                continue;
-            }
-            if (tried.what == TW_TRIED_REJECT) {
-                if ((result = tw_inside(k, r, q, tried.end)) != TW_FINE) return result;
-                if (k->rows.count == rows && k->rejects.count == rejects)
-                    result = tw_store_json_reject(k, r, q, tried.end, tried.fault, tried.wire, tried.reason);
-                if (result != TW_FINE) return result;
-                q = tried.end;
-                continue;
-            }
-            q++;
+            result = tried.what == TW_TRIED_RECORD   ? tw_emit(k, r, q, &tried)
+                     : tried.what == TW_TRIED_REJECT ? tw_refused(k, r, q, &tried)
+                                                     : TW_FINE;
+            if (result == TW_FULL && !r->level && !k->partial) k->partial = q;
+            if (result != TW_FINE) return result;
+            q = tried.what == TW_TRIED_RECORD || tried.what == TW_TRIED_REJECT ? tried.end : q + 1;
         } else if (s[q] == '"') {
             const uint8_t *p = s + q + 1, *hard = s + tw_hard(k, r);
             int brace = 0, slash = 0;
@@ -365,7 +368,9 @@ static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end)
             size_t close = (size_t)(p - s);
             if (slash) brace = memchr(s + q + 1, '{', close - q - 1) != NULL;
             if (r->level < TW_DEEPEST_STRING && (brace || (k->look && k->look(k, s + q + 1, p)))) {
-                if ((result = tw_literal(k, r, q, q + 1, close)) != TW_FINE) return result;
+                result = tw_literal(k, r, q, q + 1, close);
+                if (result == TW_FULL && !r->level && !k->partial) k->partial = q;
+                if (result != TW_FINE) return result;
             }
             q = close + 1;
         } else {

@@ -48,16 +48,25 @@ typedef struct {
     size_t bad;                              /* where damaged bytes begin that are not settled yet */
     size_t from;                             /* where all of this began */
     int too_large;
-    size_t rows, rejects;                    /* how many there were when `bad`, or else the candidate, began */
+    size_t rows, rejects, arena;             /* how many there were when `bad`, or else the candidate, began */
     int opened;
     size_t open[TW_DEEPEST];                 /* objects that meet the fault that was met last */
 } tw_way;
 
+static void tw_mark(const tw_lines *k, tw_way *w)
+{
+    w->rows = k->rows.count;
+    w->rejects = k->rejects.count;
+    w->arena = k->arena_size;
+}
+
 /* Goes back to where the unit that did not fit began. */
 static void tw_take_back(tw_lines *k, const tw_way *w)
 {
+    if (k->partial) return;
     k->rows.count = w->rows;
     k->rejects.count = w->rejects;
+    k->arena_size = w->arena;
 }
 
 static int tw_hopeless(const tw_way *w, size_t q)
@@ -81,19 +90,20 @@ static int tw_look_into(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t e
     size_t rows = k->rows.count, before = k->rejects.count, arena = k->arena_size;
     int waiting = w->bad != TW_NOWHERE;
     int result = tw_settle_before(k, r, w, q);
-    size_t rejects = k->rejects.count;
-    if (result != TW_FINE) return result;
-    if (tried) result = tw_inside(k, r, q, tried->end);
-    else result = tw_literal(k, r, q, from, to);
+    if (result == TW_FINE)
+        result = !tried                             ? tw_literal(k, r, q, from, to)
+                 : tried->what == TW_TRIED_REJECT ? tw_refused(k, r, q, tried)
+                                                    : tw_inside(k, r, q, tried->end);
+    if (result == TW_FULL && waiting) {
+        k->partial = 0;
+        if (k->rows.count == rows && !w->rejects && k->rows.count < k->rows.room) result = TW_FINE; /* it never fits */
+    }
     if (result != TW_FINE) return result;
     if (waiting && k->rows.count == rows) {
         k->rejects.count = before;
         k->arena_size = arena;
         return TW_FINE;
     }
-    if (tried && tried->what == TW_TRIED_REJECT && k->rows.count == rows && k->rejects.count == rejects)
-        result = tw_store_json_reject(k, r, q, tried->end, tried->fault, tried->wire, tried->reason);
-    if (result != TW_FINE) return result;
     w->bad = TW_NOWHERE;
     w->done = end;
     return TW_FINE;
@@ -126,8 +136,7 @@ static int tw_others(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, 
     }
     *met = 1;
     if (w->bad == TW_NOWHERE) {
-        w->rows = k->rows.count;
-        w->rejects = k->rejects.count;
+        tw_mark(k, w);
         *stopped = other.at;
     }
     if (other.what == TW_OTHER_STRING && r->level < TW_DEEPEST_STRING) {
@@ -160,9 +169,10 @@ static size_t tw_broken(tw_lines *k, tw_region *r, tw_way *w, size_t q)
  * fit into this piece of it. On TW_FULL it is the start of what did not fit. */
 static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
 {
-    tw_way w = { .done = from, .searched = from, .bad = TW_NOWHERE, .from = from, .rows = k->rows.count, .rejects = k->rejects.count };
+    tw_way w = { .done = from, .searched = from, .bad = TW_NOWHERE, .from = from };
     size_t q = from;
     int result = TW_FINE;
+    tw_mark(k, &w);
     while (result == TW_FINE) {
         const uint8_t *s = tw_text(k, r);
         const uint8_t *brace = q < r->end ? (const uint8_t *)memchr(s + q, '{', r->end - q) : NULL;
@@ -175,10 +185,7 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
         }
         if (k->find && ((result = tw_others(k, r, &w, &q, &met, stopped)) != TW_FINE || met)) continue;
         if (!brace) break;
-        if (w.bad == TW_NOWHERE) {
-            w.rows = k->rows.count;
-            w.rejects = k->rejects.count;
-        }
+        if (w.bad == TW_NOWHERE) tw_mark(k, &w);
         *stopped = w.bad == TW_NOWHERE ? q : w.bad;
         if (opening == TW_OPENS_STRING) {
             result = tw_look_into_string(k, r, &w, q, &q, stopped);
@@ -207,6 +214,10 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
     if (result == TW_FINE && (result = tw_settle_before(k, r, &w, r->end)) == TW_FINE) *stopped = r->end;
     else if (w.bad != TW_NOWHERE) *stopped = w.bad;
     if (result == TW_FULL) tw_take_back(k, &w);
+    if (k->partial && !r->level) {
+        *stopped = k->partial;
+        k->partial = 0;
+    }
     return result;
 }
 

@@ -126,8 +126,13 @@ class _Way:
         self.done = 0
         self.bad = -1
         self.too_large = False
-        self.rows, self.rejects = lines.rows, lines.bad
         self.opened: set[int] = set()
+        self.mark(lines)
+
+    def mark(self, lines: _Lines) -> None:
+        """Remembers how much there is: what begins now may not fit."""
+        self.rows, self.rejects = lines.rows, lines.bad
+        self.arena, self.parts = lines.arena_size, len(lines.arena)
 
 
 class _Lines:
@@ -151,6 +156,7 @@ class _Lines:
         self.carried = False
         self.string_rejects = 0
         self.stopped = 0
+        self.partial = -1
 
     # --- rows and rejects ---
 
@@ -309,18 +315,28 @@ class _Lines:
             if token is None:
                 return
             first, place = token.span()
-            if region.raw[first] == 0x22:
-                text = region.raw[first + 1 : place - 1]
-                if region.level < DEEPEST_STRING and b"\\" in text and b"{" in text:
-                    self.literal(region, first, first + 1, place - 1)
-            elif region.raw[first] == 0x7B and objects:
-                tried = self.try_object(region, first, end)
-                if tried.what == RECORD:
-                    self.emit(region, first, tried)
-                    place = tried.end
-                elif tried.what == REJECT:
-                    self.refused(region, first, tried)
-                    place = tried.end
+            try:
+                place = self.inner_token(region, first, place, end, objects)
+            except _Full:
+                if not region.level and self.partial < 0:
+                    self.partial = first
+                raise
+
+    def inner_token(self, region: _Region, first: int, place: int, end: int, objects: bool) -> int:
+        """Looks into the string or brace from ``first`` to ``place`` of a good object; where to go on."""
+        if region.raw[first] == 0x22:
+            text = region.raw[first + 1 : place - 1]
+            if region.level < DEEPEST_STRING and b"\\" in text and b"{" in text:
+                self.literal(region, first, first + 1, place - 1)
+        elif region.raw[first] == 0x7B and objects:
+            tried = self.try_object(region, first, end)
+            if tried.what == RECORD:
+                self.emit(region, first, tried)
+                return tried.end
+            if tried.what == REJECT:
+                self.refused(region, first, tried)
+                return tried.end
+        return place
 
     def refused(self, region: _Region, at: int, tried: _Tried) -> None:
         """Looks into an object that a wire claims and refuses: a reject, unless there is something in it."""
@@ -348,13 +364,19 @@ class _Lines:
         rows, before = self.rows, self.bad
         arena, parts = self.arena_size, len(self.arena)
         waiting = way.bad >= 0
-        self.settle_before(region, way, place)
-        if tried is None:
-            self.literal(region, place, *span)
-        elif tried.what == REJECT:
-            self.refused(region, place, tried)
-        else:
-            self.inside(region, place, end)
+        try:
+            self.settle_before(region, way, place)
+            if tried is None:
+                self.literal(region, place, *span)
+            elif tried.what == REJECT:
+                self.refused(region, place, tried)
+            else:
+                self.inside(region, place, end)
+        except _Full:
+            if waiting:
+                self.partial = -1
+            if not waiting or self.rows != rows or way.rejects or self.rows == self.room:
+                raise  # else it never fits
         if waiting and self.rows == rows:
             self.bad = before
             self.arena_size = arena
@@ -392,7 +414,11 @@ class _Lines:
         try:
             self._walk(region, way)
         except _Full:
-            self.rows, self.bad = way.rows, way.rejects
+            if self.partial < 0:
+                self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
+                del self.arena[way.parts :]
+            elif not region.level:
+                self.stopped, self.partial = region.start + self.partial, -1
             raise
 
     def _walk(self, region: _Region, way: _Way) -> None:
@@ -407,7 +433,7 @@ class _Lines:
                 place += 1
                 continue
             if way.bad < 0:
-                way.rows, way.rejects = self.rows, self.bad
+                way.mark(self)
             if region.level == 0:
                 self.stopped = region.start + (place if way.bad < 0 else way.bad)
             if string:
