@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import click
 
 import turnwire
+from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, named, standard_output
-from turnwire.cli.text import escaped_json, printable
+from turnwire.cli.text import printable
 from turnwire.contract import WIRES
 from turnwire.errors import WireError
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, Refused
 from turnwire.cli.output import complain, named, standard_output
-from turnwire.cli.text import escaped, escaped_json, printable
+from turnwire.cli.text import escaped, printable
 
 if TYPE_CHECKING:
     from turnwire.csp import Change, Checkpoint, Store
