@@ -51,6 +51,7 @@ cdef tuple FIELD_NAMES = ("act", "frame", "conv_id", "src", "dst", "turn")
 cdef object KEEP_UNKNOWN = "keep"
 cdef object REFUSE_UNKNOWN = "error"
 cdef object REQUIRED = object()
+cdef object NO_SLOTS = object()
 cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 
 

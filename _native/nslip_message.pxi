@@ -2,7 +2,7 @@
 
 cdef class Touched:
     """What a message holds once somebody has looked at or changed more than its numbers."""
-    cdef object slots      # the truth about the slots from then on, or None
+    cdef object slots      # the truth about the slots from then on, or None; NO_SLOTS where somebody set it to None
     cdef object extra      # or None: empty
     cdef list fields       # six entries, None where the number in the message holds
 
@@ -180,6 +180,8 @@ cdef class SlipMessage:
         cdef Touched touched = self.touch()
         cdef dict slots
         cdef int place
+        if touched.slots is NO_SLOTS:
+            return None
         if touched.slots is None:
             slots = {}
             for place in range(self.v.count):
@@ -189,7 +191,7 @@ cdef class SlipMessage:
 
     @slots.setter
     def slots(self, value):
-        self.touch().slots = value
+        self.touch().slots = NO_SLOTS if value is None else value
 
     @property
     def extra(self):

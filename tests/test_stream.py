@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -230,6 +231,34 @@ def test_two_decoders_in_two_threads() -> None:
     for thread in threads:
         thread.join()
     assert results == [expected, expected]
+
+
+def test_one_decoder_in_two_threads() -> None:
+    """Whole messages from both: each comes out once."""
+    decoder = Decoder()
+    found: list[Any] = []
+    lines = [b"@a3|f0|c%d|S0|d1|T1#\n" % number for number in range(3000)]
+
+    def work(place: int) -> None:
+        for line in lines[place::2]:
+            found.extend(decoder.feed(line))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(place,)) for place in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert sorted(message.conv_id for message in found) == sorted(plain_conv(line) for line in lines)
+
+
+def plain_conv(line: bytes) -> int:
+    conv: int = core_of("pure").decode(line).conv_id
+    return conv
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import LIMITS, Limits, wire_package
@@ -18,7 +19,7 @@ class Decoder:
     :meth:`feed` raises DecodeError when a message is known to be damaged: at once, or for one that is already long at
     the latest when its line ends or it has doubled. Nothing else is lost by that: what was complete before it, and
     everything behind it, comes with the next call (``feed(b"")`` will do). ``offset`` and ``line`` of the error count
-    from the first byte ever fed. One decoder belongs to one thread at a time.
+    from the first byte ever fed. Calls from several threads wait for one another; whose piece comes first is theirs.
 
     Args:
         wire: the wire to read; None reads nSLIP, the one wire whose messages can be told from the text around them
@@ -33,19 +34,22 @@ class Decoder:
             raise DecodeError(Reason.UNKNOWN_WIRE, f"this version of turnwire does not stream {name} yet", wire=name)
         self._stream: MessageStream = package.stream(unknown=unknown, limits=limits)
         self._ready: list[Any] = []
+        self._lock = RLock()
         self.wire = name
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Any]:
         """The messages that ``data`` completes, in order. Raises DecodeError at a damaged one (see the class), and
         buffer_full, which changes nothing, when more is held back than ``limits.feed_buffer``."""
-        self._stream.write(data)
-        return self._read()
+        with self._lock:
+            self._stream.write(data)
+            return self._read()
 
     def close(self) -> list[Any]:
         """Says that nothing follows: the last messages. Raises DecodeError where one was cut off; call it again for
         what is left. What is fed later starts afresh, while places count on."""
-        self._stream.end()
-        return self._read()
+        with self._lock:
+            self._stream.end()
+            return self._read()
 
     def _read(self) -> list[Any]:
         while (message := self._stream.read()) is not None:

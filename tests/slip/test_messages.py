@@ -49,6 +49,25 @@ def test_no_field_can_be_deleted(nslip: Any, name: str) -> None:
     assert nslip.encode(message) == WIRE
 
 
+def test_slots_set_to_none_are_refused_when_written(nslip: Any) -> None:
+    message = nslip.decode(WIRE)
+    message.slots = None
+    assert message.slots is None
+    with pytest.raises(EncodeError) as caught:
+        nslip.encode(message)
+    assert (caught.value.reason, caught.value.path) == (Reason.WRONG_TYPE, "/slots")
+    assert message != nslip.decode(WIRE)
+    message.slots = {Slot.GOAL_ID: 17}
+    assert nslip.encode(message) == "@a3|f0|c3|S0|d1|T1|gH#"
+
+
+def test_no_extra_is_an_empty_one(nslip: Any) -> None:
+    message = nslip.decode(WIRE)
+    message.extra = None
+    assert message == nslip.decode(WIRE)
+    assert nslip.encode(message) == WIRE
+
+
 def test_attributes_of_a_subclass_can_be_deleted(nslip: Any) -> None:
     class Noted(nslip.SlipMessage):  # type: ignore[misc]
         note: str

@@ -34,7 +34,8 @@ def undeletable(name: str) -> AttributeError:
 
 def state(message: SlipMessage) -> tuple[Any, ...]:
     """The seven fields and ``extra``, in the order of the constructor."""
-    return (*(getattr(message, name) for name in FIELDS), message.extra)
+    extra = message.extra
+    return (*(getattr(message, name) for name in FIELDS), Extra() if extra is None else extra)
 
 
 def represent(message: SlipMessage) -> str:
