@@ -11,6 +11,12 @@
 #define CSP_X86 1
 #endif
 
+#if defined(__GNUC__) || defined(__clang__)
+#define CSP_INLINE static inline __attribute__((always_inline))
+#else
+#define CSP_INLINE static inline
+#endif
+
 /* Bit i of *newlines is set where block[i] is LF, bit i of *high where block[i] is no ASCII. */
 static void csp_masks_scalar(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *high) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL, sevens = ~tops;
@@ -82,7 +88,7 @@ static inline int csp_ctz(uint64_t mask) {
 }
 
 /* The up to eight bytes from place on, the first in the lowest bits; bytes at or behind end read as zero. */
-static inline uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
+CSP_INLINE uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
     uint64_t word = 0;
     if (place + 8 <= end) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -106,12 +112,12 @@ static inline int csp_key_length(uint64_t word, int64_t length, const uint8_t *l
     return (int)at;
 }
 
-static inline uint64_t csp_prefix(uint64_t word, int length) {
+CSP_INLINE uint64_t csp_prefix(uint64_t word, int length) {
     return length >= 8 ? word : word & ((1ULL << (8 * length)) - 1);
 }
 
 /* Whether the bytes are one token: at least one byte, none a space, a control or DEL. */
-static inline int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end) {
+CSP_INLINE int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
     if (start >= stop) return 0;
     while (start < stop) {
