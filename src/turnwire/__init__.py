@@ -30,10 +30,11 @@ _LATER = {"scan": "log", "Scan": "log", "Batch": "log", "Decoder": "stream"}
 # Imported when asked for, so that a codec costs no NumPy:
 _LATER |= {"extract": "extraction", "prompt": "prompts", "convert": "conversion"}
 _LATER |= {"Context": "conversion", "Converted": "conversion"}
+_ROOMS = {*WIRE_PACKAGES.values(), "turnwire.tokens"}
 
 
 def __getattr__(name: str) -> Any:
-    if f"turnwire.{name}" in WIRE_PACKAGES.values():
+    if f"turnwire.{name}" in _ROOMS:
         return import_module(f"turnwire.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'turnwire' has no attribute {name!r}")
