@@ -29,10 +29,11 @@ __all__ += ["backend", "convert", "decode", "detect", "encode", "extract", "prom
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
 _LATER |= {"Decoder": "stream", "extract": "extraction", "prompt": "prompts"}
 _LATER |= dict.fromkeys(("convert", "Context", "Converted"), "conversion")
+_ROOMS = {*WIRE_PACKAGES.values(), "turnwire.tokens"}
 
 
 def __getattr__(name: str) -> Any:
-    if f"turnwire.{name}" in WIRE_PACKAGES.values():
+    if f"turnwire.{name}" in _ROOMS:
         return import_module(f"turnwire.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'turnwire' has no attribute {name!r}")

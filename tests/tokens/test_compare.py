@@ -14,7 +14,7 @@ import turnwire
 from tests.tokens.blocking import block
 from tests.tokens.material import HOSTILE, KICK, PATCH, REQUEST, SAP, SSTP, TEXTS, context, hostile
 from turnwire import tokens
-from turnwire.errors import EncodeError, MissingDependency
+from turnwire.errors import EncodeError, MissingDependency, Reason
 from turnwire.tokens import positional
 from turnwire.tokens.fields import plain
 from turnwire.tokens.formats import FORMATS, Format, Written, lossless
@@ -115,10 +115,10 @@ def test_several_tokenizers_each_have_their_ranks() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"wires": ["morse"]}, {"formats": ["xml"]}, {"per": "day"}, {"tokenizers": ["gpt-9"]}]
+    "wrong", [{"wires": ["morse"]}, {"formats": ["xml"]}, {"per": "day"}, {"tokenizers": ["gpt-9"]}, {"tokenizers": ()}]
 )
 def test_unknown_names_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"morse|xml|per|gpt-9"):
+    with pytest.raises(ValueError, match=r"morse|xml|per|gpt-9|no tokenizer"):
         tokens.compare(REQUEST, **wrong)
 
 
@@ -128,6 +128,35 @@ def test_what_is_no_message_is_refused() -> None:
     for wrong in (3, [object()], {"a": 1}):
         with pytest.raises((EncodeError, turnwire.DecodeError)):
             tokens.compare(wrong)
+
+
+def test_lone_surrogates_are_refused() -> None:
+    for use in (tokens.compare, tokens.ablate):
+        with pytest.raises(EncodeError) as caught:
+            use(hostile("\ud800"))
+        assert caught.value.reason == Reason.LONE_SURROGATE
+    assert "cannot write" in lossless(FORMATS["json"], [{"a": "\ud800"}], False)[1]
+
+
+def test_strange_text_comes_back_from_all_that_are_ranked() -> None:
+    strange = [
+        "",
+        " ",
+        "\x00",
+        "\u2028\x85\x0b",
+        "e\u0301\ufeff",
+        "<|endoftext|>",
+        "null",
+        "1e5",
+        "- a: b",
+        "'\"\\|#@",
+        HOSTILE,
+    ]
+    for text in strange:
+        found = tokens.compare(hostile(text), wires=["nslip"])
+        for row in found.rows:
+            assert row.round_trip or row.note, text
+        assert {"nslip", "json", "json array", "msgpack base64"} <= {row.format for row in found.rows if row.round_trip}
 
 
 @pytest.mark.parametrize("name", list(FORMATS))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cli.running import environment
 from tests.tokens.blocking import block
 from turnwire import tokens
 from turnwire.errors import EncodeError, MissingDependency, Reason
@@ -146,6 +149,12 @@ def test_only_text_is_counted() -> None:
     assert tokens.count_many("abc") == [1]
     with pytest.raises(ValueError, match="threads"):
         tokens.count_many(["a"], threads=0)
+
+
+def test_the_room_opens_by_its_name_alone() -> None:
+    code = "import sys, turnwire; assert 'numpy' not in sys.modules; print(turnwire.tokens.count('one two'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), timeout=60)
+    assert (done.stdout.strip(), done.stderr) == (b"2", b"")
 
 
 def test_an_unknown_name_lists_the_known() -> None:

@@ -55,7 +55,8 @@ def compare(
     legend of the JSON arrays. formats: names of ``turnwire.tokens.formats.FORMATS``.
 
     Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises ValueError (unknown name,
-    no message), what ``load`` raises, and EncodeError or DecodeError for what is no message.
+    no message), what ``load`` raises, and EncodeError or DecodeError for what is no message
+    (its own wire must be able to write it, as it was read).
     """
     if per not in PER:
         raise ValueError(f"per is one of {', '.join(PER)}")
@@ -66,7 +67,11 @@ def compare(
     found = messages_of(messages)
     if not found:
         raise ValueError("there is no message to compare")
+    for message in found:
+        text_of(message)  # what its own wire cannot write is no message
     counters = [load(each) for each in tokenizers]
+    if not counters:
+        raise ValueError("there is no tokenizer to count with")
     together = per == "conversation"
     absent: dict[str, str] = {}
     versions = [*_wires(found, wires, context, together, absent), *_references(found, formats, together, absent)]
@@ -154,10 +159,10 @@ def _references(
         try:
             written, why = lossless(FORMATS[name], values, together)
         except MissingDependency as error:
-            absent[name] = f"not measured: {error}"
+            absent[name] = str(error)
             continue
         if written is None:
-            absent[name] = f"not measured: it {why}"
+            absent[name] = f"it {why}"
             continue
         note = why or ("a reader knows its legend" if written.legend and not together else "")
         yield Version(name, "reference", written.texts, written.legend if together else "", {}, not why, note)

@@ -32,7 +32,7 @@ div.wide {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }}
 td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
-td.bar {{ min-width: 12rem; }}
+td.bar {{ min-width: 9rem; }} td.text {{ min-width: 18rem; }}
 td.bar span {{ display: block; height: .9rem; margin-top: .3rem; background: var(--part); border-radius: 2px; }}
 td.bar span.all {{ background: var(--all); }}
 </style>
@@ -85,7 +85,7 @@ def _comparison_table(rows: Sequence[Row]) -> str:
             ]
         )
     names = ("rank", "format", "", "tokens", "legend", "÷ JSON", "bytes", "comes back", "dropped, notes")
-    kinds = ("number", "", "bar", "number", "number", "number", "number", "", "")
+    kinds = ("number", "", "bar", "number", "number", "number", "number", "", "text")
     return _table(names, kinds, lines)
 
 
@@ -156,4 +156,4 @@ def _cost_table(advice: Advice, tokenizer: str) -> str:
             ]
         )
     names = ("log", "as", "", "messages", "tokens", "read again", "once", "every turn", "without a cache", "dropped")
-    return _table(names, ("", "", "bar", *["number"] * 6, ""), lines)
+    return _table(names, ("", "", "bar", *["number"] * 6, "text"), lines)

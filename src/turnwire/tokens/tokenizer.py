@@ -10,7 +10,8 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -95,12 +96,20 @@ class Tokenizer:
         """
         if threads < 1:
             raise ValueError("threads is 1 or more")
-        if threads == 1:
-            return list(chain.from_iterable(map(self._count_chunk, _chunks(texts))))
+        chunks = _chunks(texts)
+        begin = list(islice(chunks, 2))
+        if threads == 1 or len(begin) < 2:
+            return list(chain.from_iterable(map(self._count_chunk, chain(begin, chunks))))
         with ThreadPoolExecutor(threads) as pool:
-            return list(chain.from_iterable(_in_order(pool, self._count_chunk, _chunks(texts), 2 * threads)))
+            unlocked = partial(self._count_chunk, flat=self._unlocked)
+            return list(chain.from_iterable(_in_order(pool, unlocked, chain(begin, chunks), 2 * threads)))
 
-    def _count_chunk(self, chunk: tuple[int, list[str]]) -> list[int]:
+    def _unlocked(self, text: str) -> bytes:
+        """As ``encode_flat`` of splintr, which holds Python's lock; its batch, here of one, lets other threads run."""
+        ids: bytes = self._native.encode_batch_flat([text])[0]
+        return ids
+
+    def _count_chunk(self, chunk: tuple[int, list[str]], flat: Callable[[str], bytes] | None = None) -> list[int]:
         first, texts = chunk
         try:
             if self._composed:
@@ -108,16 +117,16 @@ class Tokenizer:
             if self._separator is not None:
                 joined = "\n".join(texts)
                 if self._special(joined) is None and LONG_S not in joined:
-                    return self._count_together(texts, self._separator)
+                    return self._count_together(texts, self._separator, flat or self._native.encode_flat)
             return [self.count(text) for text in texts]
         except (UnicodeEncodeError, TypeError):
             for number, text in enumerate(chunk[1], first):
                 _checked(text, number)
             raise
 
-    def _count_together(self, texts: list[str], separator: Separator) -> list[int]:
+    def _count_together(self, texts: list[str], separator: Separator, flat: Callable[[str], bytes]) -> list[int]:
         """Texts without special tokens in them: with one such token between them, all are counted in a single call."""
-        ids = np.frombuffer(self._native.encode_flat(separator.text.join(texts)), np.uint32)
+        ids = np.frombuffer(flat(separator.text.join(texts)), np.uint32)
         ends = np.flatnonzero(ids == separator.number)
         counts: list[int] = (np.diff(np.concatenate(([-1], ends, [len(ids)]))) - 1).tolist()
         return counts
