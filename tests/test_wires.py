@@ -103,3 +103,15 @@ def test_every_wire_that_there_is_detects_bytes() -> None:
         assert package.detect(b"") is False
         assert package.detect(GOOD) is (name == "nslip")
         assert package.detect(b"\xff" * 40) is False
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_every_message_class_belongs_to_its_wire(wire: str) -> None:
+    from tests.convert.messages import right
+
+    mine = [message for message in right() if wires.wire_of(message) == wire]
+    assert mine
+    for message in mine:
+        text = turnwire.encode(message)
+        assert turnwire.detect(text) == wire
+        assert turnwire.decode(text) == message

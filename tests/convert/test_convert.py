@@ -288,3 +288,22 @@ def test_paths_are_read_as_they_are_shown() -> None:
     assert not same(True, 1)
     assert not same({"a": 1, "b": 2}, {"b": 2, "a": 1})
     assert not same(0.0, -0.0)
+
+
+@pytest.mark.parametrize("wire", turnwire.WIRES)
+def test_defaults_are_judged_like_any_value(wire: str) -> None:
+    """Whatever a context gives, the result can be written strictly or is refused, naming the field."""
+    source: Any = CSP if wire == "nslip" else slip.SlipMessage(1, 0, 1, 2, slip.Act.INFORM, slip.FrameType.TASK, {})
+    wanted = {place.path for places in PLACES[wire].values() for place in places if place.need == "must"}
+    refused: list[tuple[str, ...]] = []
+    for path in sorted(wanted & FULL.defaults[wire].keys()):
+        for value in (5, -1, "", "\n", "<your-agent-id>", None, [], {}, [5], 1e9, True):
+            context = FULL.replace(defaults={**FULL.defaults, wire: {**FULL.defaults[wire], path: value}})
+            try:
+                made = turnwire.convert(source, wire, context=context)
+            except ConvertError as error:
+                refused.append(error.missing)
+            else:
+                assert turnwire.decode(turnwire.encode(made.message), wire) == made.message
+    assert len(refused) > 5
+    assert all(refused)
