@@ -5,8 +5,7 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import LIMITS, Limits, wire_package
-from turnwire.errors import DecodeError, Reason
+from turnwire.contract import LIMITS, Limits, bulk_scanner, wire_package
 
 if TYPE_CHECKING:
     from turnwire.contract import MessageStream
@@ -30,9 +29,13 @@ class Decoder:
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
         name = "nslip" if wire is None else wire
         package = wire_package(name)
-        if not hasattr(package, "stream"):
-            raise DecodeError(Reason.UNKNOWN_WIRE, f"this version of turnwire does not stream {name} yet", wire=name)
-        self._stream: MessageStream = package.stream(unknown=unknown, limits=limits)
+        self._stream: MessageStream
+        if hasattr(package, "stream"):
+            self._stream = package.stream(unknown=unknown, limits=limits)
+        else:
+            from turnwire.log.streaming import BlockStream  # NumPy, which nSLIP does without
+
+            self._stream = BlockStream(bulk_scanner(name), unknown, limits)
         self._ready: list[Any] = []
         self._lock = RLock()
         self.wire = name

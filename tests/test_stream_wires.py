@@ -1,0 +1,124 @@
+"""``turnwire.Decoder`` on the wires that are scanned in bulk: any chunking gives what a scan of the whole gives."""
+
+from __future__ import annotations
+
+import random
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
+from tests.vectors import load
+from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
+
+CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
+WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"
+
+
+@pytest.fixture(autouse=True)
+def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, core in (("turnwire.json_bulk", "json_lines"), ("turnwire.csp.bulk", "csp")):
+        monkeypatch.setattr(import_module(module), "_core", import_module(f"turnwire._{backend}.{core}"))
+
+
+def drained(decoder: Decoder, pieces: list[bytes]) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """Everything that comes out: messages, and (reason, offset, line) of the errors."""
+    messages: list[Any] = []
+    errors = []
+    for piece in [*pieces, None]:
+        call = decoder.close if piece is None else lambda piece=piece: decoder.feed(piece)
+        while True:
+            try:
+                messages += call()
+                break
+            except DecodeError as error:
+                errors.append((str(error.reason), error.offset, error.line))
+                call = decoder.close if piece is None else lambda: decoder.feed(b"")
+    return messages, errors
+
+
+def cut(data: bytes, size: int) -> list[bytes]:
+    return [data[place : place + size] for place in range(0, len(data), size)]
+
+
+def scanned(data: bytes, wire: str) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    found = scan(data, wire=wire)
+    messages = [batch.message(row) for batch in found for row in range(len(batch))]
+    rejects = found.rejects
+    places = zip(rejects["reason"], rejects["fault"].tolist(), rejects["line"].tolist(), strict=True)
+    return messages, list(places)
+
+
+def log_of(wire: str, seed: int) -> bytes:
+    if wire != "csp":
+        return damaged_log(random.Random(seed), RECORDS[wire], 6)
+    chance = random.Random(seed)
+    parts = [CSP % chance.randrange(9), WITHOUT_CTX, "2026-01-01 INFO x\n", "FROM\n", "<<<\n", ">>>\n"]
+    return "".join(chance.choices(parts, k=12)).encode()
+
+
+@pytest.mark.parametrize("wire", [*JSON_WIRES, "csp"])
+def test_any_pieces_give_what_a_scan_finds(wire: str) -> None:
+    met = 0
+    for seed in range(12):
+        data = log_of(wire, seed)
+        expected = scanned(data, wire)
+        met += len(expected[0]) + len(expected[1])
+        for size in (1, 13, 200, len(data)):
+            assert drained(Decoder(wire), cut(data, size)) == expected, (seed, size)
+    assert met > 40
+
+
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_an_object_is_complete_when_it_closes(wire: str) -> None:
+    record = next(case["text"] for case in load(wire) if case.get("read") == "ok" or "issues" in case).encode()
+    decoder = Decoder(wire)
+    assert decoder.feed(b"2026-01-01 INFO " + record[:-1]) == []
+    assert len(decoder.feed(record[-1:])) == 1
+    assert decoder.feed(b" and so on\n") == []
+    assert len(decoder.feed(record + record)) == 2
+    assert decoder.close() == []
+
+
+def test_a_csp_message_is_complete_when_something_else_begins() -> None:
+    decoder = Decoder("csp")
+    assert decoder.feed((CSP % 1).encode()) == []
+    assert [message.block.id for message in decoder.feed(b"CSP/1\n")] == ["T1"]
+    with pytest.raises(DecodeError):
+        decoder.close()
+    assert decoder.close() == []
+    assert [message.block.id for message in drained(decoder, [(CSP % 2).encode()])[0]] == ["T2"]
+
+
+def test_what_is_held_has_a_bound() -> None:
+    decoder = Decoder("sstp", limits=LIMITS._replace(feed_buffer=100))
+    decoder.feed(b'{"header": ' + b" " * 80)
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b" " * 20)
+    assert caught.value.reason is Reason.BUFFER_FULL
+    assert caught.value.offset == 91
+    with pytest.raises(DecodeError):  # nothing was taken, and the line ends here
+        decoder.feed(b"\n")
+
+
+def test_long_messages_in_small_pieces_take_linear_time() -> None:
+    """Counted in scans, not in seconds: as many as doublings, not as many as pieces."""
+    from turnwire.log import engine
+
+    calls = 0
+    whole = engine.Engine.scan
+
+    def counted(self: Any, *args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return whole(self, *args, **options)
+
+    body = "".join(f"line {number} of a long text\n" for number in range(4000))
+    data = CSP.replace("hello\n", body) % 1 + "CSP/1\n"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.Engine, "scan", counted)
+        decoder = Decoder("csp")
+        messages = [message for piece in cut(data.encode(), 50) for message in decoder.feed(piece)]
+    assert [message.block.id for message in messages] == ["T1"]
+    assert calls < 200
