@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
-from tests.vectors import load
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
@@ -67,12 +66,12 @@ def test_any_pieces_give_what_a_scan_finds(wire: str) -> None:
         met += len(expected[0]) + len(expected[1])
         for size in (1, 13, 200, len(data)):
             assert drained(Decoder(wire), cut(data, size)) == expected, (seed, size)
-    assert met > 40
+    assert met > 30
 
 
 @pytest.mark.parametrize("wire", JSON_WIRES)
 def test_an_object_is_complete_when_it_closes(wire: str) -> None:
-    record = next(case["text"] for case in load(wire) if case.get("read") == "ok" or "issues" in case).encode()
+    record = next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
     decoder = Decoder(wire)
     assert decoder.feed(b"2026-01-01 INFO " + record[:-1]) == []
     assert len(decoder.feed(record[-1:])) == 1
@@ -81,14 +80,16 @@ def test_an_object_is_complete_when_it_closes(wire: str) -> None:
     assert decoder.close() == []
 
 
-def test_a_csp_message_is_complete_when_something_else_begins() -> None:
+def test_a_csp_message_is_complete_when_no_field_can_follow() -> None:
     decoder = Decoder("csp")
-    assert decoder.feed((CSP % 1).encode()) == []
-    assert [message.block.id for message in decoder.feed(b"CSP/1\n")] == ["T1"]
+    assert decoder.feed((CSP % 1)[:-1].encode()) == []
+    assert [message.block.id for message in decoder.feed(b"\n")] == ["T1"]
+    assert decoder.feed((CSP % 2)[:-1].encode()) == []
+    assert [message.block.id for message in decoder.feed(b"CSP/1\n")] == ["T2"]
     with pytest.raises(DecodeError):
         decoder.close()
     assert decoder.close() == []
-    assert [message.block.id for message in drained(decoder, [(CSP % 2).encode()])[0]] == ["T2"]
+    assert [message.block.id for message in drained(decoder, [(CSP % 3).encode()])[0]] == ["T3"]
 
 
 def test_what_is_held_has_a_bound() -> None:
@@ -98,8 +99,8 @@ def test_what_is_held_has_a_bound() -> None:
         decoder.feed(b" " * 20)
     assert caught.value.reason is Reason.BUFFER_FULL
     assert caught.value.offset == 91
-    with pytest.raises(DecodeError):  # nothing was taken, and the line ends here
-        decoder.feed(b"\n")
+    assert decoder.feed(b"\n") == []  # nothing of the piece before was taken, and the line is let go
+    assert decoder.feed(b" " * 100) == []
 
 
 def test_long_messages_in_small_pieces_take_linear_time() -> None:
