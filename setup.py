@@ -65,6 +65,7 @@ def extensions() -> list[Extension]:
         include_path=["."],
         build_dir=BUILD_DIR,
         compiler_directives=DIRECTIVES,
+        quiet="--quiet" in sys.argv,
         force=any(os.path.getmtime(path) < os.path.getmtime(__file__) for path in generated),  # directives may differ
     )
     for module in built:
