@@ -107,7 +107,7 @@ static void csp_starts_avx2(const uint8_t *block, size_t blocks, uint64_t *newli
 
 typedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *);
 
-static csp_masks_function csp_masks_of(int level) {
+static inline csp_masks_function csp_masks_of(int level) {
 #ifdef CSP_X86
     __builtin_cpu_init();
     if (level >= 2 && __builtin_cpu_supports("avx2")) return csp_masks_avx2;

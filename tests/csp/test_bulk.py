@@ -253,6 +253,11 @@ def test_wrong_places_and_tables_are_refused(csp_core):
     for start, size in ((-1, 2), (3, 2), (0, 4)):
         with pytest.raises((ValueError, OverflowError)):
             csp_core.scan_block(b"abc", start, size, True, columns, 0, 1, rejects, 0, 1)
+    for rows, room, bad, bad_room in ((2, 1, 0, 1), (-1, 1, 0, 1), (0, 1, 2, 1), (0, 1, -1, 1)):
+        with pytest.raises(ValueError, match="must lie in their tables"):
+            csp_core.scan_block(b"abc", 0, 3, True, columns, rows, room, rejects, bad, bad_room)
+    with pytest.raises(ValueError, match="rejects need"):
+        csp_core.scan_block(b"abc", 0, 3, True, columns, 0, 1, {"offset": rejects["offset"]}, 0, 1)
 
 
 HEAD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT %b\n\n"
