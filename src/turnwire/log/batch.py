@@ -157,7 +157,7 @@ class Batch:
             rows.buffer,
             rows.arrays[f"{name}.offset"][: rows.count],
             rows.arrays[f"{name}.length"][: rows.count],
-            self.valid(name),
+            self._valid(name),
             np.zeros(rows.count, bool) if bit is None else self._bit(bit),
             self._scanner.plain,
             self._arena,
