@@ -1,4 +1,4 @@
-"""JSON lines of SSTP, SAP and KickLang, file to Arrow: the common columns by turnwire, DuckDB and Polars, one thread each.
+"""JSON lines of SSTP, SAP and KickLang, file to Arrow: common columns by turnwire, DuckDB and Polars, one thread each.
 
 The traffic is generated and seeded; no public corpus of SAP objects or KickLang envelopes exists. Every reader selects
 the same fields: kind, sender, receiver, conversation, sequence, subject, and the time as it is written (turnwire also
@@ -34,7 +34,25 @@ import turnwire
 SEED = 20261122
 BATCH = 2 << 20  # bytes of input: what is made of them stays in the cache
 AGENTS = ("planner", "coder", "critic", "observer", "AR-00L", "SystemMonitor")
-WORDS = "review the budget and split it between teams überprüfen before the next call レビュー with a quote".split()
+WORDS = [
+    "review",
+    "the",
+    "budget",
+    "and",
+    "split",
+    "it",
+    "between",
+    "teams",
+    "überprüfen",
+    "before",
+    "the",
+    "next",
+    "call",
+    "レビュー",
+    "with",
+    "a",
+    "quote",
+]
 TIME = "2026-11-22T07:{:02}:{:02}Z"
 
 
@@ -44,7 +62,7 @@ def identifier(numbers: random.Random) -> str:
 
 def sentence(numbers: random.Random, words: int) -> str:
     text = " ".join(numbers.choices(WORDS, k=words))
-    return text + ("\nand \"so on\"" if numbers.random() < 0.3 else "")
+    return text + ('\nand "so on"' if numbers.random() < 0.3 else "")
 
 
 def sstp(numbers: random.Random, number: int) -> dict[str, Any]:
@@ -171,7 +189,9 @@ def by_turnwire(path: Path, wire: str) -> Iterator[Any]:
 def by_duckdb(path: Path, wire: str) -> Iterator[Any]:
     connection = duckdb.connect()
     connection.execute("SET threads = 1")
-    source = f"read_json('{path}', format = 'newline_delimited', auto_detect = false, columns = {{{DUCKDB_TYPES[wire]}}})"
+    source = (
+        f"read_json('{path}', format = 'newline_delimited', auto_detect = false, columns = {{{DUCKDB_TYPES[wire]}}})"
+    )
     return iter(connection.sql(f"SELECT {DUCKDB_FIELDS[wire]} FROM {source}").to_arrow_reader())
 
 
@@ -229,7 +249,9 @@ def main(megabytes: int = 64, rounds: int = 5) -> None:
             count = write(path, wire, megabytes << 20)
             times = measured(path, wire, rounds)
             speed = path.stat().st_size / times["turnwire"] / 1e6
-            ratios = ", ".join(f"{name} {times[name] / times['turnwire']:.2f}x" for name in READERS if name != "turnwire")
+            ratios = ", ".join(
+                f"{name} {times[name] / times['turnwire']:.2f}x" for name in READERS if name != "turnwire"
+            )
             print(f"{wire} (generated): {count} messages, {speed:.0f} MB/s; slower: {ratios}")
 
 

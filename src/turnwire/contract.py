@@ -133,8 +133,8 @@ class BulkScanner(NamedTuple):
     state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None where a block
     needs nothing of the one before. common: column that any wire has (``COMMON``) -> how it comes from this wire's own:
     ("column", name) the same under another name, ("number", name) a number as decimal text; one that is not listed is
-    null. ``time`` comes from the head of the log line where the record has none. json: whether texts are insides of JSON
-    strings, so that ``plain`` has a form for many of them at once.
+    null. ``time`` comes from the head of the log line where the record has none. json: whether texts are insides of
+    JSON strings, so that ``plain`` has a form for many of them at once.
     """
 
     wire: str

@@ -87,6 +87,7 @@ class Rows(NamedTuple):
     """What a block gave: the arrays with ``count`` rows, the bytes they point into, and where both come from.
 
     ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/json_lines.pyi``.
+    before: how the line begins in the middle of which the buffer begins (:func:`line_start`).
     """
 
     buffer: memoryview
@@ -96,6 +97,23 @@ class Rows(NamedTuple):
     base: int
     record: int
     keep: bool
+    before: bytes = b""
+
+
+HEAD = 256
+"""So many bytes at the start of a line may hold its time."""
+
+
+def line_start(before: bytes, used: memoryview) -> bytes:
+    """How the line begins in the middle of which reading goes on behind ``used``; empty at the start of a line.
+
+    before: the same for the first byte of ``used``.
+    """
+    newline = bytes(used[-HEAD:]).rfind(b"\n")
+    if newline >= 0:
+        return bytes(used[max(len(used) - HEAD, 0) + newline + 1 :])
+    start = bytes(used).rfind(b"\n") + 1
+    return bytes(used[start : start + HEAD]) if start else (before + bytes(used[:HEAD]))[:HEAD]
 
 
 class Batch:
@@ -148,7 +166,8 @@ class Batch:
 
     @property
     def _arena(self) -> memoryview:
-        return memoryview(self._rows.arrays.get("arena", b""))
+        arena: Any = self._rows.arrays.get("arena", b"")
+        return memoryview(arena)
 
     def _text(self, name: str) -> TextColumn:
         rows = self._rows
@@ -190,15 +209,22 @@ class Batch:
         lengths = np.empty(count, np.int64)
         _views.decimals(np.ascontiguousarray(self._rows.arrays[source][:count]), digits, lengths)
         offsets = np.arange(count, dtype=np.int64) * _views.DECIMAL
-        buffer = memoryview(digits.reshape(-1))
-        return TextColumn(buffer, offsets, lengths, self._valid(source), np.zeros(count, bool), None)
+        return TextColumn(digits.reshape(-1).data, offsets, lengths, self._valid(source), np.zeros(count, bool), None)
 
     def _head_times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The times at the heads of the lines that the records stand in, and where there is one."""
         rows = self._rows
         times, there = np.zeros(rows.count, np.int64), np.zeros(rows.count, bool)
         data = np.frombuffer(rows.buffer, np.uint8)
-        _times.head_times(data, rows.arrays["offset"][: rows.count] - rows.base, times, there.view(np.uint8))
+        places = rows.arrays["offset"][: rows.count] - rows.base
+        _times.head_times(data, places, times, there.view(np.uint8))
+        if rows.before and rows.count:
+            first = np.frombuffer(rows.before + bytes(rows.buffer[:HEAD]), np.uint8)
+            newline = bytes(rows.buffer[: int(places[-1])]).find(b"\n")
+            same = places < newline if newline >= 0 else np.ones(rows.count, bool)
+            one, is_one = np.zeros(1, np.int64), np.zeros(1, np.uint8)
+            _times.head_times(first, np.zeros(1, np.int64), one, is_one)
+            times[same], there[same] = one[0], is_one[0]
         return times, there
 
     def _bit(self, bit: int) -> NDArray[np.bool_]:

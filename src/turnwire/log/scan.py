@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner
 from turnwire.errors import DecodeError
 from turnwire.log import rejects as quarantine
-from turnwire.log.batch import Batch, Rows
+from turnwire.log.batch import Batch, Rows, line_start
 from turnwire.log.columns import chosen, table_dtypes
 from turnwire.log.memory import Pool, carve
 from turnwire.log.sources import Block, Source, blocks, sources
@@ -58,6 +58,7 @@ class Scan:
         self._found = quarantine.table(quarantine.ROOM)
         self._bytes = self._record_bytes = self._records = 0
         self._batches: Iterator[Batch] | None = None
+        self._before = b""  # how the line begins in the middle of which a block begins
         self._finished = False
 
     def __repr__(self) -> str:
@@ -93,7 +94,7 @@ class Scan:
         self._finished = True
 
     def _one(self, source: Source) -> Iterator[Batch]:
-        line = 1
+        line, self._before = 1, b""
         state = {} if self._scanner.state is None else {"state": self._scanner.state()}
         found = blocks(source, self._inputs, self._batch_bytes, self._borrow)
         position = None
@@ -107,6 +108,7 @@ class Scan:
                 raise
             batch, error, position, line = self._block(source, block, line, state)
             self._bytes += position
+            self._before = line_start(self._before, memoryview(block.data)[:position])
             if len(batch):
                 yield batch
             if error is not None:
@@ -153,7 +155,9 @@ class Scan:
         self._records += rows
         self._record_bytes += int(arrays["length"][:rows].sum())
         result = Batch(
-            scanner, self.columns, Rows(buffer, arrays, rows, source.name, block.base, self._records - rows, self._keep)
+            scanner,
+            self.columns,
+            Rows(buffer, arrays, rows, source.name, block.base, self._records - rows, self._keep, self._before),
         )
         return result, error, position, line
 
