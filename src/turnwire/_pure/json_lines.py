@@ -220,10 +220,12 @@ class _Lines:
         rows, bad, size, parts = self.rows, self.bad, self.arena_size, len(self.arena)
         self.arena.append(text + b"\n")
         self.arena_size += len(text) + 1
-        self.walk(inside)
-        if (self.rows, self.bad) == (rows, bad):
-            del self.arena[parts:]
-            self.arena_size = size
+        try:
+            self.walk(inside)
+        finally:
+            if (self.rows, self.bad) == (rows, bad):  # nobody points there
+                del self.arena[parts:]
+                self.arena_size = size
 
     # --- inside good JSON ---
 
