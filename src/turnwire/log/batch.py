@@ -153,7 +153,8 @@ class Batch:
 
     @property
     def _arena(self) -> memoryview:
-        return memoryview(self._rows.arrays.get("arena", b""))
+        arena: Any = self._rows.arrays.get("arena", b"")
+        return memoryview(arena)
 
     def _text(self, name: str) -> TextColumn:
         rows = self._rows
@@ -195,8 +196,7 @@ class Batch:
         lengths = np.empty(count, np.int64)
         _views.decimals(np.ascontiguousarray(self._rows.arrays[source][:count]), digits, lengths)
         offsets = np.arange(count, dtype=np.int64) * _views.DECIMAL
-        buffer = memoryview(digits.reshape(-1))
-        return TextColumn(buffer, offsets, lengths, self._valid(source), np.zeros(count, bool), None)
+        return TextColumn(digits.reshape(-1).data, offsets, lengths, self._valid(source), np.zeros(count, bool), None)
 
     def _head_times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The times at the heads of the lines that the records stand in, and where there is one."""
