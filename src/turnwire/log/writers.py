@@ -110,6 +110,7 @@ class Tables:
             "u64": pyarrow.uint64(),
             "i64": pyarrow.int64(),
             "u8": pyarrow.uint8(),
+            "f64": pyarrow.float64(),
             "bool": pyarrow.bool_(),
             "timestamp": pyarrow.timestamp("us", tz="UTC"),
             "binary": pyarrow.large_binary(),
