@@ -57,6 +57,7 @@ SCANNER = BulkScanner(
     scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
     decode=decode,
     state=lambda: array("q", bytes(8 * STATE_WIDTH)),
+    spans_lines=True,
     common={
         "kind": ("column", "intent"),
         "sender": ("column", "from"),

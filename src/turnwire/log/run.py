@@ -56,16 +56,18 @@ class Run:
         tell, clear = self._teller()
         try:
             for reading, block, found in self._scanned():
-                batch, error = self.course.take(reading, block, found)
+                taken = self.course.take(reading, block, found)
+                del block, found
+                for batch, error in taken:
+                    tell()
+                    if batch is not None:
+                        yield batch
+                        del batch
+                    if error is not None:
+                        raise error
+                    if self.stop:
+                        return
                 tell()
-                if batch is not None:
-                    del found, block
-                    yield batch
-                    del batch
-                if error is not None:
-                    raise error
-                if self.stop:
-                    return
             self.finished = True
         except Stopped:
             return
@@ -90,7 +92,7 @@ class Run:
             for reading, block in pieces:
                 yield reading, block, None
             return
-        independent = self._engine.scanner.state is None
+        independent = not self._engine.scanner.spans_lines
         # A block with the columns of its records, if they are of the usual length.
         size = self._job.batch_bytes * (1 + self._engine.row_bytes / USUAL_RECORD)
         most = max(2, min(2 * self._threads + 1, int(IN_FLIGHT / size)))

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner
-from turnwire.log.batch import POSITIONS, Batch
+from turnwire.log.batch import Batch
+from turnwire.log.columns import chosen
 from turnwire.log.rejects import Rejects
 from turnwire.log.run import Run, Tell
 from turnwire.log.where import compiled
@@ -117,23 +118,6 @@ class Scan:
         return stream_capsule(self.columns, iter(self))
 
 
-def chosen_columns(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
-    """The columns of these names, all for None. Raises ValueError for one that is not there, or is named twice."""
-    known = {column.name: column for column in (*POSITIONS, *scanner.columns)}
-    if names is None:
-        return tuple(known.values())
-    if isinstance(names, str):
-        raise TypeError("columns is a list of names, not one string")
-    chosen: list[Column] = []
-    for name in names:
-        if name not in known:
-            raise ValueError(f"{scanner.wire} has no column {name!r}; it has {', '.join(known)}")
-        if known[name] in chosen:
-            raise ValueError(f"the column {name!r} is named twice")
-        chosen.append(known[name])
-    return tuple(chosen)
-
-
 def scan(
     source: Any,
     *,
@@ -202,4 +186,4 @@ def scan(
         "keep": unknown == "keep",
         "limits": limits,
     }
-    return Scan(source, scanner, chosen_columns(scanner, columns), options)
+    return Scan(source, scanner, chosen(scanner, columns), options)
