@@ -1,4 +1,4 @@
-"""Which wire a command reads: the one that was named, or the only one that can be scanned."""
+"""Which wire a command reads: the one that was named, or the default."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import click
 from turnwire.contract import WIRES, BulkScanner, bulk_scanner
 from turnwire.errors import DecodeError
 
+DEFAULT = "nslip"
+"""What is read where no wire is named, until one scan reads all of them."""
+
 
 def wire_option(command: Any) -> Any:
     """The option --wire of a command."""
-    text = "The wire to read. May be left out while this version scans only one."
-    return click.option("--wire", type=click.Choice(WIRES), help=text)(command)
+    return click.option("--wire", type=click.Choice(WIRES), help=f"The wire to read; {DEFAULT} by default.")(command)
 
 
 def scannable() -> list[str]:
@@ -22,16 +24,11 @@ def scannable() -> list[str]:
 
 
 def chosen(name: str | None) -> BulkScanner:
-    """The scanner of the wire. Raises UsageError where it cannot be scanned, or none is named and several could be."""
-    if name is not None:
-        try:
-            return bulk_scanner(name)
-        except DecodeError as error:
-            raise click.UsageError(error.text) from None
-    names = scannable()
-    if len(names) != 1:
-        raise click.UsageError(f"name the wire with --wire; this version scans {', '.join(names)}")
-    return bulk_scanner(names[0])
+    """The scanner of the wire that was named, or of the default. Raises UsageError where it cannot be scanned."""
+    try:
+        return bulk_scanner(DEFAULT if name is None else name)
+    except DecodeError as error:
+        raise click.UsageError(error.text) from None
 
 
 def _scanner(name: str) -> BulkScanner | None:

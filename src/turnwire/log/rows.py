@@ -62,7 +62,7 @@ class RowReader:
         whole = self._bytes.get(id(column.buffer))
         if whole is None:
             # What JSON strings said stands in an arena, which goes on where the buffer ends.
-            whole = self._bytes[id(column.buffer)] = b"".join((column.buffer, getattr(column, "arena", b"")))
+            whole = self._bytes[id(column.buffer)] = b"".join((column.buffer, column.arena))
         spans = zip(
             column.offsets[start:stop].tolist(),
             column.lengths[start:stop].tolist(),
