@@ -20,7 +20,7 @@ def shown(*arguments: str) -> list[dict[str, object]]:
     ("conditions", "wanted"),
     [
         (["act=INFORM"], lambda row: row["act"] == "INFORM"),
-        (["act=INFORM,EVAL"], lambda row: row["act"] in ("INFORM", "EVAL")),
+        (["kind=INFORM,EVAL"], lambda row: row["act"] in ("INFORM", "EVAL")),
         (["act=INFORM", "act=EVAL"], lambda row: row["act"] in ("INFORM", "EVAL")),
         (["src=0,2", "conv_id=10..20"], lambda row: row["src"] in (0, 2) and 10 <= row["conv_id"] < 20),
         (["conv_id=..3"], lambda row: row["conv_id"] < 3),

@@ -127,6 +127,7 @@ PAIRED = [
     ("csp", "task", [M("TASK", "A", "B", "C0", "T1", 0)] * 2 + [M("ERROR", "B", "A", "C0", "E1", 5)], (2, 1, 1)),
     ("sstp", "query", [M("query", "a", "b", "s", "?", 0), M("knowledge", "b", None, "s", "!", 5)], (1, 1, 0)),
     ("sstp", "query", [M("query", "a", "b", "s", "?", 0), M("knowledge", "c", None, "s", "!", 5)], (1, 0, 1)),
+    ("sstp", "query", [M("query", "a", "Bob", "s", "?", 0), M("knowledge", "bob", None, "s", "!", 5)], (1, 1, 0)),
     ("sstp", "query", [M("query", "a", None, "s", "?", 0), M("knowledge", "c", None, "s", "!", 5)], (1, 1, 0)),
     ("sstp", "query", [M("query", "a", None, "s", "?", 0), M("knowledge", "a", None, "s", "!", 5)], (1, 0, 1)),
     ("sstp", "query", [M("query", "a", "b", None, "?", 0), M("knowledge", "b", None, None, "!", 5)], (1, 1, 0)),

@@ -1,4 +1,4 @@
-"""Which wire a command reads: the one that was named, or nSLIP."""
+"""Which wire a command reads: the one that was named, or the default."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from turnwire.contract import WIRES, BulkScanner, bulk_scanner
 from turnwire.errors import DecodeError
 
 DEFAULT = "nslip"
+"""What is read where no wire is named, until one scan reads all of them."""
 
 
 def wire_option(command: Any) -> Any:
     """The option --wire of a command."""
-    text = f"The wire to read; {DEFAULT} where none is named."
-    return click.option("--wire", type=click.Choice(WIRES), help=text)(command)
+    return click.option("--wire", type=click.Choice(WIRES), help=f"The wire to read; {DEFAULT} by default.")(command)
 
 
 def scannable() -> list[str]:
@@ -24,9 +24,9 @@ def scannable() -> list[str]:
 
 
 def chosen(name: str | None) -> BulkScanner:
-    """The scanner of the wire. Raises UsageError where it cannot be scanned."""
+    """The scanner of the wire that was named, or of the default. Raises UsageError where it cannot be scanned."""
     try:
-        return bulk_scanner(name or DEFAULT)
+        return bulk_scanner(DEFAULT if name is None else name)
     except DecodeError as error:
         raise click.UsageError(error.text) from None
 

@@ -5,7 +5,8 @@ wire     request           answer
 =======  ================  ===========================================================================================
 nslip    ASK, REQUEST      the next message back, from its receiver to its sender in the conversation
 csp      TASK              the RESULT of the same id from its receiver to its sender, or their next ERROR in the context
-sstp     query             the next knowledge of its addressee in the session (of anybody else where it names none)
+sstp     query             the next knowledge of its addressee in the session (of anybody else where it names none);
+                           names are compared without case, as in sessions
 sap      Task              the Result with the same correlation id
 kick     Command           the Info on ``report/*`` with the same correlation id
 kick     Query             the next message of its receiver with the same correlation id that is no Query
@@ -16,6 +17,7 @@ An answer in nSLIP settles every request that waits for it; in the other wires t
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from math import log2
@@ -97,6 +99,18 @@ def _from(message: Message) -> Hashable:
     return message.conversation, message.sender
 
 
+def _folded(name: str | None) -> str:
+    return unicodedata.normalize("NFC", name or "").casefold()
+
+
+def _to_folded(message: Message) -> Hashable:
+    return None if message.receiver is None else (message.conversation, _folded(message.receiver))
+
+
+def _from_folded(message: Message) -> Hashable:
+    return message.conversation, _folded(message.sender)
+
+
 def _kinds(*names: str) -> frozenset[str]:
     return frozenset(names)
 
@@ -111,7 +125,7 @@ PAIRS: dict[str, tuple[Rule, ...]] = {
             "query",
             _kinds("query"),
             (
-                Way(_kinds("knowledge"), _to, _from),
+                Way(_kinds("knowledge"), _to_folded, _from_folded),
                 Way(_kinds("knowledge"), _to_nobody, _anywhere, others=True),
             ),
         ),

@@ -61,7 +61,8 @@ class RowReader:
     def _texts(self, column: Any, start: int, stop: int) -> list[str | None]:
         whole = self._bytes.get(id(column.buffer))
         if whole is None:
-            whole = self._bytes[id(column.buffer)] = bytes(column.buffer)
+            # What JSON strings said stands in an arena, which goes on where the buffer ends.
+            whole = self._bytes[id(column.buffer)] = b"".join((column.buffer, column.arena))
         spans = zip(
             column.offsets[start:stop].tolist(),
             column.lengths[start:stop].tolist(),

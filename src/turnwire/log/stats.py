@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import WIRES
 from turnwire.log.pairing import OPEN, PAIRS, Message, Pairing
+from turnwire.log.rows import slices, times
 from turnwire.log.scan import Counts, scan
 
 if TYPE_CHECKING:
@@ -89,8 +90,6 @@ class Stats(NamedTuple):
     def rows(self, most: int = 20) -> Iterator[dict[str, Any]]:
         """All of it as dicts for JSON lines: "stat" says what one is about. Lists end after ``most`` values; what is
         missing is in a row of its own, without a value. Times are RFC 3339."""
-        from turnwire.log.rows import times
-
         counts = self.counts
         yield {
             "stat": "total",
@@ -115,8 +114,6 @@ class Stats(NamedTuple):
         yield from self._conversation_rows(most)
 
     def _conversation_rows(self, most: int) -> Iterator[dict[str, Any]]:
-        from turnwire.log.rows import times
-
         shown = self.busiest(most)
         for (wire, name), one in shown:
             first, last = times([one.first, one.last])
@@ -164,20 +161,18 @@ class Statistics:
 
     def take(self, batch: Batch) -> None:
         """Adds the records of a batch."""
-        from turnwire.log.adapter import common_slices
-
-        for columns in common_slices(batch):
-            self._slice(columns)
+        for values in slices(batch, raw_times=True):
+            self._slice(dict(zip(batch.names, values, strict=True)))
 
     def _slice(self, columns: dict[str, list[Any]]) -> None:
-        wires, lengths, times = columns["wire"], columns["length"], columns["time"]
+        wires, lengths, moments = columns["wire"], columns["length"], columns["time"]
         columns = {**columns, **{name: _cut(columns[name]) for name in NAMES}}
         for name, tally in self._tallies.items():
             tally.update(pair for pair in zip(wires, columns[name], strict=True) if pair[1] is not None)
-        known = [time for time in times if time is not None]
+        known = [time for time in moments if time is not None]
         if known:
             self._times = [min([*self._times, *known]), max([*self._times, *known])]
-        messages = map(Message, *(columns[name] for name in NAMES), times)
+        messages = map(Message, *(columns[name] for name in NAMES), moments)
         for wire, length, message in zip(wires, lengths, messages, strict=True):
             self._wires[wire] += length
             if message.conversation is not None:
@@ -222,9 +217,7 @@ def stats(
     many values are counted apart in each list at least (see :class:`Tally`); open_requests: how many requests are
     waited for at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
     """
-    from turnwire.log import adapter
-
-    found = scan(source, wire=wire, columns=adapter.columns(wire), **{"errors": "skip", **options})  # type: ignore[arg-type]
+    found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})  # type: ignore[arg-type]
     gathered = Statistics(room, open_requests)
     for batch in found:
         gathered.take(batch)

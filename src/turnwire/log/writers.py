@@ -6,7 +6,7 @@ Every format has the same columns in the same order; text, enums and file names 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,8 +25,11 @@ ENDINGS = {
     ".ipc": "arrow",
     ".jsonl": "ndjson",
 }
-GROUP_BYTES = 32 << 20
+GROUP_BYTES = 8 << 20
 """About how much of a Parquet or Arrow file is held back until it is written as one group of rows."""
+
+PIECE = 1 << 15
+"""Rows of a batch that are converted at once."""
 
 TIME_FORM = "%Y-%m-%dT%H:%M:%SZ"  # pyarrow's seconds have their fraction
 FORMULAS = ("guard", "keep")
@@ -110,6 +113,7 @@ class Tables:
             "u64": pyarrow.uint64(),
             "i64": pyarrow.int64(),
             "u8": pyarrow.uint8(),
+            "f64": pyarrow.float64(),
             "bool": pyarrow.bool_(),
             "timestamp": pyarrow.timestamp("us", tz="UTC"),
             "binary": pyarrow.large_binary(),
@@ -121,10 +125,16 @@ class Tables:
 
     def table(self, batch: Any) -> Any:
         """The named columns of a batch (or of rejects)."""
+        return arrow().concat_tables([self.schema.empty_table(), *self.tables(batch)])
+
+    def tables(self, batch: Any) -> Iterator[Any]:
+        """The same in pieces of ``PIECE`` rows: what is converted at once is little."""
         pyarrow = arrow()
         found = pyarrow.record_batch(batch)
-        arrays = [found.column(field.name).cast(field.type) for field in self.schema]
-        return pyarrow.Table.from_arrays(arrays, schema=self.schema)
+        for start in range(0, found.num_rows, PIECE):
+            part = found.slice(start, PIECE)
+            arrays = [part.column(field.name).cast(field.type) for field in self.schema]
+            yield pyarrow.Table.from_arrays(arrays, schema=self.schema)
 
 
 class _Grouped:
@@ -139,7 +149,10 @@ class _Grouped:
 
     def take(self, batch: Any) -> None:
         """Holds the records back until there are enough of them."""
-        self.take_table(self.tables.table(batch))
+        for table in self.tables.tables(batch):
+            self.take_table(table)
+        if self._bytes >= GROUP_BYTES // 2:  # what is held back keeps the memory of the whole batch
+            self.flush()
 
     def take_table(self, table: Any) -> None:
         """As ``take``, for a table of this schema."""
@@ -151,14 +164,14 @@ class _Grouped:
     def flush(self) -> None:
         """Writes what is held back as one group."""
         if self._held:
-            table = arrow().concat_tables(self._held).combine_chunks()
+            table = arrow().concat_tables(self._held)
             self._held, self._bytes = [], 0
             if table.num_rows:  # a group of none cannot be written
                 self.write(table)
 
     def write(self, table: Any) -> None:
         """Writes one group of rows."""
-        self._writer.write_table(table)
+        self._writer.write_table(table.combine_chunks())
 
     def finish(self) -> None:
         """Writes what is held back and what ends the file."""

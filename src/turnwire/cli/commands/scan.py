@@ -16,6 +16,7 @@ from turnwire.cli.output import Output, complain, opened, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
+from turnwire.contract import bulk_scanner
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     with ExitStack() as stack:
         quarantine = _quarantine_output(settings, stack)
         taken = quarantine if settings["rejects"] == "-" else None
-        sink = stack.enter_context(_sink(found, taken, columns is None, len(inputs.files(names)), settings))
+        sink = stack.enter_context(
+            _sink(found, scanner.wire, taken, columns is None, len(inputs.files(names)), settings)
+        )
         stands = _run(found, sink, quarantine, progress, settings)
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
@@ -148,7 +151,7 @@ def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
     return stack.enter_context(opened(path) if plain else AtomicFile(path))
 
 
-def _sink(found: Scan, taken: Output | None, choose: bool, files: int, settings: dict[str, Any]) -> Sink:
+def _sink(found: Scan, wire: str, taken: Output | None, choose: bool, files: int, settings: dict[str, Any]) -> Sink:
     """Where the rows go; nowhere when the output is ``taken`` by the rejects alone."""
     limit: int | None = settings["limit"]
     if settings["output"] is not None:
@@ -157,7 +160,9 @@ def _sink(found: Scan, taken: Output | None, choose: bool, files: int, settings:
         return JsonSink(found, taken or standard_output(), limit)
     if taken is not None:
         return Sink()
-    hidden = PLACES | ({"file"} if files == 1 else set()) if choose else None
+    # What any wire has is there twice where one wire is read: under its own names it says more.
+    repeated = {"wire", *(name for name, (_, own) in bulk_scanner(wire).common.items() if name != own)}
+    hidden = PLACES | repeated | ({"file"} if files == 1 else set()) if choose else None
     return TableSink(found, standard_output(), SHOWN_ROWS if limit is None else limit, hidden)
 
 

@@ -35,9 +35,8 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
 
     SOURCES are files, directories, globs, or - for standard input. Exits with 1 when a record is damaged.
     """
-    from turnwire.log import adapter
     from turnwire.log.rows import json_line
-    from turnwire.log.stats import Statistics
+    from turnwire.log.stats import COLUMNS, Statistics
 
     name = wires.chosen(wire).wire
     names = inputs.checked(sources)
@@ -45,7 +44,7 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
     found = options.scanned(
         names,
         name,
-        adapter.columns(name),
+        COLUMNS,
         {**settings, "errors": "skip"},
         progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
     )
