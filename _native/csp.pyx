@@ -5,10 +5,11 @@ Nothing is copied: tables of int32 spans are filled with the GIL released. ``tur
 """
 
 from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
+from turnwire.contract import LIMITS as _LIMITS
 from turnwire.csp import spec as _spec
 from turnwire.errors import Reason as _Reason
 
@@ -169,3 +170,4 @@ cdef inline int word_at(uint64_t prefix) noexcept nogil:
 include "csp_reading.pxi"
 include "csp_message.pxi"
 include "csp_stream.pxi"
+include "csp_bulk.pxi"

@@ -329,6 +329,9 @@ cdef int read_known(
 cdef int add_extra(
     Scanner *s, int sign, int64_t key, int64_t size, int64_t start, int64_t length
 ) noexcept nogil:
+    if s.log:
+        s.extra_count += 1
+        return OK
     if s.extra_count >= s.most_extras:
         return FULL
     cdef int32_t *extra = s.extras + 5 * s.extra_count

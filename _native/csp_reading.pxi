@@ -44,6 +44,7 @@ cdef struct Scanner:
     Closing *closings
     int64_t closing_count
     int indexed
+    bint log  # other lines are text, and extras are only counted
     # state of the stream
     bint tail
     int64_t run

@@ -104,6 +104,9 @@ cdef int recover(Scanner *s, Line *first) noexcept nogil:
         found = to_end(s, first)
         if found != OK:
             return found
+        if s.log:
+            reject(s, fault.reason, first.start, reach(s, first, fault.offset), first.number, fault.offset, fault.line)
+            return OK
     reject(s, fault.reason, first.start, s.place, first.number, fault.offset, fault.line)
     return OK
 
@@ -145,7 +148,8 @@ cdef int trailing(Scanner *s, Line *line) noexcept nogil:
             unclosed(s, run)
         elif found != OK:
             return found
-    reject(s, R_TRAILING_TEXT, line.start, s.place, line.number, line.start, line.number)
+    if not s.log:
+        reject(s, R_TRAILING_TEXT, line.start, s.place, line.number, line.start, line.number)
     return OK
 
 
@@ -239,7 +243,8 @@ cdef int item(Scanner *s) noexcept nogil:
     if is_delimiter(s.data, &line):
         if s.data[line.start] == c"`":
             s.tail = False
-            finish_row(s, new_row(s), line.start, line.next, line.number, FENCE)
+            if not s.log:
+                finish_row(s, new_row(s), line.start, line.next, line.number, FENCE)
             return OK
         if template_head(s.data, &line):
             return template(s, &line)
@@ -249,6 +254,8 @@ cdef int item(Scanner *s) noexcept nogil:
         return recover(s, &line)
     if s.tail:
         return trailing(s, &line)
+    if s.log:
+        return OK
     if is_preamble_line(s.data, &line, False):
         return preamble(s, &line)
     reject(s, R_JUNK, line.start, line.next, line.number, line.start, line.number)
@@ -275,21 +282,31 @@ cdef bint swallowed_end(Scanner *s, int64_t start, int64_t stop, int64_t run) no
     return False
 
 
+cdef inline int step(Scanner *s) noexcept nogil:
+    """One item; what is not OK has changed nothing."""
+    cdef int64_t place = s.place
+    cdef int64_t number = s.number
+    cdef int64_t run = s.run
+    cdef bint tail = s.tail
+    cdef int64_t extras = s.extra_count
+    cdef int64_t rows = s.row_count
+    cdef int64_t rejects = s.reject_count
+    cdef int found = item(s)
+    if found != OK:
+        s.row_count, s.extra_count, s.reject_count = rows, extras, rejects
+        s.place, s.number, s.run, s.tail = place, number, run, tail
+    elif run > 0 and s.run == run and swallowed_end(s, place, s.place, run):
+        s.run = 0
+    return found
+
+
 cdef int run_scanner(Scanner *s) noexcept nogil:
     """Scans until the bytes or the tables are used up, ``s.place`` behind what was consumed. OK or NO_MEMORY."""
-    cdef int64_t place, number, run, extras, rows, rejects
-    cdef bint tail
     cdef int found = OK
     while s.place < s.end and s.row_count < s.most_rows and s.reject_count < s.most_rejects:
-        place, number, run, tail = s.place, s.number, s.run, s.tail
-        rows, extras, rejects = s.row_count, s.extra_count, s.reject_count
-        found = item(s)
+        found = step(s)
         if found != OK:
-            s.row_count, s.extra_count, s.reject_count = rows, extras, rejects
-            s.place, s.number, s.run, s.tail = place, number, run, tail
             break
-        if run > 0 and s.run == run and swallowed_end(s, place, s.place, run):
-            s.run = 0
     free(s.closings)
     s.closings = NULL
     return NO_MEMORY if found == NO_MEMORY else OK
@@ -304,6 +321,7 @@ cdef void start_scanner(
     s.end = stop
     s.final = final
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
+    s.log = False
     s.closings = NULL
     s.closing_count = 0
     s.indexed = 0

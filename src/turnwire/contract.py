@@ -53,7 +53,8 @@ LIMITS = Limits()
 class Column(NamedTuple):
     """One column of a bulk scan.
 
-    kind: "u64", "i64", "u8", "bool", "enum" (u8 codes into ``names``), "timestamp" (int64 microseconds, UTC) or "text".
+    kind: "u64", "i64", "u8", "f64", "bool", "enum" (u8 codes into ``names``), "timestamp" (int64 microseconds, UTC) or
+    "text".
     nullable: whether a record may lack it. names: for an enum, the names in the order of their codes.
     """
 
@@ -132,7 +133,9 @@ class BulkScanner(NamedTuple):
     state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None where a block
     needs nothing of the one before. common: column that any wire has (``COMMON``) -> how it comes from this wire's own:
     ("column", name) the same under another name, ("number", name) a number as decimal text; one that is not listed is
-    null. ``time`` comes from the head of the log line where the record has none.
+    null. spans_lines: whether a record may go over several lines, so that a block that ends with a line may still cut
+    one; where it may not, such a block needs nothing of the one before, and any thread can scan it. ``time`` comes from the head of the log line where the record has none. json: whether texts are insides of JSON
+    strings, so that ``plain`` has a form for many of them at once.
     """
 
     wire: str
@@ -147,6 +150,8 @@ class BulkScanner(NamedTuple):
     decode: Callable[..., Any]
     state: Callable[[], Any] | None = None
     common: Mapping[str, tuple[str, str]] = {}
+    json: bool = False
+    spans_lines: bool = False
 
 
 def bulk_scanner(name: str) -> BulkScanner:

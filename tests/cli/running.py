@@ -45,8 +45,12 @@ def environment(**changes: str) -> dict[str, str]:
     return {**ours, "PYTHONPATH": path, **changes}
 
 
-def command(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "turnwire", *map(str, arguments)]
+HASTY = "from turnwire import cli, progress as bar; bar.PATIENCE = bar.INTERVAL = 0; raise SystemExit(cli.main())"
+"""A ``turnwire`` that shows progress from the first moment, however fast the machine is."""
+
+
+def command(*arguments: str | Path, hasty: bool = False) -> list[str]:
+    return [sys.executable, *(["-c", HASTY] if hasty else ["-m", "turnwire"]), *map(str, arguments)]
 
 
 def turnwire(*arguments: str | Path, stdin: bytes = b"") -> Finished:
@@ -72,11 +76,13 @@ def through_shell(script: str, cwd: Path | None = None, **changes: str) -> Finis
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 
 
-def on_terminal(*arguments: str | Path, **changes: str) -> tuple[int, bytes]:
+def on_terminal(*arguments: str | Path, hasty: bool = False, **changes: str) -> tuple[int, bytes]:
     """Runs ``turnwire`` with standard output and error on a terminal: (exit code, all that the terminal was sent)."""
     ours, theirs = pty.openpty()
     settings = environment(TERM="xterm", COLUMNS="120", **changes)
-    process = subprocess.Popen(command(*arguments), stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+    process = subprocess.Popen(
+        command(*arguments, hasty=hasty), stdin=theirs, stdout=theirs, stderr=theirs, env=settings
+    )
     os.close(theirs)
     sent = b""
     while True:

@@ -12,6 +12,7 @@ def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Makes ``turnwire.scan`` and the Arrow export use one backend; its name."""
     for module, name, core in (
         ("turnwire.slip.bulk", "_core", "nslip_scan"),
+        ("turnwire.csp.bulk", "_core", "csp"),
         ("turnwire.log.arrow", "_views", "views"),
     ):
         monkeypatch.setattr(import_module(module), name, import_module(f"turnwire._{backend}.{core}"))

@@ -117,7 +117,7 @@ def test_batches_outlive_scan_and_file(tmp_path: Path) -> None:
 
 
 PEAK = """
-import io
+import io, sys, zlib
 import turnwire, turnwire.log
 
 class Endless(io.RawIOBase):
@@ -133,24 +133,62 @@ class Endless(io.RawIOBase):
         self.at += len(part)
         return len(part)
 
-source = Endless()
-scan = turnwire.scan(source, wire="nslip")
+class Packed:
+    # members of one million lines each, packed once
+    def __init__(self, plain):
+        self.plain = plain
+        pack = zlib.compressobj(wbits=31)
+        self.lines = len(plain.lines) // len(plain.line)
+        self.member = pack.compress(plain.lines) + pack.flush()
+        self.left = plain.size // len(plain.lines)
+        plain.size = self.left * len(plain.lines)
+        self.rest = b""
+    def read(self, size):
+        if not self.rest and self.left:
+            self.left -= 1
+            self.rest = self.member
+        part, self.rest = self.rest[:size], self.rest[size:]
+        return part
+
+source = plain = Endless()
+if %r:
+    source = Packed(plain)
+scan = turnwire.scan(source, wire="nslip", threads=%d, limits=turnwire.LIMITS._replace(ratio=100_000))
 rows = sum(len(batch) for batch in scan)
 # not ru_maxrss: a child starts out with its parent's, which here is the whole test run's
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 peak = int(status["VmHWM"].split()[0]) // 1024
-assert scan.counts.bytes == source.size, scan.counts
+assert scan.counts.bytes == plain.size, scan.counts
 print(rows, peak)
 """
 
 
-def test_the_peak_of_a_long_stream_is_bounded(backend: str) -> None:
-    """300 MB on native; pure Python would take minutes for that, so it reads less, at the same bound."""
-    line = GOOD * 3 + b"\n"
-    size = (300 << 20 if backend == "native" else 1 << 20) // len(line) * len(line)
+def peak(backend: str, line: bytes, size: int, packed: bool = False, threads: int = 1) -> int:
+    """The peak in MB of a scan of so many bytes of such lines, generated; all of their records must be found."""
     environment = {**os.environ, "TURNWIRE_PURE": "1" if backend == "pure" else "0"}
-    program = PEAK % (line, size)
+    program = PEAK % (line, size // len(line) * len(line), packed, threads)
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
-    rows, peak = map(int, ran.stdout.split())
-    assert rows == size // len(line) * 3
-    assert peak < 300
+    rows, megabytes = map(int, ran.stdout.split())
+    unit = 10_000 if packed else 1
+    assert rows == size // len(line) // unit * unit * line.count(b"#")
+    return megabytes
+
+
+@pytest.mark.parametrize(("packed", "threads"), [(False, 1), (False, 2), (True, 1), (True, 2)])
+def test_the_peak_of_a_long_stream_is_bounded(backend: str, packed: bool, threads: int) -> None:
+    """300 MB on native; pure Python would take minutes for that, so it reads less, at the same bound."""
+    size = 300 << 20 if backend == "native" else 1 << 20
+    assert peak(backend, GOOD * 3 + b"\n", size, packed, threads) < 300
+
+
+def test_the_peak_of_many_columns_is_bounded(backend: str) -> None:
+    """The shortest records there are: as many rows as a block can have."""
+    size = 100 << 20 if backend == "native" else 1 << 20
+    assert peak(backend, b"@a0|f0|c0|S0|d0|T0#" * 50 + b"\n", size, threads=2) < 300
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_peak_of_ten_gigabytes_is_bounded(packed: bool, threads: int) -> None:
+    assert peak("native", GOOD * 3 + b"\n", 10 << 30, packed, threads) < 300

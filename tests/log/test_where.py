@@ -126,7 +126,7 @@ def test_the_first_error_comes_behind_the_chosen_rows() -> None:
 @pytest.mark.parametrize(
     ("where", "kind", "words"),
     [
-        ({"source": 3}, ValueError, "knows no column 'source' of nslip; it knows text, wire, .*tag"),
+        ({"source": 3}, ValueError, "knows no column 'source' of nslip; it knows text, .*wire, .*tag"),
         ({"line": 3}, ValueError, "knows no column 'line'"),
         ({3: 3}, ValueError, "knows no column 3"),
         ({"src": "3"}, TypeError, "src is a whole number, not str"),

@@ -17,3 +17,21 @@ def scan_into(
     extras: Any,
     rejects: Any,
 ) -> tuple[int, int, int, int]: ...
+def scan_block(
+    data: Any,
+    start: int,
+    size: int,
+    final: bool,
+    columns: dict[str, Any],
+    rows: int,
+    room: int,
+    rejects: dict[str, Any],
+    reject_rows: int,
+    reject_room: int,
+    *,
+    base: int = 0,
+    line: int = 1,
+    keep: bool = False,
+    limit: int = ...,
+    state: Any = None,
+) -> tuple[int, int, int, int]: ...

@@ -104,7 +104,7 @@ class Cursor:
     def closing(self, place: int, run: int, bound: int) -> Line | None:
         """The first line from ``place`` on that is exactly ``run`` times ``>`` and ends by ``bound``."""
         if self.closings is None:
-            found = self._search(place, run, bound)
+            found = self.closing_before(place, run, bound)
             if found is None:
                 self._index(place)  # a failed search costs the whole rest: never pay it twice
             return found
@@ -114,7 +114,8 @@ class Cursor:
             return None
         return self._closing_at(starts[at], run, bound)
 
-    def _search(self, place: int, run: int, bound: int) -> Line | None:
+    def closing_before(self, place: int, run: int, bound: int) -> Line | None:
+        """The same without the index."""
         data, needle = self.data, b">" * run
         bound = min(bound, self.end)
         from_here = place

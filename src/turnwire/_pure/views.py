@@ -7,19 +7,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from turnwire._pure.json_unescape import plain
+
+DECIMAL = 20
+"""Digits of the largest u64."""
 INLINE = 12
 """Bytes of text that fit into a view itself."""
 _PART = 1 << 16
 
 
 def string_views(
-    buffer: NDArray[np.uint8], offsets: NDArray[np.int64], lengths: NDArray[np.int64], out: NDArray[Any]
+    buffer: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    out: NDArray[Any],
+    arena: Any = b"",
 ) -> None:
-    """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer``, as buffer number 0.
+    """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and, from
+    its end on, of ``arena`` as number 1.
 
     A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
     number of the buffer (i32) and the offset in it (i32).
     """
+    if len(arena):
+        number = (offsets >= len(buffer)).astype(np.int32)
+        string_views(np.concatenate([buffer, np.frombuffer(arena, np.uint8)]), offsets, lengths, out)
+        far = np.flatnonzero((number == 1) & (lengths > INLINE))
+        words = out.view("<i4")
+        words[far, 2] = 1
+        words[far, 3] -= len(buffer)
+        return
     last = max(len(buffer) - 1, 0)
     place = np.arange(INLINE)
     for start in range(0, len(offsets), _PART):
@@ -36,3 +53,24 @@ def string_views(
         long = length > INLINE
         words[long, 2] = 0
         words[long, 3] = offset[long]
+
+
+def json_texts(buffer: Any, arena: Any, offsets: Any, lengths: Any, out: Any) -> int:
+    """Spans of JSON strings, one behind the other and without their escapes, into ``out``, which has room for the sum of
+    their lengths; ``lengths`` then says how long each of them is. Returns the bytes that were written."""
+    written = 0
+    for row, (offset, length) in enumerate(zip(offsets.tolist(), lengths.tolist(), strict=True)):
+        source, start = (buffer, offset) if offset < len(buffer) else (arena, offset - len(buffer))
+        text = plain(bytes(source[start : start + length]))
+        out[written : written + len(text)] = np.frombuffer(text, np.uint8)
+        lengths[row] = len(text)
+        written += len(text)
+    return written
+
+
+def decimals(numbers: Any, out: Any, lengths: Any) -> None:
+    """Each number as decimal digits at the start of its row of ``out`` (uint8, DECIMAL bytes a row)."""
+    for row, number in enumerate(numbers.tolist()):
+        digits = str(number).encode()
+        out[row, : len(digits)] = np.frombuffer(digits, np.uint8)
+        lengths[row] = len(digits)

@@ -110,6 +110,25 @@ REJECT_WIDTH = 6
 STATE_WIDTH = 4
 """int64 state between calls: lines consumed, 1 in the tail of a message, run of an unclosed heredoc, reserved."""
 
+BULK_KINDS = (*INTENTS, "TEMPLATE")
+"""Names of the records of a bulk scan by their code in a row."""
+BULK_TEXTS = (
+    *("from", "to", "ctx", "id", "req", "in", "out", "owner", "produced", "data", "at", "cause", "next"),
+    *("base", "apply", "ops", "op", "path", "content", "flags", "body"),
+)
+"""Text columns of a bulk scan; the place of each is its bit in ``present``, the enums follow."""
+BULK_ENUMS = {"status": tuple(Status), "priority": tuple(Priority)}
+BULK_SLOTS: dict[str, tuple[str, ...]] = {
+    **{intent: tuple(key.lower() for key in FIELDS.get(BLOCK_WORD[intent], ())) for intent in INTENTS},
+    "PATCH": ("base", "apply"),
+    "FILE": ("path", "base", "content", "op"),
+    "TEMPLATE": ("flags",),
+}
+"""Kind -> the columns of its row's slots, in order."""
+BULK_LINES = {**dict.fromkeys(("PLAN", "QUERY", "MEM", "TEMPLATE"), "body"), "PATCH": "ops"}
+"""Kind -> the column that holds its lines as written, without the last line end: operations of a PATCH, fields of a
+generic block, what follows the first line of a template."""
+
 CUTS_OPEN = 16
 """How many heredocs of different runs may look open at once before no more cuts are made."""
 CUTS_STATE = 7 + 2 * CUTS_OPEN

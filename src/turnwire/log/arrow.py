@@ -25,6 +25,7 @@ FORMATS = {
     "u64": "L",
     "i64": "l",
     "u8": "C",
+    "f64": "g",
     "bool": "b",
     "timestamp": "tsu:UTC",
     "text": "vu",
@@ -208,22 +209,32 @@ def _text_array(text: Any) -> Any:
     """String views: 16 bytes a row, with up to 12 bytes of text inside, the rest in the scanned buffer."""
     count = len(text)
     views = np.empty((count, 16), np.uint8)
-    buffer = np.frombuffer(text.buffer, np.uint8)
-    _views.string_views(buffer, text.offsets, text.lengths, views)
-    data = [buffer]
+    buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
+    _views.string_views(buffer, text.offsets, text.lengths, views, arena)
+    data = [buffer, arena] if len(arena) else [buffer]
     rows = np.flatnonzero(text.escaped & text.valid)
     if len(rows):
-        plain = [text.bytes(row) for row in rows]
-        side = np.frombuffer(b"".join(plain) or b"\0", np.uint8)
-        lengths = np.array([len(one) for one in plain], np.int64)
+        side, lengths = _plain_texts(text, rows, buffer, arena)
         own = np.empty((len(rows), 16), np.uint8)
         _views.string_views(side, np.cumsum(lengths) - lengths, lengths, own)
-        own.view(np.int32).reshape(-1, 4)[lengths > 12, 2] = 1
+        own.view(np.int32).reshape(-1, 4)[lengths > 12, 2] = len(data)
         views[rows] = own
         data.append(side)
     sizes = np.array([len(part) for part in data], np.int64)
     bitmap, nulls = _validity(text.valid)
     return _fill_array(ArrowArray(), count, [bitmap, views, *data, sizes], nulls=nulls)
+
+
+def _plain_texts(text: Any, rows: Any, buffer: Any, arena: Any) -> tuple[Any, Any]:
+    """The texts of rows with escapes, without them, one behind the other; and how long each of them is."""
+    lengths = text.lengths[rows]
+    if text.json:
+        side = np.empty(max(int(lengths.sum()), 1), np.uint8)
+        size = _views.json_texts(buffer, arena, text.offsets[rows], lengths, side)
+        return side[: max(size, 1)], lengths
+    plain = [text.bytes(row) for row in rows]
+    side = np.frombuffer(b"".join(plain) or b"\0", np.uint8)
+    return side, np.array([len(one) for one in plain], np.int64)
 
 
 def _file_array(batch: Any, count: int) -> Any:

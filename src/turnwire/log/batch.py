@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import BulkScanner, Column
+from turnwire import _backend
+from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire.log.columns import DTYPES, POSITIONS, own
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DTYPES = {"u64": "u8", "i64": "i8", "u8": "u1", "enum": "u1", "bool": "?", "timestamp": "i8"}
+_times = _backend.load("log_times")
+_views = _backend.load("views")
+_NOTHING = memoryview(b"")
+HEAD_BYTES = 256
+"""Bytes at the head of a line among which a time may stand."""
 
-POSITIONS = (
-    Column("file", "file", nullable=True),
-    Column("record", "i64"),
-    Column("offset", "i64"),
-    Column("length", "i64"),
-    Column("line", "i64"),
-)
-"""The columns that every record has, whatever its wire: where it stands."""
+__all__ = ["DTYPES", "POSITIONS", "Batch", "Rows", "TextColumn"]
 
 
 class TextColumn(Sequence["str | None"]):
     """Text of one column, as spans of a buffer: nothing is copied until it is asked for.
 
-    offsets, lengths: i64 arrays, one entry a row, into ``buffer``; a row without a value has length 0 and is not
-    ``valid``. A span whose row is ``escaped`` still holds the escapes of its wire; ``[i]`` gives it without them.
+    offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and behind its end into ``arena`` (what JSON strings
+    said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
+    escapes of its wire; ``[i]`` gives it without them.
     """
 
     def __init__(
@@ -39,8 +39,12 @@ class TextColumn(Sequence["str | None"]):
         valid: NDArray[np.bool_],
         escaped: NDArray[np.bool_],
         plain: Any,
+        arena: memoryview = _NOTHING,
+        json: bool = False,
     ) -> None:
+        self.json = json
         self.buffer = buffer
+        self.arena = arena
         self.offsets = offsets
         self.lengths = lengths
         self.valid = valid
@@ -54,8 +58,7 @@ class TextColumn(Sequence["str | None"]):
         """The UTF-8 bytes of one row without escapes, or None where there is no value."""
         if not self.valid[row]:
             return None
-        start = int(self.offsets[row])
-        span = bytes(self.buffer[start : start + int(self.lengths[row])])
+        span = bytes(_span(self.buffer, self.arena, int(self.offsets[row]), int(self.lengths[row])))
         return self._plain(span) if self.escaped[row] else span
 
     def __getitem__(self, row: Any) -> Any:
@@ -76,8 +79,18 @@ class TextColumn(Sequence["str | None"]):
         return array
 
 
+def _span(buffer: memoryview, arena: memoryview, start: int, length: int) -> memoryview:
+    if start < len(buffer):
+        return buffer[start : start + length]
+    return arena[start - len(buffer) : start - len(buffer) + length]
+
+
 class Rows(NamedTuple):
-    """What a block gave: the arrays with ``count`` rows, the bytes they point into, and where both come from."""
+    """What a block gave: the arrays with ``count`` rows, the bytes they point into, and where both come from.
+
+    ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/json_lines.pyi``.
+    ``arrays["head"]`` (bytes), where it is there, is the head of a line that began in front of the buffer.
+    """
 
     buffer: memoryview
     arrays: dict[str, NDArray[Any]]
@@ -134,9 +147,13 @@ class Batch:
             return rows.arrays["record"][: rows.count]
         if name == "record":
             return np.arange(rows.record, rows.record + rows.count, dtype=np.int64)
-        if column.kind == "text":
-            return self._text(name)
-        return rows.arrays[name][: rows.count]
+        if name in own(self._scanner) or column in POSITIONS:
+            return self._text(name) if column.kind == "text" else rows.arrays[name][: rows.count]
+        return self._common(column)
+
+    @property
+    def _arena(self) -> memoryview:
+        return memoryview(self._rows.arrays.get("arena", b""))
 
     def _text(self, name: str) -> TextColumn:
         rows = self._rows
@@ -145,10 +162,58 @@ class Batch:
             rows.buffer,
             rows.arrays[f"{name}.offset"][: rows.count],
             rows.arrays[f"{name}.length"][: rows.count],
-            self.valid(name),
+            self._valid(name),
             np.zeros(rows.count, bool) if bit is None else self._bit(bit),
             self._scanner.plain,
+            self._arena,
+            self._scanner.json,
         )
+
+    def _common(self, column: Column) -> Any:
+        """A column that any wire has, made from the wire's own ones when it is asked for."""
+        count = self._rows.count
+        if column.name == "wire":
+            return np.full(count, WIRES.index(self._scanner.wire), np.uint8)
+        way, source = self._scanner.common.get(column.name, ("", ""))
+        if way == "number":
+            return self._decimal(source)
+        if way == "column" and column.kind == "text":
+            return self._text(source)
+        if way == "column":
+            return self._rows.arrays[source][:count].astype(DTYPES[column.kind], copy=False)
+        if column.name == "time":
+            return self._head_times()[0]
+        if column.kind == "text":
+            empty = np.zeros(count, np.int64)
+            return TextColumn(_NOTHING, empty, empty, np.zeros(count, bool), np.zeros(count, bool), None)
+        return np.zeros(count, DTYPES[column.kind])
+
+    def _decimal(self, source: str) -> TextColumn:
+        """A column of u64 as text."""
+        count = self._rows.count
+        digits = np.empty((count, _views.DECIMAL), np.uint8)
+        lengths = np.empty(count, np.int64)
+        _views.decimals(np.ascontiguousarray(self._rows.arrays[source][:count]), digits, lengths)
+        offsets = np.arange(count, dtype=np.int64) * _views.DECIMAL
+        buffer = memoryview(digits.reshape(-1))
+        return TextColumn(buffer, offsets, lengths, self._valid(source), np.zeros(count, bool), None)
+
+    def _head_times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The times at the heads of the lines that the records stand in, and where there is one."""
+        rows = self._rows
+        times, there = np.zeros(rows.count, np.int64), np.zeros(rows.count, bool)
+        data = np.frombuffer(rows.buffer, np.uint8)
+        places = rows.arrays["offset"][: rows.count] - rows.base
+        _times.head_times(data, places, times, there.view(np.uint8))
+        if "head" in rows.arrays:  # the first line begins in an earlier block
+            newline = bytes(data).find(b"\n")
+            first = places < newline if newline >= 0 else np.ones(rows.count, bool)
+            line = bytes(rows.arrays["head"]) + bytes(data[: HEAD_BYTES if newline < 0 else min(newline, HEAD_BYTES)])
+            time, known = np.zeros(1, np.int64), np.zeros(1, np.uint8)
+            text = np.frombuffer(line[:HEAD_BYTES], np.uint8)
+            _times.head_times(text, np.array([len(text)]), time, known)
+            times[first], there[first] = time[0], known[0]
+        return times, there
 
     def _bit(self, bit: int) -> NDArray[np.bool_]:
         present = self._rows.arrays["present"][: self._rows.count]
@@ -167,18 +232,48 @@ class Batch:
             return np.full(len(self), self._rows.file is not None)
         if not column.nullable:
             return np.ones(len(self), bool)
+        if name in own(self._scanner):
+            return self._valid(name)
+        way, source = self._scanner.common.get(name, ("", ""))
+        if name == "time" and not way:
+            return self._head_times()[1]
+        if not way:
+            return np.zeros(len(self), bool)
+        there = self._valid(source)
+        if column.kind == "i64" and own(self._scanner)[source].kind == "u64":
+            there = there & (self._rows.arrays[source][: len(self)] <= np.uint64(np.iinfo(np.int64).max))
+        return there
+
+    def _valid(self, name: str) -> NDArray[np.bool_]:
+        """Which records have a value in a column of the wire's own."""
+        if not own(self._scanner)[name].nullable:
+            return np.ones(len(self), bool)
         return self._bit(self._scanner.bits[name])
 
-    def places(self) -> tuple[memoryview, NDArray[np.int64], NDArray[np.int64]]:
-        """The scanned bytes, and where in them each record starts and stops (i64 arrays)."""
-        starts = self._rows.arrays["offset"][: len(self)] - self._rows.base
-        return self._rows.buffer, starts, starts + self._rows.arrays["length"][: len(self)]
+    def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """The scanned bytes, and what JSON strings in them said: of each the bytes, the rows whose records stand there
+        in the order of their places, and where these start and stop (i64 arrays)."""
+        rows = self._rows
+        if "place" in rows.arrays:
+            starts, sizes = rows.arrays["place"][: rows.count], rows.arrays["size"][: rows.count]
+        else:
+            starts, sizes = rows.arrays["offset"][: rows.count] - rows.base, rows.arrays["length"][: rows.count]
+        inside = starts >= len(rows.buffer)
+        for data, mask, shift in ((rows.buffer, ~inside, 0), (self._arena, inside, len(rows.buffer))):
+            numbers = np.flatnonzero(mask)
+            numbers = numbers[np.argsort(starts[numbers], kind="stable")]
+            if len(numbers):
+                yield data, numbers, starts[numbers] - shift, starts[numbers] - shift + sizes[numbers]
 
     def raw(self, row: int) -> memoryview:
-        """The bytes of one record, as they stand in the input."""
+        """The bytes of one record as they stand in the input; inside a JSON string, what the string says there."""
         place = range(len(self))[row]
-        start = int(self._rows.arrays["offset"][place]) - self._rows.base
-        return self._rows.buffer[start : start + int(self._rows.arrays["length"][place])]
+        rows = self._rows
+        if "place" in rows.arrays:
+            start, size = int(rows.arrays["place"][place]), int(rows.arrays["size"][place])
+        else:
+            start, size = int(rows.arrays["offset"][place]) - rows.base, int(rows.arrays["length"][place])
+        return _span(rows.buffer, self._arena, start, size)
 
     def message(self, row: int) -> Any:
         """One record as a message of its wire."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, Reason, WireError
 from turnwire.log import rejects as quarantine
-from turnwire.log.batch import Batch, Rows
+from turnwire.log.batch import HEAD_BYTES, Batch, Rows
 from turnwire.log.compression import REASONS
 from turnwire.log.engine import Engine, Found
 from turnwire.log.memory import Pool
@@ -55,37 +56,56 @@ class Course:
         """Whether the last bytes of a block can be judged by themselves. A record of a wire with state may go over
         many lines; a last line without its end may be half-written, where that is waited for."""
         whole = block.last and (reading.closed or not self._bookmarks.waits)
-        return whole if self._engine.scanner.state is not None else block.line_end or whole
+        return whole if self._engine.scanner.spans_lines else block.line_end or whole
 
-    def take(self, reading: Reading, block: Block, found: Found | None) -> tuple[Batch | None, WireError | None]:
-        """The batch of the next block, if it gives one, and what is to be raised behind it. ``found``: the block
-        scanned by itself; it is of no use where the block before left something over."""
+    def take(
+        self, reading: Reading, block: Block, found: Found | None
+    ) -> Iterator[tuple[Batch | None, WireError | None]]:
+        """The batches of the next block, each with what is to be raised behind it. ``found``: the block scanned by
+        itself; it is of no use where the block before left something over, or ended within a line."""
         self._begin(reading)
         self.done += block.taken - reading.taken
         reading.taken = block.taken
         whole = self._joined(reading, block)
         if whole is None:
-            return None, None
+            return
+        if whole is not block or reading.head:
+            found = None
+        while whole is not None:
+            batch, error, whole = self._take(reading, whole, found)
+            found = None
+            if batch is not None or error is not None:
+                yield batch, error
+
+    def _take(
+        self, reading: Reading, block: Block, found: Found | None
+    ) -> tuple[Batch | None, WireError | None, Block | None]:
+        """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
         lines = reading.line - 1
-        if found is None or whole is not block:
-            found, lines = self._engine.scan(whole, self.final(reading, whole), reading.line, reading.state), 0
+        final = self.final(reading, block)
+        if found is None:
+            found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.head), 0
+        assert found.position or not final or not block.size, "the core must get on"
         found.shift_lines(lines)
-        reading.offset, reading.line = whole.base + found.position, found.line + lines
+        reading.offset, reading.line = block.base + found.position, found.line + lines
+        reading.state = found.state
+        reading.head = _head(found, reading.head)
         self.bytes += found.position
         error = self._quarantine(reading, found)
         batch = self._batch(reading, found)
-        if whole.last and error is None:
-            error = self._end(reading, whole, found)
-        elif not whole.last and found.position < whole.size:
-            reading.left = _tail(found, found.position)
-        return batch, error
+        if error is not None:
+            return batch, error, None
+        rest = None if found.position == block.size else _tail(found, found.position)
+        if not block.last:
+            reading.left = rest
+        elif rest is None or not final:
+            error = self._end(reading, block, found)
+        return batch, error, rest if block.last and final else None
 
     def _begin(self, reading: Reading) -> None:
         if reading.begun:
             return
         reading.begun = True
-        if self._engine.scanner.state is not None:
-            reading.state = {"state": self._engine.scanner.state()}
         if reading.identity is not None:
             self._readings[reading.identity[:2]] = reading
 
@@ -160,7 +180,7 @@ class Course:
 
     def _waiting(self, found: Found, reading: Reading) -> tuple[int, int] | None:
         """Offset and line where a record may have begun whose end is not written yet."""
-        if self._engine.scanner.state is not None:
+        if self._engine.scanner.spans_lines:
             table, count = found.rejects[-1] if found.rejects else ({}, 0)
             last = {name: int(array[count - 1]) for name, array in table.items() if count}
             reaches = bool(last) and last["offset"] + last["length"] == reading.offset
@@ -180,8 +200,16 @@ class Course:
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
 
 
+def _head(found: Found, head: bytes) -> bytes:
+    """The head of the line that goes on at the position of a block; nothing where a line begins there."""
+    start = line_end(found.buffer, 0, found.position)
+    head = head if start < 0 else b""
+    start = max(start, 0)
+    return head + bytes(found.buffer[start : min(found.position, start + HEAD_BYTES - len(head))])
+
+
 def _tail(found: Found, position: int) -> Block:
     """What of a block lies behind a position."""
     block = found.block
     data = bytes(found.buffer[position:])
-    return Block(data, len(data), block.base + position, block.line_end, False, block.taken)
+    return Block(data, len(data), block.base + position, block.line_end, block.last, block.taken)

@@ -8,7 +8,8 @@ import numpy as np
 
 from turnwire.contract import BulkScanner, Column
 from turnwire.log import rejects as quarantine
-from turnwire.log.batch import DTYPES, Batch, Rows
+from turnwire.log.batch import Batch, Rows
+from turnwire.log.columns import table_dtypes
 from turnwire.log.memory import Pool, carve
 from turnwire.log.reading import Block
 from turnwire.log.where import Filter
@@ -24,7 +25,8 @@ class Found(NamedTuple):
 
     rows: how many of the arrays' rows are wanted (by ``where``); met, met_bytes: how many records there are, and their
     bytes; rejects: tables with how many rows of each are filled; position: where the next block must start, in this
-    one; line: the line there, when ``block`` started with line 1 or the one it was scanned with.
+    one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state: what the wire
+    carries to the next block, as the core's arguments.
     """
 
     block: Block
@@ -36,6 +38,7 @@ class Found(NamedTuple):
     rejects: list[tuple[Arrays, int]]
     position: int
     line: int
+    state: dict[str, Any]
 
     def shift_lines(self, lines: int) -> None:
         """The block starts so many lines later than it was scanned with."""
@@ -70,8 +73,13 @@ class Engine:
         self._dtypes = table_dtypes(scanner, self._columns)
         self.row_bytes = sum(np.dtype(dtype).itemsize for dtype in self._dtypes.values())
 
-    def scan(self, block: Block, final: bool, line: int = 1, state: dict[str, Any] | None = None) -> Found:
-        """The records of one block. ``final``: nothing follows that could change how its last bytes are read."""
+    def scan(
+        self, block: Block, final: bool, line: int = 1, state: dict[str, Any] | None = None, head: bytes = b""
+    ) -> Found:
+        """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
+        ``head``: that of the line which the block begins in the middle of."""
+        if state is None:
+            state = {} if self.scanner.state is None else {"state": self.scanner.state()}
         room = block.size // self.scanner.smallest + 1
         arrays = carve(self._pool, self._dtypes, room)
         rejects: list[tuple[Arrays, int]] = []
@@ -94,7 +102,7 @@ class Engine:
                 line=line,
                 keep=self.keep,
                 limit=self._limit,
-                **(state or {}),
+                **state,
             )
             if bad:
                 rejects.append((table, bad))
@@ -105,9 +113,11 @@ class Engine:
             rejects = [(first, 1)]
             rows = int(arrays["offset"][:rows].searchsorted(first["offset"][0]))
             position = int(first["offset"][0] + first["length"][0]) - block.base
+        if head:
+            arrays["head"] = np.frombuffer(head, np.uint8)
         buffer = memoryview(block.data)[: block.size].toreadonly()
         met_bytes = int(arrays["length"][:rows].sum())
-        found = Found(block, buffer, arrays, rows, rows, met_bytes, rejects, position, line)
+        found = Found(block, buffer, arrays, rows, rows, met_bytes, rejects, position, line, state)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def _chosen(self, chosen: Filter, found: Found) -> Found:
@@ -115,18 +125,9 @@ class Engine:
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep)
         mask = chosen.mask(Batch(self.scanner, self._columns, rows))
         numbers = mask.nonzero()[0]
-        arrays = {name: array[: found.rows][mask] for name, array in found.arrays.items()}
+        arrays = {
+            name: array if name in ("arena", "head") else array[: found.rows][mask]
+            for name, array in found.arrays.items()
+        }
         arrays["record"] = numbers
         return found._replace(arrays=arrays, rows=len(numbers))
-
-
-def table_dtypes(scanner: BulkScanner, columns: tuple[Column, ...]) -> dict[str, str]:
-    """The arrays that a core has to fill for these columns, and their dtypes."""
-    dtypes = {"offset": "i8", "length": "i8", "present": scanner.present}
-    own = {column.name for column in scanner.columns}
-    for column in columns:
-        if column.kind == "text":
-            dtypes[f"{column.name}.offset"] = dtypes[f"{column.name}.length"] = "i8"
-        elif column.name == "line" or column.name in own:
-            dtypes[column.name] = DTYPES[column.kind]
-    return dtypes

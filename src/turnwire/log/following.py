@@ -47,17 +47,19 @@ class _Tail:
             elif self.cutter.ended:
                 return
 
-    def changed(self) -> bool:
-        """Whether the name leads to another file by now, or this one was cut or written anew."""
+    def renamed(self) -> bool:
+        """Whether the name leads to another file by now."""
         try:
             there = os.stat(self.source.name or "")
         except FileNotFoundError:
             return False  # rotation is under way, or the file is gone: it may still be written to
-        if (there.st_dev, there.st_ino) != self.who[:2]:
-            return True
+        return (there.st_dev, there.st_ino) != self.who[:2]
+
+    def rewritten(self) -> bool:
+        """Whether the file was cut, or begins otherwise than before: what stands in it was not read yet."""
         if self.cutter.kind is not None:
             return False
-        if there.st_size < self.cutter.end:
+        if os.fstat(self.file.fileno()).st_size < self.cutter.end:
             return True
         now: Identity | None = identity(self.file)
         if now is not None and len(now.head) > len(self.who.head) and now.head.startswith(self.who.head):
@@ -86,11 +88,11 @@ def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
         while tails or _names_files(source):
             news = rotated = False
             for name, tail in list(tails.items()):
-                for item in tail.news():
+                renamed, rewritten = tail.renamed(), tail.rewritten()
+                for item in () if rewritten else tail.news():
                     news = True
                     yield item
-                if tail.changed():
-                    yield from tail.news()
+                if renamed or rewritten:
                     yield tail.end()
                     ended[tail.who[:2]] = tail.who
                     tail.file.close()

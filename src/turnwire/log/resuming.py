@@ -65,10 +65,11 @@ class Bookmarks:
         self._names: dict[str, Bookmark] = {}
         self._here: set[tuple[int, int]] = set()
         if token:
-            self._read(json.loads(token) if isinstance(token, str) else token)
+            self._read(token)
 
     def _read(self, token: Any) -> None:
         try:
+            token = json.loads(token) if isinstance(token, str) else token
             if token["turnwire"] != _VERSION:
                 raise ValueError(f"version {token['turnwire']}")
             self.record = int(token["record"])
@@ -96,7 +97,8 @@ class Bookmarks:
         if who is None or not self.files:
             return 0, 1
         mark = self.files.get((who.device, who.inode))
-        if mark is None:
+        begins = mark is not None and hashlib.sha256(who.head[: mark.head_bytes]).hexdigest() == mark.head
+        if mark is None or (mark.name != name and not begins):  # inodes of deleted files are used again
             mark = self._names.get(name or "")
             if mark is not None and (mark.device, mark.inode) not in self._here:
                 raise DecodeError(Reason.FILE_REPLACED, f"{name} is another file than the one that was read", path=name)
@@ -104,7 +106,7 @@ class Bookmarks:
         if who.size < mark.size:
             text = f"{name} has {who.size} bytes; it had {mark.size} when it was read"
             raise DecodeError(Reason.FILE_SHRUNK, text, path=name)
-        if hashlib.sha256(who.head[: mark.head_bytes]).hexdigest() != mark.head:
+        if not begins:
             raise DecodeError(Reason.FILE_REPLACED, f"{name} begins otherwise than when it was read", path=name)
         return mark.offset, mark.line
 

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from operator import index
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner
-from turnwire.log.batch import POSITIONS, Batch
-from turnwire.log.course import Course
-from turnwire.log.crew import Crew
-from turnwire.log.engine import Engine, Found
-from turnwire.log.following import follow as following
-from turnwire.log.memory import Pool
-from turnwire.log.reading import Block, Stop, Stopped
+from turnwire.log.batch import Batch
+from turnwire.log.columns import chosen
 from turnwire.log.rejects import Rejects
-from turnwire.log.resuming import Bookmarks
-from turnwire.log.sources import Job, Reading, blocks, sources
+from turnwire.log.run import Run, Tell
 from turnwire.log.where import compiled
-from turnwire.progress import Progress
 
 # Together they keep a block under 2 GiB: the places in Arrow string views are 31 bits wide.
 MOST_BATCH = 256 << 20
 MOST_MESSAGE = 512 << 20
 MOST_THREADS = 64
-IN_FLIGHT = 128 << 20
-"""Bytes of blocks and their columns that threads may work on at the same time, about."""
-
-Tell = Callable[[int, "int | None", int, int], Any]
 
 
 class Counts(NamedTuple):
@@ -58,26 +48,8 @@ class Scan:
         self.columns = columns
         self._source = source
         self._scanner = scanner
-        self._threads: int = options["threads"]
-        self._follow: bool = options["follow"]
-        self._tell: Tell | bool | None = options["progress"]
-        self._stop = Stop()
-        bookmarks = Bookmarks(options["resume"])
-        bookmarks.waits |= self._follow
-        inputs = Pool(self._threads + 3)
-        self._engine = Engine(
-            scanner,
-            columns,
-            options["where"],
-            first_error=options["errors"] == "raise",
-            keep=options["keep"],
-            limit=options["limits"].message,
-            pool=Pool(self._threads + 3),
-        )
-        self._course = Course(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
-        self._job = Job(inputs, options["batch_bytes"], options["borrow"], options["limits"], self._stop, bookmarks)
+        self._run = Run(source, scanner, columns, options)
         self._batches: Iterator[Batch] | None = None
-        self._finished = False
 
     def __repr__(self) -> str:
         return f"<Scan {self._scanner.wire} of {self._source if isinstance(self._source, str) else '...'}>"
@@ -85,12 +57,12 @@ class Scan:
     @property
     def rejects(self) -> Rejects:
         """The damaged ranges that were met so far."""
-        return self._course.rejects
+        return self._run.course.rejects
 
     @property
     def counts(self) -> Counts:
         """Bytes and records met so far, per wire and per reason."""
-        course = self._course
+        course = self._run.course
         text = course.bytes - course.record_bytes - course.rejects.bytes
         wires = {self._scanner.wire: course.records}
         reasons = dict(course.rejects.counts)
@@ -103,13 +75,13 @@ class Scan:
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
         stands behind a last line that may be half-written. Bytes, pipes and URLs are not in it.
         """
-        return self._course.position()
+        return self._run.course.position()
 
     def __iter__(self) -> Iterator[Batch]:
-        if self._finished:
+        if self._run.finished:
             raise ValueError("this scan has been read to its end; call turnwire.scan again to read the source again")
         if self._batches is None:
-            self._batches = self._all()
+            self._batches = self._run.batches()
         return self._batches
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
@@ -129,7 +101,11 @@ class Scan:
 
     def close(self) -> None:
         """Ends the scan, from any thread: an iteration that waits or goes on elsewhere ends behind its batch."""
-        self._stop.set()
+        self._run.stop.set()
+        batches: Any = self._batches
+        if batches is not None:
+            with suppress(ValueError):  # it runs in another thread, and sees for itself that it is to stop
+                batches.close()
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.arrow import schema_capsule
@@ -140,106 +116,6 @@ class Scan:
         from turnwire.log.arrow import stream_capsule
 
         return stream_capsule(self.columns, iter(self))
-
-    def _all(self) -> Iterator[Batch]:
-        tell, clear = self._teller()
-        try:
-            for reading, block, found in self._scanned():
-                batch, error = self._course.take(reading, block, found)
-                tell()
-                if batch is not None:
-                    del found, block
-                    yield batch
-                    del batch
-                if error is not None:
-                    raise error
-                if self._stop:
-                    return
-            self._finished = True
-        except Stopped:
-            return
-        finally:
-            self._stop.set()
-            clear()
-
-    def _pieces(self) -> Iterator[tuple[Reading, Block]]:
-        found: Any = self._source
-        if self._job.bookmarks.files:
-            self._job.bookmarks.expect([one.name for one in sources(found) if one.mappable and one.name is not None])
-        if self._follow:
-            yield from following(found, self._job)
-        else:
-            for source in sources(found):
-                yield from blocks(source, self._job)
-
-    def _scanned(self) -> Iterator[tuple[Reading, Block, Found | None]]:
-        """Every block, in order, with what was found in it where another thread has scanned it already."""
-        pieces = self._pieces()
-        if self._threads == 1:
-            for reading, block in pieces:
-                yield reading, block, None
-            return
-        first = next(pieces, None)
-        if first is None:
-            return
-        independent = self._scanner.state is None
-        work = self._work if independent else _nothing
-        found = self._work(first) if independent else None
-        size = first[1].size + (found.met if found else 0) * self._engine.row_bytes
-        most = max(2, min(2 * self._threads + 1, IN_FLIGHT // max(size, 1)))
-        yield *first, found
-        del first, found
-        crew = Crew(pieces, work, self._threads if independent else 1, most, self._stop)
-        for (reading, block), found in crew:
-            yield reading, block, found
-
-    def _work(self, piece: tuple[Reading, Block]) -> Found:
-        return self._engine.scan(piece[1], self._course.final(*piece))
-
-    def _teller(self) -> tuple[Callable[[], None], Callable[[], None]]:
-        """What tells how far the scan is, and what it does at the end."""
-        if not self._tell:
-            return _nothing, _nothing
-        total = self._total()
-        bar = Progress(total) if self._tell is True else None
-        told: Any = self._tell
-
-        def tell() -> None:
-            course = self._course
-            if bar is not None:
-                bar.update(course.done, course.records, len(course.rejects))
-            else:
-                told(course.done, total, course.records, len(course.rejects))
-
-        return tell, _nothing if bar is None else bar.clear
-
-    def _total(self) -> int | None:
-        """Bytes of all inputs as they are stored, or None where that cannot be told."""
-        if self._follow:
-            return None
-        sizes = [source.bytes() for source in sources(self._source)]
-        return None if None in sizes else sum(size for size in sizes if size is not None)
-
-
-def _nothing(*_: object) -> None:
-    """Does nothing."""
-
-
-def chosen_columns(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
-    """The columns of these names, all for None. Raises ValueError for one that is not there, or is named twice."""
-    known = {column.name: column for column in (*POSITIONS, *scanner.columns)}
-    if names is None:
-        return tuple(known.values())
-    if isinstance(names, str):
-        raise TypeError("columns is a list of names, not one string")
-    chosen: list[Column] = []
-    for name in names:
-        if name not in known:
-            raise ValueError(f"{scanner.wire} has no column {name!r}; it has {', '.join(known)}")
-        if known[name] in chosen:
-            raise ValueError(f"the column {name!r} is named twice")
-        chosen.append(known[name])
-    return tuple(chosen)
 
 
 def scan(
@@ -310,4 +186,4 @@ def scan(
         "keep": unknown == "keep",
         "limits": limits,
     }
-    return Scan(source, scanner, chosen_columns(scanner, columns), options)
+    return Scan(source, scanner, chosen(scanner, columns), options)

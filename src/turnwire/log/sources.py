@@ -62,7 +62,7 @@ class Reading:
     line, when that has no end; kind: "gzip", "zstd" or None; fault: why decompressing ended before its time; closed:
     nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
     from block to block; left, pending: a record that a block cut off, and the blocks behind it; taken: bytes read, as
-    stored.
+    stored; head: the head of the line that the last block ended in.
     """
 
     def __init__(self, source: Source) -> None:
@@ -78,7 +78,8 @@ class Reading:
         self.finished = False
         self.closed = False
         self.memory: Any = None
-        self.state: dict[str, Any] = {}
+        self.state: dict[str, Any] | None = None
+        self.head = b""
         self.pending: list[Block] = []
         self.left: Block | None = None
         self.taken = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.contract import COMMON, BulkScanner, Column
-from turnwire.log.batch import POSITIONS
+from turnwire.log.columns import known, own
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
     Test = Callable[[Batch], Mask]
 
-_WHERE_RECORD_STANDS = tuple(column for column in POSITIONS if column.name in ("offset", "length"))
+_NOT_KNOWN_YET = frozenset({"file", "record", "line"})
+"""Columns that a block alone cannot tell."""
 _COMPARED_AT_ONCE = 16  # bytes of text compared for all rows at once; the few rows left are compared one by one
 
 
@@ -51,7 +52,7 @@ def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | 
         return None
     if not isinstance(where, Mapping):
         raise TypeError(f"where is a dict of columns and what they must be, not {type(where).__name__}")
-    known = {column.name: column for column in (*_WHERE_RECORD_STANDS, *scanner.columns)}
+    there = {name: column for name, column in known(scanner).items() if name not in _NOT_KNOWN_YET}
     columns: dict[str, Column] = {}
     tests: list[Test] = []
     for name, wanted in where.items():
@@ -62,13 +63,13 @@ def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | 
             if unknown:
                 raise ValueError(f"{sorted(map(str, unknown))[0]!r} is no wire; they are {', '.join(COMMON[0].names)}")
             tests.append(partial(_always, answer=scanner.wire in _any_of(wanted)))
+        elif name not in there:
+            raise ValueError(f"where knows no column {name!r} of {scanner.wire}; it knows text, {', '.join(there)}")
         else:
-            how, own = scanner.common.get(name, ("column", name)) if name not in known else ("column", name)
-            if own not in known:
-                possible = ", ".join(dict.fromkeys(["text", "wire", *scanner.common, *known]))
-                raise ValueError(f"where knows no column {name!r} of {scanner.wire}; it knows {possible}")
-            columns[own] = known[own]
-            tests.append(_test(name, known[own], _numbers_of(name, wanted) if how == "number" else wanted))
+            how, source = scanner.common.get(name, ("", "")) if name not in own(scanner) else ("", "")
+            column = there[source] if how == "number" else there[name]
+            columns[column.name] = column
+            tests.append(_test(name, column, _numbers_of(name, wanted) if how == "number" else wanted))
     return Filter(tuple(columns.values()), tests)
 
 
@@ -226,17 +227,15 @@ def _text_within(text: TextColumn, low: bytes | None, high: bytes | None) -> Mas
 def _containing(batch: Batch, needles: list[bytes]) -> Mask:
     """Which records contain one of the needles, as they are written."""
     mask = np.zeros(len(batch), bool)
-    if not len(batch):
-        return mask
-    buffer, offsets, stops = batch.places()
-    first = int(offsets[0])
-    data = bytes(buffer[first : int(stops.max())])
-    for needle in needles:
-        at = data.find(needle)
-        while at >= 0:
-            row = int(offsets.searchsorted(first + at, "right")) - 1
-            stop = int(stops[row]) - first
-            holds = at + len(needle) <= stop
-            mask[row] |= holds
-            at = data.find(needle, max(stop, at + 1) if holds else at + 1)
+    for view, rows, starts, stops in batch.places():
+        first = int(starts[0])
+        data = bytes(view[first : int(stops.max())])
+        for needle in needles:
+            at = data.find(needle)
+            while at >= 0:
+                row = int(starts.searchsorted(first + at, "right")) - 1
+                stop = int(stops[row]) - first
+                holds = at + len(needle) <= stop
+                mask[rows[row]] |= holds
+                at = data.find(needle, max(stop, at + 1) if holds else at + 1)
     return mask

@@ -39,4 +39,12 @@ SCANNER = BulkScanner(
     reasons=REASONS,
     scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
     decode=decode,
+    common={
+        "kind": ("column", "act"),
+        "sender": ("number", "src"),
+        "receiver": ("number", "dst"),
+        "conversation": ("number", "conv_id"),
+        "sequence": ("column", "turn"),
+        "subject": ("column", "tag"),
+    },
 )

@@ -1,0 +1,490 @@
+/* Validates one JSON object in one pass, without building anything: the rules of json_text (strict RFC 8259, duplicate
+ * keys also when they are equal only after unescaping, UTF-8, finite numbers, limits). On the way the values that a
+ * tw_shape names are noted. Whatever json_text refuses is refused here, and the other way round; why and where, its own
+ * reader says. */
+#ifndef TURNWIRE_JSON_PARSE_H
+#define TURNWIRE_JSON_PARSE_H
+
+#include "json_strings.h"
+
+/* What a value is: the bits of tw_value.is. */
+enum {
+    TW_IS_STRING = 1, TW_IS_OBJECT = 2, TW_IS_ARRAY = 4, TW_IS_BOOLEAN = 8, TW_IS_NULL = 16,
+    TW_IS_COUNT = 32,                        /* an integer without a minus */
+    TW_IS_NEGATIVE = 64,                     /* an integer with one, -0 included */
+    TW_IS_FRACTION = 128,                    /* any other number */
+    TW_IS_TEXTS = 256,                       /* an array of strings only */
+    TW_IS_RECORDS = 512,                     /* an array of objects only, their known members strings */
+    TW_IS_NUMBERS = 1024,                    /* an object of numbers only */
+    TW_IS_GOOD = 2048                        /* a string of the form that its node asks for */
+};
+enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL };
+enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
+
+typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_slot;
+typedef struct { const tw_slot *slots; uint64_t mask; } tw_table; /* the known keys of one object, at most 64 */
+typedef struct { const uint8_t *text; uint32_t size; } tw_choice;
+typedef struct {
+    int16_t table;                           /* known keys of the object that is the value, or of ... */
+    int16_t items;                           /* ... the objects in the array that is the value */
+    uint8_t form;
+    uint8_t text;                            /* in an item of an array: must be a string */
+    uint16_t first_word, words;              /* TW_FORM_WORD: its words in tw_shape.words */
+} tw_node;
+typedef struct {
+    const tw_table *tables;                  /* number 0 is that of a message */
+    const tw_node *nodes;
+    const tw_choice *words;
+    size_t nesting, key, digits;             /* limits */
+} tw_shape;
+
+typedef struct {
+    const uint8_t *p;                        /* the inside of a string, else the value as written */
+    uint32_t size;
+    uint32_t count;                          /* members of an array */
+    uint32_t stamp;                          /* that of the parse that noted it */
+    uint16_t is;
+    uint8_t word, escaped;
+} tw_value;
+
+typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
+typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
+
+enum { TW_MOST_NODES = 256, TW_FEW = 16 };
+
+typedef struct {
+    const tw_shape *shape;
+    const uint8_t *end;                      /* of the text in which the object has to stand */
+    const uint8_t *hard;                     /* of what may be read */
+    uint32_t stamp;
+    uint16_t is;                             /* of the value read last */
+    uint8_t odd;                             /* a known key was written with escapes */
+    uint8_t cut;                             /* the fault may be that the text ended */
+    uint8_t bad_item;
+    uint8_t no_memory;
+    int opened;                              /* objects that were open at the fault, the innermost first */
+    const uint8_t *open[TW_DEEPEST];
+    tw_value v[TW_MOST_NODES];
+    tw_name *names;                          /* unknown keys of the open objects */
+    size_t name_count, name_room;
+    tw_known *known;                         /* a hash table over the names of objects with many */
+    size_t known_count, known_room;
+    uint32_t objects;
+    void **owned;                            /* unescaped keys */
+    size_t owned_count, owned_room;
+} tw_json;
+
+static const uint8_t *tw_json_value(tw_json *x, const uint8_t *p, size_t depth);
+
+static inline const tw_value *tw_noted(const tw_json *x, int node)
+{
+    return x->v[node].stamp == x->stamp ? &x->v[node] : NULL;
+}
+
+/* A fault: `cut` says that the text ended too early there. */
+static inline const uint8_t *tw_json_fault(tw_json *x, int cut)
+{
+    if (cut) x->cut = 1;
+    return NULL;
+}
+
+static inline const uint8_t *tw_skip(const uint8_t *p, const uint8_t *end)
+{
+    if (p < end && *p > ' ') return p;
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) p++;
+    return p;
+}
+
+/* The string whose inside starts at p: behind its closing quote, or NULL. */
+static inline const uint8_t *tw_json_string(tw_json *x, const uint8_t *p, uint8_t *escaped)
+{
+    for (;;) {
+        p = tw_plain(p, x->hard);
+        if (p >= x->end) { x->cut = 1; return NULL; }
+        if (*p == '"') return p + 1;
+        int size;
+        if (*p == '\\') {
+            *escaped = 1;
+            size = tw_escape_size(p, x->end);
+            if (!size) return tw_json_fault(x, tw_escape_is_cut(p, x->end));
+        } else {
+            size = *p < 0x20 ? 0 : tw_utf8_size(p, x->end);
+            if (!size) return NULL;
+        }
+        p += size;
+    }
+}
+
+/* --- keys --- */
+
+static int tw_grow(void **memory, size_t *room, size_t unit)
+{
+    size_t wanted = *room ? *room * 2 : 64;
+    void *grown = realloc(*memory, wanted * unit);
+    if (!grown) return 0;
+    *memory = grown;
+    *room = wanted;
+    return 1;
+}
+
+/* A key without its escapes, in memory of its own. */
+static int tw_plain_name(tw_json *x, tw_name *name)
+{
+    if (x->owned_count == x->owned_room && !tw_grow((void **)&x->owned, &x->owned_room, sizeof(void *))) return 0;
+    uint8_t *copy = (uint8_t *)malloc(name->size + 1);
+    if (!copy) return 0;
+    x->owned[x->owned_count++] = copy;
+    name->size = tw_unescape(name->p, name->p + name->size, copy);
+    name->p = copy;
+    return 1;
+}
+
+static inline int tw_same_name(const tw_name *a, const tw_name *b)
+{
+    return a->hash == b->hash && a->size == b->size && memcmp(a->p, b->p, a->size) == 0;
+}
+
+static void tw_put_known(tw_json *x, tw_known entry)
+{
+    uint64_t slot = (entry.hash ^ entry.object * 0x9E3779B97F4A7C15u) & (x->known_room - 1);
+    while (x->known[slot].object) slot = (slot + 1) & (x->known_room - 1);
+    x->known[slot] = entry;
+    x->known_count++;
+}
+
+static int tw_more_known(tw_json *x)
+{
+    tw_known *old = x->known;
+    size_t room = x->known_room;
+    x->known_room = room ? room * 2 : 256;
+    x->known = (tw_known *)calloc(x->known_room, sizeof(tw_known));
+    if (!x->known) { x->known = old; x->known_room = room; return 0; }
+    x->known_count = 0;
+    for (size_t i = 0; i < room; i++)
+        if (old[i].object) tw_put_known(x, old[i]);
+    free(old);
+    return 1;
+}
+
+/* Takes a key of the object whose names start at `first`; 0 where it was there before (or memory ran out). */
+static int tw_new_name(tw_json *x, size_t first, const tw_name *name, uint32_t *object)
+{
+    size_t count = x->name_count - first;
+    if (count < TW_FEW) {
+        for (size_t i = first; i < x->name_count; i++)
+            if (tw_same_name(&x->names[i], name)) return 0;
+    } else {
+        if (!*object) *object = ++x->objects;
+        while (x->known_room < 2 * (x->known_count + count + TW_FEW))
+            if (!tw_more_known(x)) { x->no_memory = 1; return 0; }
+        if (count == TW_FEW)
+            for (size_t i = first; i < x->name_count; i++)
+                tw_put_known(x, (tw_known){ x->names[i].hash, (uint32_t)i, *object });
+        uint64_t slot = (name->hash ^ *object * 0x9E3779B97F4A7C15u) & (x->known_room - 1);
+        for (; x->known[slot].object; slot = (slot + 1) & (x->known_room - 1))
+            if (x->known[slot].object == *object && tw_same_name(&x->names[x->known[slot].name], name)) return 0;
+        tw_put_known(x, (tw_known){ name->hash, (uint32_t)x->name_count, *object });
+    }
+    if (x->name_count == x->name_room && !tw_grow((void **)&x->names, &x->name_room, sizeof(tw_name))) {
+        x->no_memory = 1;
+        return 0;
+    }
+    x->names[x->name_count++] = *name;
+    return 1;
+}
+
+/* The key whose quote stands at p, and its colon: the first byte of the value, or NULL. */
+static inline const uint8_t *tw_json_key(tw_json *x, const uint8_t *p, tw_name *name, uint8_t *escaped)
+{
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (*p != '"') return NULL;
+    name->p = p + 1;
+    *escaped = 0;
+    p = tw_json_string(x, p + 1, escaped);
+    if (!p) return NULL;
+    name->size = (size_t)(p - 1 - name->p);
+    if (name->size > x->shape->key) return NULL;
+    if (*escaped && !tw_plain_name(x, name)) { x->no_memory = 1; return NULL; }
+    name->hash = tw_name_hash(name->p, name->size);
+    p = tw_skip(p, x->end);
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (*p != ':') return NULL;
+    return tw_skip(p + 1, x->end);
+}
+
+/* --- values --- */
+
+static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
+{
+    const uint8_t *start = p, *end = x->end, *first;
+    int whole = 1, wide = 0;
+    if (*p == '-') p++;
+    first = p;
+    while (p < end && (uint8_t)(*p - '0') < 10) p++;
+    if (p == first) return tw_json_fault(x, p >= end);
+    if (*first == '0' && p > first + 1) return NULL;
+    size_t digits = (size_t)(p - first);
+    if (p < end && *p == '.') {
+        const uint8_t *point = ++p;
+        while (p < end && (uint8_t)(*p - '0') < 10) p++;
+        if (p == point) return tw_json_fault(x, p >= end);
+        whole = 0;
+    }
+    if (p < end && (*p | 32) == 'e') {
+        p++;
+        if (p < end && (*p == '+' || *p == '-')) p++;
+        if (p >= end || (uint8_t)(*p - '0') >= 10) return tw_json_fault(x, p >= end);
+        while (p < end && (uint8_t)(*p - '0') < 10) p++;
+        whole = 0;
+        wide = 1;
+    }
+    if (whole) {
+        if (digits > x->shape->digits) return NULL;
+        x->is = first > start ? TW_IS_NEGATIVE : TW_IS_COUNT;
+        return p;
+    }
+    if ((wide || p - first > 300) && !tw_is_finite(first, p)) return NULL;
+    x->is = TW_IS_FRACTION;
+    return p;
+}
+
+static inline const uint8_t *tw_json_word(tw_json *x, const uint8_t *p)
+{
+    size_t there = (size_t)(x->end - p);
+    const char *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
+    if (there >= 4 && memcmp(p, "true", 4) == 0) { x->is = TW_IS_BOOLEAN; return p + 4; }
+    if (there >= 5 && memcmp(p, "false", 5) == 0) { x->is = TW_IS_BOOLEAN; return p + 5; }
+    if (there >= 4 && memcmp(p, "null", 4) == 0) { x->is = TW_IS_NULL; return p + 4; }
+    return tw_json_fault(x, there < strlen(word) && memcmp(p, word, there) == 0);
+}
+
+static const uint8_t *tw_json_left(tw_json *x, const uint8_t *start)
+{
+    if (x->opened < TW_DEEPEST) x->open[x->opened++] = start;
+    return NULL;
+}
+
+/* Behind a member: the next key, or behind the closing brace (*closed), or NULL. */
+static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_t close, int *closed)
+{
+    p = tw_skip(p, x->end);
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (*p == ',') return tw_skip(p + 1, x->end);
+    if (*p != close) return NULL;
+    *closed = 1;
+    return p + 1;
+}
+
+/* The object whose brace stands at p and whose keys nobody asks for. */
+static const uint8_t *tw_json_object(tw_json *x, const uint8_t *p, size_t depth)
+{
+    const uint8_t *start = p;
+    size_t first = x->name_count;
+    uint32_t object = 0, seen = 0;
+    int closed = 0;
+    tw_name name;
+    uint8_t escaped;
+    if (depth > x->shape->nesting) return NULL;
+    p = tw_skip(p + 1, x->end);
+    if (p < x->end && *p == '}') { x->is = TW_IS_OBJECT | TW_IS_NUMBERS; return p + 1; }
+    while (!closed) {
+        p = tw_json_key(x, p, &name, &escaped);
+        if (!p || !tw_new_name(x, first, &name, &object)) return tw_json_left(x, start);
+        p = tw_json_value(x, p, depth);
+        if (!p) return tw_json_left(x, start);
+        seen |= x->is;
+        p = tw_json_behind(x, p, '}', &closed);
+        if (!p) return tw_json_left(x, start);
+    }
+    x->name_count = first;
+    x->is = TW_IS_OBJECT;
+    if (!(seen & ~(uint32_t)(TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) x->is |= TW_IS_NUMBERS;
+    return p;
+}
+
+static const uint8_t *tw_json_members(tw_json *x, const uint8_t *p, int table, size_t depth);
+
+/* The array whose bracket stands at p; objects in it have the keys of table `items`, where there is one. */
+static const uint8_t *tw_json_array(tw_json *x, const uint8_t *p, int items, size_t depth, uint32_t *count)
+{
+    uint32_t seen = 0;
+    int closed = 0, bad = 0;
+    *count = 0;
+    if (depth > x->shape->nesting) return NULL;
+    p = tw_skip(p + 1, x->end);
+    if (p < x->end && *p == ']') {
+        x->is = TW_IS_ARRAY | TW_IS_TEXTS | TW_IS_RECORDS;
+        return p + 1;
+    }
+    while (!closed) {
+        if (items >= 0 && p < x->end && *p == '{') {
+            x->bad_item = 0;
+            p = tw_json_members(x, p, items, depth + 1);
+            bad |= x->bad_item;
+        } else {
+            p = tw_json_value(x, p, depth);
+        }
+        if (!p) return NULL;
+        seen |= x->is;
+        ++*count;
+        p = tw_json_behind(x, p, ']', &closed);
+        if (!p) return NULL;
+    }
+    x->is = TW_IS_ARRAY;
+    if (!(seen & ~(uint32_t)(TW_IS_STRING | TW_IS_GOOD))) x->is |= TW_IS_TEXTS;
+    if (!(seen & ~(uint32_t)(TW_IS_OBJECT | TW_IS_NUMBERS)) && !bad) x->is |= TW_IS_RECORDS;
+    return p;
+}
+
+/* The value at p, of which only the kind is wanted; `depth` containers are open around it. */
+static const uint8_t *tw_json_value(tw_json *x, const uint8_t *p, size_t depth)
+{
+    uint8_t escaped = 0;
+    uint32_t count;
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    switch (*p) {
+    case '"':
+        x->is = TW_IS_STRING;
+        return tw_json_string(x, p + 1, &escaped);
+    case '{': return tw_json_object(x, p, depth + 1);
+    case '[': return tw_json_array(x, p, TW_NO_TABLE, depth + 1, &count);
+    case 't': case 'f': case 'n': return tw_json_word(x, p);
+    default:
+        if (*p == '-' || (uint8_t)(*p - '0') < 10) return tw_json_number(x, p);
+        return NULL;
+    }
+}
+
+/* Whether a string has the form that its node asks for. */
+static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
+{
+    uint8_t scratch[128];
+    const uint8_t *p = v->p;
+    size_t size = v->size;
+    int64_t moment;
+    if (v->escaped) {
+        if (size > sizeof scratch) return;
+        size = tw_unescape(p, p + size, scratch);
+        p = scratch;
+        x->odd = 1;
+    }
+    switch (node->form) {
+    case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->is |= TW_IS_GOOD; break;
+    case TW_FORM_TIME: if (tw_is_rfc3339(p, size, &moment)) v->is |= TW_IS_GOOD; break;
+    case TW_FORM_CHANNEL: if (tw_is_channel(p, size)) v->is |= TW_IS_GOOD; break;
+    case TW_FORM_WORD:
+        for (uint16_t i = 0; i < node->words; i++) {
+            const tw_choice *word = &x->shape->words[node->first_word + i];
+            if (word->size == size && memcmp(word->text, p, size) == 0) {
+                v->word = (uint8_t)i;
+                v->is |= TW_IS_GOOD;
+            }
+        }
+    }
+}
+
+/* The value at p, noted as that of a node. */
+static inline const uint8_t *tw_json_noted(tw_json *x, const uint8_t *p, int number, size_t depth)
+{
+    const tw_node *node = &x->shape->nodes[number];
+    tw_value *v = &x->v[number];
+    const uint8_t *start = p;
+    uint32_t count = 0;
+    uint8_t escaped = 0;
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (*p == '"') {
+        p = tw_json_string(x, p + 1, &escaped);
+        if (!p) return NULL;
+        v->p = start + 1;
+        v->size = (uint32_t)(p - start - 2);
+        v->is = TW_IS_STRING;
+        v->escaped = escaped;
+        v->word = TW_NO_WORD;
+        v->stamp = x->stamp;
+        if (node->form) tw_judge_form(x, node, v);
+        x->is = TW_IS_STRING;
+        return p;
+    }
+    if (*p == '{' && node->table >= 0) p = tw_json_members(x, p, node->table, depth + 1);
+    else if (*p == '[') p = tw_json_array(x, p, node->items, depth + 1, &count);
+    else p = tw_json_value(x, p, depth);
+    if (!p) return NULL;
+    v->p = start;
+    v->size = (uint32_t)(p - start);
+    v->count = count;
+    v->is = x->is;
+    v->escaped = 0;
+    v->word = TW_NO_WORD;
+    v->stamp = x->stamp;
+    return p;
+}
+
+/* The object whose brace stands at p; its known keys are those of a table. */
+static const uint8_t *tw_json_members(tw_json *x, const uint8_t *p, int number, size_t depth)
+{
+    const tw_table *table = &x->shape->tables[number];
+    const uint8_t *start = p;
+    size_t first = x->name_count;
+    uint64_t found = 0;
+    uint32_t object = 0;
+    int closed = 0;
+    tw_name name;
+    uint8_t escaped;
+    if (depth > x->shape->nesting) return NULL;
+    p = tw_skip(p + 1, x->end);
+    if (p < x->end && *p == '}') { x->is = TW_IS_OBJECT; return p + 1; }
+    while (!closed) {
+        p = tw_json_key(x, p, &name, &escaped);
+        if (!p) return tw_json_left(x, start);
+        uint64_t place = name.hash & table->mask;
+        const tw_slot *slot;
+        while ((slot = &table->slots[place])->name) {
+            if (slot->hash == name.hash && slot->size == name.size && memcmp(slot->name, name.p, name.size) == 0) break;
+            place = (place + 1) & table->mask;
+        }
+        if (slot->name) {
+            if (found >> slot->bit & 1) return tw_json_left(x, start);
+            found |= (uint64_t)1 << slot->bit;
+            x->odd |= escaped;
+            p = tw_json_noted(x, p, slot->node, depth);
+            if (p && x->shape->nodes[slot->node].text && !(x->is & TW_IS_STRING)) x->bad_item = 1;
+        } else if (tw_new_name(x, first, &name, &object)) {
+            p = tw_json_value(x, p, depth);
+        } else {
+            p = NULL;
+        }
+        if (!p) return tw_json_left(x, start);
+        p = tw_json_behind(x, p, '}', &closed);
+        if (!p) return tw_json_left(x, start);
+    }
+    x->name_count = first;
+    x->is = TW_IS_OBJECT;
+    return p;
+}
+
+/* The object at p: behind it, or NULL. Notes the values of table 0. */
+static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
+{
+    x->end = end;
+    x->hard = hard;
+    x->stamp++;
+    x->odd = x->cut = x->bad_item = 0;
+    x->opened = 0;
+    x->name_count = 0;
+    if (x->objects) {
+        memset(x->known, 0, x->known_room * sizeof(tw_known));
+        x->known_count = x->objects = 0;
+    }
+    while (x->owned_count) free(x->owned[--x->owned_count]);
+    return tw_json_members(x, p, 0, 1);
+}
+
+static void tw_json_free(tw_json *x)
+{
+    while (x->owned_count) free(x->owned[--x->owned_count]);
+    free(x->owned);
+    free(x->names);
+    free(x->known);
+}
+
+#endif

@@ -1,0 +1,269 @@
+/* Strings of JSON: runs of plain characters, UTF-8, escapes; and the forms of text that the JSON wires ask for. */
+#ifndef TURNWIRE_JSON_STRINGS_H
+#define TURNWIRE_JSON_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log_time.h"
+
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+#define TW_JSON_SSE2 1
+#endif
+
+/* The first byte from p on that is a quote, a backslash, a control character or not ASCII; or end. */
+static inline const uint8_t *tw_plain(const uint8_t *p, const uint8_t *end)
+{
+#ifdef TW_JSON_SSE2
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(' ');
+    while (end - p >= 16) {
+        __m128i part = _mm_loadu_si128((const __m128i *)p);
+        __m128i hit = _mm_or_si128(_mm_cmplt_epi8(part, space), /* signed: bytes over 127 are below zero */
+                                   _mm_or_si128(_mm_cmpeq_epi8(part, quote), _mm_cmpeq_epi8(part, slash)));
+        int mask = _mm_movemask_epi8(hit);
+        if (mask) {
+#if defined(_MSC_VER)
+            unsigned long place;
+            _BitScanForward(&place, (unsigned long)mask);
+            return p + place;
+#else
+            return p + __builtin_ctz((unsigned)mask);
+#endif
+        }
+        p += 16;
+    }
+#else
+    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
+    while (end - p >= 8) {
+        uint64_t word, quote, slash;
+        memcpy(&word, p, 8);
+        quote = word ^ (ones * '"');
+        slash = word ^ (ones * '\\');
+        if ((word | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((word - ones * 0x20) & ~word)) & high) break;
+        p += 8;
+    }
+#endif
+    while (p < end && *p >= 0x20 && *p < 0x80 && *p != '"' && *p != '\\') p++;
+    return p;
+}
+
+/* Bytes of the character that is not ASCII at p (2 to 4), or 0 where these are none. */
+static inline int tw_utf8_size(const uint8_t *p, const uint8_t *end)
+{
+    uint8_t lead = p[0];
+    if (lead < 0xC2 || lead > 0xF4 || end - p < 2) return 0;
+    uint8_t second = p[1];
+    if ((second & 0xC0) != 0x80) return 0;
+    if (lead < 0xE0) return 2;
+    if (end - p < 3 || (p[2] & 0xC0) != 0x80) return 0;
+    if (lead < 0xF0) return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0) ? 0 : 3;
+    if (end - p < 4 || (p[3] & 0xC0) != 0x80) return 0;
+    return (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ? 0 : 4;
+}
+
+/* The value of the four hex digits at p, or -1. */
+static inline int tw_hex4(const uint8_t *p, const uint8_t *end)
+{
+    int code = 0;
+    if (end - p < 4) return -1;
+    for (int i = 0; i < 4; i++) {
+        uint8_t byte = p[i], letter = byte | 32;
+        if ((uint8_t)(byte - '0') < 10) code = code * 16 + byte - '0';
+        else if (letter >= 'a' && letter <= 'f') code = code * 16 + letter - 'a' + 10;
+        else return -1;
+    }
+    return code;
+}
+
+/* Bytes of the escape at p (2, 6 or 12), or 0 where it is none or names half of a surrogate pair. */
+static inline int tw_escape_size(const uint8_t *p, const uint8_t *end)
+{
+    if (end - p < 2) return 0;
+    switch (p[1]) {
+    case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't': return 2;
+    case 'u': break;
+    default: return 0;
+    }
+    int code = tw_hex4(p + 2, end);
+    if (code < 0 || (code >= 0xDC00 && code <= 0xDFFF)) return 0;
+    if (code < 0xD800 || code > 0xDFFF) return 6;
+    if (end - p < 12 || p[6] != '\\' || p[7] != 'u') return 0;
+    code = tw_hex4(p + 8, end);
+    return code >= 0xDC00 && code <= 0xDFFF ? 12 : 0;
+}
+
+/* Whether what stands at p is the beginning of an escape that the end of the text cut off. */
+static int tw_escape_is_cut(const uint8_t *p, const uint8_t *end)
+{
+    if (end - p < 2) return 1;
+    if (p[1] != 'u') return 0;
+    for (int part = 0; part < 2; part++, p += 6) {
+        if (part && end - p < 1) return 1;
+        if (part && (end - p < 2 || p[0] != '\\' || p[1] != 'u')) return 0;
+        for (int i = 2; i < 6; i++) {
+            if (end - p <= i) return 1;
+            if ((uint8_t)(p[i] - '0') >= 10 && (uint8_t)((p[i] | 32) - 'a') >= 6) return 0;
+        }
+        int code = tw_hex4(p + 2, end);
+        if (part || code < 0xD800 || code > 0xDBFF) return 0;
+    }
+    return 0;
+}
+
+static inline int tw_put_character(uint8_t *out, int code)
+{
+    if (code < 0x80) { out[0] = (uint8_t)code; return 1; }
+    if (code < 0x800) { out[0] = (uint8_t)(0xC0 | code >> 6); out[1] = (uint8_t)(0x80 | (code & 63)); return 2; }
+    if (code < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | code >> 12);
+        out[1] = (uint8_t)(0x80 | (code >> 6 & 63));
+        out[2] = (uint8_t)(0x80 | (code & 63));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | code >> 18);
+    out[1] = (uint8_t)(0x80 | (code >> 12 & 63));
+    out[2] = (uint8_t)(0x80 | (code >> 6 & 63));
+    out[3] = (uint8_t)(0x80 | (code & 63));
+    return 4;
+}
+
+/* What the escape at *p says, in at most four bytes: how many. Moves *p behind it. What is no escape stays what it is:
+ * a backslash with the byte behind it; half of a surrogate pair becomes the three bytes that no UTF-8 reader takes. */
+static inline int tw_unescape_one(const uint8_t **p, const uint8_t *end, uint8_t *out)
+{
+    const uint8_t *at = *p;
+    if (end - at < 2) { *p = at + 1; out[0] = '\\'; return 1; }
+    *p = at + 2;
+    switch (at[1]) {
+    case '"': case '\\': case '/': out[0] = at[1]; return 1;
+    case 'b': out[0] = 8; return 1;
+    case 'f': out[0] = 12; return 1;
+    case 'n': out[0] = 10; return 1;
+    case 'r': out[0] = 13; return 1;
+    case 't': out[0] = 9; return 1;
+    case 'u': break;
+    default: *p = at + 1; out[0] = '\\'; return 1;
+    }
+    int code = tw_hex4(at + 2, end);
+    if (code < 0) { *p = at + 1; out[0] = '\\'; return 1; }
+    *p = at + 6;
+    if (code >= 0xD800 && code < 0xDC00 && tw_escape_size(at, end) == 12) {
+        code = 0x10000 + ((code - 0xD800) << 10) + tw_hex4(at + 8, end) - 0xDC00;
+        *p = at + 12;
+    }
+    return tw_put_character(out, code);
+}
+
+/* The text of [p, end) without its escapes into `out`, which has room for as many bytes: how many they are. */
+static size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
+{
+    uint8_t *first = out;
+    while (p < end) {
+        const uint8_t *slash = (const uint8_t *)memchr(p, '\\', (size_t)(end - p));
+        size_t run = (size_t)((slash ? slash : end) - p);
+        memmove(out, p, run);
+        out += run;
+        p += run;
+        if (slash) {
+            uint8_t character[4];
+            int size = tw_unescape_one(&p, end, character);
+            memcpy(out, character, (size_t)size);
+            out += size;
+        }
+    }
+    return (size_t)(out - first);
+}
+
+static inline uint64_t tw_name_hash(const uint8_t *p, size_t n)
+{
+    uint64_t hash = n * 0x9E3779B97F4A7C15u, word = 0;
+    while (n > 8) {
+        memcpy(&word, p, 8);
+        hash = (hash ^ word) * 0xBF58476D1CE4E5B9u;
+        hash ^= hash >> 32;
+        p += 8;
+        n -= 8;
+    }
+    word = 0;
+    if (n >= 4) {
+        uint32_t low, high;
+        memcpy(&low, p, 4);
+        memcpy(&high, p + n - 4, 4);
+        word = low | (uint64_t)high << 32;
+    } else if (n) {
+        word = p[0] | (uint64_t)p[n >> 1] << 8 | (uint64_t)p[n - 1] << 16;
+    }
+    hash = (hash ^ word) * 0xBF58476D1CE4E5B9u;
+    return hash ^ hash >> 29;
+}
+
+/* 2^1024 - 2^970: from here on the nearest double is infinite. */
+static const char TW_INFINITE[] =
+    "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017977587207096330286416692"
+    "887910946555547851940402630657488671505820681908902000708383676273854845817711531764475730270069855571366959622842"
+    "914819860834936475292719074168444365510704342711559699508093042880";
+
+/* Whether the number in [p, end), which starts with a digit and has a point or an exponent, is within a double. */
+static int tw_is_finite(const uint8_t *p, const uint8_t *end)
+{
+    int64_t exponent = -1, shift = 0;        /* the first digit that is not zero stands for 10^exponent */
+    const uint8_t *first = NULL, *q = p;
+    int point = 0, sign = 1;
+    for (; q < end && (*q | 32) != 'e'; q++) {
+        if (*q == '.') { point = 1; continue; }
+        if (!first && *q != '0') { first = q; exponent = 0; }
+        else if (first && !point) exponent++;
+        if (!first && point) shift--;
+        else if (first == q && point) exponent = shift - 1;
+    }
+    const uint8_t *digits_end = q;
+    if (!first) return 1;
+    if (q < end) {
+        int64_t given = 0;
+        q++;
+        if (*q == '-') { sign = -1; q++; } else if (*q == '+') q++;
+        for (; q < end; q++) if (given < 100000000000000000) given = given * 10 + *q - '0';
+        exponent += sign * given;
+    }
+    if (exponent != 308) return exponent < 308;
+    const char *limit = TW_INFINITE;
+    for (q = first; q < digits_end; q++) {
+        if (*q == '.') continue;
+        uint8_t there = *limit ? (uint8_t)*limit++ : '0';
+        if (*q != there) return *q < there;
+    }
+    while (*limit) if (*limit++ != '0') return 1;
+    return 0;
+}
+
+/* The 36-character form of a UUID. */
+static int tw_is_uuid(const uint8_t *p, size_t size)
+{
+    if (size != 36) return 0;
+    for (size_t i = 0; i < 36; i++) {
+        if (i == 8 || i == 13 || i == 18 || i == 23) {
+            if (p[i] != '-') return 0;
+        } else if ((uint8_t)(p[i] - '0') >= 10 && (uint8_t)((p[i] | 32) - 'a') >= 6) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Surely a channel of KickLang: the sigil, a family, "/", a name. Whether characters beyond ASCII may stand there, its
+ * own rules know. */
+static int tw_is_channel(const uint8_t *p, size_t size)
+{
+    size_t slash = 0;
+    if (size < 6 || p[0] != 0xE2 || p[1] != 0xAB || p[2] != 0xBB) return 0;
+    for (size_t i = 3; i < size; i++) {
+        if (p[i] <= ' ' || p[i] >= 0x7F) return 0;
+        if (p[i] == '/' && !slash) slash = i;
+    }
+    return slash > 3 && slash + 1 < size;
+}
+
+#endif

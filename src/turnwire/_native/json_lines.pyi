@@ -1,0 +1,42 @@
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from turnwire.contract import Column
+from turnwire.errors import Reason
+from turnwire.json_plan import WirePlan
+
+class Plan:
+    plans: tuple[WirePlan, ...]
+    columns: tuple[Column, ...]
+    reasons: tuple[Reason | None, ...]
+    valid: dict[str, int]
+    escaped: dict[str, int]
+    def __init__(
+        self,
+        plans: Sequence[WirePlan],
+        columns: Sequence[Column],
+        valid: Mapping[str, int],
+        escaped: Mapping[str, int],
+        reasons: Sequence[Reason | None],
+    ) -> None: ...
+
+def scan_block(
+    plan: Plan,
+    data: Any,
+    start: int,
+    size: int,
+    final: bool,
+    columns: dict[str, Any],
+    rows: int,
+    room: int,
+    rejects: dict[str, Any],
+    reject_rows: int,
+    reject_room: int,
+    *,
+    base: int = 0,
+    line: int = 1,
+    keep: bool = False,
+    limit: int = ...,
+    state: Any = None,
+) -> tuple[int, int, int, int]: ...
+def plain(span: bytes) -> bytes: ...

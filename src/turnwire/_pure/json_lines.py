@@ -1,0 +1,558 @@
+"""The bulk scan of JSON wires in plain Python: the readable twin of ``_native/json_lines.pyx`` (json_scan.h, json_walk.h).
+
+A line is gone through from one ``{`` to the next. What a ``{`` begins is tried as a JSON object: a message of a wire is
+a record; good JSON that is none is looked into, its objects and its strings; damaged JSON waits until a record follows
+or the line ends, and is then a reject where it carries the marks of a wire, text otherwise. The whole rule is in
+docs/scan.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from turnwire._pure.json_rows import Filled, Reading, Written, filled, time_of
+from turnwire._pure.json_text import _QUICK, _SURROGATE_ESCAPE, Reader, _Doubtful, _Silent
+from turnwire._pure.json_unescape import plain
+from turnwire._pure.log_times import head_time
+from turnwire.contract import LIMITS, WIRES, Column
+from turnwire.errors import DecodeError, Reason
+from turnwire.json_plan import OTHER, RECORD, REJECT, Judgement, WirePlan
+
+__all__ = ["Plan", "plain", "scan_block"]
+
+DEEPEST_STRING = 8
+STRING_REJECTS = 512
+_OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(?:[ \t\r\n]|\\+[nrt])*+\\+")')
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+_QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_UNESCAPED = re.compile(rb'(?<!\\)(?:\\\\)*"')
+
+
+class Plan:
+    """Wires and columns: what :func:`scan_block` is told. See the native twin."""
+
+    def __init__(
+        self,
+        plans: Sequence[WirePlan],
+        columns: Sequence[Column],
+        valid: Mapping[str, int],
+        escaped: Mapping[str, int],
+        reasons: Sequence[Reason | None],
+    ) -> None:
+        self.plans = tuple(plans)
+        self.columns = tuple(columns)
+        self.valid = dict(valid)
+        self.escaped = dict(escaped)
+        self.reasons = tuple(reasons)
+        self.reading = Reading(plans)
+        self.inside = [f'"{key}"'.encode() for plan in plans for key in plan.inside]
+        self.torn = [f'"{key}"'.encode() for plan in plans for key in plan.torn]
+        self.kinds = {column.name: column.kind for column in columns}
+
+
+class _Full(Exception):
+    """There is no room for a row or a reject."""
+
+
+class _Region:
+    """Text that is looked through: a line (level 0), or what a JSON string says.
+
+    raw: the text; start: where it stands in the block or, from level 1 on, in the arena. inside: where the string's inside
+    begins in the text around it. quote: place in the block of the quote of the outermost string.
+    """
+
+    def __init__(self, raw: bytes, start: int, outer: _Region | None = None, inside: int = 0, quote: int = 0) -> None:
+        self.raw = raw
+        self.start = start
+        self.outer = outer
+        self.level: int = 0 if outer is None else outer.level + 1
+        self.inside = inside
+        self.quote = quote
+        self.end = len(raw)
+        self.cut = False
+        self.written: Written | None = None
+
+    def outside(self, at: int) -> int:
+        """Where the byte at ``at`` stands in the text around the string, as written."""
+        if self.written is None:
+            assert self.outer is not None, "only a string stands in other text"
+            self.written = Written(self.outer.raw[self.inside : self.inside + self.size_as_written])
+        return self.inside + self.written.place(at)
+
+    size_as_written = 0
+
+    def in_block(self, at: int) -> int:
+        """Where the byte at ``at`` stands in the block, as written there."""
+        region = self
+        while region.outer is not None:
+            at = region.outside(at)
+            region = region.outer
+        return region.start + at
+
+    def inner(self, at: int) -> int:
+        """How far into the text of the outermost string the byte at ``at`` stands."""
+        region = self
+        while region.outer is not None and region.level > 1:
+            at = region.outside(at)
+            region = region.outer
+        return at
+
+
+class _Tried:
+    """What an object that was tried is: see ``RECORD``, ``REJECT`` and ``OTHER``; ``BROKEN`` JSON has no end."""
+
+    def __init__(self, what: int, end: int = 0, wire: int = 0, reason: int = 0, fault: int = 0) -> None:
+        self.what = what
+        self.end = end
+        self.wire = wire
+        self.reason = reason
+        self.fault = fault
+        self.value: dict[str, Any] = {}
+        self.cut = False
+        self.opened: set[int] = set()
+
+
+BROKEN = 3
+
+
+class _Way:
+    """How far a region has been gone through: twin of tw_way."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self.done = 0
+        self.bad = -1
+        self.too_large = False
+        self.opened: set[int] = set()
+        self.mark(lines)
+
+    def mark(self, lines: _Lines) -> None:
+        """Remembers how much there is: what begins now may not fit."""
+        self.rows, self.rejects = lines.rows, lines.bad
+        self.arena, self.parts = lines.arena_size, len(lines.arena)
+
+
+class _Lines:
+    """One call of :func:`scan_block`: the same state as tw_lines in json_scan.h."""
+
+    def __init__(self, plan: Plan, data: bytes, columns: dict[str, Any], rejects: dict[str, Any], limit: int) -> None:
+        self.plan = plan
+        self.data = data
+        self.columns = columns
+        self.reject_columns = rejects
+        self.limit = limit
+        self.limits = LIMITS._replace(message=limit)
+        self.judgement = Judgement(plan.plans, plan.reasons, Reader("json").read, limit)
+        self.arena: list[bytes] = [columns.get("arena", b"")]
+        self.arena_size = len(self.arena[0])
+        self.rows = self.room = self.bad = self.reject_room = 0
+        self.base = self.head = 0
+        self.line = 1
+        self.head_known = 0
+        self.head_time = 0
+        self.carried = False
+        self.string_rejects = 0
+        self.stopped = 0
+        self.partial = -1
+
+    # --- rows and rejects ---
+
+    def line_head(self) -> None:
+        end = self.data.find(b"\n", self.head)
+        time = head_time(self.data[self.head : len(self.data) if end < 0 else end][:256])
+        self.head_known, self.head_time = (2, 0) if time is None else (1, time)
+
+    def time_at_head(self, region: _Region, at: int) -> int | None:
+        if region.level:
+            first = region.raw.rfind(b"\n", 0, at) + 1
+            time = head_time(region.raw[first : region.end][:256])
+            if time is not None:
+                return time
+        if not self.head_known:
+            self.line_head()
+        return self.head_time if self.head_known == 1 else None
+
+    def emit(self, region: _Region, at: int, tried: _Tried) -> None:
+        """Stores the record from ``at`` to its end."""
+        if self.rows == self.room:
+            raise _Full
+        row = self.rows
+        self.rows += 1
+        plan = self.plan.plans[tried.wire]
+        variant = plan.variants[plan.variant_of(tried.value)]
+        shift = len(self.data) if region.level else 0
+        values: dict[str, Any] = {
+            "place": region.start + at + shift,
+            "size": tried.end - at,
+            "line": self.line,
+            "wire": WIRES.index(plan.wire),
+            "inner": region.inner(at) if region.level else 0,
+            "offset": self.base + (region.quote if region.level else region.start + at),
+            "length": region.in_block(tried.end) - region.in_block(at),
+        }
+        present = 1 << self.plan.valid.get("inner", 63) if region.level and "inner" in self.columns else 0
+        noted = self.plan.reading.noted(region.raw, at)
+        time = None
+        for fill in variant.fills:
+            there = noted.get(fill.path, noted.get(fill.other))
+            if fill.column == "time":
+                time = None if there is None else time_of(region.raw, there)
+                continue
+            known = self.plan.reading.values.get(fill.path if fill.path in noted else fill.other)
+            found = filled(fill, known, region.raw, there)
+            if found is not None and self.wanted(fill.column):
+                present |= self.value(values, fill.column, found, fill.constant, region.start + shift)
+        if "time" in self.columns:
+            time = self.time_at_head(region, at) if time is None else time
+            values["time"] = time or 0
+            present |= 0 if time is None else 1 << self.plan.valid.get("time", 63)
+        values["present"] = present
+        for name, array in self.columns.items():
+            if name != "arena":
+                array[row] = values.get(name, 0)
+
+    def wanted(self, column: str) -> bool:
+        return column in self.columns or f"{column}.length" in self.columns
+
+    def value(self, values: dict[str, Any], column: str, found: Filled, constant: int, start: int) -> int:
+        """Puts what was found for a column among the values of its row; returns its bits."""
+        if self.plan.kinds.get(column) == "text":
+            values[f"{column}.offset"] = start + found.start
+            values[f"{column}.length"] = found.end - found.start
+            return 1 << self.plan.valid[column] | (1 << self.plan.escaped[column] if found.escaped else 0)
+        words = self.plan.kinds[column] == "enum" and found.value != constant
+        values[column] = found.value + (constant if words else 0)
+        return 1 << self.plan.valid[column]
+
+    def reject(self, region: _Region, at: int, end: int, fault: int, wire: int, reason: int) -> None:
+        """Stores the reject from ``at`` to ``end``."""
+        if region.level:
+            self.string_rejects += 1
+            if self.string_rejects > STRING_REJECTS:
+                return
+        if self.bad == self.reject_room:
+            raise _Full
+        first = region.in_block(at)
+        row = {
+            "offset": self.base + first,
+            "length": region.in_block(end) - first,
+            "line": self.line,
+            "fault": self.base + region.in_block(fault),
+            "reason": reason,
+            "wire": WIRES.index(self.plan.plans[wire].wire),
+        }
+        for name, array in self.reject_columns.items():
+            array[self.bad] = row[name]
+        self.bad += 1
+
+    # --- one candidate ---
+
+    def try_object(self, region: _Region, at: int, end: int) -> _Tried:
+        """What the object at ``at`` of a region is."""
+        raw = region.raw[:end] if end < len(region.raw) else region.raw
+        try:
+            value, behind = self.parse(raw, at)
+        except DecodeError as error:
+            tried = _Tried(BROKEN)
+            tried.cut = error.reason in (Reason.CUT_OFF, Reason.UNTERMINATED_STRING)
+            tried.opened = _opened(raw, at, error.offset or 0)
+            return tried
+        what, wire, reason, fault = OTHER, 0, 0, 0
+        if self.may_be(value):
+            what, wire, reason, fault = self.judgement.whole(raw[at:behind])
+        tried = _Tried(what, behind, wire, reason, at + fault)
+        tried.value = value
+        return tried
+
+    def may_be(self, value: dict[str, Any]) -> bool:
+        """Whether an object may be a message of a wire, good or not: whether it is worth asking."""
+        return any(all(path in value for path in clue) for plan in self.plan.plans for clue in plan.clues)
+
+    def parse(self, raw: bytes, at: int) -> tuple[dict[str, Any], int]:
+        """The object at ``at`` and the offset behind it. Raises DecodeError with reason and offset."""
+        if len(raw) - at <= self.limits.key and raw.count(b"{", at) + raw.count(b"[", at) <= self.limits.nesting:
+            try:
+                text = raw[at:].decode()
+                if not _SURROGATE_ESCAPE.search(text):
+                    found, size = _QUICK.raw_decode(text)
+                    return found, at + (size if text.isascii() else len(text[:size].encode()))
+            except (ValueError, _Doubtful, RecursionError):
+                pass
+        most = sys.get_int_max_str_digits() or self.limits.integer_digits
+        limits = self.limits._replace(integer_digits=min(self.limits.integer_digits, most))
+        value, behind = _Silent(raw, "json", limits, {}).containers(at)
+        return value, behind
+
+    # --- strings ---
+
+    def literal(self, region: _Region, quote: int, start: int, end: int) -> None:
+        """Looks through what the string says whose inside is ``start`` to ``end``."""
+        text = plain(region.raw[start:end])
+        outermost = region.quote if region.level else region.start + quote
+        inside = _Region(text, self.arena_size, region, start, outermost)
+        inside.size_as_written = end - start
+        if not region.level:
+            self.string_rejects = 0
+        rows, bad, size, parts = self.rows, self.bad, self.arena_size, len(self.arena)
+        self.arena.append(text + b"\n")
+        self.arena_size += len(text) + 1
+        self.walk(inside)
+        if (self.rows, self.bad) == (rows, bad):
+            del self.arena[parts:]
+            self.arena_size = size
+
+    # --- inside good JSON ---
+
+    def inside(self, region: _Region, at: int, end: int) -> None:
+        """Looks into the good object from ``at`` to ``end``, which is no message: its objects and its strings."""
+        objects = any(token in region.raw[at:end] for token in self.plan.inside)
+        place = at + 1
+        while place < end:
+            token = _TOKEN.search(region.raw, place, end)
+            if token is None:
+                return
+            first, place = token.span()
+            try:
+                place = self.inner_token(region, first, place, end, objects)
+            except _Full:
+                if not region.level and self.partial < 0:
+                    self.partial = first
+                raise
+
+    def inner_token(self, region: _Region, first: int, place: int, end: int, objects: bool) -> int:
+        """Looks into the string or brace from ``first`` to ``place`` of a good object; where to go on."""
+        if region.raw[first] == 0x22:
+            text = region.raw[first + 1 : place - 1]
+            if region.level < DEEPEST_STRING and b"\\" in text and b"{" in text:
+                self.literal(region, first, first + 1, place - 1)
+        elif region.raw[first] == 0x7B and objects:
+            tried = self.try_object(region, first, end)
+            if tried.what == RECORD:
+                self.emit(region, first, tried)
+                return tried.end
+            if tried.what == REJECT:
+                self.refused(region, first, tried)
+                return tried.end
+        return place
+
+    def refused(self, region: _Region, at: int, tried: _Tried) -> None:
+        """Looks into an object that a wire claims and refuses: a reject, unless there is something in it."""
+        before = self.rows, self.bad
+        self.inside(region, at, tried.end)
+        if (self.rows, self.bad) == before:
+            self.reject(region, at, tried.end, tried.fault, tried.wire, tried.reason)
+
+    # --- the way through a region ---
+
+    def settle(self, region: _Region, at: int, end: int, too_large: bool) -> None:
+        """The damaged bytes from ``at`` to ``end``: a reject where they carry the marks of a wire, text otherwise."""
+        raw = region.raw[at:end]
+        if any(token in raw for token in self.plan.torn):
+            what, wire, reason, fault = self.judgement.torn(raw, too_large)
+            if what == REJECT:
+                self.reject(region, at, end, at + fault, wire, reason)
+
+    def settle_before(self, region: _Region, way: _Way, place: int) -> None:
+        if way.bad >= 0:
+            self.settle(region, way.bad, place, way.too_large)
+
+    def look_into(self, region: _Region, way: _Way, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
+        """Looks into a literal or good JSON. Where damaged bytes wait, only a record in it ends them."""
+        rows, before = self.rows, self.bad
+        arena, parts = self.arena_size, len(self.arena)
+        waiting = way.bad >= 0
+        try:
+            self.settle_before(region, way, place)
+            if tried is None:
+                self.literal(region, place, *span)
+            elif tried.what == REJECT:
+                self.refused(region, place, tried)
+            else:
+                self.inside(region, place, end)
+        except _Full:
+            if waiting:
+                self.partial = -1
+            if not waiting or self.rows != rows or way.rejects or self.rows == self.room:
+                raise  # else it never fits
+        if waiting and self.rows == rows:
+            self.bad = before
+            self.arena_size = arena
+            del self.arena[parts:]
+            return
+        way.bad = -1
+        way.done = end
+
+    def look_into_string(self, region: _Region, way: _Way, place: int) -> int:
+        """The literal around the byte at ``place``; returns the offset behind it."""
+        raw = region.raw
+        floor = way.done if way.bad < 0 else way.bad
+        quote = _quote_before(raw, place, floor)
+        close = _QUOTE.match(raw, place, region.end).end()  # type: ignore[union-attr]
+        close = close if close < region.end and raw[close] == 0x22 else region.end
+        start = place if quote < 0 else quote + 1
+        quote = place if quote < 0 else quote
+        if way.bad < 0:
+            self.stopped = region.start + quote if region.level == 0 else self.stopped
+        behind = min(close + 1, region.end)
+        self.look_into(region, way, quote, behind, (start, close), None)
+        return behind
+
+    def broken(self, region: _Region, way: _Way, place: int, tried: _Tried) -> None:
+        way.opened = tried.opened
+        if region.cut and tried.cut:
+            way.too_large = True
+            region.end = min([region.end, *(start for start in tried.opened if start > place)])
+        if way.bad < 0:
+            way.bad = place
+
+    def walk(self, region: _Region) -> None:
+        """One region to its end; at level 0, ``stopped`` is where reading stopped."""
+        way = _Way(self)
+        try:
+            self._walk(region, way)
+        except _Full:
+            if self.partial < 0:
+                self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
+                del self.arena[way.parts :]
+            elif not region.level:
+                self.stopped, self.partial = region.start + self.partial, -1
+            raise
+
+    def _walk(self, region: _Region, way: _Way) -> None:
+        place = 0
+        while True:
+            opening = _OPENING.search(region.raw, place, region.end)
+            if opening is None:
+                break
+            place = opening.start()
+            string = opening[1] is None
+            if (string and region.level >= DEEPEST_STRING) or place in way.opened:
+                place += 1
+                continue
+            if way.bad < 0:
+                way.mark(self)
+            if region.level == 0:
+                self.stopped = region.start + (place if way.bad < 0 else way.bad)
+            if string:
+                place = self.look_into_string(region, way, place)
+                continue
+            tried = self.try_object(region, place, region.end)
+            if tried.what == BROKEN:
+                if region.cut and tried.cut and place > 0:
+                    self.settle_before(region, way, place)
+                    self.stopped = region.start + place
+                    return
+                self.broken(region, way, place, tried)
+                place += 1
+            elif tried.what == RECORD:
+                self.settle_before(region, way, place)
+                self.emit(region, place, tried)
+                way.bad = -1
+                place = way.done = tried.end
+            else:
+                self.look_into(region, way, place, tried.end, (0, 0), tried)
+                place = tried.end
+        if region.level == 0 and way.bad >= 0:
+            self.stopped = region.start + way.bad
+        self.settle_before(region, way, region.end)
+        if region.level == 0:
+            self.stopped = region.start + region.end
+
+    def read(self, position: int, size: int, final: bool) -> int:
+        """Reads from ``position`` on, line by line; returns where to go on."""
+        while position < size:
+            newline = self.data.find(b"\n", position)
+            line_end = size if newline < 0 else newline
+            if newline < 0 and not final and size - position <= self.limit + 1:
+                break
+            end = line_end
+            if newline >= 0 and end > position and self.data[end - 1] == 0x0D:
+                end -= 1
+            cut = end - position > self.limit
+            if cut:
+                end = position + self.limit
+                for _ in range(3):
+                    end -= end > position + 1 and self.data[end] & 0xC0 == 0x80
+            region = _Region(self.data[position:end], position)
+            region.cut = cut
+            if not self.carried:
+                self.head, self.head_known = position, 0
+            self.carried = True
+            full = False
+            try:
+                self.walk(region)
+            except _Full:
+                full = True
+            position = self.stopped
+            if not full and not cut:
+                position = line_end + (newline >= 0)
+                self.line += newline >= 0
+                self.carried = False
+            elif "time" in self.columns and not self.head_known:
+                self.line_head()
+            if full:
+                break
+        return position
+
+
+def _opened(raw: bytes, start: int, fault: int) -> set[int]:
+    """Where the objects start that are open at the fault: all of them meet it."""
+    starts: list[int] = []
+    place = start
+    while (token := _TOKEN.search(raw, place, fault)) is not None:
+        if b'"' in raw[place : token.start()]:
+            break  # a string that is not closed before the fault
+        place = token.end()
+        if raw[token.start()] == 0x7B:
+            starts.append(token.start())
+        elif raw[token.start()] == 0x7D:
+            starts.pop()
+    return set(starts)
+
+
+def _quote_before(raw: bytes, at: int, floor: int) -> int:
+    """The unescaped quote next to ``at`` from ``floor`` on, or -1."""
+    while (at := raw.rfind(b'"', floor, at)) >= 0:
+        slashes = at - len(raw[floor:at].rstrip(b"\\")) - floor
+        if slashes % 2 == 0:
+            return at
+    return -1
+
+
+def scan_block(
+    plan: Plan,
+    data: Any,
+    start: int,
+    size: int,
+    final: bool,
+    columns: dict[str, Any],
+    rows: int,
+    room: int,
+    rejects: dict[str, Any],
+    reject_rows: int,
+    reject_room: int,
+    *,
+    base: int = 0,
+    line: int = 1,
+    keep: bool = False,
+    limit: int = 16 << 20,
+    state: Any = None,
+) -> tuple[int, int, int, int]:
+    """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on: see the native twin."""
+    if not 0 <= start <= size <= len(memoryview(data).cast("B")):
+        raise ValueError("start and size must lie in the data")
+    lines = _Lines(plan, bytes(memoryview(data)[:size]), columns, rejects, limit)
+    lines.rows, lines.room, lines.bad, lines.reject_room = rows, room, reject_rows, reject_room
+    lines.base, lines.line, lines.head = base, line, start
+    if state is not None and state.at == base + start:
+        lines.carried, lines.head_known, lines.head_time = True, state.known, state.time
+    position = lines.read(start, size, final)
+    if lines.arena_size > len(lines.arena[0]):
+        columns["arena"] = b"".join(lines.arena)
+    if state is not None:
+        state.at = base + position if lines.carried else -1
+        state.known, state.time = lines.head_known, lines.head_time
+    return lines.rows, lines.bad, position, lines.line

@@ -1,0 +1,68 @@
+"""CSP/1 for the bulk scan: its columns and the core function that fills them."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from turnwire import _backend
+from turnwire.contract import LIMITS, BulkScanner, Column
+from turnwire.csp.codec import parse
+from turnwire.csp.messages import CspMessage, Template
+from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_TEXTS, REASONS, STATE_WIDTH, WIRE
+
+_core = _backend.load("csp")
+
+
+def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
+    """One record of a scan as a message or a template. What a record may hold does not depend on ``unknown``."""
+    text = bytes(raw)
+    records = parse(text, limits=LIMITS._replace(message=max(len(text), 1))).records
+    record = records[0]
+    assert isinstance(record, (CspMessage, Template)), "a scan gives these only"
+    return record
+
+
+def _text(name: str) -> Column:
+    return Column(name, "text", nullable=True)
+
+
+_TEXT = {name: _text(name) for name in BULK_TEXTS}
+_ENUM = {name: Column(name, "enum", nullable=True, names=tuple(map(str, names))) for name, names in BULK_ENUMS.items()}
+_FIELDS = (
+    *("req", "in", "out", "owner", "priority"),  # TASK
+    *("status", "produced", "data"),  # RESULT
+    *("at", "cause", "next"),  # ERROR
+    *("base", "apply", "ops"),  # PATCH; FILEOP has a BASE too
+    *("op", "path", "content"),  # FILEOP
+    *("flags", "body"),  # a template; PLAN, QUERY and MEM have a body alone
+)
+
+SCANNER = BulkScanner(
+    wire=WIRE,
+    columns=(
+        *(_TEXT[name] for name in ("from", "to", "ctx")),
+        Column("intent", "enum", names=BULK_KINDS),
+        _TEXT["id"],
+        *(_ENUM[name] if name in _ENUM else _TEXT[name] for name in _FIELDS),
+        Column("inside_unclosed_heredoc", "bool"),
+    ),
+    present="u4",
+    bits={name: bit for bit, name in enumerate((*BULK_TEXTS, *BULK_ENUMS))},
+    escaped={},
+    plain=bytes,
+    # The shortest message. A template may be shorter: a block with more records than room gives two batches.
+    smallest=len("CSP/1\nFROM A\nTO B\nCTX C\nINTENT MEM\n\nMEM M"),
+    reasons=REASONS,
+    scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
+    decode=decode,
+    state=lambda: array("q", bytes(8 * STATE_WIDTH)),
+    spans_lines=True,
+    common={
+        "kind": ("column", "intent"),
+        "sender": ("column", "from"),
+        "receiver": ("column", "to"),
+        "conversation": ("column", "ctx"),
+        "subject": ("column", "id"),
+    },
+)

@@ -1,0 +1,77 @@
+"""Which columns a scan has: where a record stands, what any wire has, what the wire itself has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from turnwire.contract import COMMON, BulkScanner, Column
+
+DTYPES = {"u64": "u8", "i64": "i8", "u8": "u1", "enum": "u1", "bool": "?", "timestamp": "i8", "f64": "f8"}
+
+POSITIONS = (
+    Column("file", "file", nullable=True),
+    Column("record", "i64"),
+    Column("offset", "i64"),
+    Column("length", "i64"),
+    Column("line", "i64"),
+)
+"""The columns that every record has, whatever its wire: where it stands."""
+
+
+def own(scanner: BulkScanner) -> dict[str, Column]:
+    """The wire's own columns by name."""
+    return {column.name: column for column in scanner.columns}
+
+
+def common(scanner: BulkScanner) -> tuple[Column, ...]:
+    """The columns of COMMON as this wire has them: an enum has the names of the column it comes from."""
+    mine = own(scanner)
+    result = []
+    for column in COMMON:
+        source = scanner.common.get(column.name, ("", ""))[1]
+        if column.name in mine:
+            result.append(mine[column.name])
+        elif column.name == "kind" and source in mine:
+            result.append(column._replace(names=mine[source].names))
+        else:
+            result.append(column)
+    return tuple(result)
+
+
+def known(scanner: BulkScanner) -> dict[str, Column]:
+    """Every column that a scan of this wire can give, in order."""
+    return {column.name: column for column in (*POSITIONS, *common(scanner), *scanner.columns)}
+
+
+def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
+    """The columns of these names, in this order; all of them for None. Raises TypeError or ValueError."""
+    there = known(scanner)
+    if names is None:
+        return tuple(there.values())
+    if isinstance(names, str):
+        raise TypeError("columns is a list of names, not one string")
+    result: list[Column] = []
+    for name in names:
+        if name not in there:
+            raise ValueError(f"{scanner.wire} has no column {name!r}; it has {', '.join(there)}")
+        if there[name] in result:
+            raise ValueError(f"the column {name!r} is named twice")
+        result.append(there[name])
+    return tuple(result)
+
+
+def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, str]:
+    """The arrays that the core fills for these columns, with their dtypes: also those that common ones come from."""
+    mine = own(scanner)
+    dtypes = {"offset": "i8", "length": "i8", "present": scanner.present}
+    if "inner" in mine:  # records inside JSON strings: where their text stands, in the buffer or the arena
+        dtypes["place"] = dtypes["size"] = "i8"
+    for column in columns:
+        source = column.name if column.name in mine else scanner.common.get(column.name, ("", column.name))[1]
+        if source in mine and mine[source].kind == "text":
+            dtypes[f"{source}.offset"] = dtypes[f"{source}.length"] = "i8"
+        elif source in mine:
+            dtypes[source] = DTYPES[mine[source].kind]
+        elif source == "line":
+            dtypes[source] = "i8"
+    return dtypes

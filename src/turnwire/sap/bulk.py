@@ -1,0 +1,184 @@
+"""SAP for the bulk scan: what makes an object a message, its columns, and the core function that fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from turnwire.contract import BulkScanner, Column
+from turnwire.json_bulk import scanner
+from turnwire.json_plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.sap.codec import decode, detect, kind_of
+from turnwire.sap.spec import (
+    MESSAGES,
+    MUST,
+    RESULT_MARKS,
+    TASK_MARKS,
+    VERSION,
+    WIRE,
+    Alignment,
+    Field,
+    Kind,
+    PressureLevel,
+    Receipt,
+    Status,
+    Table,
+)
+
+_STATUSES = (*(status.value for status in Status), *(receipt.value for receipt in Receipt))
+_NUMBER = ("count", "negative", "fraction")
+_ANYTHING = ("string", "object", "array", "boolean", "null", *_NUMBER)
+_KINDS: dict[Kind, tuple[str, ...]] = {
+    Kind.ANY: _ANYTHING,
+    Kind.TEXT: ("string",),
+    Kind.UUID: ("good",),
+    Kind.TIME: ("good",),
+    Kind.VERSION: ("good",),
+    Kind.BOOLEAN: ("boolean",),
+    Kind.COUNT: ("count",),
+    Kind.OBJECT: ("object",),
+    Kind.OBJECTS: ("records",),
+    Kind.TEXTS: ("texts",),
+    Kind.NUMBERS: ("numbers",),
+    Kind.PRESSURE: ("numbers",),
+    Kind.ENUM: ("good",),
+    Kind.RECORD: ("object",),
+    Kind.RECORDS: ("records",),
+    Kind.DIGEST: ("string",),
+    Kind.QUANTITY: _ANYTHING,
+}
+"""What a field of each kind may be for ``decode`` to take it surely."""
+_FORMS = {Kind.UUID: "uuid", Kind.TIME: "time", Kind.VERSION: "word", Kind.ENUM: "word"}
+
+COLUMNS = (
+    Column("kind", "enum", names=tuple(table.name for table in MESSAGES)),
+    Column("task_id", "text", nullable=True),
+    Column("parent_task_id", "text", nullable=True),
+    Column("correlation_id", "text", nullable=True),
+    Column("message_id", "text", nullable=True),
+    Column("agent", "text", nullable=True),
+    Column("target", "text", nullable=True),
+    Column("capability", "text", nullable=True),
+    Column("status", "enum", nullable=True, names=_STATUSES),
+    Column("pressure_level", "enum", nullable=True, names=tuple(level.value for level in PressureLevel)),
+    Column("territory", "text", nullable=True),
+    Column("principles", "i64", nullable=True),
+    Column("alignment", "enum", nullable=True, names=tuple(alignment.value for alignment in Alignment)),
+    Column("issued_at", "timestamp", nullable=True),
+    Column("reported_at", "timestamp", nullable=True),
+    Column("deadline", "timestamp", nullable=True),
+    Column("error_code", "text", nullable=True),
+    Column("error_message", "text", nullable=True),
+    Column("reason", "text", nullable=True),
+)
+_FILLS = (
+    Fill("task_id", "text", "taskId"),
+    Fill("parent_task_id", "text", "parentTaskId"),
+    Fill("correlation_id", "text", "correlationId"),
+    Fill("message_id", "text", "messageId"),
+    Fill("agent", "text", "issuer/agentId", "producer/agentId"),
+    Fill("target", "text", "target/agentId"),
+    Fill("capability", "text", "target/capability"),
+    Fill("status", "word", "status"),
+    Fill("pressure_level", "word", "constitutionalContext/pressureLevel"),
+    Fill("territory", "text", "constitutionalContext/territory"),
+    Fill("principles", "count", "constitutionalContext/principles"),
+    Fill("alignment", "word", "constitutionalEvidence/alignment"),
+    Fill("issued_at", "time", "issuedAt"),
+    Fill("reported_at", "time", "reportedAt"),
+    Fill("deadline", "time", "telemetry/deadline"),
+    Fill("error_code", "text", "error/code"),
+    Fill("error_message", "text", "error/message"),
+    Fill("reason", "text", "reason"),
+    Fill("time", "time", "issuedAt", "reportedAt"),
+)
+
+
+def _needs(table: Table, path: str = "") -> Iterator[Need]:
+    for field in table.fields:
+        where = f"{path}{field.name}"
+        kinds = (*_KINDS[field.kind], "null") if field.nullable else _KINDS[field.kind]
+        yield Need(where, kinds, field.need == MUST and not field.late, field.values)
+        if field.kind is Kind.RECORD and field.table is not None:
+            yield from _needs(field.table, f"{where}/")
+
+
+def _values(table: Table, path: str = "") -> Iterator[Value]:
+    for field in table.fields:
+        where = f"{path}{field.name}"
+        yield Value(where, _FORMS.get(field.kind, ""), _words(where, field), text="/*/" in where)
+        if field.table is not None:
+            yield from _values(field.table, f"{where}/" if field.kind is Kind.RECORD else f"{where}/*/")
+
+
+def _words(path: str, field: Field) -> tuple[str, ...]:
+    if field.kind is Kind.VERSION:
+        return (VERSION,)
+    return _STATUSES if path == "status" else field.values
+
+
+_STRONG = ("protocolVersion", "constitutionalContext", "constitutionalEvidence")
+_FURTHER = ("taskId", "correlationId", "issuedAt", "reportedAt", "issuer", "producer", "target")
+_RECEIPTS = tuple(receipt.value for receipt in Receipt)
+
+
+def claims(fields: dict[str, Any]) -> bool:
+    """Whether an object that is no message is a damaged one: protocolVersion, constitutionalContext or
+    constitutionalEvidence with at least one more key of Task and Result, or the keys and status of a receipt."""
+    strong = sum(name in fields for name in _STRONG)
+    if strong and strong + sum(name in fields for name in _FURTHER) >= 2:
+        return True
+    return "messageId" in fields and "correlationId" in fields and fields.get("status") in _RECEIPTS
+
+
+def marked(raw: bytes) -> bool:
+    """Whether damaged bytes were a message: the keys that ``claims`` asks for stand in them."""
+    strong = sum(f'"{name}"'.encode() in raw for name in _STRONG)
+    if strong and strong + sum(f'"{name}"'.encode() in raw for name in _FURTHER) >= 2:
+        return True
+    if b'"messageId"' not in raw or b'"correlationId"' not in raw:
+        return False
+    return any(f'"{word}"'.encode() in raw for word in _RECEIPTS)
+
+
+def variant_of(fields: dict[str, Any]) -> int:
+    """The number of a message's object."""
+    found: Any = kind_of(fields)
+    return MESSAGES.index(found.TABLE)
+
+
+PLAN = WirePlan(
+    wire=WIRE,
+    values=tuple({value.path: value for table in MESSAGES for value in _values(table)}.values()),
+    variants=tuple(
+        Variant(table.name, tuple(_needs(table)), (Fill("kind", "constant", constant=place), *_FILLS))
+        for place, table in enumerate(MESSAGES)
+    ),
+    choose="marks",
+    detect=detect,
+    decode=decode,
+    claims=claims,
+    marked=marked,
+    variant_of=variant_of,
+    clues=(*((name,) for name in _STRONG), ("messageId", "correlationId")),
+    inside=(*_STRONG, "messageId"),
+    torn=(*_STRONG, "messageId"),
+    marks=(TASK_MARKS, RESULT_MARKS),
+    receipt="messageId",
+    task="taskId",
+    status="status",
+    nack=Receipt.NACK.value,
+)
+
+SCANNER: BulkScanner = scanner(
+    (PLAN,),
+    COLUMNS,
+    smallest=len('{"messageId":"","correlationId":null,"status":"ACK"}') - 4,
+    decode=decode,
+    common={
+        "kind": ("column", "kind"),
+        "sender": ("column", "agent"),
+        "conversation": ("column", "correlation_id"),
+        "subject": ("column", "capability"),
+    },
+)

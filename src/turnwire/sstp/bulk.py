@@ -1,0 +1,148 @@
+"""SSTP for the bulk scan: what makes an object a message, its columns, and the core function that fills them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire.contract import BulkScanner, Column
+from turnwire.json_bulk import scanner
+from turnwire.json_plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.sstp.codec import decode, detect
+from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Field, Kind
+
+_KINDS = {
+    "text": ("string",),
+    "clock": ("count",),
+    "fraction": ("count", "negative", "fraction"),
+    "texts": ("texts",),
+    "list": ("array",),
+    "artifacts": ("records",),
+    "text_or_null": ("string", "null"),
+}
+"""What a field of each type may be for ``decode`` to take it."""
+_NAMES = tuple(Kind)
+
+COLUMNS = (
+    Column("kind", "enum", names=tuple(kind.value for kind in Kind)),
+    Column("actor_id", "text"),
+    Column("schema_id", "text"),
+    Column("session_id", "text", nullable=True),
+    Column("logical_clock", "i64", nullable=True),
+    Column("addressee", "text", nullable=True),
+    Column("directed_to", "text", nullable=True),
+    Column("assigned_to", "text", nullable=True),
+    Column("text", "text", nullable=True),
+    Column("provenance", "text", nullable=True),
+    Column("risk_score", "f64", nullable=True),
+    Column("confidence", "f64", nullable=True),
+    Column("uncertainty", "f64", nullable=True),
+    Column("commit_mode", "text", nullable=True),
+    Column("verdict", "text", nullable=True),
+    Column("artifacts", "i64", nullable=True),
+    Column("memory_type", "text", nullable=True),
+)
+
+
+def _need(part: str, field: Field) -> Need:
+    return Need(f"{part}/{field.name}", _KINDS[field.type], field.need == "read")
+
+
+def _variant(kind: Kind) -> Variant:
+    header = [_need("header", field) for field in HEADER if field.name != "kind"]
+    payload = [_need("payload", field) for field in PAYLOADS[kind]]
+    needs = (
+        Need("header", ("object",), True),
+        Need("payload", ("object",), True),
+        Need("header/kind", ("good",), True),
+        Need("header/directed_to", ("string",)),
+        *header,
+        *payload,
+    )
+    names = {field.name for field in PAYLOADS[kind]}
+    fills = [Fill("kind", "word", "header/kind"), Fill("logical_clock", "integer", "header/logical_clock")]
+    fills += [Fill(name, "text", f"header/{name}") for name in ("actor_id", "schema_id", "session_id", "provenance")]
+    fills += [Fill("risk_score", "number", "header/risk_score"), Fill("text", "text", f"payload/{MAIN_TEXT[kind]}")]
+    fills += [Fill(name, "number", f"payload/{name}") for name in ("confidence", "uncertainty") if name in names]
+    texts = ("assigned_to", "commit_mode", "verdict", "memory_type")
+    fills += [Fill(name, "text", f"payload/{name}") for name in texts if name in names]
+    if "artifacts" in names:
+        fills.append(Fill("artifacts", "count", "payload/artifacts"))
+    if kind is Kind.DELEGATION:
+        fills.append(Fill("addressee", "text", "payload/assigned_to"))
+    if kind is Kind.QUERY:
+        fills += [Fill(name, "text", "payload/directed_to", "header/directed_to") for name in ("directed_to", "addressee")]
+    return Variant(kind.value, needs, tuple(fills))
+
+
+def _values() -> tuple[Value, ...]:
+    payload = dict.fromkeys(f"payload/{field.name}" for fields in PAYLOADS.values() for field in fields)
+    return (
+        Value("header"),
+        Value("payload"),
+        Value("kind"),
+        Value("origin"),
+        Value("header/kind", "word", tuple(kind.value for kind in Kind)),
+        *(Value(f"header/{field.name}") for field in HEADER if field.name != "kind"),
+        Value("header/directed_to"),
+        Value("header/protocol"),
+        *(Value(path) for path in payload),
+        *(Value(f"payload/artifacts/*/{name}", text=name != "value") for name in ARTIFACT_FIELDS),
+    )
+
+
+_MARKS = (b'"header"', b'"payload"', b'"actor_id"', b'"schema_id"', b'"logical_clock"')
+
+
+def claims(fields: dict[str, Any]) -> bool:
+    """Whether an object that is no message is a damaged one: a header beside a payload or with a field that only SSTP
+    has there, or one of the dialects of the same name."""
+    header = fields.get("header")
+    if isinstance(header, dict):
+        return "payload" in fields or any(name in header for name in ("actor_id", "schema_id", "logical_clock"))
+    if "header" in fields:
+        return "payload" in fields
+    return "kind" in fields and isinstance(fields.get("origin"), dict)
+
+
+def marked(raw: bytes) -> bool:
+    """Whether damaged bytes were a message: at least two of the keys header, payload, actor_id, schema_id and
+    logical_clock stand in them."""
+    return sum(mark in raw for mark in _MARKS) >= 2
+
+
+def variant_of(fields: dict[str, Any]) -> int:
+    """The number of a message's kind."""
+    return _NAMES.index(fields["header"]["kind"])
+
+
+PLAN = WirePlan(
+    wire=WIRE,
+    values=_values(),
+    variants=tuple(_variant(kind) for kind in Kind),
+    choose="word",
+    word="header/kind",
+    detect=detect,
+    decode=decode,
+    claims=claims,
+    marked=marked,
+    variant_of=variant_of,
+    clues=(("header",), ("kind", "origin")),
+    inside=("header", "origin"),
+    torn=tuple(mark.decode()[1:-1] for mark in _MARKS),
+    doubts=(("header/protocol", "header/protocol"), ("header/directed_to", "payload/directed_to")),
+)
+
+SCANNER: BulkScanner = scanner(
+    (PLAN,),
+    COLUMNS,
+    smallest=len('{"header":{"kind":"query"},"payload":{"question":""}}'),
+    decode=decode,
+    common={
+        "kind": ("column", "kind"),
+        "sender": ("column", "actor_id"),
+        "receiver": ("column", "addressee"),
+        "conversation": ("column", "session_id"),
+        "sequence": ("column", "logical_clock"),
+        "subject": ("column", "text"),
+    },
+)

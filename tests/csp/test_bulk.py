@@ -1,0 +1,268 @@
+"""The bulk scan of both cores: equal columns for any bytes, however cut, and the messages that ``parse`` finds."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import turnwire.csp  # noqa: F401  (the core modules expect the package to be there)
+from tests.csp.generate import ODD_LINES, document
+from turnwire._pure import csp as pure
+from turnwire.csp import spec
+from turnwire.csp.bulk import SCANNER, decode
+from turnwire.csp.messages import FileOp, Generic, Op, Patch, Template
+from turnwire.errors import Reason
+
+LIMIT = 16 << 20
+DTYPES = {
+    **dict.fromkeys(("offset", "length", "line"), "i8"),
+    "present": "u4",
+    **dict.fromkeys(("intent", "status", "priority", "inside_unclosed_heredoc"), "u1"),
+    **{f"{name}.{part}": "i8" for name in spec.BULK_TEXTS for part in ("offset", "length")},
+}
+REJECTS = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
+TEXT = (spec.REASONS.index(Reason.JUNK), spec.REASONS.index(Reason.TRAILING_TEXT))
+
+
+class Found(NamedTuple):
+    """What a core made of some bytes."""
+
+    columns: dict[str, list[int]]
+    rejects: dict[str, list[int]]
+    line: int
+
+    def spans(self) -> list[tuple[int, int]]:
+        kinds = (self.columns, self.rejects)
+        return sorted(pair for found in kinds for pair in zip(found["offset"], found["length"], strict=True))
+
+
+def fill(core: Any, data: bytes, *, cuts=(), limit=LIMIT, wanted=tuple(DTYPES), base=0, line=1, room=0) -> Found:
+    """All of ``data``; at each of ``cuts`` the core is told that no more has come yet."""
+    columns: dict[str, list[int]] = {name: [] for name in wanted}
+    rejects: dict[str, list[int]] = {name: [] for name in REJECTS}
+    state = SCANNER.state()
+    position, most = 0, room or len(data) // 5 + 2
+    for size in (*cuts, len(data)):
+        while True:
+            tables = {name: np.full(most, 77, DTYPES[name]) for name in wanted}
+            bad_tables = {name: np.full(most, 77, dtype) for name, dtype in REJECTS.items()}
+            rows, bad, position, line = core.scan_block(
+                *(data, position, size, size == len(data), tables, 0, most, bad_tables, 0, most),
+                base=base,
+                line=line,
+                limit=limit,
+                state=state,
+            )
+            for name, table in tables.items():
+                columns[name] += table[:rows].tolist()
+            for name, table in bad_tables.items():
+                rejects[name] += table[:bad].tolist()
+            if rows < most and bad < most:
+                break
+    assert position == len(data)
+    return Found(columns, rejects, line)
+
+
+def log(seed: int) -> bytes:
+    """Damaged documents among lines of a log, some of which look like parts of a message."""
+    rng = random.Random(seed)
+    lines = ["2026-05-04 INFO x", "INFO start", "", "<<<", ">>>", "@a3|f0#", "bob@example.com", *ODD_LINES]
+    parts = []
+    for number in range(rng.randrange(1, 4)):
+        parts.append("".join(f"{line}\n" for line in rng.choices(lines, k=rng.choice((0, 0, 2, 5)))).encode())
+        part = document(50_000 + 10 * seed + number, damage=rng.choice([0.0, 0.05, 0.15, 0.4]))
+        parts.append(part if part.endswith(b"\n") or rng.random() < 0.2 else part + b"\n")
+    return b"".join(parts)
+
+
+def check(data: bytes, found: Found, limits: tuple[int, int, int]) -> None:
+    """Ranges lie apart; records are those of ``parse``; each reject is the head of one that ``parse`` names."""
+    end = 0
+    for offset, length in found.spans():
+        assert offset >= end
+        assert length > 0
+        end = offset + length
+    assert end <= len(data)
+    rows, _, rejects = pure.tables(data, limits)
+    rows = [row for row in rows if row[3] & 0xFF <= spec.TEMPLATE]
+    places = ("offset", "length", "line", "intent", "inside_unclosed_heredoc")
+    assert list(zip(*(found.columns[name] for name in places), strict=True)) == [
+        (row[0], row[1], row[2] + 1, row[3] & 0xFF, row[3] >> 8) for row in rows
+    ]
+    rejects = [one for one in rejects if one[3] not in TEXT]
+    assert [found.rejects[name] for name in ("offset", "line", "reason", "fault")] == [
+        [one[0] for one in rejects],
+        [one[2] + 1 for one in rejects],
+        [one[3] for one in rejects],
+        [one[4] for one in rejects],
+    ]
+    for one, length, fault in zip(rejects, found.rejects["length"], found.rejects["fault"], strict=True):
+        assert length <= one[1]
+        assert one[0] <= fault < max(one[0] + length, one[0] + 1) or fault == one[0] + length == len(data)
+        assert data[one[0] + length - 1] == 10 or one[0] + length == len(data)
+    assert found.line == 1 + data.count(b"\n")
+
+
+@pytest.mark.parametrize("start", range(0, 600, 150))
+def test_twins_agree_however_the_bytes_are_cut(csp_core, start):
+    bad = rows = 0
+    for seed in range(start, start + 150):
+        data = log(seed)
+        rng = random.Random(seed)
+        limit = rng.choice((LIMIT, LIMIT, 300, 120, 40))
+        expected = fill(pure, data, limit=limit)
+        check(data, expected, (limit, 256, 65536))
+        assert fill(csp_core, data, limit=limit) == expected, seed
+        cuts = sorted(rng.sample(range(len(data) + 1), min(len(data), rng.randrange(1, 9))))
+        assert fill(csp_core, data, cuts=cuts, limit=limit) == expected, seed
+        assert fill(csp_core, data, cuts=cuts, limit=limit, room=rng.randrange(1, 4)) == expected, seed
+        bad, rows = bad + len(expected.rejects["offset"]), rows + len(expected.columns["offset"])
+    assert bad > 60
+    assert rows > 250
+
+
+def values(message: Any) -> dict[str, Any]:
+    """What the columns of a message must hold, from the message itself."""
+    if isinstance(message, Template):
+        return {"flags": ";".join(message.flags)}
+    found = {"from": message.sender, "to": message.receiver, "ctx": message.ctx, "id": message.block.id}
+    block = message.block
+    if isinstance(block, Patch):
+        return {**found, "base": block.base, "apply": block.apply}
+    if isinstance(block, Generic):
+        return found
+    found |= {key.lower(): value for key, value in block.fields}
+    return {**found, "op": block.op} if isinstance(block, FileOp) else found
+
+
+def test_columns_are_what_decoding_one_by_one_gives(csp_core):
+    seen = set()
+    for seed in range(400):
+        data = log(seed)
+        found = fill(csp_core, data).columns
+        for row in range(len(found["offset"])):
+            offset, length = found["offset"][row], found["length"][row]
+            message = decode(data[offset : offset + length])
+            kind = spec.BULK_KINDS[found["intent"][row]]
+            seen.add(kind)
+            texts = {}
+            for name, bit in SCANNER.bits.items():
+                there = found["present"][row] >> bit & 1
+                if name in spec.BULK_ENUMS:
+                    code = found[name][row]
+                    assert there == (code != 255)
+                    if there:
+                        texts[name] = spec.BULK_ENUMS[name][code].value
+                    continue
+                start, size = found[f"{name}.offset"][row], found[f"{name}.length"][row]
+                if there:
+                    texts[name] = data[start : start + size].decode()
+                else:
+                    assert (start, size) == (0, 0)
+            lines = texts.pop(spec.BULK_LINES.get(kind, ""), None)
+            assert texts == values(message), data[offset : offset + length]
+            assert (lines is None) == (kind not in spec.BULK_LINES)
+            if isinstance(message, Template):
+                assert kind == "TEMPLATE"
+                assert [line.removesuffix("\r") for line in lines.split("\n")] == (message.lines or [""])
+            else:
+                assert kind == message.intent
+            if kind == "PATCH":
+                ops = [line.removesuffix("\r").rstrip(" ") for line in lines.split("\n")] if lines else []
+                assert ops == [written(op) for op in message.block.ops]
+            if kind in ("PLAN", "QUERY", "MEM"):
+                assert lines.count("\n") + bool(lines) >= len(message.block.fields)
+                assert all(key in lines and value in lines for key, value in message.block.fields)
+    assert seen == set(spec.BULK_KINDS)
+
+
+def written(op: Op) -> str:
+    """The line of an operation without spaces at its end."""
+    sign, name, value = op
+    assignment = {"+": f" = {value}", "~": f" := {value}", "-": ""}[sign]
+    return f"{sign} DEF {name}{assignment}".rstrip(" ")
+
+
+def test_columns_that_nobody_wants_are_not_written(csp_core):
+    data = b"".join(document(seed, damage=0) for seed in range(20))
+    once = fill(csp_core, data).columns
+    for wanted in (
+        ["offset"],
+        ["req.offset", "req.length", "present"],
+        ["intent", "status"],
+        ["content.offset", "content.length"],
+    ):
+        found = fill(csp_core, data, wanted=wanted).columns
+        assert found == {name: once[name] for name in wanted}
+
+
+GOOD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x\n"
+TASK = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n"
+DAMAGE = {
+    "cut off in the header, a log behind": (b"CSP/1\nFROM A\n", b"2026 INFO x\n", b"2026 INFO y\n2026 INFO z\n"),
+    "cut off in the block, a log behind": (TASK, b"2026 INFO x\n", b"2026 INFO y\n"),
+    "two writers": (b"CSP/1\nFROM A\n", b"2026 INFO x\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n", b"\nREQ y\n"),
+    "a missing blank line": (b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\nTASK T1\nREQ x\n", b"", b"\nnote\n"),
+    "headers out of order": (b"CSP/1\nTO B\nFROM A\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n", b"", b"\n\nnote\n"),
+    "another block": (TASK.replace(b"TASK T1", b"RESULT T1"), b"STATUS OK\n", b"\nSTATUS OK\n"),
+    "no block": (b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n", b"", b"\n\n"),
+    "a line that nearly says it": (b"CSP/2\n", b"FROM A\n\nTASK T1\nREQ x\n", b"\nnote\n"),
+    "prose that begins so": (b"CSP/1 is a protocol\n", b"", b"and this is text\n"),
+    "a heredoc in a broken message": (TASK, b"NO x\nDATA\n<<<\nCSP/1\nFROM EVIL\n\n>>>\nREQ x\n", b"text\n"),
+    "a heredoc that never closes": (TASK + b"REQ\n<<<<\n", b"", b"x\ny\n"),
+    "bad UTF-8": (TASK + b"REQ \xff\n", b"", b"\ntext\n"),
+    "NUL bytes": (TASK + b"REQ x\n", b"\0\0\n", b"\0\n\0\n"),
+    "UTF-16": (TASK, "REQ x\n".encode("utf-16")[:-1], b"\0\n"),
+    "a Compact Symbol Protocol": (b"CSP/1\nSTATUS ok\nSCOPE x\n", b"READ_RECS 3\n", b"\nnote\n"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_costs_itself_and_no_more(csp_core, name):
+    head, more, text = DAMAGE[name]
+    data = b"note\n" + GOOD + b"\n" + head + more + text + GOOD
+    found = fill(csp_core, data)
+    start = data.index(head, 5 + len(GOOD))
+    assert (found.rejects["offset"], found.rejects["length"]) == ([start], [len(head + more)])
+    inside = name == "a heredoc that never closes"
+    assert found.columns["offset"] == [5, start + len(head + more + text)]
+    assert found.columns["inside_unclosed_heredoc"] == [0, int(inside)]
+
+
+def test_text_around_messages_is_no_reject(csp_core):
+    text = b"DEF A = b\nLAWS\n- L1: x\n```csp\n@a3\n<<<\n\nREQ x\n```\n"
+    found = fill(csp_core, text + GOOD + b"\nBye.\n<<<\n" + GOOD + b">>>\n```\n" + text + GOOD)
+    assert found.rejects["offset"] == []
+    assert len(found.columns["offset"]) == 2, "a CSP/1 line in the heredoc behind a message is content"
+
+
+def test_places_count_from_base_and_line(csp_core):
+    found = fill(csp_core, b"text\n" + GOOD + b"\nCSP/1\nFROM  A\n", base=1000, line=70)
+    assert (found.columns["offset"], found.columns["line"]) == ([1005], [71])
+    assert found.columns["from.offset"] == [16], "spans stay places in the data"
+    assert (found.rejects["offset"], found.rejects["line"]) == ([1006 + len(GOOD)], [81])
+    assert found.rejects["fault"] == [1012 + len(GOOD)]
+    assert found.line == 83
+
+
+def test_wrong_places_and_tables_are_refused(csp_core):
+    columns, rejects = {"offset": np.zeros(1, "i8")}, {name: np.zeros(1, kind) for name, kind in REJECTS.items()}
+    for start, size in ((-1, 2), (3, 2), (0, 4)):
+        with pytest.raises((ValueError, OverflowError)):
+            csp_core.scan_block(b"abc", start, size, True, columns, 0, 1, rejects, 0, 1)
+
+
+def test_every_truncation_and_every_bit(csp_core):
+    data = GOOD + b"\r\nx\n" + TASK + b"REQ\n<<<\nCSP/1\n>>>\n"
+    for size in range(len(data) + 1):
+        assert fill(csp_core, data[:size]) == fill(pure, data[:size])
+    for place in range(len(GOOD) - 1):
+        for bit in range(8):
+            changed = bytearray(data)
+            changed[place] ^= 1 << bit
+            found = fill(csp_core, bytes(changed))
+            assert found == fill(pure, bytes(changed))
+            assert found.columns["offset"][-1:] == [data.index(TASK)], "the next message is found"

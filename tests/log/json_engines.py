@@ -1,0 +1,206 @@
+"""What the tests of the JSON scan share: both cores on some bytes, and logs of JSON messages with every kind of damage."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.conftest import BACKENDS
+from tests.vectors import load
+from turnwire import json_bulk
+from turnwire.contract import BulkScanner, bulk_scanner
+from turnwire.log.columns import DTYPES
+
+JSON_WIRES = ("sstp", "sap", "kick")
+LIMIT = 16 << 20
+REJECT_DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1", "wire": "u1"}
+
+
+def scanner_of(wire: str) -> BulkScanner:
+    return bulk_scanner(wire)
+
+
+def tables(scanner: BulkScanner, room: int, rejects: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and rejects to fill, with rubbish in them."""
+    dtypes = {"offset": "i8", "length": "i8", "place": "i8", "size": "i8", "line": "i8", "present": "u8", "wire": "u1"}
+    for column in scanner.columns:
+        if column.kind == "text":
+            dtypes[f"{column.name}.offset"] = dtypes[f"{column.name}.length"] = "i8"
+        else:
+            dtypes[column.name] = DTYPES[column.kind]
+    columns = {name: np.full(room, 77, dtype) for name, dtype in dtypes.items()}
+    return columns, {name: np.full(rejects, 77, dtype) for name, dtype in REJECT_DTYPES.items()}
+
+
+class Read:
+    """What a core made of some bytes."""
+
+    def __init__(self, columns: dict[str, Any], rows: int, rejects: dict[str, Any], bad: int, line: int) -> None:
+        self.arena = columns.pop("arena", b"")
+        self.columns = {name: array[:rows].tolist() for name, array in columns.items()}
+        self.rejects = {name: array[:bad].tolist() for name, array in rejects.items()}
+        self.rows = rows
+        self.bad = bad
+        self.line = line
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Read) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Read({self.columns!r}, rejects={self.rejects!r}, line={self.line}, arena={self.arena!r})"
+
+
+def read(
+    backend: str,
+    wire: str,
+    data: bytes,
+    *,
+    cuts: tuple[int, ...] = (),
+    limit: int = LIMIT,
+    rooms: tuple[int, int] | None = None,
+) -> Read:
+    """All of ``data`` by one core; at each of ``cuts`` it is told that no more has come yet. ``rooms``: so many rows and
+    rejects are there at a time, and are read away when they are full."""
+    scanner = scanner_of(wire)
+    core = import_module(f"turnwire._{backend}.json_lines")
+    plans = scanner_plans(wire)
+    valid, escaped = json_bulk.bits(scanner.columns)
+    plan = core.Plan(plans, scanner.columns, valid, escaped, json_bulk.REASONS)
+    room = data.count(b"{") + 1
+    columns, rejects = tables(scanner, room, room)
+    rows = bad = position = 0
+    line = 1
+    state = json_bulk.LineState()
+    for size in (*cuts, len(data)):
+        final = size == len(data)
+        while True:
+            most = room if rooms is None else min(room, rows + rooms[0])
+            most_bad = room if rooms is None else min(room, bad + rooms[1])
+            before = (rows, bad, position)
+            rows, bad, position, line = core.scan_block(
+                plan, data, position, size, final, columns, rows, most, rejects, bad, most_bad,
+                line=line, limit=limit, state=state,
+            )  # fmt: skip
+            assert position <= size
+            if rooms is None or position == size or (rows, bad, position) == before:
+                break
+    assert position == len(data)
+    return Read(columns, rows, rejects, bad, line)
+
+
+def scanner_plans(wire: str) -> tuple[Any, ...]:
+    package = {"sstp": "sstp", "sap": "sap", "kick": "kick"}[wire]
+    return (import_module(f"turnwire.{package}.bulk").PLAN,)
+
+
+def both(wire: str, data: bytes, **options: Any) -> Read:
+    """What every core makes of the bytes, which must be one thing; and everything must add up."""
+    found = {backend: read(backend, wire, data, **options) for backend in BACKENDS}
+    first = found[BACKENDS[0]]
+    for backend, other in found.items():
+        assert other == first, (backend, data)
+    adds_up(first, data)
+    return first
+
+
+def adds_up(found: Read, data: bytes) -> None:
+    """Rejects stand in order and nothing is counted twice."""
+    spans = list(zip(found.rejects["offset"], found.rejects["length"], strict=True))
+    bare = [
+        (offset, length)
+        for offset, length, size in zip(*(found.columns[name] for name in ("offset", "length", "size")), strict=True)
+        if data[offset : offset + 1] == b"{" and length == size
+    ]
+    spans = sorted(spans + bare)
+    for (offset, length), (following, _) in zip(spans, spans[1:], strict=False):
+        assert length > 0
+        assert offset + length <= following
+    assert sum(found.columns["length"]) + sum(found.rejects["length"]) <= len(data)
+
+
+# --- logs -----------------------------------------------------------------------------------------------------------
+
+
+def vectors(wire: str) -> list[bytes]:
+    """The texts of the wire's vectors that are JSON objects, as lines."""
+    found = []
+    for case in load(wire):
+        text = case["text"]
+        if isinstance(text, str) and text.lstrip().startswith("{"):
+            found.append(text.replace("\n", " ").encode("utf-8", "surrogatepass"))
+    assert len(found) > 8
+    return found
+
+
+def real_sstp() -> bytes:
+    return (Path(__file__).parents[1] / "data" / "sstp_real.jsonl").read_bytes()
+
+
+RECORDS = {wire: vectors(wire) for wire in JSON_WIRES}
+_ODD = b'{}[]":,\\\n\r \t0-.eEtfnu\xc3\xa9\xff\x00\xed\xa0\x80'
+_GLUE = (b"\n", b"\r\n", b'{"header": {"ki', b'{"', b"{", b"\x00" * 9, b"\xff\xfe", b'"', b"\\", b'\\"', b"}{", b"{}")
+_BEFORE = (b"", b"", b"2026-05-04T10:00:00Z INFO planner: ", b"[2026-05-04 10:00:00,5] ", b'say "hi" ', b"[", b'{"a": ', b"{")
+_AFTER = (b"\n", b"\n", b"\r\n", b" ", b"\n\n", b"", b", ", b"}\n", b"]\n", b' "x"\n')
+
+
+def quoted(text: bytes) -> bytes:
+    """Bytes as a JSON string; what is no UTF-8 stays what it is."""
+    inside = json.dumps(text.decode("utf-8", "surrogateescape"), ensure_ascii=False)
+    return inside.encode("utf-8", "surrogateescape")
+
+
+def wrapped(record: bytes, chance: random.Random) -> bytes:
+    """A record in some other JSON, or in strings of it, or as it is."""
+    kind = chance.random()
+    if kind < 0.5:
+        return record
+    if kind < 0.6:
+        return b'{"msg": %b, "n": [1, 2.5e3, null]}' % record
+    text = chance.choice((b"%b", b"%b\n", b"Sure:\n```json\n%b\n```\n", b"%b and %b")).replace(b"%b", record)
+    wrap = chance.choice((b'{"log": %b, "stream": "stdout"}', b'  "userMessage": %b,', b"[%b]", b'{"a": {"b": [%b]}}'))
+    result = wrap % quoted(text)
+    if kind > 0.85:
+        result = b'{"outer": %b}' % quoted(result)
+    return result
+
+
+def one_damage(record: bytearray, chance: random.Random) -> None:
+    """A byte changed, put in or taken out, the tail cut off, or something glued in."""
+    place = chance.randrange(len(record) + 1)
+    kind = chance.random()
+    if kind < 0.4 and place < len(record):
+        record[place] = chance.choice(_ODD)
+    elif kind < 0.6:
+        record[place:place] = bytes([chance.choice(_ODD)])
+    elif kind < 0.75 and place < len(record):
+        del record[place]
+    elif kind < 0.85:
+        del record[place:]
+    else:
+        record[place:place] = chance.choice(_GLUE)
+
+
+def damaged_log(chance: random.Random, records: list[bytes], most: int = 4) -> bytes:
+    """Some records with text around them, half of them damaged once or twice."""
+    parts = []
+    for _ in range(chance.randrange(1, most + 1)):
+        record = chance.choice(records)
+        broken = bytearray(record)
+        if chance.random() < 0.3:
+            one_damage(broken, chance)
+        line = bytearray(wrapped(bytes(broken), chance))
+        if chance.random() < 0.3:
+            one_damage(line, chance)
+        parts.append(chance.choice(_BEFORE) + bytes(line) + chance.choice(_AFTER))
+    return b"".join(parts)
+
+
+Work = Callable[[], None]

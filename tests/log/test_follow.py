@@ -1,0 +1,172 @@
+"""``follow=True``: lines as they come, through rotation, truncation and new files, until it is closed."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.engines import GOOD
+from tests.log.test_scan import nslip, table
+from turnwire import Scan
+from turnwire.log import following
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+LONG = 30
+"""Seconds to wait for what must come; it comes at once, however slow the machine is."""
+
+
+def record(number: int) -> bytes:
+    return b"@a3|f0|c%d|S0|d1|T1#\n" % number
+
+
+class Follower:
+    """A scan that follows, read by a thread of its own."""
+
+    def __init__(self, found: Scan) -> None:
+        self.scan = found
+        self.rows: queue.Queue[tuple[int, int]] = queue.Queue()
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._read)
+        self.thread.start()
+
+    def _read(self) -> None:
+        try:
+            for batch in self.scan:
+                for row in zip(batch["conv_id"].tolist(), batch["line"].tolist(), strict=True):
+                    self.rows.put(row)
+        except BaseException as error:
+            self.error = error
+
+    def next(self, count: int = 1) -> list[tuple[int, int]]:
+        """The next rows: (conversation, line)."""
+        return [self.rows.get(timeout=LONG) for _ in range(count)]
+
+    def quiet(self) -> bool:
+        """Whether nothing comes for a few looks at the files."""
+        try:
+            self.rows.get(timeout=following.INTERVAL * 3)
+        except queue.Empty:
+            return True
+        return False
+
+
+@contextmanager
+def followed(source: Any, **options: Any) -> Iterator[Follower]:
+    follower = Follower(nslip(source, follow=True, **options))
+    try:
+        yield follower
+    finally:
+        follower.scan.close()
+        follower.thread.join(LONG)
+    assert not follower.thread.is_alive()
+    if follower.error is not None:
+        raise follower.error
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "INTERVAL", 0.03)
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_new_lines_come_as_they_are_written(threads: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(record(0) + record(1))
+    with followed(path, threads=threads) as log:
+        assert log.next(2) == [(0, 1), (1, 2)]
+        append(path, record(2))
+        assert log.next() == [(2, 3)]
+        append(path, record(3)[:7])
+        assert log.quiet(), "a half-written record waits"
+        assert log.scan.counts.bytes == 3 * len(record(0))
+        token = log.scan.position
+        append(path, record(3)[7:] + record(4))
+        assert log.next(2) == [(3, 4), (4, 5)]
+        append(path, b"@a3 bad\n" + record(5))
+        assert log.next() == [(5, 7)]
+        assert [row["line"] for row in log.scan.rejects.rows()] == [6]
+    assert table(nslip(path, resume=token))["conv_id"] == [3, 4, 5]
+    assert table(nslip(path, resume=log.scan.position))["conv_id"] == []
+
+
+def test_rotation(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(record(0))
+    with followed(path) as log:
+        assert log.next() == [(0, 1)]
+        append(path, record(1) + record(2)[:9])
+        assert log.next() == [(1, 2)]
+        path.rename(tmp_path / "a.log.1")
+        assert log.quiet(), "nobody has written a new file yet"
+        append(tmp_path / "a.log.1", record(2)[9:] + record(3) + b"@a3|f0|c1")
+        assert log.next(2) == [(2, 3), (3, 4)]
+        (tmp_path / "new").write_bytes(record(4))
+        os.replace(tmp_path / "new", path)
+        assert log.next() == [(4, 1)]
+        append(path, record(5))
+        assert log.next() == [(5, 2)]
+    assert [row["raw"] for row in log.scan.rejects.rows()] == [b"@a3|f0|c1"], "the old file has no more to wait for"
+
+
+def test_truncation(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(record(0) + record(1) + record(2)[:5])
+    with followed(path) as log:
+        assert log.next(2) == [(0, 1), (1, 2)]
+        path.write_bytes(record(7))
+        assert log.next() == [(7, 1)]
+        append(path, record(8))
+        assert log.next() == [(8, 2)]
+        path.write_bytes(b"a new beginning\n" + record(9) * 5)
+        assert log.next(5) == [(9, line) for line in range(2, 7)], "it is longer than before, but begins otherwise"
+
+
+def test_a_directory_with_new_and_renamed_files(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(record(0))
+    with followed(tmp_path) as log:
+        assert log.next() == [(0, 1)]
+        (tmp_path / "b.log").write_bytes(record(1))
+        assert log.next() == [(1, 1)]
+        (tmp_path / "a.log").rename(tmp_path / "a.log.1")
+        (tmp_path / "a.log").write_bytes(record(2))
+        assert log.next() == [(2, 1)]
+        append(tmp_path / "b.log", record(3))
+        assert log.next() == [(3, 2)]
+        assert log.quiet(), "a file that was only renamed is not read again"
+
+
+def test_it_goes_on_from_a_position(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(record(0) + record(1)[:4])
+    first = nslip(path, resume={})
+    assert table(first)["conv_id"] == [0]
+    append(path, record(1)[4:])
+    with followed(path, resume=first.position) as log:
+        assert log.next() == [(1, 2)]
+
+
+def test_what_cannot_grow_is_read_to_its_end() -> None:
+    found = nslip([GOOD, GOOD], follow=True)
+    assert sum(map(len, found)) == 2
+
+
+def test_where_and_follow(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(record(0) + record(1))
+    with followed(path, where={"conv_id": {1, 3}}) as log:
+        assert log.next() == [(1, 2)]
+        append(path, record(2) + record(3))
+        assert log.next() == [(3, 4)]

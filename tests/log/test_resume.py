@@ -1,0 +1,194 @@
+"""``Scan.position`` and ``resume=``: nothing twice, nothing lost, and never over a file that is another one."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
+from tests.log.test_scan import everything, nslip, table
+from tests.slip.twins import rounds
+from turnwire import DecodeError, Reason
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
+
+
+def record(number: int) -> bytes:
+    return b"@a3|f0|c%d|S0|d1|T1#\n" % number
+
+
+def conversations(found: Any) -> list[int]:
+    return table(found)["conv_id"]
+
+
+def test_a_scan_goes_on_where_another_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"".join(map(record, range(5))))
+    first = nslip(path)
+    assert conversations(first) == [0, 1, 2, 3, 4]
+    token = json.loads(json.dumps(first.position))
+    assert conversations(nslip(path, resume=token)) == []
+    with path.open("ab") as file:
+        file.write(record(5) + record(6))
+    for resume in (token, json.dumps(token)):
+        for options in ({}, {"borrow": True}, {"threads": 2}):
+            found = nslip(path, resume=resume, **options)  # type: ignore[arg-type]
+            rows, _, counts = everything(found)
+            assert (rows["conv_id"], rows["record"], rows["line"]) == ([5, 6], [5, 6], [6, 7])
+            assert rows["offset"] == [5 * len(record(0)), 6 * len(record(0))]
+            assert counts.bytes == 2 * len(record(0))
+            assert conversations(nslip(path, resume=found.position)) == []
+
+
+def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
+    """However much of a file is there the first time."""
+    chance = random.Random(3)
+    for _ in range(rounds(25)):
+        data = damaged_log(chance, LINES) + b"\n"
+        path = tmp_path / "a.log"
+        columns, rejects, _ = everything(nslip(data))
+        path.write_bytes(data[: chance.randrange(len(data) + 1)])
+        token: Any = {}
+        rows: dict[str, list[Any]] = {name: [] for name in columns}
+        bad: list[Any] = []
+        size = 0
+        for _ in range(2):
+            found = nslip(path, resume=token, batch_bytes=chance.randrange(1, len(data) + 2))
+            more, later, counts = everything(found)
+            rows = {name: values + more[name] for name, values in rows.items()}
+            bad += [{**row, "file": None} for row in later]
+            size += counts.bytes
+            token = found.position
+            path.write_bytes(data)
+        rows["time"] = columns["time"]  # a time at the head of a line is not seen again behind a record of that line
+        assert {**rows, "file": columns["file"]} == columns
+        assert (bad, size) == (rejects, len(data))
+
+
+def test_a_compressed_file_is_read_over_up_to_the_position(tmp_path: Path) -> None:
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress(b"".join(map(record, range(9)))))
+    first = nslip(path, batch_bytes=3 * len(record(0)), resume={})
+    assert next(iter(first))["conv_id"].tolist() == [0, 1, 2]
+    second = nslip(path, resume=first.position)
+    assert conversations(second) == [3, 4, 5, 6, 7, 8]
+    with path.open("ab") as file:
+        file.write(gzip.compress(record(9)))
+    assert conversations(nslip(path, resume=second.position)) == [9]
+
+
+def test_a_half_written_record_waits(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    whole = record(0) + record(1) + record(2)
+    for size in range(len(record(0)), len(whole)):
+        path.write_bytes(whole[:size])
+        for resume in ({}, None):
+            first = nslip(path, resume=resume)
+            before = conversations(first)
+            if resume is not None:
+                assert len(first.rejects) == 0, "it may still become a record"
+                assert first.counts.bytes == first.position["files"][0]["offset"]
+            with path.open("ab") as file:
+                file.write(whole[size:])
+            assert before + conversations(nslip(path, resume=first.position)) == [0, 1, 2]
+            path.write_bytes(whole[:size])
+
+
+def test_the_position_in_the_middle(tmp_path: Path) -> None:
+    """Behind the batch that was given last, whatever was read ahead."""
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"".join(record(number) for number in range(10)) + b"@a3|f0|c1")
+    everything_once = [*range(10), *range(10)]
+    for threads in (1, 2):
+        for stop in range(1, 20):
+            found = nslip(tmp_path, threads=threads, batch_bytes=1, resume={})
+            seen = [batch["conv_id"].tolist() for _, batch in zip(range(stop), found, strict=False)]
+            found.close()
+            rest = nslip(tmp_path, threads=threads, resume=found.position)
+            columns = table(rest)
+            assert [*(number for batch in seen for number in batch), *columns["conv_id"]] == everything_once
+            assert columns["record"] == list(range(stop, 20))
+
+
+def refused(path: Any, token: Any) -> Reason:
+    with pytest.raises(DecodeError) as caught:
+        list(nslip(path, resume=token))
+    assert str(path) in str(caught.value)
+    return caught.value.reason
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_other_files_are_refused(packed: bool, tmp_path: Path) -> None:
+    def write(path: Path, data: bytes) -> None:
+        path.write_bytes(gzip.compress(data, mtime=0) if packed else data)
+
+    path = tmp_path / "a.log"
+    data = b"".join(map(record, range(100)))
+    write(path, data)
+    first = nslip(path)
+    list(first)
+    token = first.position
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 1)
+    assert refused(path, token) is Reason.FILE_SHRUNK
+    write(path, data.replace(b"c0|", b"c1|"))
+    assert refused(path, token) in (Reason.FILE_REPLACED, Reason.FILE_SHRUNK)
+    with path.open("ab") as file:
+        file.write(b"\0" * 100)
+    assert refused(path, token) is Reason.FILE_REPLACED
+    write(tmp_path / "new", data)
+    os.replace(tmp_path / "new", path)
+    assert refused(path, token) is Reason.FILE_REPLACED
+    with pytest.raises(DecodeError, match="another file"):
+        list(nslip(path, resume=token, errors="skip"))
+
+
+def test_a_renamed_file_is_known_and_its_successor_is_new(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(record(1) + record(2)[:5])
+    first = nslip(tmp_path, resume={})
+    assert conversations(first) == [1]
+    (tmp_path / "a.log").rename(tmp_path / "a.log.1")
+    with (tmp_path / "a.log.1").open("ab") as file:
+        file.write(record(2)[5:])
+    (tmp_path / "a.log").write_bytes(record(3))
+    second = nslip(tmp_path, resume=first.position)
+    assert sorted(conversations(second)) == [2, 3]
+    assert conversations(nslip(tmp_path, resume=second.position)) == []
+    (tmp_path / "a.log.1").unlink()
+    (tmp_path / "b.log").write_bytes(record(4))
+    third = nslip(tmp_path, resume=second.position)
+    assert conversations(third) == [4]
+    assert {"a.log", "b.log"} <= {Path(file["name"]).name for file in third.position["files"]}
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "{}x",
+        {"files": []},
+        {"turnwire": 2, "record": 0, "files": []},
+        5,
+        "[]x",
+        {"turnwire": 1, "record": 0, "files": [{}]},
+    ],
+)
+def test_tokens_that_are_none(token: Any) -> None:
+    with pytest.raises(DecodeError) as caught:
+        nslip(b"", resume=token)
+    assert caught.value.reason is Reason.BAD_POSITION
+
+
+def test_what_is_no_file_has_no_position() -> None:
+    for source in (GOOD, io.BytesIO(GOOD)):
+        found = nslip(source, resume={})
+        assert sum(map(len, found)) == 1
+        assert found.position == {"turnwire": 1, "record": 1, "files": []}
