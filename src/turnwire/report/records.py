@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire.contract import WIRES
+from turnwire.errors import DecodeError, Reason
 from turnwire.report.columns import ABSENT, Coded
 from turnwire.report.details import named
 
@@ -112,11 +113,14 @@ class Records:
 
         self._scans: list[Scan] = []
         self._told: list[int] = []  # how many rejects of each scan were given
+        options: dict[str, Any] = {"wire": wire, "columns": COLUMNS}
         self._waiting: Iterator[Scan]
-        if wire is not None:
-            self._waiting = iter([turnwire.scan(source, wire=wire, columns=COLUMNS)])
-        else:
-            self._waiting = _one_by_one(source)
+        try:
+            self._waiting = iter([turnwire.scan(source, **options)])
+        except DecodeError as error:
+            if wire is not None or error.reason != Reason.UNKNOWN_WIRE:
+                raise
+            self._waiting = _one_by_one(source)  # while a scan takes one wire only
 
     def __iter__(self) -> Iterator[Chunk]:
         files: dict[str | None, int] = {}
@@ -143,7 +147,7 @@ class Records:
 
 
 def _one_by_one(source: Any) -> Iterator[Scan]:
-    """A scan for each wire: a wire at a time, until one scan takes them all."""
+    """A scan for each wire, one after the other."""
     import turnwire
 
     with ExitStack() as stack:
