@@ -180,7 +180,7 @@ def test_what_was_inflated_in_front_of_the_damage_is_kept() -> None:
 def test_errors_raise_and_skip() -> None:
     stored = gz(DATA)[:-20]
     raised = nslip(stored[:], errors="raise")
-    with pytest.raises(DecodeError, match="@a3 bad"):
+    with pytest.raises(DecodeError, match=r"@a3 bad|cut off"):
         list(raised)
     good = gz(GOOD * 3)[:-3]
     raised = nslip(good, errors="raise")

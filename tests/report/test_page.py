@@ -225,3 +225,26 @@ def test_messages_are_turned_page_by_page_and_opened(page: Page) -> None:
     assert page.text("#messages tr.more .raw").strip() == TRAFFIC.sound[50].text.strip()
     page.click("#messages .open")
     page.until("document.querySelector('#messages tr.more') === null")
+
+
+def test_latencies_are_those_between_question_and_answer(page: Page) -> None:
+    asks = {"nslip": "REQUEST", "csp": "TASK", "sstp": "query", "sap": "Task", "kick": "Command"}
+    told = {row[0]: row for row in page.run("JSON.parse(document.getElementById('data').textContent).answers")}
+    columns = page.run("JSON.parse(document.getElementById('data').textContent).answer_columns")
+    for wire, kind in asks.items():
+        assert told[wire][columns.index("requests")] == sum(
+            (entry.wire, entry.kind) == (wire, kind) for entry in TRAFFIC.sound
+        )
+    for wire, answer in (("sap", "Result"), ("sstp", "knowledge"), ("kick", "Info")):
+        first: dict[str, int] = {}
+        exact = []
+        for entry in TRAFFIC.sound:
+            if (entry.wire, entry.kind) == (wire, asks[wire]):
+                first[entry.conversation] = moment(entry)
+            elif (entry.wire, entry.kind) == (wire, answer) and entry.conversation in first:
+                exact.append(moment(entry) - first.pop(entry.conversation))
+        exact.sort()
+        found = dict(zip(columns, told[wire], strict=True))
+        assert (found["timed"], found["min"], found["max"]) == (len(exact), exact[0], exact[-1])
+        median = exact[(len(exact) - 1) // 2]
+        assert median <= found["p50"] <= median * 1.1

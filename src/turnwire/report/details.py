@@ -22,7 +22,8 @@ _OVERHEAD = 200  # characters that a message takes in the page beside its texts,
 class Details(NamedTuple):
     """A record that the page shows.
 
-    number: its place among all records. time: microseconds, UTC. length: bytes in the log. fields: (name, value) pairs.
+    number: grows with its place in the log. time: microseconds, UTC. length: bytes in the log.
+    fields: (name, value) pairs.
     """
 
     number: int

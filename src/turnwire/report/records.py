@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from turnwire.contract import WIRES
+from turnwire.errors import DecodeError, Reason
 from turnwire.report.columns import ABSENT, Coded
 from turnwire.report.details import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from turnwire.log import Batch, TextColumn
+    from turnwire.log import Batch, Scan, TextColumn
 
 COLUMNS = (
     *("file", "offset", "length", "line"),
@@ -22,12 +28,21 @@ COLUMNS = (
 """What is read of each record, beside its bytes."""
 
 
+class Read(NamedTuple):
+    """Bytes that were read, and how many of them are records, rejects and other text."""
+
+    bytes: int
+    records: int
+    rejects: int
+    text: int
+
+
 class Chunk:
     """Some records of one input. times: i64 microseconds, UTC, where ``timed``; lengths: i64 bytes."""
 
-    def __init__(self, batch: Batch, first: int = 0) -> None:
+    def __init__(self, batch: Batch, file: int = 0) -> None:
         self._batch = batch
-        self._first = first
+        self._file = file
         self._columns: dict[str, Coded] = {}
         self._sequence, self._sequenced = batch["sequence"], batch.valid("sequence")
         self._lines, self._offsets = batch["line"], batch["offset"]
@@ -62,8 +77,8 @@ class Chunk:
         return self._batch.file, int(self._lines[row]), int(self._offsets[row])
 
     def number(self, row: int) -> int:
-        """The place of a record among all that were read."""
-        return self._first + row
+        """A number that grows with the place of a record in the log, whatever its wire."""
+        return (self._file << 48) + int(self._offsets[row])
 
     def raw(self, row: int) -> bytes:
         """The bytes of a record."""
@@ -96,22 +111,60 @@ class Records:
     def __init__(self, source: Any, wire: str | None) -> None:
         import turnwire
 
-        self._scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
-        self._rejects = 0
+        self._scans: list[Scan] = []
+        self._told: list[int] = []  # how many rejects of each scan were given
+        options: dict[str, Any] = {"wire": wire, "columns": COLUMNS}
+        self._waiting: Iterator[Scan]
+        try:
+            self._waiting = iter([turnwire.scan(source, **options)])
+        except DecodeError as error:
+            if wire is not None or error.reason != Reason.UNKNOWN_WIRE:
+                raise
+            self._waiting = _one_by_one(source)  # while a scan takes one wire only
 
     def __iter__(self) -> Iterator[Chunk]:
-        first = 0
-        for batch in self._scan:
-            yield Chunk(batch, first)
-            first += len(batch)
+        files: dict[str | None, int] = {}
+        for scan in self._waiting:
+            self._scans.append(scan)
+            self._told.append(0)
+            for batch in scan:
+                yield Chunk(batch, files.setdefault(batch.file, len(files)))
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """The damaged ranges met since the last call."""
-        for reject in self._scan.rejects.since(self._rejects):
-            self._rejects += 1
-            yield reject
+        for place, scan in enumerate(self._scans):
+            for reject in scan.rejects.since(self._told[place]):
+                self._told[place] += 1
+                yield reject
 
     @property
-    def counts(self) -> Any:
-        """``turnwire.log.Counts`` of what was met so far."""
-        return self._scan.counts
+    def counts(self) -> Read:
+        """Bytes of what was met so far."""
+        all_counts = [scan.counts for scan in self._scans]
+        read = max((counts.bytes for counts in all_counts), default=0)
+        records, rejects = sum(one.records for one in all_counts), sum(one.rejects for one in all_counts)
+        return Read(read, records, rejects, max(read - records - rejects, 0))
+
+
+def _one_by_one(source: Any) -> Iterator[Scan]:
+    """A scan for each wire, one after the other."""
+    import turnwire
+
+    with ExitStack() as stack:
+        given = source if isinstance(source, list | tuple) else [source]
+        parts = [_again(part, stack) for part in given]
+        for wire in WIRES:
+            for part in parts:
+                if hasattr(part, "seek"):
+                    part.seek(0)
+            yield turnwire.scan(parts if parts else source, wire=wire, columns=COLUMNS)
+
+
+def _again(source: Any, stack: ExitStack) -> Any:
+    """The source, or a copy of it where it can be read only once."""
+    stream = sys.stdin.buffer if source == "-" else source
+    if not hasattr(stream, "read"):
+        return source
+    copy = stack.enter_context(TemporaryFile())  # noqa: SIM115  (the stack closes it)
+    copyfileobj(stream, copy)
+    return copy
