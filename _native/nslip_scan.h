@@ -333,7 +333,9 @@ TW_AVX2 static void tw_scan_some(tw_scan *k, uint32_t wanted)
 }
 #endif
 
+#ifdef TW_HAVE_AVX2
 static int tw_use_avx2;                      /* set once, at import */
+#endif
 
 static void tw_nslip_scan(tw_scan *k)
 {
