@@ -202,7 +202,9 @@ class _Arrow(_Grouped):
         super().__init__(file, columns)
         ipc = arrow().ipc
         start = ipc.new_stream if stream else ipc.new_file
-        self._writer = start(self.sink, self.tables.schema, options=ipc.IpcWriteOptions(compression="zstd"))
+        self._writer = start(
+            self.sink, self.tables.schema, options=ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+        )
 
 
 class _Csv(_Grouped):
