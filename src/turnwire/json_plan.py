@@ -241,7 +241,9 @@ def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]
     }
 
 
-def _variant(variant: Variant, result: Flat, values: dict[str, Value], numbers: dict[str, int], columns: list[str]) -> None:
+def _variant(
+    variant: Variant, result: Flat, values: dict[str, Value], numbers: dict[str, int], columns: list[str]
+) -> None:
     fills = [fill for fill in variant.fills if fill.column in columns or fill.column == "time"]
     result.variants.append((len(result.needs), len(variant.needs), len(result.fills), len(fills)))
     for need in variant.needs:

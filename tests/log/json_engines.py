@@ -147,7 +147,16 @@ def real_sstp() -> bytes:
 RECORDS = {wire: vectors(wire) for wire in JSON_WIRES}
 _ODD = b'{}[]":,\\\n\r \t0-.eEtfnu\xc3\xa9\xff\x00\xed\xa0\x80'
 _GLUE = (b"\n", b"\r\n", b'{"header": {"ki', b'{"', b"{", b"\x00" * 9, b"\xff\xfe", b'"', b"\\", b'\\"', b"}{", b"{}")
-_BEFORE = (b"", b"", b"2026-05-04T10:00:00Z INFO planner: ", b"[2026-05-04 10:00:00,5] ", b'say "hi" ', b"[", b'{"a": ', b"{")
+_BEFORE = (
+    b"",
+    b"",
+    b"2026-05-04T10:00:00Z INFO planner: ",
+    b"[2026-05-04 10:00:00,5] ",
+    b'say "hi" ',
+    b"[",
+    b'{"a": ',
+    b"{",
+)
 _AFTER = (b"\n", b"\n", b"\r\n", b" ", b"\n\n", b"", b", ", b"}\n", b"]\n", b' "x"\n')
 
 

@@ -70,7 +70,9 @@ def _variant(kind: Kind) -> Variant:
     if kind is Kind.DELEGATION:
         fills.append(Fill("addressee", "text", "payload/assigned_to"))
     if kind is Kind.QUERY:
-        fills += [Fill(name, "text", "payload/directed_to", "header/directed_to") for name in ("directed_to", "addressee")]
+        fills += [
+            Fill(name, "text", "payload/directed_to", "header/directed_to") for name in ("directed_to", "addressee")
+        ]
     return Variant(kind.value, needs, tuple(fills))
 
 
