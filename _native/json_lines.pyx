@@ -6,7 +6,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from turnwire.contract import LIMITS
 from turnwire.json_plan import TIME_COLUMN, Judgement, flat
@@ -137,6 +137,10 @@ cdef extern from "json_scan.h" nogil:
         int wire
         int reason
         size_t fault
+    ctypedef struct tw_region:
+        pass
+    ctypedef struct tw_other:
+        pass
     ctypedef struct tw_lines:
         const uint8_t *s
         size_t size
@@ -160,12 +164,34 @@ cdef extern from "json_scan.h" nogil:
         int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) noexcept nogil
         int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) noexcept nogil
         int (*number)(void *, const uint8_t *, size_t, double *) noexcept nogil
+        int (*find)(tw_lines *, tw_region *, size_t, size_t, tw_other *) noexcept nogil
+        int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
+        int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
+        void *others
     int tw_json_lines(tw_lines *k)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
     int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
 
+cdef extern from "json_others.h" nogil:
+    enum:
+        TW_KEEP
+    ctypedef struct tw_among:
+        uint8_t wire
+        uint8_t kinds[11]
+        uint8_t reasons[20]
+        tw_column *kind
+        tw_column *texts[3]
+        tw_column *sequence
+        tw_column *subject
+        int flags
+    int tw_other_find(tw_lines *k, tw_region *r, size_t start, size_t to, tw_other *other) noexcept
+    int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other) noexcept
+    int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end) noexcept
+    void tw_nslip_tables()
+
+tw_nslip_tables()
 
 cdef class Plan:
     """Wires and columns, compiled: what :func:`scan_block` is told. Never changes.
@@ -175,18 +201,20 @@ cdef class Plan:
         columns: the columns that there can be (``inner`` and ``time`` among them).
         valid, escaped: column -> its bits in ``present``.
         reasons: the reason of each code.
+        nslip: None, or (its number among the wires, the code of ``kind`` of each act, the code in ``reasons`` of each of
+            its own): nSLIP is then found among the JSON, in the columns of any wire (``contract.COMMON``).
     """
 
     cdef tw_plan c
     cdef list kept  # what the pointers lead into
     cdef list memory
-    cdef readonly tuple plans, columns, reasons
+    cdef readonly tuple plans, columns, reasons, nslip
     cdef readonly dict valid, escaped
 
-    def __cinit__(self, plans, columns, valid, escaped, reasons):
+    def __cinit__(self, plans, columns, valid, escaped, reasons, nslip=None):
         cdef Py_ssize_t place
         self.plans, self.columns, self.reasons = tuple(plans), tuple(columns), tuple(reasons)
-        self.valid, self.escaped = dict(valid), dict(escaped)
+        self.valid, self.escaped, self.nslip = dict(valid), dict(escaped), nslip
         found = flat(self.plans, [column.name for column in self.columns])
         self.kept = [found]
         self.memory = []
@@ -358,6 +386,32 @@ cdef void *always(dict columns, object name, size_t room, size_t width) except N
     return memory
 
 
+cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) except -1:
+    """Sets the hooks that find nSLIP among the JSON."""
+    cdef Py_ssize_t place
+    cdef tw_column *c
+    others.wire, kinds, reasons = plan.nslip
+    for place in range(11):
+        others.kinds[place] = kinds[place]
+    for place in range(20):
+        others.reasons[place] = reasons[place]
+    for place, description in enumerate(plan.columns):
+        c = &k.rows.own[place]
+        if description.name == "kind":
+            others.kind = c
+        elif description.name == "sequence":
+            others.sequence = c
+        elif description.name == "subject":
+            others.subject = c
+        elif description.name in TEXTS:
+            others.texts[TEXTS.index(description.name)] = c
+    others.flags = TW_KEEP if keep else 0
+    k.others = others
+    k.find, k.take, k.look = tw_other_find, tw_other_take, tw_other_look
+    return 0
+
+
+cdef tuple TEXTS = ("sender", "receiver", "conversation")
 cdef dict WIDTHS = {"u8": 1, "enum": 1, "bool": 1}
 
 
@@ -417,11 +471,12 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             strings said, which is set here, and continued by the next call for the same block.
         rejects: as there, and ``wire`` (u8, its number in WIRES) where it is there.
         state: an object with at, known and time, which goes from block to block of one input.
-        keep: of no meaning here.
+        keep: for nSLIP, as there.
 
     Returns (rows, reject rows, position, line).
     """
     cdef tw_lines *k
+    cdef tw_among others
     cdef Py_buffer view
     cdef Call call = Call.__new__(Call)
     cdef bytes before = columns.get("arena", b"")
@@ -443,6 +498,9 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         k.json.shape = &plan.c.shape
         k.context, k.whole, k.torn, k.number = <void *>call, whole, torn, number
         attach(k, plan, columns, rejects, rows, room, reject_rows, reject_room)
+        if plan.nslip is not None:
+            memset(&others, 0, sizeof(others))
+            attach_nslip(k, &others, plan, keep)
         k.head = start
         if state is not None and state.at == base + start:
             k.carried, k.head_known, k.head_time = 1, state.known, state.time

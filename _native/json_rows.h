@@ -130,7 +130,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     }
     case TW_FILL_WORD:
         if (v->word == TW_NO_WORD) return 1;
-        ((uint8_t *)c->values)[row] = v->word;
+        ((uint8_t *)c->values)[row] = (uint8_t)(v->word + fill->constant);
         *present |= (uint64_t)1 << c->valid;
         return 1;
     case TW_FILL_CONSTANT:

@@ -18,7 +18,8 @@
  *   k->find(k, r, from, to, &other)      hook: the first thing of another wire that starts in [from .. to) of the region (its
  *                                        end may lie behind `to`, not behind r->end): other.what is TW_OTHER_RECORD,
  *                                        TW_OTHER_REJECT, TW_OTHER_STRING (the literal around other.at is to be decoded) or
- *                                        TW_OTHER_NONE, which is also returned. It is asked for what stands before a
+ *                                        TW_OTHER_CUT (the region is a piece of a line, and what starts at other.at may go
+ *                                        on behind it) or TW_OTHER_NONE, which is also returned. It is asked for what stands before a
  *                                        JSON candidate before that is tried: what starts first, wins.
  *   k->take(k, r, &other)                hook: stores what k->find found, with tw_row_of or tw_store_json_reject.
  *   k->look(k, p, end)                   hook: whether a string of good JSON (its inside, as written) is worth decoding for
@@ -57,7 +58,7 @@ typedef struct { int what, wire, variant, reason, cut; size_t end, fault; } tw_t
 /* What the wires' own reading says: what (TW_TRIED_*, OTHER for nobody's), the place of the wire, reason and fault. */
 typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
 
-enum { TW_OTHER_NONE, TW_OTHER_RECORD, TW_OTHER_REJECT, TW_OTHER_STRING };
+enum { TW_OTHER_NONE, TW_OTHER_RECORD, TW_OTHER_REJECT, TW_OTHER_STRING, TW_OTHER_CUT };
 typedef struct { int what; size_t at, end; } tw_other;
 
 typedef struct tw_lines {
@@ -84,6 +85,7 @@ typedef struct tw_lines {
     int (*find)(struct tw_lines *k, tw_region *r, size_t from, size_t to, tw_other *other);
     int (*take)(struct tw_lines *k, tw_region *r, const tw_other *other);
     int (*look)(struct tw_lines *k, const uint8_t *p, const uint8_t *end);
+    void *others;                            /* what the hooks need */
 } tw_lines;
 
 static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped);
@@ -183,6 +185,17 @@ static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64
     return n;
 }
 
+/* Zeroes in the columns for which a row has no value. */
+static void tw_fill_missing(tw_lines *k, size_t n, uint64_t present)
+{
+    for (uint64_t missing = k->rows.wanted & ~present; missing; missing &= missing - 1) {
+        tw_column *c = k->rows.of_bit[__builtin_ctzll(missing)];
+        if (c->offset) c->offset[n] = c->size[n] = 0;
+        else if (c->width == 1) ((uint8_t *)c->values)[n] = 0;
+        else ((int64_t *)c->values)[n] = 0;
+    }
+}
+
 static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
 {
     const tw_wire *wire = &k->plan->wires[tried->wire];
@@ -208,12 +221,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
         if (!tw_fill_one(c, fill, v, n, base, shift, &present) &&
             k->number(k->context, v->p, v->size, &((double *)c->values)[n]) != TW_FINE) return TW_STOPPED;
     }
-    for (uint64_t missing = k->rows.wanted & ~present; missing; missing &= missing - 1) {
-        tw_column *c = k->rows.of_bit[__builtin_ctzll(missing)];
-        if (c->offset) c->offset[n] = c->size[n] = 0;
-        else if (c->width == 1) ((uint8_t *)c->values)[n] = 0;
-        else ((int64_t *)c->values)[n] = 0;
-    }
+    tw_fill_missing(k, n, present);
     if (k->rows.time) {
         if (!timed) {
             timed = tw_head(k, r, at, &moment);

@@ -139,7 +139,10 @@ static int tw_others(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, 
         tw_mark(k, w);
         *stopped = other.at;
     }
-    if (other.what == TW_OTHER_STRING && r->level < TW_DEEPEST_STRING) {
+    if (other.what == TW_OTHER_CUT) {        /* the next piece begins with it */
+        other.end = r->end = other.at;
+        w->too_large |= w->bad != TW_NOWHERE;
+    } else if (other.what == TW_OTHER_STRING && r->level < TW_DEEPEST_STRING) {
         result = tw_look_into_string(k, r, w, other.at, &other.end, stopped);
     } else if (other.what == TW_OTHER_RECORD || w->bad == TW_NOWHERE) {
         if ((result = tw_settle_before(k, r, w, other.at)) == TW_FINE) result = k->take(k, r, &other);
