@@ -376,8 +376,14 @@ static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end)
             size_t close = (size_t)(p - s);
             if (slash) brace = memchr(s + q + 1, '{', close - q - 1) != NULL;
             if (r->level < TW_DEEPEST_STRING && (brace || (k->look && k->look(k, s + q + 1, p)))) {
+                size_t rows = k->rows.count, rejects = k->rejects.count, arena = k->arena_size;
                 result = tw_literal(k, r, q, q + 1, close);
-                if (result == TW_FULL && !r->level && !k->partial) k->partial = q;
+                if (result == TW_FULL && !r->level && !k->partial) {
+                    k->partial = q;
+                    k->rows.count = rows;
+                    k->rejects.count = rejects;
+                    k->arena_size = arena;
+                }
                 if (result != TW_FINE) return result;
             }
             q = close + 1;

@@ -238,11 +238,13 @@ class _Lines:
             if token is None:
                 return
             first, place = token.span()
+            before = _Way(self)
             try:
                 place = self.inner_token(region, first, place, end, objects)
             except _Full:
                 if not region.level and self.partial < 0:
                     self.partial = first
+                    self.take_back(before)
                 raise
 
     def inner_token(self, region: Region, first: int, place: int, end: int, objects: bool) -> int:
@@ -331,6 +333,10 @@ class _Lines:
         if way.bad < 0:
             way.bad = place
 
+    def take_back(self, way: _Way) -> None:
+        self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
+        del self.arena[way.parts :]
+
     def walk(self, region: Region) -> None:
         """One region to its end; at level 0, ``stopped`` is where reading stopped."""
         way = _Way(self)
@@ -338,8 +344,7 @@ class _Lines:
             self._walk(region, way)
         except _Full:
             if self.partial < 0:
-                self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
-                del self.arena[way.parts :]
+                self.take_back(way)
             elif not region.level:
                 self.stopped, self.partial = region.start + self.partial, -1
             raise
