@@ -95,8 +95,13 @@ class BlockStream:
             text = f"{held} bytes wait for the end of a message and {len(new)} come in, over the limit of "
             text += f"{self._limits.feed_buffer}; feed smaller pieces"
             lines = self._data.count(b"\n") + sum(part.count(b"\n") for part in self._coming)
-            place = {"offset": self._offset + held, "line": self._line + lines}
-            raise DecodeError(Reason.BUFFER_FULL, text, wire=self._scanner.wire, **place)
+            raise DecodeError(
+                Reason.BUFFER_FULL,
+                text,
+                offset=self._offset + held,
+                line=self._line + lines,
+                wire=self._scanner.wire,
+            )
         if not new:
             return
         closed = self._braces.closed(new)
