@@ -65,7 +65,7 @@ CASES = [
     Case("mcp", ("mcp",), "turnwire.sap.mcp"),
     Case("nats", ("nats",), "turnwire.sap.nats"),
     Case("tokens", ("splintr",), "__import__('turnwire.tokens').tokens.count('a')", "turnwire.tokens"),
-    Case("arrow", ("pyarrow",), f"{COMPARED}.to_arrow()", "turnwire.tokens"),
+    Case("files", ("pyarrow",), f"{COMPARED}.to_arrow()", "turnwire.tokens"),
     Case("plot", ("matplotlib",), f"{COMPARED}.plot('a.svg')", "turnwire.tokens"),
     Case("formats", ("toon_format",), "from turnwire.tokens.formats import _package; _package('toon_format', '')",
          "turnwire.tokens"),

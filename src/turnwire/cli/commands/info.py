@@ -27,7 +27,6 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "tokens": ("splintr-rs",),
     "formats": ("toon-format", "gcf-python", "soon-format", "PyYAML", "msgpack"),
     "plot": ("matplotlib",),
-    "arrow": ("pyarrow",),
 }
 """Extra -> the distributions that it brings, as in pyproject.toml."""
 

@@ -114,7 +114,7 @@ def _context(path: str) -> Any:
 
 
 def _show(found: Tally, options: dict[str, Any]) -> None:
-    from turnwire.cli.rows import json_line
+    from turnwire.log.rows import json_line
     from turnwire.cli.tables import table
 
     rows = [_row(spent, options["per"]) for spent in found.spent.values()]
@@ -162,7 +162,7 @@ def _place(row: dict[str, Any]) -> str:
 
 
 def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, options: dict[str, Any]) -> None:
-    from turnwire.cli.rows import json_line
+    from turnwire.log.rows import json_line
     from turnwire.tokens.advise import advice_on
 
     prices = {} if price is None else {counter.name: price for counter in counters}
