@@ -141,7 +141,7 @@ static int tw_plain_name(tw_json *x, tw_name *name)
 
 static inline int tw_same_name(const tw_name *a, const tw_name *b)
 {
-    return a->hash == b->hash && a->size == b->size && memcmp(a->p, b->p, a->size) == 0;
+    return a->hash == b->hash && a->size == b->size && tw_same_bytes(a->p, b->p, a->size);
 }
 
 static void tw_put_known(tw_json *x, tw_known entry)
@@ -375,7 +375,7 @@ static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
     case TW_FORM_WORD:
         for (uint16_t i = 0; i < node->words; i++) {
             const tw_choice *word = &x->shape->words[node->first_word + i];
-            if (word->size == size && memcmp(word->text, p, size) == 0) {
+            if (word->size == size && tw_same_bytes(word->text, p, size)) {
                 v->word = (uint8_t)i;
                 v->is |= TW_IS_GOOD;
             }
@@ -439,7 +439,7 @@ static const uint8_t *tw_json_members(tw_json *x, const uint8_t *p, int number, 
         uint64_t place = name.hash & table->mask;
         const tw_slot *slot;
         while ((slot = &table->slots[place])->name) {
-            if (slot->hash == name.hash && slot->size == name.size && memcmp(slot->name, name.p, name.size) == 0) break;
+            if (slot->hash == name.hash && slot->size == name.size && tw_same_bytes(slot->name, name.p, name.size)) break;
             place = (place + 1) & table->mask;
         }
         if (slot->name) {

@@ -131,7 +131,7 @@ static int tw_any_token(const tw_token *tokens, int count, const uint8_t *p, con
         at = (const uint8_t *)memchr(at, '"', (size_t)(end - at));
         if (!at) return 0;
         for (int i = 0; i < count; i++)
-            if ((size_t)(end - at) >= tokens[i].size && memcmp(at, tokens[i].text, tokens[i].size) == 0) return 1;
+            if ((size_t)(end - at) >= tokens[i].size && tw_same_bytes(at, tokens[i].text, tokens[i].size)) return 1;
     }
     return 0;
 }

@@ -177,6 +177,35 @@ static size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
     return (size_t)(out - first);
 }
 
+/* Whether n bytes are the same; for short ones, where a call would cost more. */
+static inline int tw_same_bytes(const uint8_t *p, const uint8_t *q, size_t n)
+{
+    uint64_t a, b;
+    uint32_t c, d;
+    if (n >= 8) {
+        size_t last = n - 8;
+        for (size_t i = 0; i < last; i += 8) {
+            memcpy(&a, p + i, 8);
+            memcpy(&b, q + i, 8);
+            if (a != b) return 0;
+        }
+        memcpy(&a, p + last, 8);
+        memcpy(&b, q + last, 8);
+        return a == b;
+    }
+    if (n >= 4) {
+        memcpy(&c, p, 4);
+        memcpy(&d, q, 4);
+        if (c != d) return 0;
+        memcpy(&c, p + n - 4, 4);
+        memcpy(&d, q + n - 4, 4);
+        return c == d;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != q[i]) return 0;
+    return 1;
+}
+
 static inline uint64_t tw_name_hash(const uint8_t *p, size_t n)
 {
     uint64_t hash = n * 0x9E3779B97F4A7C15u, word = 0;

@@ -99,11 +99,14 @@ class _Text:
     def unclosed(self, start: int, end: int) -> set[int]:
         """Where the objects start that are open at the fault at ``end``: all of them meet that fault."""
         starts: list[int] = []
-        for token in _TOKEN.finditer(self.raw, start, end):
-            byte = self.raw[token.start()]
-            if byte == 0x7B:
+        place = start
+        while (token := _TOKEN.search(self.raw, place, end)) is not None:
+            if b'"' in self.raw[place : token.start()]:
+                break  # the fault stands in a string: what follows its quote is no brace of JSON
+            place = token.end()
+            if self.raw[token.start()] == 0x7B:
                 starts.append(token.start())
-            elif byte == 0x7D:
+            elif self.raw[token.start()] == 0x7D:
                 starts.pop()
         return set(starts)
 

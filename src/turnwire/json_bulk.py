@@ -22,7 +22,7 @@ TIME = Column("time", "timestamp", nullable=True)
 class LineState:
     """What goes from block to block: the time at the head of the line that a block ended in.
 
-    at: offset in the input at which the rest of that line begins, or -1; known: 0 (nobody looked), 1 or 2 (it has none).
+    at: offset in the input at which the rest of that line begins, or -1; known: 0 (not looked at), 1, or 2 (none).
     """
 
     __slots__ = ("at", "known", "time")

@@ -16,7 +16,20 @@ from turnwire.errors import DecodeError, Reason
 KINDS = {
     name: 1 << bit
     for bit, name in enumerate(
-        "string object array boolean null count negative fraction texts records numbers good".split()
+        [
+            "string",
+            "object",
+            "array",
+            "boolean",
+            "null",
+            "count",
+            "negative",
+            "fraction",
+            "texts",
+            "records",
+            "numbers",
+            "good",
+        ]
     )
 }
 """What a value can be, as the bits of json_parse.h. count and negative: an integer without and with a minus; texts: an
@@ -42,8 +55,8 @@ class Value(NamedTuple):
 
 
 class Need(NamedTuple):
-    """A demand: the value is one of ``kinds`` (of ``words``, where given), or absent unless ``needed``; asked only where
-    the object around it is there."""
+    """A demand: the value is one of ``kinds`` (of ``words``, where given), or absent unless ``needed``; asked only
+    where the object around it is there."""
 
     path: str
     kinds: tuple[str, ...]
@@ -73,9 +86,9 @@ class Variant(NamedTuple):
 class WirePlan(NamedTuple):
     """A JSON wire.
 
-    choose: how the variant is found: "only" one; "word": its number is that of the word at ``word``; "marks": that of the
-    first two of which more of ``marks`` are there, but the third with ``receipt`` and without ``task`` (the fourth where
-    the word at ``status`` is ``nack``).
+    choose: how the variant is found: "only" one; "word": its number is that of the word at ``word``; "marks": that of
+    the first two of which more of ``marks`` are there, but the third with ``receipt`` and without ``task`` (the fourth
+    where the word at ``status`` is ``nack``).
     doubts: pairs of paths which, both there, leave the judgement to ``decode``. clues: paths that all have to be there
     for an object to be asked about at all, in alternatives. inside, torn: keys without one of which, as written in
     quotes, nothing in these bytes is a message, or damaged bytes were none.
@@ -128,6 +141,7 @@ class Judgement:
         fields = None
         claim = (OTHER, 0, 0, 0)
         for place, plan in enumerate(self.plans):
+            fault: DecodeError | None = None
             try:
                 if plan.detect(raw):
                     plan.decode(raw, limits=self.limits)

@@ -1,11 +1,11 @@
-"""What the tests of the JSON scan share: both cores on some bytes, and logs of JSON messages with every kind of damage."""
+"""What the tests of the JSON scan share: both cores on some bytes, and logs of JSON messages with any damage."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,8 @@ def read(
     limit: int = LIMIT,
     rooms: tuple[int, int] | None = None,
 ) -> Read:
-    """All of ``data`` by one core; at each of ``cuts`` it is told that no more has come yet. ``rooms``: so many rows and
-    rejects are there at a time, and are read away when they are full."""
+    """All of ``data`` by one core; at each of ``cuts`` it is told that no more has come yet. ``rooms``: so many rows
+    and rejects are there at a time, and are read away when they are full."""
     scanner = scanner_of(wire)
     core = import_module(f"turnwire._{backend}.json_lines")
     plans = scanner_plans(wire)
@@ -120,7 +120,7 @@ def adds_up(found: Read, data: bytes) -> None:
         if data[offset : offset + 1] == b"{" and length == size
     ]
     spans = sorted(spans + bare)
-    for (offset, length), (following, _) in zip(spans, spans[1:], strict=False):
+    for (offset, length), (following, _) in pairwise(spans):
         assert length > 0
         assert offset + length <= following
     assert sum(found.columns["length"]) + sum(found.rejects["length"]) <= len(data)
@@ -210,6 +210,3 @@ def damaged_log(chance: random.Random, records: list[bytes], most: int = 4) -> b
             one_damage(line, chance)
         parts.append(chance.choice(_BEFORE) + bytes(line) + chance.choice(_AFTER))
     return b"".join(parts)
-
-
-Work = Callable[[], None]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.log.json_engines import JSON_WIRES, RECORDS, both, damaged_log, read
 from tests.conftest import BACKENDS
+from tests.log.json_engines import JSON_WIRES, RECORDS, both, damaged_log, read
 
 SEEDS = st.integers(0, 1 << 40)
 

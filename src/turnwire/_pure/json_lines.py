@@ -1,4 +1,4 @@
-"""The bulk scan of JSON wires in plain Python: the readable twin of ``_native/json_lines.pyx`` (json_scan.h, json_walk.h).
+"""The bulk scan of JSON wires in plain Python: the readable twin of ``_native/json_lines.pyx`` (and json_walk.h).
 
 A line is gone through from one ``{`` to the next. What a ``{`` begins is tried as a JSON object: a message of a wire is
 a record; good JSON that is none is looked into, its objects and its strings; damaged JSON waits until a record follows
@@ -8,14 +8,13 @@ docs/scan.md.
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from turnwire._pure.json_rows import Filled, Reading, Written, filled, time_of
-from turnwire._pure.json_text import _QUICK, _SURROGATE_ESCAPE, Reader, _Doubtful, _Silent
+from turnwire._pure.json_region import BROKEN, TOKEN, Region, Tried, opened_at, parse, quote_before
+from turnwire._pure.json_rows import Filled, Reading, filled, time_of
+from turnwire._pure.json_text import Reader
 from turnwire._pure.json_unescape import plain
 from turnwire._pure.log_times import head_time
 from turnwire.contract import LIMITS, WIRES, Column
@@ -27,9 +26,7 @@ __all__ = ["Plan", "plain", "scan_block"]
 DEEPEST_STRING = 8
 STRING_REJECTS = 512
 _OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(?:[ \t\r\n]|\\+[nrt])*+\\+")')
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 _QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-_UNESCAPED = re.compile(rb'(?<!\\)(?:\\\\)*"')
 
 
 class Plan:
@@ -56,67 +53,6 @@ class Plan:
 
 class _Full(Exception):
     """There is no room for a row or a reject."""
-
-
-class _Region:
-    """Text that is looked through: a line (level 0), or what a JSON string says.
-
-    raw: the text; start: where it stands in the block or, from level 1 on, in the arena. inside: where the string's inside
-    begins in the text around it. quote: place in the block of the quote of the outermost string.
-    """
-
-    def __init__(self, raw: bytes, start: int, outer: _Region | None = None, inside: int = 0, quote: int = 0) -> None:
-        self.raw = raw
-        self.start = start
-        self.outer = outer
-        self.level: int = 0 if outer is None else outer.level + 1
-        self.inside = inside
-        self.quote = quote
-        self.end = len(raw)
-        self.cut = False
-        self.written: Written | None = None
-
-    def outside(self, at: int) -> int:
-        """Where the byte at ``at`` stands in the text around the string, as written."""
-        if self.written is None:
-            assert self.outer is not None, "only a string stands in other text"
-            self.written = Written(self.outer.raw[self.inside : self.inside + self.size_as_written])
-        return self.inside + self.written.place(at)
-
-    size_as_written = 0
-
-    def in_block(self, at: int) -> int:
-        """Where the byte at ``at`` stands in the block, as written there."""
-        region = self
-        while region.outer is not None:
-            at = region.outside(at)
-            region = region.outer
-        return region.start + at
-
-    def inner(self, at: int) -> int:
-        """How far into the text of the outermost string the byte at ``at`` stands."""
-        region = self
-        while region.outer is not None and region.level > 1:
-            at = region.outside(at)
-            region = region.outer
-        return at
-
-
-class _Tried:
-    """What an object that was tried is: see ``RECORD``, ``REJECT`` and ``OTHER``; ``BROKEN`` JSON has no end."""
-
-    def __init__(self, what: int, end: int = 0, wire: int = 0, reason: int = 0, fault: int = 0) -> None:
-        self.what = what
-        self.end = end
-        self.wire = wire
-        self.reason = reason
-        self.fault = fault
-        self.value: dict[str, Any] = {}
-        self.cut = False
-        self.opened: set[int] = set()
-
-
-BROKEN = 3
 
 
 class _Way:
@@ -165,7 +101,7 @@ class _Lines:
         time = head_time(self.data[self.head : len(self.data) if end < 0 else end][:256])
         self.head_known, self.head_time = (2, 0) if time is None else (1, time)
 
-    def time_at_head(self, region: _Region, at: int) -> int | None:
+    def time_at_head(self, region: Region, at: int) -> int | None:
         if region.level:
             first = region.raw.rfind(b"\n", 0, at) + 1
             time = head_time(region.raw[first : region.end][:256])
@@ -175,7 +111,7 @@ class _Lines:
             self.line_head()
         return self.head_time if self.head_known == 1 else None
 
-    def emit(self, region: _Region, at: int, tried: _Tried) -> None:
+    def emit(self, region: Region, at: int, tried: Tried) -> None:
         """Stores the record from ``at`` to its end."""
         if self.rows == self.room:
             raise _Full
@@ -227,7 +163,7 @@ class _Lines:
         values[column] = found.value + (constant if words else 0)
         return 1 << self.plan.valid[column]
 
-    def reject(self, region: _Region, at: int, end: int, fault: int, wire: int, reason: int) -> None:
+    def reject(self, region: Region, at: int, end: int, fault: int, wire: int, reason: int) -> None:
         """Stores the reject from ``at`` to ``end``."""
         if region.level:
             self.string_rejects += 1
@@ -250,20 +186,20 @@ class _Lines:
 
     # --- one candidate ---
 
-    def try_object(self, region: _Region, at: int, end: int) -> _Tried:
+    def try_object(self, region: Region, at: int, end: int) -> Tried:
         """What the object at ``at`` of a region is."""
         raw = region.raw[:end] if end < len(region.raw) else region.raw
         try:
-            value, behind = self.parse(raw, at)
+            value, behind = parse(raw, at, self.limits)
         except DecodeError as error:
-            tried = _Tried(BROKEN)
+            tried = Tried(BROKEN)
             tried.cut = error.reason in (Reason.CUT_OFF, Reason.UNTERMINATED_STRING)
-            tried.opened = _opened(raw, at, error.offset or 0)
+            tried.opened = opened_at(raw, at, error.offset or 0)
             return tried
         what, wire, reason, fault = OTHER, 0, 0, 0
         if self.may_be(value):
             what, wire, reason, fault = self.judgement.whole(raw[at:behind])
-        tried = _Tried(what, behind, wire, reason, at + fault)
+        tried = Tried(what, behind, wire, reason, at + fault)
         tried.value = value
         return tried
 
@@ -271,47 +207,34 @@ class _Lines:
         """Whether an object may be a message of a wire, good or not: whether it is worth asking."""
         return any(all(path in value for path in clue) for plan in self.plan.plans for clue in plan.clues)
 
-    def parse(self, raw: bytes, at: int) -> tuple[dict[str, Any], int]:
-        """The object at ``at`` and the offset behind it. Raises DecodeError with reason and offset."""
-        if len(raw) - at <= self.limits.key and raw.count(b"{", at) + raw.count(b"[", at) <= self.limits.nesting:
-            try:
-                text = raw[at:].decode()
-                if not _SURROGATE_ESCAPE.search(text):
-                    found, size = _QUICK.raw_decode(text)
-                    return found, at + (size if text.isascii() else len(text[:size].encode()))
-            except (ValueError, _Doubtful, RecursionError):
-                pass
-        most = sys.get_int_max_str_digits() or self.limits.integer_digits
-        limits = self.limits._replace(integer_digits=min(self.limits.integer_digits, most))
-        value, behind = _Silent(raw, "json", limits, {}).containers(at)
-        return value, behind
-
     # --- strings ---
 
-    def literal(self, region: _Region, quote: int, start: int, end: int) -> None:
+    def literal(self, region: Region, quote: int, start: int, end: int) -> None:
         """Looks through what the string says whose inside is ``start`` to ``end``."""
         text = plain(region.raw[start:end])
         outermost = region.quote if region.level else region.start + quote
-        inside = _Region(text, self.arena_size, region, start, outermost)
+        inside = Region(text, self.arena_size, region, start, outermost)
         inside.size_as_written = end - start
         if not region.level:
             self.string_rejects = 0
         rows, bad, size, parts = self.rows, self.bad, self.arena_size, len(self.arena)
         self.arena.append(text + b"\n")
         self.arena_size += len(text) + 1
-        self.walk(inside)
-        if (self.rows, self.bad) == (rows, bad):
-            del self.arena[parts:]
-            self.arena_size = size
+        try:
+            self.walk(inside)
+        finally:
+            if (self.rows, self.bad) == (rows, bad):  # nobody points there
+                del self.arena[parts:]
+                self.arena_size = size
 
     # --- inside good JSON ---
 
-    def inside(self, region: _Region, at: int, end: int) -> None:
+    def inside(self, region: Region, at: int, end: int) -> None:
         """Looks into the good object from ``at`` to ``end``, which is no message: its objects and its strings."""
         objects = any(token in region.raw[at:end] for token in self.plan.inside)
         place = at + 1
         while place < end:
-            token = _TOKEN.search(region.raw, place, end)
+            token = TOKEN.search(region.raw, place, end)
             if token is None:
                 return
             first, place = token.span()
@@ -322,7 +245,7 @@ class _Lines:
                     self.partial = first
                 raise
 
-    def inner_token(self, region: _Region, first: int, place: int, end: int, objects: bool) -> int:
+    def inner_token(self, region: Region, first: int, place: int, end: int, objects: bool) -> int:
         """Looks into the string or brace from ``first`` to ``place`` of a good object; where to go on."""
         if region.raw[first] == 0x22:
             text = region.raw[first + 1 : place - 1]
@@ -338,7 +261,7 @@ class _Lines:
                 return tried.end
         return place
 
-    def refused(self, region: _Region, at: int, tried: _Tried) -> None:
+    def refused(self, region: Region, at: int, tried: Tried) -> None:
         """Looks into an object that a wire claims and refuses: a reject, unless there is something in it."""
         before = self.rows, self.bad
         self.inside(region, at, tried.end)
@@ -347,7 +270,7 @@ class _Lines:
 
     # --- the way through a region ---
 
-    def settle(self, region: _Region, at: int, end: int, too_large: bool) -> None:
+    def settle(self, region: Region, at: int, end: int, too_large: bool) -> None:
         """The damaged bytes from ``at`` to ``end``: a reject where they carry the marks of a wire, text otherwise."""
         raw = region.raw[at:end]
         if any(token in raw for token in self.plan.torn):
@@ -355,11 +278,11 @@ class _Lines:
             if what == REJECT:
                 self.reject(region, at, end, at + fault, wire, reason)
 
-    def settle_before(self, region: _Region, way: _Way, place: int) -> None:
+    def settle_before(self, region: Region, way: _Way, place: int) -> None:
         if way.bad >= 0:
             self.settle(region, way.bad, place, way.too_large)
 
-    def look_into(self, region: _Region, way: _Way, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
+    def look_into(self, region: Region, way: _Way, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
         """Looks into a literal or good JSON. Where damaged bytes wait, only a record in it ends them."""
         rows, before = self.rows, self.bad
         arena, parts = self.arena_size, len(self.arena)
@@ -385,11 +308,11 @@ class _Lines:
         way.bad = -1
         way.done = end
 
-    def look_into_string(self, region: _Region, way: _Way, place: int) -> int:
+    def look_into_string(self, region: Region, way: _Way, place: int) -> int:
         """The literal around the byte at ``place``; returns the offset behind it."""
         raw = region.raw
         floor = way.done if way.bad < 0 else way.bad
-        quote = _quote_before(raw, place, floor)
+        quote = quote_before(raw, place, floor)
         close = _QUOTE.match(raw, place, region.end).end()  # type: ignore[union-attr]
         close = close if close < region.end and raw[close] == 0x22 else region.end
         start = place if quote < 0 else quote + 1
@@ -400,7 +323,7 @@ class _Lines:
         self.look_into(region, way, quote, behind, (start, close), None)
         return behind
 
-    def broken(self, region: _Region, way: _Way, place: int, tried: _Tried) -> None:
+    def broken(self, region: Region, way: _Way, place: int, tried: Tried) -> None:
         way.opened = tried.opened
         if region.cut and tried.cut:
             way.too_large = True
@@ -408,7 +331,7 @@ class _Lines:
         if way.bad < 0:
             way.bad = place
 
-    def walk(self, region: _Region) -> None:
+    def walk(self, region: Region) -> None:
         """One region to its end; at level 0, ``stopped`` is where reading stopped."""
         way = _Way(self)
         try:
@@ -421,7 +344,7 @@ class _Lines:
                 self.stopped, self.partial = region.start + self.partial, -1
             raise
 
-    def _walk(self, region: _Region, way: _Way) -> None:
+    def _walk(self, region: Region, way: _Way) -> None:
         place = 0
         while True:
             opening = _OPENING.search(region.raw, place, region.end)
@@ -476,7 +399,7 @@ class _Lines:
                 end = position + self.limit
                 for _ in range(3):
                     end -= end > position + 1 and self.data[end] & 0xC0 == 0x80
-            region = _Region(self.data[position:end], position)
+            region = Region(self.data[position:end], position)
             region.cut = cut
             if not self.carried:
                 self.head, self.head_known = position, 0
@@ -496,30 +419,6 @@ class _Lines:
             if full:
                 break
         return position
-
-
-def _opened(raw: bytes, start: int, fault: int) -> set[int]:
-    """Where the objects start that are open at the fault: all of them meet it."""
-    starts: list[int] = []
-    place = start
-    while (token := _TOKEN.search(raw, place, fault)) is not None:
-        if b'"' in raw[place : token.start()]:
-            break  # a string that is not closed before the fault
-        place = token.end()
-        if raw[token.start()] == 0x7B:
-            starts.append(token.start())
-        elif raw[token.start()] == 0x7D:
-            starts.pop()
-    return set(starts)
-
-
-def _quote_before(raw: bytes, at: int, floor: int) -> int:
-    """The unescaped quote next to ``at`` from ``floor`` on, or -1."""
-    while (at := raw.rfind(b'"', floor, at)) >= 0:
-        slashes = at - len(raw[floor:at].rstrip(b"\\")) - floor
-        if slashes % 2 == 0:
-            return at
-    return -1
 
 
 def scan_block(

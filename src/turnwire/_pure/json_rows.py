@@ -123,9 +123,7 @@ def filled(fill: Fill, value: Value | None, raw: bytes, noted: Noted | None) -> 
     if fill.how == "text":
         return _span(raw, noted.start, noted.end) if noted.first == 0x22 else None
     result = _FILLS[fill.how](raw, noted, value)
-    if fill.how == "family":
-        return result
-    return None if result is None else Filled(result)
+    return result if result is None or isinstance(result, Filled) else Filled(result)
 
 
 def _span(raw: bytes, start: int, end: int) -> Filled:

@@ -1,7 +1,7 @@
 """Times as they stand in logs: the readable twin of ``_native/log_times.pyx`` and log_time.h.
 
 ISO 8601 calendar date and time in the extended format, as RFC 3339 has it and a little wider: ``YYYY-MM-DD``, then
-"T", "t", "_" or one space, ``HH:MM``, then ``:SS`` and a fraction behind "." or "," (beyond microseconds it is cut), and
+"T", "t", "_" or one space, ``HH:MM``, then ``:SS`` and a fraction behind "." or "," (cut behind microseconds), and
 a zone: "Z", "z", ``+HH:MM``, ``+HHMM`` or ``+HH``, before which one space may stand. Seconds may be missing, and so may
 the zone: then it is UTC. Second 60 reads as 59.
 """
@@ -55,7 +55,7 @@ def head_time(line: bytes) -> int | None:
 
 
 def head_times(data: Any, offsets: Any, times: Any, there: Any) -> None:
-    """For each of the ascending offsets, the time at the head of its line (microseconds, UTC), and 1 where there is one."""
+    """For each of the ascending offsets, the time at the head of its line (microseconds, UTC), and 1 where one is."""
     raw = bytes(data)
     known: dict[int, int | None] = {}
     for row, place in enumerate(offsets.tolist()):

@@ -23,8 +23,8 @@ def string_views(
     out: NDArray[Any],
     arena: Any = b"",
 ) -> None:
-    """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and, from
-    its end on, of ``arena`` as number 1.
+    """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and,
+    from its end on, of ``arena`` as number 1.
 
     A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
     number of the buffer (i32) and the offset in it (i32).
@@ -56,8 +56,8 @@ def string_views(
 
 
 def json_texts(buffer: Any, arena: Any, offsets: Any, lengths: Any, out: Any) -> int:
-    """Spans of JSON strings, one behind the other and without their escapes, into ``out``, which has room for the sum of
-    their lengths; ``lengths`` then says how long each of them is. Returns the bytes that were written."""
+    """Spans of JSON strings, one behind the other and without their escapes, into ``out``, which has room for the sum
+    of their lengths; ``lengths`` then says how long each of them is. Returns the bytes that were written."""
     written = 0
     for row, (offset, length) in enumerate(zip(offsets.tolist(), lengths.tolist(), strict=True)):
         source, start = (buffer, offset) if offset < len(buffer) else (arena, offset - len(buffer))

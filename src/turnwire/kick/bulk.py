@@ -50,8 +50,8 @@ def claims(fields: dict[str, Any]) -> bool:
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were an envelope: a channel that starts with the sigil, or the keys sender and receiver with
-    channel or with both id and timestamp."""
+    """Whether damaged bytes were an envelope: a channel that starts with the sigil, or the keys sender and receiver
+    with channel or with both id and timestamp."""
     if _SIGIL_CHANNEL.search(raw) is not None:
         return True
     if b'"sender"' not in raw or b'"receiver"' not in raw:

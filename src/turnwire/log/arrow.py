@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from turnwire import _backend
 from turnwire.contract import Column
+from turnwire.log.memory import Pool
 
 _views = _backend.load("views")
 _callbacks = _backend.load("callbacks")
@@ -201,10 +202,14 @@ def _validity(valid: NDArray[np.bool_] | None) -> tuple[Any, int]:
     return np.packbits(valid, bitorder="little"), int(len(valid) - valid.sum())
 
 
+_view_memory = Pool(keep=24)
+"""String views, a block for each text column of a batch: taken again once the consumer has let go of it."""
+
+
 def _text_array(text: Any) -> Any:
     """String views: 16 bytes a row, with up to 12 bytes of text inside, the rest in the scanned buffer."""
     count = len(text)
-    views = np.empty((count, 16), np.uint8)
+    views = _view_memory.take(max(count, 1) * 16)[: count * 16].reshape(count, 16)
     buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
     _views.string_views(buffer, text.offsets, text.lengths, views, arena)
     data = [buffer, arena] if len(arena) else [buffer]

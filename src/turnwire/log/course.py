@@ -10,7 +10,7 @@ import numpy as np
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, Reason, WireError
 from turnwire.log import rejects as quarantine
-from turnwire.log.batch import HEAD_BYTES, Batch, Rows
+from turnwire.log.batch import Batch, Rows, line_start
 from turnwire.log.compression import REASONS
 from turnwire.log.engine import Engine, Found
 from turnwire.log.memory import Pool
@@ -89,7 +89,7 @@ class Course:
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
         reading.state = found.state
-        reading.head = _head(found, reading.head)
+        reading.head = line_start(reading.head, found.buffer[: found.position])
         self.bytes += found.position
         error = self._quarantine(reading, found)
         batch = self._batch(reading, found)
@@ -153,7 +153,7 @@ class Course:
         if "record" in found.arrays:
             found.arrays["record"] += first
         base, keep = found.block.base, self._engine.keep
-        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep)
+        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep, found.head)
         return Batch(self._engine.scanner, self._columns, rows)
 
     def _end(self, reading: Reading, block: Block, found: Found) -> WireError | None:
@@ -198,14 +198,6 @@ class Course:
             size = 0 if reading.kind else reading.offset
             marks[key] = bookmark(reading.name or "", reading.identity, offset, line, size)
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
-
-
-def _head(found: Found, head: bytes) -> bytes:
-    """The head of the line that goes on at the position of a block; nothing where a line begins there."""
-    start = line_end(found.buffer, 0, found.position)
-    head = head if start < 0 else b""
-    start = max(start, 0)
-    return head + bytes(found.buffer[start : min(found.position, start + HEAD_BYTES - len(head))])
 
 
 def _tail(found: Found, position: int) -> Block:

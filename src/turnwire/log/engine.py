@@ -26,7 +26,8 @@ class Found(NamedTuple):
     rows: how many of the arrays' rows are wanted (by ``where``); met, met_bytes: how many records there are, and their
     bytes; rejects: tables with how many rows of each are filled; position: where the next block must start, in this
     one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state: what the wire
-    carries to the next block, as the core's arguments.
+    carries to the next block, as the core's arguments; head: how the line begins in
+    whose middle the block begins.
     """
 
     block: Block
@@ -39,6 +40,7 @@ class Found(NamedTuple):
     position: int
     line: int
     state: dict[str, Any]
+    head: bytes
 
     def shift_lines(self, lines: int) -> None:
         """The block starts so many lines later than it was scanned with."""
@@ -113,21 +115,16 @@ class Engine:
             rejects = [(first, 1)]
             rows = int(arrays["offset"][:rows].searchsorted(first["offset"][0]))
             position = int(first["offset"][0] + first["length"][0]) - block.base
-        if head:
-            arrays["head"] = np.frombuffer(head, np.uint8)
         buffer = memoryview(block.data)[: block.size].toreadonly()
         met_bytes = int(arrays["length"][:rows].sum())
-        found = Found(block, buffer, arrays, rows, rows, met_bytes, rejects, position, line, state)
+        found = Found(block, buffer, arrays, rows, rows, met_bytes, rejects, position, line, state, head)
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def _chosen(self, chosen: Filter, found: Found) -> Found:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
-        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep)
+        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep, found.head)
         mask = chosen.mask(Batch(self.scanner, self._columns, rows))
         numbers = mask.nonzero()[0]
-        arrays = {
-            name: array if name in ("arena", "head") else array[: found.rows][mask]
-            for name, array in found.arrays.items()
-        }
+        arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
         arrays["record"] = numbers
         return found._replace(arrays=arrays, rows=len(numbers))

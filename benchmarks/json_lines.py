@@ -1,0 +1,259 @@
+"""JSON lines of SSTP, SAP and KickLang, file to Arrow: common columns by turnwire, DuckDB and Polars, one thread each.
+
+The traffic is generated and seeded; no public corpus of SAP objects or KickLang envelopes exists. Every reader selects
+the same fields: kind, sender, receiver, conversation, sequence, subject, and the time as it is written (turnwire also
+reads it). The peers are told the schema of what they select, so that none has to guess, and are compared row by row
+with what was written before anything is timed. turnwire validates every byte of each message and judges it by its
+wire's tables on the way; the peers do not.
+
+    python benchmarks/json_lines.py [MEGABYTES] [ROUNDS]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+from uuid import UUID
+
+os.environ["POLARS_MAX_THREADS"] = "1"  # read when Polars is imported
+
+import duckdb
+import polars
+import pyarrow
+
+import turnwire
+
+SEED = 20261122
+BATCH = 2 << 20  # bytes of input: what is made of them stays in the cache
+AGENTS = ("planner", "coder", "critic", "observer", "AR-00L", "SystemMonitor")
+WORDS = [
+    "review",
+    "the",
+    "budget",
+    "and",
+    "split",
+    "it",
+    "between",
+    "teams",
+    "überprüfen",
+    "before",
+    "the",
+    "next",
+    "call",
+    "レビュー",
+    "with",
+    "a",
+    "quote",
+]
+TIME = "2026-11-22T07:{:02}:{:02}Z"
+
+
+def identifier(numbers: random.Random) -> str:
+    return str(UUID(int=numbers.getrandbits(128), version=4))
+
+
+def sentence(numbers: random.Random, words: int) -> str:
+    text = " ".join(numbers.choices(WORDS, k=words))
+    return text + ('\nand "so on"' if numbers.random() < 0.3 else "")
+
+
+def sstp(numbers: random.Random, number: int) -> dict[str, Any]:
+    kind = numbers.choice(("query", "knowledge"))
+    header = {
+        "kind": kind,
+        "actor_id": numbers.choice(AGENTS),
+        "schema_id": f"ioc.{kind}.v0",
+        "session_id": f"session-{number // 40}",
+        "policy_labels": ["retention:90d"],
+        "logical_clock": number % 40 + 1,
+    }
+    if kind == "query":
+        payload: dict[str, Any] = {"question": sentence(numbers, 14), "required_fields": ["amount", "owner"]}
+        payload |= {"uncertainty": round(numbers.random(), 2), "directed_to": numbers.choice(AGENTS)}
+    else:
+        payload = {"content": sentence(numbers, 30), "confidence": round(numbers.random(), 3), "evidence_refs": ["e:1"]}
+    return {"header": header, "payload": payload}
+
+
+def sap(numbers: random.Random, number: int) -> dict[str, Any]:
+    return {
+        "protocolVersion": "2.0",
+        "taskId": identifier(numbers),
+        "parentTaskId": None,
+        "correlationId": identifier(numbers),
+        "issuedAt": TIME.format(number // 60 % 60, number % 60),
+        "issuer": {"agentId": numbers.choice(AGENTS), "agentKind": "agent", "name": "A"},
+        "target": {"agentId": "A-ml-001", "capability": numbers.choice(("consult.align", "spec.write"))},
+        "constitutionalContext": {
+            "pressureLevel": "consulted",
+            "principles": ["systems_over_willpower", "blueprint_thinking"],
+            "pressure": {"systems_over_willpower": 52, "blueprint_thinking": 41},
+            "riskTolerance": "low",
+            "cachePolicy": {"mode": "prefer", "maxAgeSec": 86400, "mustAlign": True},
+        },
+        "payload": {"topic": sentence(numbers, 6), "depth": "detailed", "limits": [1, 2.5, None]},
+        "telemetry": {"priority": "high", "budget": {"tokens": 8000}},
+        "tags": ["spec", "protocol"],
+    }
+
+
+def kick(numbers: random.Random, number: int) -> dict[str, Any]:
+    return {
+        "id": identifier(numbers),
+        "timestamp": TIME.format(number // 60 % 60, number % 60),
+        "sender": numbers.choice(AGENTS),
+        "receiver": "Orchestrator",
+        "type": "Info",
+        "channel": "\u2afbreport/status",
+        "content": f"\u2afbtask/report:T-{number}/001\n{sentence(numbers, 12)}\n",
+        "correlation_id": identifier(numbers),
+    }
+
+
+WIRES: dict[str, Callable[[random.Random, int], dict[str, Any]]] = {"sstp": sstp, "sap": sap, "kick": kick}
+NAMES = ("kind", "sender", "receiver", "conversation", "sequence", "time", "subject")
+"""What is selected, by turnwire's names. An expression for each peer follows, by wire."""
+DUCKDB_TYPES = {
+    "sstp": "header: 'STRUCT(kind VARCHAR, actor_id VARCHAR, session_id VARCHAR, logical_clock BIGINT)', "
+    "payload: 'STRUCT(question VARCHAR, content VARCHAR, directed_to VARCHAR)'",
+    "sap": "issuedAt: 'VARCHAR', correlationId: 'VARCHAR', issuer: 'STRUCT(agentId VARCHAR)', "
+    "target: 'STRUCT(capability VARCHAR)'",
+    "kick": "type: 'VARCHAR', sender: 'VARCHAR', receiver: 'VARCHAR', correlation_id: 'VARCHAR', timestamp: 'VARCHAR', "
+    "channel: 'VARCHAR'",
+}
+DUCKDB_FIELDS = {
+    "sstp": "header.kind AS kind, header.actor_id AS sender, payload.directed_to AS receiver, header.session_id AS "
+    "conversation, header.logical_clock AS sequence, coalesce(payload.question, payload.content) AS subject",
+    "sap": "issuer.agentId AS sender, correlationId AS conversation, issuedAt AS time, target.capability AS subject",
+    "kick": "type AS kind, sender, receiver, correlation_id AS conversation, timestamp AS time, channel AS subject",
+}
+TEXT = polars.String
+POLARS_TYPES: dict[str, dict[str, Any]] = {
+    "sstp": {
+        "header": polars.Struct({"kind": TEXT, "actor_id": TEXT, "session_id": TEXT, "logical_clock": polars.Int64}),
+        "payload": polars.Struct({"question": TEXT, "content": TEXT, "directed_to": TEXT}),
+    },
+    "sap": {
+        "issuedAt": TEXT,
+        "correlationId": TEXT,
+        "issuer": polars.Struct({"agentId": TEXT}),
+        "target": polars.Struct({"capability": TEXT}),
+    },
+    "kick": dict.fromkeys(("type", "sender", "receiver", "correlation_id", "timestamp", "channel"), TEXT),
+}
+
+
+def inner(part: str, name: str) -> polars.Expr:
+    return polars.col(part).struct.field(name)
+
+
+POLARS_FIELDS: dict[str, dict[str, polars.Expr]] = {
+    "sstp": {
+        "kind": inner("header", "kind"),
+        "sender": inner("header", "actor_id"),
+        "receiver": inner("payload", "directed_to"),
+        "conversation": inner("header", "session_id"),
+        "sequence": inner("header", "logical_clock"),
+        "subject": polars.coalesce(inner("payload", "question"), inner("payload", "content")),
+    },
+    "sap": {
+        "sender": inner("issuer", "agentId"),
+        "conversation": polars.col("correlationId"),
+        "time": polars.col("issuedAt"),
+        "subject": inner("target", "capability"),
+    },
+    "kick": {
+        "kind": polars.col("type"),
+        "sender": polars.col("sender"),
+        "receiver": polars.col("receiver"),
+        "conversation": polars.col("correlation_id"),
+        "time": polars.col("timestamp"),
+        "subject": polars.col("channel"),
+    },
+}
+
+
+def by_turnwire(path: Path, wire: str) -> Iterator[Any]:
+    scan = turnwire.scan(path, wire=wire, columns=list(POLARS_FIELDS[wire]), batch_bytes=BATCH)
+    return iter(pyarrow.RecordBatchReader.from_stream(scan))
+
+
+def by_duckdb(path: Path, wire: str) -> Iterator[Any]:
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1")
+    source = (
+        f"read_json('{path}', format = 'newline_delimited', auto_detect = false, columns = {{{DUCKDB_TYPES[wire]}}})"
+    )
+    return iter(connection.sql(f"SELECT {DUCKDB_FIELDS[wire]} FROM {source}").to_arrow_reader())
+
+
+def by_polars(path: Path, wire: str) -> Iterator[Any]:
+    frame = polars.scan_ndjson(path, schema=POLARS_TYPES[wire])
+    yield frame.select(**POLARS_FIELDS[wire]).collect().to_arrow()
+
+
+READERS = {"turnwire": by_turnwire, "DuckDB": by_duckdb, "Polars": by_polars}
+
+
+def rows_of(found: Iterator[Any], wire: str) -> list[dict[str, Any]]:
+    """All rows as dicts, times left out: turnwire has read them, the peers have not."""
+    rows = [row for part in found for row in part.to_pylist()]
+    return [{name: row[name] for name in POLARS_FIELDS[wire] if name != "time"} for row in rows]
+
+
+def write(path: Path, wire: str, size: int) -> int:
+    """At least ``size`` bytes of messages, one a line; how many they are."""
+    numbers = random.Random(SEED)
+    lines = []
+    while size > 0:
+        message = WIRES[wire](numbers, len(lines))
+        lines.append(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        size -= len(lines[-1])
+    path.write_bytes(b"".join(lines))
+    return len(lines)
+
+
+def measured(path: Path, wire: str, rounds: int) -> dict[str, float]:
+    """Median seconds of each reader, all of them in turn in each round."""
+    samples: dict[str, list[float]] = {name: [] for name in READERS}
+    for number in range(rounds + 1):
+        for name, reader in READERS.items():
+            start = perf_counter()
+            total = sum(part.num_rows for part in reader(path, wire))
+            taken = perf_counter() - start
+            if not total:
+                raise AssertionError(f"{name} read nothing")
+            if number:
+                samples[name].append(taken)
+    return {name: median(times) for name, times in samples.items()}
+
+
+def main(megabytes: int = 64, rounds: int = 5) -> None:
+    """Prints a line for each wire: MB/s of turnwire, and how many times longer the peers take."""
+    with TemporaryDirectory() as folder:
+        for wire in WIRES:
+            small, path = Path(folder) / "small.jsonl", Path(folder) / f"{wire}.jsonl"
+            write(small, wire, 50_000)
+            expected = rows_of(by_duckdb(small, wire), wire)
+            for name, reader in READERS.items():
+                if rows_of(reader(small, wire), wire) != expected:
+                    raise AssertionError(f"{name} reads other rows")
+            count = write(path, wire, megabytes << 20)
+            times = measured(path, wire, rounds)
+            speed = path.stat().st_size / times["turnwire"] / 1e6
+            ratios = ", ".join(
+                f"{name} {times[name] / times['turnwire']:.2f}x" for name in READERS if name != "turnwire"
+            )
+            print(f"{wire} (generated): {count} messages, {speed:.0f} MB/s; slower: {ratios}")
+
+
+if __name__ == "__main__":
+    main(*(int(word) for word in sys.argv[1:]))

@@ -1,0 +1,275 @@
+"""``turnwire.scan`` over the three JSON wires: what is a record, what a reject, what text."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turnwire
+from tests.conftest import BACKENDS
+from tests.log.json_engines import JSON_WIRES, RECORDS, quoted
+from turnwire import json_bulk
+from turnwire.contract import wire_package
+from turnwire.errors import DecodeError
+
+REAL = Path(__file__).parents[1] / "data" / "sstp_real.jsonl"
+GOOD = RECORDS["sstp"][0]
+
+
+@pytest.fixture(autouse=True, params=BACKENDS)
+def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Makes the scan, its times and the Arrow export use one backend."""
+    parts = (
+        ("json_bulk", "_core", "json_lines"),
+        ("log.batch", "_times", "log_times"),
+        ("log.batch", "_views", "views"),
+    )
+    for module, name, twin in (*parts, ("log.arrow", "_views", "views")):
+        monkeypatch.setattr(
+            import_module(f"turnwire.{module}"), name, import_module(f"turnwire._{request.param}.{twin}")
+        )
+    return str(request.param)
+
+
+def rows(data: bytes, wire: str = "sstp", **options: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Any]:
+    """All rows and rejects of a scan, and its counts."""
+    scan = turnwire.scan(data, wire=wire, **options)
+    found = [
+        {name: batch[name][row] if batch.valid(name)[row] else None for name in batch.names}
+        | {"raw": batch.raw(row).tobytes()}
+        for batch in scan
+        for row in range(len(batch))
+    ]
+    counts = scan.counts
+    assert counts.records + counts.rejects + counts.text == counts.bytes == len(data)
+    return found, scan.rejects.rows(), counts
+
+
+def refusal(package: ModuleType, text: bytes) -> DecodeError | None:
+    """What decoding a message raises."""
+    try:
+        package.decode(text)
+    except DecodeError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_every_vector_is_what_decode_says(wire: str) -> None:
+    package: ModuleType = wire_package(wire)
+    refused = 0
+    for text in RECORDS[wire]:
+        found, rejects, _ = rows(b"INFO x: " + text + b"\r\n", wire)
+        error = refusal(package, text)
+        if error is not None:
+            assert found == []
+            assert [(one["reason"], one["fault"], one["line"]) for one in rejects] == [
+                (error.reason, (error.offset or 0) + 8, 1)
+            ]
+            refused += 1
+        else:
+            assert [(one["offset"], one["length"], one["raw"]) for one in found] == [
+                (8, len(text.rstrip()), text.rstrip())
+            ]
+            assert rejects == []
+    assert refused >= 4
+
+
+def test_common_columns() -> None:
+    [sstp], _, _ = rows(b"2026-11-22 07:00:01,25 +01:00 INFO " + RECORDS["sstp"][1] + b"\n")
+    expected = {
+        "wire": 2,
+        "kind": 1,
+        "sender": "a",
+        "receiver": "b",
+        "conversation": "s",
+        "sequence": 1,
+        "subject": "q",
+    }
+    assert {name: sstp[name] for name in expected} == expected
+    assert np.datetime64(int(sstp["time"]), "us") == np.datetime64("2026-11-22T06:00:01.25")
+    [task], _, _ = rows(RECORDS["sap"][0], "sap")
+    assert (task["kind"], task["sender"], task["subject"], task["receiver"]) == (0, "A", "consult.align", None)
+    assert np.datetime64(int(task["time"]), "us") == np.datetime64("2025-09-28T10:15:23")
+    kick, _, _ = rows(b"\n".join(RECORDS["kick"]), "kick")
+    for row in kick:
+        message = turnwire.kick.decode(row["raw"])
+        assert (row["sender"], row["subject"], row["conversation"]) == (
+            message.sender,
+            message.channel,
+            message.correlation_id,
+        )
+        assert (row["family"], row["sections"]) == (message.family, len(message.space.sections))
+
+
+def test_all_three_wires_as_messages() -> None:
+    for wire in JSON_WIRES:
+        data = b"\n".join(RECORDS[wire])
+        for batch in turnwire.scan(data, wire=wire):
+            for row in range(len(batch)):
+                assert batch.message(row) == wire_package(wire).decode(bytes(batch.raw(row)))
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_records_in_strings(levels: int) -> None:
+    text = GOOD
+    for _ in range(levels):
+        text = b'{"log": %b, "n": 1}' % quoted(b"before " + text + b" behind")
+    [row], rejects, _ = rows(b"[" + text + b"]\n")
+    assert rejects == []
+    assert (row["raw"], row["offset"]) == (GOOD, 9)
+    outer = json.loads(text)["log"].encode()
+    inner = len("before ") if levels == 1 else outer.index(b"before", 8) + len("before ")
+    assert levels > 2 or row["inner"] == inner
+    assert row["length"] == len(GOOD) + sum(2**level * GOOD.count(b'"') // 1 for level in range(levels))
+
+
+def test_strings_deeper_than_eight_are_not_followed() -> None:
+    text = b'{"header": 1, "payload": 2}'
+    for _ in range(9):
+        text = b'{"a": %b}' % quoted(text)
+    assert rows(text) == ([], [], rows(text)[2])
+    assert len(rows(json.loads(text)["a"].encode())[1]) == 1
+
+
+def test_nested_objects_and_what_is_inside_a_message() -> None:
+    [row], rejects, _ = rows(b'{"msg": {"deep": [%b]}, "x": "}"}\n' % GOOD)
+    assert (row["offset"], row["raw"], rejects) == (18, GOOD, [])
+    whole = json.loads(GOOD) | {"copy": json.loads(GOOD)}
+    [row], rejects, _ = rows(json.dumps(whole).encode())
+    assert (row["offset"], rejects) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("data", "records", "rejects"),
+    [
+        (GOOD[:80] + b"\n" + GOOD + b"\n", [81], [(0, 80, "unterminated_string")]),
+        (GOOD[:80] + GOOD, [80], [(0, 80, "unterminated_string")]),
+        (GOOD + GOOD, [0, len(GOOD)], []),
+        (b"x" + GOOD + b" {} " + GOOD, [1, len(GOOD) + 5], []),
+        (GOOD.replace(b'"g"', b'"\\x"') + b"\n" + GOOD, [len(GOOD) + 2], [(0, len(GOOD) + 1, "bad_escape")]),
+        (GOOD.replace(b'"g"', b'"\xff"') + b"\n", [], [(0, len(GOOD), "bad_utf8")]),
+        (GOOD.replace(b'"g"', b'"\0\0"') + b"\n", [], [(0, len(GOOD) + 1, "control_character")]),
+        (GOOD.replace(b'"goal"', b'"oal"'), [], [(0, len(GOOD) - 1, "missing_field")]),
+        (GOOD.replace(b'"s"', b'"s", "session\\u005fid": "s"'), [], [(0, len(GOOD) + 24, "dup_key")]),
+        (GOOD.replace(b'clock": 1', b'clock": 1e400'), [], [(0, len(GOOD) + 4, "not_finite")]),
+        (GOOD.replace(b'clock": 1', b'clock": NaN'), [], [(0, len(GOOD) + 2, "not_finite")]),
+        (GOOD.replace(b'clock": 1', b'clock": ' + b"1" * 5000), [], [(0, len(GOOD) + 4999, "number_too_long")]),
+        (GOOD.replace(b'clock": 1', b'clock": true'), [], [(0, len(GOOD) + 3, "wrong_type")]),
+        (GOOD.replace(b'"intent"', b'"intend"'), [], [(0, len(GOOD), "unknown_kind")]),
+        (GOOD.replace(b'"g"', b'"\xe2\x80\xa8\xc2\x85"'), [0], []),
+        (b"\xef\xbb\xbf" + GOOD + b"\r\n", [3], []),
+        (b'{"header": {"ki', [], []),
+        (b'{"level": "info", "origin": "x"} {"a": \n', [], []),
+        (b"", [], []),
+        (b" \n\t\n", [], []),
+    ],
+)
+def test_damage(data: bytes, records: list[int], rejects: list[tuple[int, int, str]]) -> None:
+    found, refused, _ = rows(data)
+    assert [row["offset"] for row in found] == records
+    assert [(one["offset"], one["length"], one["reason"]) for one in refused] == rejects
+    assert [one["raw"] for one in refused] == [data[start : start + size] for start, size, _ in rejects]
+
+
+def test_deep_nesting_ends() -> None:
+    found, rejects, _ = rows(b'{"a": ' * 20_000 + b"\n" + GOOD)
+    assert (len(found), rejects) == (1, [])
+    deep = GOOD[:-1] + b', "x": ' + b"[" * 126 + b"]" * 126 + b"}"
+    assert len(rows(deep)[0]) == 1
+    [reject] = rows(GOOD[:-1] + b', "x": ' + b"[" * 128 + b"]" * 128 + b"}")[1]
+    assert reject["reason"] == "too_deep"
+
+
+def test_a_message_over_the_limit() -> None:
+    limits = turnwire.contract.LIMITS._replace(message=len(GOOD))
+    assert len(rows(GOOD + b"\n", limits=limits)[0]) == 1
+    longer = GOOD.replace(b'"g"', b'"gg"')
+    found, [reject], _ = rows(longer + b"\n" + GOOD, limits=limits)
+    assert [row["offset"] for row in found] == [len(longer) + 1]
+    assert (reject["offset"], reject["reason"]) == (0, "message_too_large")
+
+
+@pytest.mark.parametrize("batch_bytes", [64, 1000, 1 << 20])
+def test_real_messages_in_blocks(batch_bytes: int) -> None:
+    data = REAL.read_bytes()
+    found, rejects, _ = rows(data, batch_bytes=batch_bytes)
+    assert (len(found), rejects) == (16, [])
+    assert [row["raw"] for row in found] == data.splitlines()
+
+
+def test_arrow_consumers_read_it() -> None:
+    polars, duckdb, pyarrow = (pytest.importorskip(name) for name in ("polars", "duckdb", "pyarrow"))
+    pandas = pytest.importorskip("pandas")
+    escaped = GOOD.replace(b'"g"', b'"say \\"go\\"\\nand more than twelve bytes"') + b"\n"
+    data = REAL.read_bytes() + escaped + b'{"log": %b}\n' % quoted(escaped)
+    frame = polars.DataFrame(turnwire.scan(data, wire="sstp"))
+    texts = [row["subject"] for row in rows(data)[0]]
+    assert frame["subject"].to_list() == texts
+    assert texts[-2:] == ['say "go"\nand more than twelve bytes'] * 2
+    table = pyarrow.table(turnwire.scan(data, wire="sstp"))
+    assert table["subject"].to_pylist() == texts
+    assert table["confidence"].to_pylist() == [
+        None if row["confidence"] is None else float(row["confidence"]) for row in rows(data)[0]
+    ]
+    scan = turnwire.scan(data, wire="sstp", columns=["subject", "inner"])  # noqa: F841 (DuckDB finds it by name)
+    assert duckdb.sql("SELECT subject FROM scan").fetchall() == [(text,) for text in texts]
+    assert pandas.DataFrame.from_dict(table.to_pydict())["subject"].tolist() == texts
+
+
+@given(
+    span=st.binary(max_size=60),
+    odd=st.lists(st.sampled_from([b"\\", b'\\"', b"\\n", b"\\ud83d", b"\\ude00", b"\\u00e9", b"\\u12"])),
+)
+def test_escapes_native_and_pure(span: bytes, odd: list[bytes]) -> None:
+    text = span + b"".join(odd) + span[:3]
+    plains = {import_module(f"turnwire._{backend}.json_lines").plain(text) for backend in BACKENDS}
+    assert len(plains) == 1
+
+
+_ZONES = ["", "Z", "z", " +01:00", "-0530", "+05", "+25:00", "+05:99", "+053", "Zulu", " Z"]
+_TIMES = [
+    "2026-11-22T07:00:00",
+    "2026-11-22 07:00",
+    "2026-11-22_07:00:60.5",
+    "2026-11-22t07:00:00,1234567",
+    "2026-02-30T00:00:00",
+]
+_TIMES += [
+    "0000-01-01T00:00:00",
+    "9999-12-31T23:59:59.",
+    "2024-02-29T24:00:00",
+    "2026-11-22T07:00:61",
+    "2026-11-22T07:00:5",
+]
+
+
+@given(
+    head=st.sampled_from(["", " ", "\t[", "(", "<<", '"']),
+    time=st.sampled_from(_TIMES),
+    zone=st.sampled_from(_ZONES),
+    rest=st.sampled_from(["", " x", "]", "1", ":"]),
+)
+def test_times_native_and_pure(head: str, time: str, zone: str, rest: str) -> None:
+    text = (time + zone + rest).encode()
+    found = {import_module(f"turnwire._{backend}.log_times").read_time(text) for backend in BACKENDS}
+    assert len(found) == 1
+    line = np.frombuffer(b"x\n" + head.encode() + text + b"\n", np.uint8)
+    results = []
+    for backend in BACKENDS:
+        times, there = np.zeros(2, np.int64), np.zeros(2, np.uint8)
+        import_module(f"turnwire._{backend}.log_times").head_times(line, np.array([0, 2]), times, there)
+        results.append((times.tolist(), there.tolist()))
+    assert results.count(results[0]) == len(results)
+
+
+def test_reasons_have_codes() -> None:
+    assert len(json_bulk.REASONS) < 256
