@@ -291,7 +291,11 @@ class Batch:
 
     def message(self, row: int) -> Any:
         """One record as a message of its wire."""
-        return self._scanner.decode(self.raw(row), unknown="keep" if self._rows.keep else "error")
+        unknown = "keep" if self._rows.keep else "error"
+        if "wire" in own(self._scanner):  # several wires
+            wire = WIRES[self._rows.arrays["wire"][range(len(self))[row]]]
+            return self._scanner.decode(self.raw(row), wire=wire, unknown=unknown)
+        return self._scanner.decode(self.raw(row), unknown=unknown)
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.arrow import schema_capsule
