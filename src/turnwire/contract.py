@@ -136,10 +136,10 @@ class BulkScanner(NamedTuple):
     state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None where a block
     needs nothing of the one before. common: column that any wire has (``COMMON``) -> how it comes from this wire's own:
     ("column", name) the same under another name, ("number", name) a number as decimal text; one that is not listed is
-    null. spans_lines: whether a record may go over several lines, so that a block that ends with a line may still cut
-    one; where it may not, such a block needs nothing of the one before, and any thread can scan it. ``time`` comes
-    from the head of the log line where the record has none. json: whether texts are insides of JSON strings, so that
-    ``plain`` has a form for many of them at once.
+    null. ``time`` comes from the head of the log line where the record has none. json: whether texts are insides of
+    JSON strings, so that ``plain`` has a form for many of them at once. spans_lines: whether a record may go over
+    several lines, so that a block that ends with a line may still cut one; where it may not, such a block needs nothing
+    of the one before, and any thread can scan it.
     """
 
     wire: str

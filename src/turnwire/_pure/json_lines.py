@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from turnwire._pure import mixed_lines
 from turnwire._pure.json_region import BROKEN, TOKEN, Region, Tried, opened_at, parse, quote_before
 from turnwire._pure.json_rows import Filled, Reading, filled, time_of
 from turnwire._pure.json_text import Reader
@@ -39,7 +40,9 @@ class Plan:
         valid: Mapping[str, int],
         escaped: Mapping[str, int],
         reasons: Sequence[Reason | None],
+        nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
     ) -> None:
+        self.nslip = nslip
         self.plans = tuple(plans)
         self.columns = tuple(columns)
         self.valid = dict(valid)
@@ -61,6 +64,7 @@ class _Way:
     def __init__(self, lines: _Lines) -> None:
         self.done = 0
         self.bad = -1
+        self.searched = 0
         self.too_large = False
         self.opened: set[int] = set()
         self.mark(lines)
@@ -74,12 +78,15 @@ class _Way:
 class _Lines:
     """One call of :func:`scan_block`: the same state as tw_lines in json_scan.h."""
 
-    def __init__(self, plan: Plan, data: bytes, columns: dict[str, Any], rejects: dict[str, Any], limit: int) -> None:
+    def __init__(
+        self, plan: Plan, data: bytes, columns: dict[str, Any], rejects: dict[str, Any], limit: int, keep: bool
+    ) -> None:
         self.plan = plan
         self.data = data
         self.columns = columns
         self.reject_columns = rejects
         self.limit = limit
+        self.keep = keep
         self.limits = LIMITS._replace(message=limit)
         self.judgement = Judgement(plan.plans, plan.reasons, Reader("json").read, limit)
         self.arena: list[bytes] = [columns.get("arena", b"")]
@@ -113,23 +120,10 @@ class _Lines:
 
     def emit(self, region: Region, at: int, tried: Tried) -> None:
         """Stores the record from ``at`` to its end."""
-        if self.rows == self.room:
-            raise _Full
-        row = self.rows
-        self.rows += 1
         plan = self.plan.plans[tried.wire]
         variant = plan.variants[plan.variant_of(tried.value)]
         shift = len(self.data) if region.level else 0
-        values: dict[str, Any] = {
-            "place": region.start + at + shift,
-            "size": tried.end - at,
-            "line": self.line,
-            "wire": WIRES.index(plan.wire),
-            "inner": region.inner(at) if region.level else 0,
-            "offset": self.base + (region.quote if region.level else region.start + at),
-            "length": region.in_block(tried.end) - region.in_block(at),
-        }
-        present = 1 << self.plan.valid.get("inner", 63) if region.level and "inner" in self.columns else 0
+        values, present = self.row(region, at, tried.end, WIRES.index(plan.wire))
         noted = self.plan.reading.noted(region.raw, at)
         time = None
         for fill in variant.fills:
@@ -140,7 +134,29 @@ class _Lines:
             known = self.plan.reading.values.get(fill.path if fill.path in noted else fill.other)
             found = filled(fill, known, region.raw, there)
             if found is not None and self.wanted(fill.column):
-                present |= self.value(values, fill.column, found, fill.constant, region.start + shift)
+                added = fill.constant if fill.how == "word" else 0
+                present |= self.value(values, fill.column, found, added, region.start + shift)
+        self.store(region, at, values, present, time)
+
+    def row(self, region: Region, at: int, end: int, wire: int) -> tuple[dict[str, Any], int]:
+        """What any record has: its columns, and its bits of ``present``."""
+        if self.rows == self.room:
+            raise _Full
+        values: dict[str, Any] = {
+            "place": region.start + at + (len(self.data) if region.level else 0),
+            "size": end - at,
+            "line": self.line,
+            "wire": wire,
+            "inner": region.inner(at) if region.level else 0,
+            "offset": self.base + (region.quote if region.level else region.start + at),
+            "length": region.in_block(end) - region.in_block(at),
+        }
+        return values, 1 << self.plan.valid.get("inner", 63) if region.level and "inner" in self.columns else 0
+
+    def store(self, region: Region, at: int, values: dict[str, Any], present: int, time: int | None) -> None:
+        """Stores a row; a time that it lacks stands at the head of its line."""
+        row = self.rows
+        self.rows += 1
         if "time" in self.columns:
             time = self.time_at_head(region, at) if time is None else time
             values["time"] = time or 0
@@ -154,17 +170,18 @@ class _Lines:
         return column in self.columns or f"{column}.length" in self.columns
 
     def value(self, values: dict[str, Any], column: str, found: Filled, constant: int, start: int) -> int:
-        """Puts what was found for a column among the values of its row; returns its bits."""
+        """Puts what was found for a column (and ``constant`` on top) among the values of its row; returns its bits."""
         if self.plan.kinds.get(column) == "text":
             values[f"{column}.offset"] = start + found.start
             values[f"{column}.length"] = found.end - found.start
             return 1 << self.plan.valid[column] | (1 << self.plan.escaped[column] if found.escaped else 0)
-        words = self.plan.kinds[column] == "enum" and found.value != constant
-        values[column] = found.value + (constant if words else 0)
+        values[column] = found.value + constant
         return 1 << self.plan.valid[column]
 
-    def reject(self, region: Region, at: int, end: int, fault: int, wire: int, reason: int) -> None:
-        """Stores the reject from ``at`` to ``end``."""
+    def reject(
+        self, region: Region, at: int, end: int, fault: int, wire: int, reason: int, code: int | None = None
+    ) -> None:
+        """Stores the reject from ``at`` to ``end``; ``code``: the wire's number, where it has no plan."""
         if region.level:
             self.string_rejects += 1
             if self.string_rejects > STRING_REJECTS:
@@ -178,7 +195,7 @@ class _Lines:
             "line": self.line,
             "fault": self.base + region.in_block(fault),
             "reason": reason,
-            "wire": WIRES.index(self.plan.plans[wire].wire),
+            "wire": WIRES.index(self.plan.plans[wire].wire) if code is None else code,
         }
         for name, array in self.reject_columns.items():
             array[self.bad] = row[name]
@@ -251,7 +268,8 @@ class _Lines:
         """Looks into the string or brace from ``first`` to ``place`` of a good object; where to go on."""
         if region.raw[first] == 0x22:
             text = region.raw[first + 1 : place - 1]
-            if region.level < DEEPEST_STRING and b"\\" in text and b"{" in text:
+            object_inside = b"\\" in text and b"{" in text
+            if region.level < DEEPEST_STRING and (object_inside or (self.plan.nslip and mixed_lines.look(text))):
                 self.literal(region, first, first + 1, place - 1)
         elif region.raw[first] == 0x7B and objects:
             tried = self.try_object(region, first, end)
@@ -353,13 +371,17 @@ class _Lines:
         place = 0
         while True:
             opening = _OPENING.search(region.raw, place, region.end)
-            if opening is None:
-                break
-            place = opening.start()
-            string = opening[1] is None
+            place = region.end if opening is None else opening.start()
+            string = opening is not None and opening[1] is None
             if (string and region.level >= DEEPEST_STRING) or place in way.opened:
                 place += 1
                 continue
+            behind = self.others(region, way, place) if self.plan.nslip else None
+            if behind is not None:
+                place = behind
+                continue
+            if opening is None:
+                break
             if way.bad < 0:
                 way.mark(self)
             if region.level == 0:
@@ -388,6 +410,60 @@ class _Lines:
         self.settle_before(region, way, region.end)
         if region.level == 0:
             self.stopped = region.start + region.end
+
+    # --- nSLIP ---
+
+    def others(self, region: Region, way: _Way, place: int) -> int | None:
+        """What nSLIP has in front of the JSON candidate at ``place``: takes it, or the literal around it. The offset
+        behind it, or None where there is nothing."""
+        start = max(way.searched, way.done)
+        other = mixed_lines.Other(mixed_lines.NONE)
+        if start < place:
+            other = mixed_lines.find(region, start, place, self.limit, DEEPEST_STRING, self.keep)
+        if other.what == mixed_lines.NONE:
+            way.searched = place
+            return None
+        if way.bad < 0:
+            way.mark(self)
+            if region.level == 0:
+                self.stopped = region.start + other.at
+        if other.what == mixed_lines.CUT:
+            region.end = other.at
+            way.too_large |= way.bad >= 0
+        elif other.what == mixed_lines.STRING:
+            other.end = self.look_into_string(region, way, other.at)
+        elif other.what == mixed_lines.RECORD or way.bad < 0:
+            self.settle_before(region, way, other.at)
+            self.take(region, other)
+            way.bad, way.done = -1, other.end
+        way.searched = other.end
+        return other.end
+
+    def take(self, region: Region, other: mixed_lines.Other) -> None:
+        """Stores what was found of nSLIP."""
+        assert self.plan.nslip is not None, "or nobody looks for it"
+        wire, kinds, reasons = self.plan.nslip
+        if other.what == mixed_lines.REJECT:
+            code = reasons[mixed_lines.REASONS.index(other.reason)]
+            self.reject(region, other.at, other.end, other.fault, 0, code, wire)
+            return
+        values, present = self.row(region, other.at, other.end, wire)
+        for name, text in mixed_lines.texts_of(other.fields).items():
+            if self.wanted(name):
+                values[f"{name}.offset"], values[f"{name}.length"] = len(self.data) + self.arena_size, len(text)
+                self.arena.append(text)
+                self.arena_size += len(text)
+                present |= 1 << self.plan.valid[name]
+        numbers = {"kind": kinds[mixed_lines.act_of(other.fields)], "sequence": mixed_lines.turn_of(other.fields)}
+        for name, number in numbers.items():
+            if self.wanted(name) and number is not None:
+                values[name] = number
+                present |= 1 << self.plan.valid[name]
+        tag = mixed_lines.tag_of(region.raw, other.at, other.end)
+        if self.wanted("subject") and tag is not None:
+            shift = region.start + (len(self.data) if region.level else 0)
+            present |= self.value(values, "subject", Filled(None, tag[0], tag[0] + tag[1], tag[2]), 0, shift)
+        self.store(region, other.at, values, present, None)
 
     def read(self, position: int, size: int, final: bool) -> int:
         """Reads from ``position`` on, line by line; returns where to go on."""
@@ -448,7 +524,7 @@ def scan_block(
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on: see the native twin."""
     if not 0 <= start <= size <= len(memoryview(data).cast("B")):
         raise ValueError("start and size must lie in the data")
-    lines = _Lines(plan, bytes(memoryview(data)[:size]), columns, rejects, limit)
+    lines = _Lines(plan, bytes(memoryview(data)[:size]), columns, rejects, limit, keep)
     lines.rows, lines.room, lines.bad, lines.reject_room = rows, room, reject_rows, reject_room
     lines.base, lines.line, lines.head = base, line, start
     if state is not None and state.at == base + start:

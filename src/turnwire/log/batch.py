@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 _times = _backend.load("log_times")
 _views = _backend.load("views")
 _NOTHING = memoryview(b"")
-HEAD_BYTES = 256
-"""Bytes at the head of a line among which a time may stand."""
 
 __all__ = ["DTYPES", "POSITIONS", "Batch", "Rows", "TextColumn"]
 
@@ -89,7 +87,7 @@ class Rows(NamedTuple):
     """What a block gave: the arrays with ``count`` rows, the bytes they point into, and where both come from.
 
     ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/json_lines.pyi``.
-    ``arrays["head"]`` (bytes), where it is there, is the head of a line that began in front of the buffer.
+    before: how the line begins in the middle of which the buffer begins (:func:`line_start`).
     """
 
     buffer: memoryview
@@ -99,6 +97,23 @@ class Rows(NamedTuple):
     base: int
     record: int
     keep: bool
+    before: bytes = b""
+
+
+HEAD = 256
+"""So many bytes at the start of a line may hold its time."""
+
+
+def line_start(before: bytes, used: memoryview) -> bytes:
+    """How the line begins in the middle of which reading goes on behind ``used``; empty at the start of a line.
+
+    before: the same for the first byte of ``used``.
+    """
+    newline = bytes(used[-HEAD:]).rfind(b"\n")
+    if newline >= 0:
+        return bytes(used[max(len(used) - HEAD, 0) + newline + 1 :])
+    start = bytes(used).rfind(b"\n") + 1
+    return bytes(used[start : start + HEAD]) if start else (before + bytes(used[:HEAD]))[:HEAD]
 
 
 class Batch:
@@ -205,14 +220,13 @@ class Batch:
         data = np.frombuffer(rows.buffer, np.uint8)
         places = rows.arrays["offset"][: rows.count] - rows.base
         _times.head_times(data, places, times, there.view(np.uint8))
-        if "head" in rows.arrays:  # the first line begins in an earlier block
-            newline = bytes(data).find(b"\n")
-            first = places < newline if newline >= 0 else np.ones(rows.count, bool)
-            line = bytes(rows.arrays["head"]) + bytes(data[: HEAD_BYTES if newline < 0 else min(newline, HEAD_BYTES)])
-            time, known = np.zeros(1, np.int64), np.zeros(1, np.uint8)
-            text = np.frombuffer(line[:HEAD_BYTES], np.uint8)
-            _times.head_times(text, np.array([len(text)]), time, known)
-            times[first], there[first] = time[0], known[0]
+        if rows.before and rows.count:
+            first = np.frombuffer(rows.before + bytes(rows.buffer[:HEAD]), np.uint8)
+            newline = bytes(rows.buffer[: int(places[-1])]).find(b"\n")
+            same = places < newline if newline >= 0 else np.ones(rows.count, bool)
+            one, is_one = np.zeros(1, np.int64), np.zeros(1, np.uint8)
+            _times.head_times(first, np.zeros(1, np.int64), one, is_one)
+            times[same], there[same] = one[0], is_one[0]
         return times, there
 
     def _bit(self, bit: int) -> NDArray[np.bool_]:
@@ -277,7 +291,11 @@ class Batch:
 
     def message(self, row: int) -> Any:
         """One record as a message of its wire."""
-        return self._scanner.decode(self.raw(row), unknown="keep" if self._rows.keep else "error")
+        unknown = "keep" if self._rows.keep else "error"
+        if "wire" in own(self._scanner):  # several wires
+            wire = WIRES[self._rows.arrays["wire"][range(len(self))[row]]]
+            return self._scanner.decode(self.raw(row), wire=wire, unknown=unknown)
+        return self._scanner.decode(self.raw(row), unknown=unknown)
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.arrow import schema_capsule

@@ -66,6 +66,8 @@ def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, s
     dtypes = {"offset": "i8", "length": "i8", "present": scanner.present}
     if "inner" in mine:  # records inside JSON strings: where their text stands, in the buffer or the arena
         dtypes["place"] = dtypes["size"] = "i8"
+    if "wire" in mine:  # records of several wires: each is decoded by its own
+        dtypes["wire"] = "u1"
     for column in columns:
         source = column.name if column.name in mine else scanner.common.get(column.name, ("", column.name))[1]
         if source in mine and mine[source].kind == "text":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from turnwire.contract import Column
 from turnwire.errors import DecodeError, Reason, WireError
 from turnwire.log import rejects as quarantine
-from turnwire.log.batch import HEAD_BYTES, Batch, Rows
+from turnwire.log.batch import Batch, Rows, line_start
 from turnwire.log.compression import REASONS
 from turnwire.log.engine import Engine, Found
 from turnwire.log.memory import Pool
@@ -50,6 +51,7 @@ class Course:
         self._eager = eager
         self._readings: dict[tuple[int, int], Reading] = {}
         self.rejects = quarantine.Rejects()
+        self.wires: Counter[str] = Counter(dict.fromkeys(engine.wires, 0))
         self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
 
     def final(self, reading: Reading, block: Block) -> bool:
@@ -69,7 +71,7 @@ class Course:
         whole = self._joined(reading, block)
         if whole is None:
             return
-        if whole is not block or reading.head:
+        if whole is not block or reading.head or not self._engine.follows(reading.state):
             found = None
         while whole is not None:
             batch, error, whole = self._take(reading, whole, found)
@@ -89,7 +91,7 @@ class Course:
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
         reading.state = found.state
-        reading.head = _head(found, reading.head)
+        reading.head = line_start(reading.head, found.buffer[: found.position])
         self.bytes += found.position
         error = self._quarantine(reading, found)
         batch = self._batch(reading, found)
@@ -145,7 +147,9 @@ class Course:
 
     def _batch(self, reading: Reading, found: Found) -> Batch | None:
         first = self._bookmarks.record + self.records
-        self.records += found.met
+        for wire, count in found.wires.items():
+            self.records += count
+            self.wires[wire] += count
         self.record_bytes += found.met_bytes
         self.selected += found.rows
         if not found.rows:
@@ -153,7 +157,7 @@ class Course:
         if "record" in found.arrays:
             found.arrays["record"] += first
         base, keep = found.block.base, self._engine.keep
-        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep)
+        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep, found.head)
         return Batch(self._engine.scanner, self._columns, rows)
 
     def _end(self, reading: Reading, block: Block, found: Found) -> WireError | None:
@@ -179,15 +183,19 @@ class Course:
         )
 
     def _waiting(self, found: Found, reading: Reading) -> tuple[int, int] | None:
-        """Offset and line where a record may have begun whose end is not written yet."""
-        if self._engine.scanner.spans_lines:
-            table, count = found.rejects[-1] if found.rejects else ({}, 0)
-            last = {name: int(array[count - 1]) for name, array in table.items() if count}
-            reaches = bool(last) and last["offset"] + last["length"] == reading.offset
-            return (last["offset"], last["line"]) if reaches else None
-        start = max(line_end(found.buffer, 0, len(found.buffer)), 0)
-        tail = self._engine.scan(_tail(found, start), False)
-        return tail.block.base + tail.position, reading.line
+        """Offset and line where a record may have begun whose end is not written yet: in the last line, or where the
+        last damaged range begins if it reaches the end; but behind the last record."""
+        buffer, base = found.buffer, found.block.base
+        start = max(line_end(buffer, 0, len(buffer)), 0)
+        if self._engine.scanner.spans_lines and found.rejects:
+            table, count = found.rejects[-1]
+            last = int(table["offset"][count - 1]) - base
+            start = min(start, last) if last + int(table["length"][count - 1]) == len(buffer) else start
+        elif not self._engine.scanner.spans_lines:
+            tail = self._engine.scan(_tail(found, start), False)
+            start += tail.position
+        start = max(start, found.behind)
+        return base + start, reading.line - bytes(buffer[start:]).count(b"\n")
 
     def position(self) -> dict[str, Any]:
         """The token of where the scan stands: see :attr:`turnwire.Scan.position`."""
@@ -198,14 +206,6 @@ class Course:
             size = 0 if reading.kind else reading.offset
             marks[key] = bookmark(reading.name or "", reading.identity, offset, line, size)
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
-
-
-def _head(found: Found, head: bytes) -> bytes:
-    """The head of the line that goes on at the position of a block; nothing where a line begins there."""
-    start = line_end(found.buffer, 0, found.position)
-    head = head if start < 0 else b""
-    start = max(start, 0)
-    return head + bytes(found.buffer[start : min(found.position, start + HEAD_BYTES - len(head))])
 
 
 def _tail(found: Found, position: int) -> Block:

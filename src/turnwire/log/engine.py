@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import BulkScanner, Column
+from turnwire.contract import WIRES, BulkScanner, Column
 from turnwire.log import rejects as quarantine
 from turnwire.log.batch import Batch, Rows
 from turnwire.log.columns import table_dtypes
 from turnwire.log.memory import Pool, carve
+from turnwire.log.mixed import Mixed
 from turnwire.log.reading import Block
 from turnwire.log.where import Filter
 
@@ -23,22 +24,25 @@ if TYPE_CHECKING:
 class Found(NamedTuple):
     """What one block gave.
 
-    rows: how many of the arrays' rows are wanted (by ``where``); met, met_bytes: how many records there are, and their
-    bytes; rejects: tables with how many rows of each are filled; position: where the next block must start, in this
-    one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state: what the wire
-    carries to the next block, as the core's arguments.
+    rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
+    wire, and their bytes; rejects: tables with how many rows of each are filled; position: where the next block must
+    start, in this one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state:
+    what the wire carries to the next block, as the core's arguments; head: how the line begins in whose middle the
+    block begins; behind: where in the block the last record ends.
     """
 
     block: Block
     buffer: memoryview
     arrays: Arrays
     rows: int
-    met: int
+    wires: dict[str, int]
     met_bytes: int
     rejects: list[tuple[Arrays, int]]
     position: int
     line: int
     state: dict[str, Any]
+    head: bytes
+    behind: int
 
     def shift_lines(self, lines: int) -> None:
         """The block starts so many lines later than it was scanned with."""
@@ -61,8 +65,10 @@ class Engine:
         keep: bool,
         limit: int,
         pool: Pool,
+        mixed: Mixed | None = None,
     ) -> None:
         self.scanner = scanner
+        self._mixed = mixed
         self.keep = keep
         self._filter = chosen
         self._first_error = first_error
@@ -82,6 +88,52 @@ class Engine:
             state = {} if self.scanner.state is None else {"state": self.scanner.state()}
         room = block.size // self.scanner.smallest + 1
         arrays = carve(self._pool, self._dtypes, room)
+        if self._mixed is None:
+            rows, rejects, position, line = self._read(block, final, arrays, room, line, state)
+        else:
+            rows, rejects, position, line = self._mixed.scan(
+                block, final, arrays, room, line, state["state"], self.keep, self._limit
+            )
+        if rejects and self._first_error:
+            first = rejects[0][0]
+            rejects = [(first, 1)]
+            rows = int(arrays["offset"][:rows].searchsorted(first["offset"][0]))
+            position = int(first["offset"][0] + first["length"][0]) - block.base
+        buffer = memoryview(block.data)[: block.size].toreadonly()
+        lengths = arrays["length"][:rows]
+        behind = int(arrays["offset"][rows - 1] + lengths[-1]) - block.base if rows else 0
+        wires = self._wires(arrays, rows)
+        found = Found(
+            block, buffer, arrays, rows, wires, int(lengths.sum()), rejects, position, line, state, head, behind
+        )
+        return found if self._filter is None or not rows else self._chosen(self._filter, found)
+
+    def follows(self, state: dict[str, Any] | None) -> bool:
+        """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state."""
+        if state is None or not self.scanner.spans_lines:
+            return True
+        return self._mixed is not None and bool(state["state"].idle())
+
+    @property
+    def wires(self) -> tuple[str, ...]:
+        """The wires that are looked for."""
+        return (self.scanner.wire,) if self._mixed is None else WIRES
+
+    @property
+    def independent(self) -> bool:
+        """Whether blocks can be scanned each by itself, at least as long as :meth:`follows` says so."""
+        return self._mixed is not None or not self.scanner.spans_lines
+
+    def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
+        if self._mixed is None:
+            return {self.scanner.wire: rows}
+        counts = np.bincount(arrays["wire"][:rows], minlength=len(WIRES)).tolist()
+        return dict(zip(WIRES, counts, strict=True))
+
+    def _read(
+        self, block: Block, final: bool, arrays: Arrays, room: int, line: int, state: dict[str, Any]
+    ) -> tuple[int, list[tuple[Arrays, int]], int, int]:
+        """The core on one block: (rows, tables of rejects with how many there are in each, position, line)."""
         rejects: list[tuple[Arrays, int]] = []
         rows = position = 0
         reject_room, full = quarantine.ROOM, True
@@ -108,26 +160,13 @@ class Engine:
                 rejects.append((table, bad))
             full = bad == reject_room and not (bad and self._first_error)
             reject_room = min(reject_room * 4, quarantine.MOST_ROOM)  # each round costs a look at the whole block
-        if rejects and self._first_error:
-            first = rejects[0][0]
-            rejects = [(first, 1)]
-            rows = int(arrays["offset"][:rows].searchsorted(first["offset"][0]))
-            position = int(first["offset"][0] + first["length"][0]) - block.base
-        if head:
-            arrays["head"] = np.frombuffer(head, np.uint8)
-        buffer = memoryview(block.data)[: block.size].toreadonly()
-        met_bytes = int(arrays["length"][:rows].sum())
-        found = Found(block, buffer, arrays, rows, rows, met_bytes, rejects, position, line, state)
-        return found if self._filter is None or not rows else self._chosen(self._filter, found)
+        return rows, rejects, position, line
 
     def _chosen(self, chosen: Filter, found: Found) -> Found:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
-        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep)
+        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep, found.head)
         mask = chosen.mask(Batch(self.scanner, self._columns, rows))
         numbers = mask.nonzero()[0]
-        arrays = {
-            name: array if name in ("arena", "head") else array[: found.rows][mask]
-            for name, array in found.arrays.items()
-        }
+        arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
         arrays["record"] = numbers
         return found._replace(arrays=arrays, rows=len(numbers))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.contract import BulkScanner, Column
+from turnwire.contract import WIRES, BulkScanner, Column
 from turnwire.errors import DecodeError, Reason
 
 if TYPE_CHECKING:
@@ -99,7 +99,11 @@ class Rejects:
         if name == "file":
             return [file for file, _, _, count in self._names for _ in range(count)]
         if name == "wire":
-            return [wire for _, wire, _, count in self._names for _ in range(count)]
+            return [
+                _wire(part, row, wire)
+                for (_, wire, _, count), part in zip(self._names, self._parts, strict=True)
+                for row in range(count)
+            ]
         if name == "reason":
             return [
                 str(reasons[code])
@@ -137,7 +141,7 @@ class Rejects:
                 yield {
                     "file": file,
                     **{name: int(part[name][row]) for name in ("offset", "length", "line", "fault")},
-                    "wire": wire,
+                    "wire": _wire(part, row, wire),
                     "reason": str(reasons[part["reason"][row]]),
                     "raw": self._raw.read(lengths[row]),
                 }
@@ -167,12 +171,16 @@ class Rejects:
         self.close()
 
 
+def _wire(part: dict[str, NDArray[Any]], row: int, wire: str) -> str:
+    """The wire that a range looked like: a scan of several wires says it for each."""
+    return WIRES[part["wire"][row]] if "wire" in part else wire
+
+
 def first_error(found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes) -> DecodeError:
     """What ``errors="raise"`` raises for the first reject of a block; ``offset`` is the fault in the input."""
     reason = scanner.reasons[found["reason"][0]]
     assert reason is not None, "code 0 is no reason"
     offset, length = int(found["offset"][0]), int(found["length"][0])
     text = f"a record of {length} bytes at byte {offset} is damaged: {raw[:80]!r}{'...' if length > 80 else ''}"
-    return DecodeError(
-        reason, text, offset=int(found["fault"][0]), line=int(found["line"][0]), wire=scanner.wire, path=file
-    )
+    fault, line = int(found["fault"][0]), int(found["line"][0])
+    return DecodeError(reason, text, offset=fault, line=line, wire=_wire(found, 0, scanner.wire), path=file)

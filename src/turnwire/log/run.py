@@ -47,6 +47,7 @@ class Run:
             keep=options["keep"],
             limit=options["limits"].message,
             pool=Pool(self._threads + 3),
+            mixed=options["mixed"],
         )
         self.course = Course(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
         self._job = Job(inputs, options["batch_bytes"], options["borrow"], options["limits"], self.stop, bookmarks)
@@ -92,7 +93,7 @@ class Run:
             for reading, block in pieces:
                 yield reading, block, None
             return
-        independent = not self._engine.scanner.spans_lines
+        independent = self._engine.independent
         # A block with the columns of its records, if they are of the usual length.
         size = self._job.batch_bytes * (1 + self._engine.row_bytes / USUAL_RECORD)
         most = max(2, min(2 * self._threads + 1, int(IN_FLIGHT / size)))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner
 from turnwire.log.batch import Batch
 from turnwire.log.columns import chosen
+from turnwire.log.mixed import all_wires
 from turnwire.log.rejects import Rejects
 from turnwire.log.run import Run, Tell
 from turnwire.log.where import compiled
@@ -64,7 +65,7 @@ class Scan:
         """Bytes and records met so far, per wire and per reason."""
         course = self._run.course
         text = course.bytes - course.record_bytes - course.rejects.bytes
-        wires = {self._scanner.wire: course.records}
+        wires = dict(course.wires)
         reasons = dict(course.rejects.counts)
         return Counts(course.bytes, course.record_bytes, course.rejects.bytes, text, wires, reasons, course.selected)
 
@@ -121,7 +122,7 @@ class Scan:
 def scan(
     source: Any,
     *,
-    wire: str,
+    wire: str | None = None,
     columns: Iterable[str] | None = None,
     where: Mapping[str, Any] | None = None,
     errors: str = "collect",
@@ -134,12 +135,13 @@ def scan(
     unknown: str = "error",
     limits: Limits = LIMITS,
 ) -> Scan:
-    """Finds the records of a wire anywhere in logs and gives them as columns, in batches.
+    """Finds the records of a wire, or of all of them, anywhere in logs and gives them as columns, in batches.
 
     Args:
         source: a path, directory or glob; "-" for standard input; a URL that fsspec knows (the extra ``fsspec``); a
             binary file object; bytes-like data itself; or a list of these. gzip and zstd are told by their first bytes.
-        wire: the wire to look for, such as "nslip".
+        wire: the wire to look for, such as "nslip", with its own columns; None for all of them in one pass, with the
+            columns that any wire has.
         columns: the names of the columns to read (all by default); what is not named is not made.
         where: which records are wanted: {column: a value, a set of values, or a half-open range (from, to)}; "text" is
             what the bytes of the record must contain. Records that are not wanted still count in ``counts``.
@@ -173,8 +175,14 @@ def scan(
         raise ValueError(f"limits.message is 1 to {MOST_MESSAGE} bytes for a scan, not {limits.message}")
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
-    scanner = bulk_scanner(wire)
+    mixed = None
+    if wire is None:
+        mixed = all_wires()
+        scanner = mixed.scanner
+    else:
+        scanner = bulk_scanner(wire)
     options = {
+        "mixed": mixed,
         "where": compiled(where, scanner),
         "errors": errors,
         "threads": threads,

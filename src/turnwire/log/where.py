@@ -58,7 +58,7 @@ def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | 
     for name, wanted in where.items():
         if name == "text":
             tests.append(partial(_containing, needles=[_bytes(name, one) for one in _any_of(wanted)]))
-        elif name == "wire":
+        elif name == "wire" and "wire" not in own(scanner):
             unknown = {one for one in _any_of(wanted) if one not in COMMON[0].names}
             if unknown:
                 raise ValueError(f"{sorted(map(str, unknown))[0]!r} is no wire; they are {', '.join(COMMON[0].names)}")
