@@ -93,6 +93,7 @@ class _Lines:
         self.string_rejects = 0
         self.stopped = 0
         self.partial = -1
+        self.rows_full = False
 
     # --- rows and rejects ---
 
@@ -114,6 +115,7 @@ class _Lines:
     def emit(self, region: Region, at: int, tried: Tried) -> None:
         """Stores the record from ``at`` to its end."""
         if self.rows == self.room:
+            self.rows_full = True
             raise _Full
         row = self.rows
         self.rows += 1
@@ -300,7 +302,7 @@ class _Lines:
         except _Full:
             if waiting:
                 self.partial = -1
-            if not waiting or self.rows != rows or way.rejects or self.rows == self.room:
+            if not waiting or self.rows != rows or way.rejects or self.rows_full:
                 raise  # else it never fits
         if waiting and self.rows == rows:
             self.bad = before
