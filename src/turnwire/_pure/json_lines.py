@@ -100,6 +100,7 @@ class _Lines:
         self.string_rejects = 0
         self.stopped = 0
         self.partial = -1
+        self.rows_full = False
 
     # --- rows and rejects ---
 
@@ -141,6 +142,7 @@ class _Lines:
     def row(self, region: Region, at: int, end: int, wire: int) -> tuple[dict[str, Any], int]:
         """What any record has: its columns, and its bits of ``present``."""
         if self.rows == self.room:
+            self.rows_full = True
             raise _Full
         values: dict[str, Any] = {
             "place": region.start + at + (len(self.data) if region.level else 0),
@@ -318,7 +320,7 @@ class _Lines:
         except _Full:
             if waiting:
                 self.partial = -1
-            if not waiting or self.rows != rows or way.rejects or self.rows == self.room:
+            if not waiting or self.rows != rows or way.rejects or self.rows_full:
                 raise  # else it never fits
         if waiting and self.rows == rows:
             self.bad = before
