@@ -86,7 +86,7 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
         raise ValueError("block_bytes must be positive")
     if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
         raise ValueError(f"blocks take no {' and no '.join(unfit)}")
-    scan(b"", wire=wire, **options)  # type: ignore[arg-type]  # refuses what makes no sense before files are read
+    scan(b"", wire=wire, **options)
     cut = _cuts_of(wire)
     blocks: list[Block] = []
     for source in sources(paths):
@@ -102,7 +102,7 @@ def read_block(block: Block, **changes: Any) -> Scan:
     """
     size = (block.size if block.stop is None else block.stop) - block.start
     source = Source(block.file, open=lambda: _Part(block), size=size, start=block.start, line=block.line)
-    return scan(source, wire=block.wire, **{**block.options, **changes})  # type: ignore[arg-type]
+    return scan(source, wire=block.wire, **{**block.options, **changes})
 
 
 def _blocks(

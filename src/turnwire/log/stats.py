@@ -217,7 +217,7 @@ def stats(
     many values are counted apart in each list at least (see :class:`Tally`); open_requests: how many requests are
     waited for at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
     """
-    found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})  # type: ignore[arg-type]
+    found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})
     gathered = Statistics(room, open_requests)
     for batch in found:
         gathered.take(batch)

@@ -114,8 +114,8 @@ def _context(path: str) -> Any:
 
 
 def _show(found: Tally, options: dict[str, Any]) -> None:
-    from turnwire.log.rows import json_line
     from turnwire.cli.tables import table
+    from turnwire.log.rows import json_line
 
     rows = [_row(spent, options["per"]) for spent in found.spent.values()]
     output = standard_output()
