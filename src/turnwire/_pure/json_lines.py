@@ -414,7 +414,9 @@ class _Lines:
         start = max(way.searched, way.done)
         other = mixed_lines.Other(mixed_lines.NONE)
         if start < place:
-            other = mixed_lines.find(region, start, place, self.limit, DEEPEST_STRING, self.keep)
+            after = region.start + len(region.raw)
+            behind = b"" if region.level else self.data[after : after + 1]
+            other = mixed_lines.find(region, start, place, behind, self.limit, DEEPEST_STRING, self.keep)
         if other.what == mixed_lines.NONE:
             way.searched = place
             return None

@@ -36,8 +36,9 @@ class Other:
         self.fault = 0
 
 
-def find(region: Region, start: int, to: int, limit: int, deepest: int, keep: bool) -> Other:
-    """The first candidate that starts from ``start`` on and in front of ``to``, judged."""
+def find(region: Region, start: int, to: int, behind: bytes, limit: int, deepest: int, keep: bool) -> Other:
+    """The first candidate that starts from ``start`` on and in front of ``to``, judged. ``behind``: the byte behind the
+    region, if there is one: a newline there ends a string otherwise than the end of the input does."""
     raw = region.raw
     match = _CANDIDATE.search(raw, start, min(to + 2, region.end))
     if match is None or match.start() >= to:
@@ -49,7 +50,7 @@ def find(region: Region, start: int, to: int, limit: int, deepest: int, keep: bo
         line -= 1
     end = min(line, at + limit)
     try:
-        fields, stop = parse(raw, at, end, keep=keep, log=True)
+        fields, stop = parse(raw + behind, at, end, keep=keep, log=True)
     except Fault as fault:
         return _damaged(region, at, to, line, end, fault, deepest)
     found = Other(RECORD, at, stop)
