@@ -193,7 +193,7 @@ static int tw_new_name(tw_json *x, size_t first, const tw_name *name, uint32_t *
     return 1;
 }
 
-/* The key whose quote stands at p, and its colon: the first byte of the value, or NULL. */
+/* The key whose quote stands at p: behind it, or NULL. Whether it stood there before is asked before its colon is. */
 static inline const uint8_t *tw_json_key(tw_json *x, const uint8_t *p, tw_name *name, uint8_t *escaped)
 {
     if (p >= x->end) { x->cut = 1; return NULL; }
@@ -206,6 +206,12 @@ static inline const uint8_t *tw_json_key(tw_json *x, const uint8_t *p, tw_name *
     if (name->size > x->shape->key) return NULL;
     if (*escaped && !tw_plain_name(x, name)) { x->no_memory = 1; return NULL; }
     name->hash = tw_name_hash(name->p, name->size);
+    return p;
+}
+
+/* Behind a key: the first byte of the value, or NULL. */
+static inline const uint8_t *tw_json_colon(tw_json *x, const uint8_t *p)
+{
     p = tw_skip(p, x->end);
     if (p >= x->end) { x->cut = 1; return NULL; }
     if (*p != ':') return NULL;
@@ -290,7 +296,8 @@ static const uint8_t *tw_json_object(tw_json *x, const uint8_t *p, size_t depth)
     while (!closed) {
         p = tw_json_key(x, p, &name, &escaped);
         if (!p || !tw_new_name(x, first, &name, &object)) return tw_json_left(x, start);
-        p = tw_json_value(x, p, depth);
+        p = tw_json_colon(x, p);
+        if (p) p = tw_json_value(x, p, depth);
         if (!p) return tw_json_left(x, start);
         seen |= x->is;
         p = tw_json_behind(x, p, '}', &closed);
@@ -446,10 +453,12 @@ static const uint8_t *tw_json_members(tw_json *x, const uint8_t *p, int number, 
             if (found >> slot->bit & 1) return tw_json_left(x, start);
             found |= (uint64_t)1 << slot->bit;
             x->odd |= escaped;
-            p = tw_json_noted(x, p, slot->node, depth);
+            p = tw_json_colon(x, p);
+            if (p) p = tw_json_noted(x, p, slot->node, depth);
             if (p && x->shape->nodes[slot->node].text && !(x->is & TW_IS_STRING)) x->bad_item = 1;
         } else if (tw_new_name(x, first, &name, &object)) {
-            p = tw_json_value(x, p, depth);
+            p = tw_json_colon(x, p);
+            if (p) p = tw_json_value(x, p, depth);
         } else {
             p = NULL;
         }

@@ -76,6 +76,7 @@ typedef struct tw_lines {
     int carried;                             /* the line began before k->position, its head is known */
     int head_known;                          /* 0: not looked at, 1: head_time is its time, 2: it has none */
     int64_t head_time;
+    int rows_full;                           /* it was the rows that were full */
     size_t partial;                          /* on TW_FULL inside a long object: up to here all is stored; else 0 */
     size_t string_rejects;                   /* stored since the outermost string began */
     void *context;
@@ -163,7 +164,7 @@ static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64
 {
     tw_json_rows *c = &k->rows;
     size_t n = c->count, first = at, behind = end;
-    if (n == c->room) return SIZE_MAX;
+    if (n == c->room) { k->rows_full = 1; return SIZE_MAX; }
     c->count++;
     *present = 0;
     c->place[n] = (int64_t)(at + (r->level ? k->size : 0));
@@ -376,8 +377,14 @@ static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end)
             size_t close = (size_t)(p - s);
             if (slash) brace = memchr(s + q + 1, '{', close - q - 1) != NULL;
             if (r->level < TW_DEEPEST_STRING && (brace || (k->look && k->look(k, s + q + 1, p)))) {
+                size_t rows = k->rows.count, rejects = k->rejects.count, arena = k->arena_size;
                 result = tw_literal(k, r, q, q + 1, close);
-                if (result == TW_FULL && !r->level && !k->partial) k->partial = q;
+                if (result == TW_FULL && !r->level && !k->partial) {
+                    k->partial = q;
+                    k->rows.count = rows;
+                    k->rejects.count = rejects;
+                    k->arena_size = arena;
+                }
                 if (result != TW_FINE) return result;
             }
             q = close + 1;

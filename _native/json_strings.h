@@ -96,7 +96,7 @@ static inline int tw_escape_size(const uint8_t *p, const uint8_t *end)
 }
 
 /* Whether what stands at p is the beginning of an escape that the end of the text cut off. */
-static int tw_escape_is_cut(const uint8_t *p, const uint8_t *end)
+static inline int tw_escape_is_cut(const uint8_t *p, const uint8_t *end)
 {
     if (end - p < 2) return 1;
     if (p[1] != 'u') return 0;
@@ -158,7 +158,7 @@ static inline int tw_unescape_one(const uint8_t **p, const uint8_t *end, uint8_t
 }
 
 /* The text of [p, end) without its escapes into `out`, which has room for as many bytes: how many they are. */
-static size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
+static inline size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
 {
     uint8_t *first = out;
     while (p < end) {
@@ -230,13 +230,14 @@ static inline uint64_t tw_name_hash(const uint8_t *p, size_t n)
 }
 
 /* 2^1024 - 2^970: from here on the nearest double is infinite. */
-static const char TW_INFINITE[] =
-    "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017977587207096330286416692"
-    "887910946555547851940402630657488671505820681908902000708383676273854845817711531764475730270069855571366959622842"
-    "914819860834936475292719074168444365510704342711559699508093042880";
+#define TW_INFINITE \
+    "1797693134862315807937289714053034150799341327100378269361737789804449682927647509466490179775872070" \
+    "9633028641669288791094655554785194040263065748867150582068190890200070838367627385484581771153176447" \
+    "5730270069855571366959622842914819860834936475292719074168444365510704342711559699508093042880177904" \
+    "174497792"
 
 /* Whether the number in [p, end), which starts with a digit and has a point or an exponent, is within a double. */
-static int tw_is_finite(const uint8_t *p, const uint8_t *end)
+static inline int tw_is_finite(const uint8_t *p, const uint8_t *end)
 {
     int64_t exponent = -1, shift = 0;        /* the first digit that is not zero stands for 10^exponent */
     const uint8_t *first = NULL, *q = p;
@@ -269,7 +270,7 @@ static int tw_is_finite(const uint8_t *p, const uint8_t *end)
 }
 
 /* The 36-character form of a UUID. */
-static int tw_is_uuid(const uint8_t *p, size_t size)
+static inline int tw_is_uuid(const uint8_t *p, size_t size)
 {
     if (size != 36) return 0;
     for (size_t i = 0; i < 36; i++) {
@@ -284,7 +285,7 @@ static int tw_is_uuid(const uint8_t *p, size_t size)
 
 /* Surely a channel of KickLang: the sigil, a family, "/", a name. Whether characters beyond ASCII may stand there, its
  * own rules know. */
-static int tw_is_channel(const uint8_t *p, size_t size)
+static inline int tw_is_channel(const uint8_t *p, size_t size)
 {
     size_t slash = 0;
     if (size < 6 || p[0] != 0xE2 || p[1] != 0xAB || p[2] != 0xBB) return 0;

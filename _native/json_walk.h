@@ -96,7 +96,7 @@ static int tw_look_into(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t e
                                                     : tw_inside(k, r, q, tried->end);
     if (result == TW_FULL && waiting) {
         k->partial = 0;
-        if (k->rows.count == rows && !w->rejects && k->rows.count < k->rows.room) result = TW_FINE; /* it never fits */
+        if (k->rows.count == rows && !w->rejects && !k->rows_full) result = TW_FINE; /* it never fits */
     }
     if (result != TW_FINE) return result;
     if (waiting && k->rows.count == rows) {

@@ -29,7 +29,7 @@ static inline int64_t tw_days(int year, int month, int day)
  * YYYY-MM-DD, "T", "t", "_" or one space, HH:MM, then ":SS" and a fraction behind "." or ",", and a zone: "Z", "z",
  * +HH:MM, +HHMM or +HH, before which one space may stand. Seconds may be missing, so may the zone (then it is UTC);
  * second 60 reads as 59. */
-static size_t tw_time_prefix(const uint8_t *p, size_t size, int64_t *micros)
+static inline size_t tw_time_prefix(const uint8_t *p, size_t size, int64_t *micros)
 {
     if (size < 16 || p[4] != '-' || p[7] != '-' || p[13] != ':') return 0;
     int century = tw_two(p), year = tw_two(p + 2), month = tw_two(p + 5), day = tw_two(p + 8);
@@ -73,7 +73,7 @@ static size_t tw_time_prefix(const uint8_t *p, size_t size, int64_t *micros)
 }
 
 /* Surely a time as RFC 3339 writes it (section 5.6); rare ones (leap seconds, the first and last years) are not sure. */
-static int tw_is_rfc3339(const uint8_t *p, size_t size, int64_t *micros)
+static inline int tw_is_rfc3339(const uint8_t *p, size_t size, int64_t *micros)
 {
     if (size < 20 || p[16] != ':' || (p[10] | 32) != 't' || p[17] > '5') return 0;
     if (tw_two(p) * 100 + tw_two(p + 2) < 2 || (p[0] == '9' && p[1] == '9' && p[2] == '9' && p[3] == '9')) return 0;
@@ -85,7 +85,7 @@ static int tw_is_rfc3339(const uint8_t *p, size_t size, int64_t *micros)
 }
 
 /* The time at the head of the line [p, p + size): behind white space and one of ( [ < " ' at most. */
-static int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
+static inline int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
 {
     size_t at = 0;
     while (at < size && at < 64 && (p[at] == ' ' || p[at] == '\t')) at++;

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 from typing import Any
 from uuid import UUID
 
@@ -212,7 +212,7 @@ def rows_of(found: Iterator[Any], wire: str) -> list[dict[str, Any]]:
 def write(path: Path, wire: str, size: int) -> int:
     """At least ``size`` bytes of messages, one a line; how many they are."""
     numbers = random.Random(SEED)
-    lines = []
+    lines: list[bytes] = []
     while size > 0:
         message = WIRES[wire](numbers, len(lines))
         lines.append(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
@@ -222,13 +222,13 @@ def write(path: Path, wire: str, size: int) -> int:
 
 
 def measured(path: Path, wire: str, rounds: int) -> dict[str, float]:
-    """Median seconds of each reader, all of them in turn in each round."""
+    """Median CPU seconds of each reader (a busy machine does not change them), all of them in turn in each round."""
     samples: dict[str, list[float]] = {name: [] for name in READERS}
     for number in range(rounds + 1):
         for name, reader in READERS.items():
-            start = perf_counter()
+            start = process_time()
             total = sum(part.num_rows for part in reader(path, wire))
-            taken = perf_counter() - start
+            taken = process_time() - start
             if not total:
                 raise AssertionError(f"{name} read nothing")
             if number:

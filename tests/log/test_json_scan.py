@@ -180,6 +180,20 @@ def test_damage(data: bytes, records: list[int], rejects: list[tuple[int, int, s
     assert [one["raw"] for one in refused] == [data[start : start + size] for start, size, _ in rejects]
 
 
+def test_numbers_at_the_edge_of_a_double() -> None:
+    """The least number that is infinite, with and without an exponent, and the one below it."""
+    edge = 2**1024 - 2**970
+    for number, finite in (
+        (f"{edge}.0", False),
+        (f"{edge - 1}.0", True),
+        (f"{edge}e0", False),
+        (f"{edge - 1}e0", True),
+    ):
+        text = GOOD.replace(b'"header": {', b'"header": {"risk_score": %b, ' % number.encode())
+        found, rejects, _ = rows(text)
+        assert (len(found), len(rejects)) == ((1, 0) if finite else (0, 1))
+
+
 def test_deep_nesting_ends() -> None:
     found, rejects, _ = rows(b'{"a": ' * 20_000 + b"\n" + GOOD)
     assert (len(found), rejects) == (1, [])

@@ -100,6 +100,7 @@ class _Lines:
         self.string_rejects = 0
         self.stopped = 0
         self.partial = -1
+        self.rows_full = False
 
     # --- rows and rejects ---
 
@@ -141,6 +142,7 @@ class _Lines:
     def row(self, region: Region, at: int, end: int, wire: int) -> tuple[dict[str, Any], int]:
         """What any record has: its columns, and its bits of ``present``."""
         if self.rows == self.room:
+            self.rows_full = True
             raise _Full
         values: dict[str, Any] = {
             "place": region.start + at + (len(self.data) if region.level else 0),
@@ -255,11 +257,13 @@ class _Lines:
             if token is None:
                 return
             first, place = token.span()
+            before = _Way(self)
             try:
                 place = self.inner_token(region, first, place, end, objects)
             except _Full:
                 if not region.level and self.partial < 0:
                     self.partial = first
+                    self.take_back(before)
                 raise
 
     def inner_token(self, region: Region, first: int, place: int, end: int, objects: bool) -> int:
@@ -316,7 +320,7 @@ class _Lines:
         except _Full:
             if waiting:
                 self.partial = -1
-            if not waiting or self.rows != rows or way.rejects or self.rows == self.room:
+            if not waiting or self.rows != rows or way.rejects or self.rows_full:
                 raise  # else it never fits
         if waiting and self.rows == rows:
             self.bad = before
@@ -349,6 +353,10 @@ class _Lines:
         if way.bad < 0:
             way.bad = place
 
+    def take_back(self, way: _Way) -> None:
+        self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
+        del self.arena[way.parts :]
+
     def walk(self, region: Region) -> None:
         """One region to its end; at level 0, ``stopped`` is where reading stopped."""
         way = _Way(self)
@@ -356,8 +364,7 @@ class _Lines:
             self._walk(region, way)
         except _Full:
             if self.partial < 0:
-                self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
-                del self.arena[way.parts :]
+                self.take_back(way)
             elif not region.level:
                 self.stopped, self.partial = region.start + self.partial, -1
             raise

@@ -24,7 +24,7 @@ class RowReader:
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self._bytes: bytes | None = None
+        self._bytes: dict[int, bytes] = {}  # by the identity of the buffer, which the columns keep alive
         self._columns = [self._prepared(column) for column in batch.columns]
 
     def _prepared(self, column: Column) -> tuple[Column, Any, Any]:
@@ -52,9 +52,10 @@ class RowReader:
         return listed
 
     def _texts(self, column: Any, start: int, stop: int) -> list[str | None]:
-        if self._bytes is None:
-            self._bytes = bytes(column.buffer)
-        whole = self._bytes
+        key = id(column.buffer)
+        if key not in self._bytes:
+            self._bytes[key] = bytes(column.buffer) + bytes(column.arena)
+        whole = self._bytes[key]
         spans = zip(
             column.offsets[start:stop].tolist(),
             column.lengths[start:stop].tolist(),

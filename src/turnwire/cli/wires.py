@@ -1,4 +1,4 @@
-"""Which wire a command reads: the one that was named, or the only one that can be scanned."""
+"""Which wire a command reads: the one that was named, or the first one that can be scanned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnwire.errors import DecodeError
 
 def wire_option(command: Any) -> Any:
     """The option --wire of a command."""
-    text = "The wire to read. May be left out while this version scans only one."
+    text = "The wire to read; nslip where none is named."
     return click.option("--wire", type=click.Choice(WIRES), help=text)(command)
 
 
@@ -22,16 +22,13 @@ def scannable() -> list[str]:
 
 
 def chosen(name: str | None) -> BulkScanner:
-    """The scanner of the wire. Raises UsageError where it cannot be scanned, or none is named and several could be."""
+    """The scanner of the wire. Raises UsageError where it cannot be scanned."""
     if name is not None:
         try:
             return bulk_scanner(name)
         except DecodeError as error:
             raise click.UsageError(error.text) from None
-    names = scannable()
-    if len(names) != 1:
-        raise click.UsageError(f"name the wire with --wire; this version scans {', '.join(names)}")
-    return bulk_scanner(names[0])
+    return bulk_scanner(scannable()[0])
 
 
 def _scanner(name: str) -> BulkScanner | None:
