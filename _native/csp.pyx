@@ -40,7 +40,7 @@ cdef extern from "_native/csp_usual.h" nogil:
         uint64_t key_want[8][5]
         int key_size[8][5]
         int key_count[8]
-        int first_intent, fileop
+        int first_intent, fileop, patch
         int status[2]
         int priority[2]
     ctypedef struct csp_cursor:
@@ -50,6 +50,8 @@ cdef extern from "_native/csp_usual.h" nogil:
         const uint64_t *highs
         int64_t block, place, number
         uint64_t mask, high
+        int64_t most_fields, most_key
+        int log
     int csp_usual(csp_cursor *c, const csp_keys *k, int64_t bound, int32_t *row, int64_t *stop)
 
 # --- words and reasons ----------------------------------------------------------------------------------------------
@@ -145,6 +147,8 @@ def _prepare():
         keys.key_count[intent] = len(fields)
         if block == "FILEOP":
             keys.fileop = intent
+        if block == "PATCH":
+            keys.patch = intent
         for slot, field in enumerate(fields):
             slot_of[intent][_WORDS.index(field)] = slot
             keys.key_size[intent][slot] = len(field)

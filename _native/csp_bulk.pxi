@@ -277,6 +277,8 @@ cdef int take_columns(Bulk *b, dict columns, dict rejects) except -1:
     b.refused.line = <int64_t *>memory(rejects, "line", b.refusal_room, 8)
     b.refused.fault = <int64_t *>memory(rejects, "fault", b.refusal_room, 8)
     b.refused.reason = <uint8_t *>memory(rejects, "reason", b.refusal_room, 1)
+    if not (b.refused.offset and b.refused.length and b.refused.line and b.refused.fault and b.refused.reason):
+        raise ValueError("rejects need offset, length, line, fault and reason")
     return 0
 
 
@@ -334,6 +336,8 @@ def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int6
             raise ValueError("the state is four integers")
         fresh[1], fresh[2] = carried[1], carried[2]
     b.rows, b.room, b.refusals, b.refusal_room, b.base, b.line = rows, room, reject_rows, reject_room, base, line
+    if not (0 <= rows <= room and 0 <= reject_rows <= reject_room):
+        raise ValueError("rows and rejects must lie in their tables")
     take_columns(&b, columns, rejects)
     choose_targets(&b)
     PyObject_GetBuffer(data, &text, PyBUF_CONTIG_RO)

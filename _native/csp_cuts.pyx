@@ -8,8 +8,10 @@ from turnwire.csp.spec import CUTS_OPEN as _CUTS_OPEN, CUTS_STATE as _CUTS_STATE
 
 cdef extern from "_native/csp_lines.h" nogil:
     ctypedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *)
-    csp_masks_function csp_masks_of(int level)
+    csp_masks_function csp_starts_of(int level)
     int csp_ctz(uint64_t mask)
+    int csp_ones(uint64_t mask)
+    int csp_last(uint64_t mask)
     bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
 
 cdef enum:
@@ -20,7 +22,7 @@ cdef int64_t MOST_OPEN = _CUTS_OPEN
 if _CUTS_STATE != FIRST + 2 * _CUTS_OPEN:
     raise ImportError("the state of the cuts has another shape")
 
-cdef csp_masks_function find_masks = csp_masks_of(2)
+cdef csp_masks_function find_starts = csp_starts_of(2)
 
 cdef struct Pass:
     int64_t base, every, limit
@@ -112,37 +114,50 @@ cdef void take_line(Pass *p, const uint8_t *data, int64_t start, int64_t newline
         take_magic(state, p.base + start)
 
 
+cdef inline bint is_start(uint8_t first) noexcept nogil:
+    return first in (60, 62, 67, 96, 99, 32, 9, 0xEF)  # < > C ` c, white space, a byte order mark
+
+
 cdef int64_t run_pass(Pass *p, const uint8_t *data, int64_t size, int64_t room) noexcept nogil:
     """Takes whole lines; returns the offset behind the last one taken."""
     cdef uint64_t newlines[BLOCKS]
-    cdef uint64_t highs[BLOCKS]
+    cdef uint64_t matters[BLOCKS]
     cdef uint8_t last[64]
-    cdef uint8_t first
-    cdef int64_t base = 0, line = 0, blocks, block, newline
-    cdef uint64_t mask
+    cdef int64_t base = 0, line = 0, blocks, block, newline, end
+    cdef uint64_t mask, starts
+    cdef bint open_line = size > 0 and is_start(data[0])  # whether the line that has begun matters
     while base < size:
         blocks = min(<int64_t>BLOCKS, (size - base) >> 6)
         if blocks:
-            find_masks(data + base, blocks, newlines, highs)
+            find_starts(data + base, blocks, newlines, matters)
         else:
             memset(last, 0, 64)
             memcpy(last, data + base, size - base)
-            find_masks(last, 1, newlines, highs)
+            find_starts(last, 1, newlines, matters)
             blocks = 1
         for block in range(blocks):
             mask = newlines[block]
+            if mask == 0:
+                continue
+            end = base + (block << 6)
+            starts = mask << 1 & matters[block]
+            if not (open_line or starts or (p.state[TAIL] == 0 and p.base + end + 64 - p.state[LAST] >= p.every)):
+                p.state[LINE] += csp_ones(mask)
+                line = end + csp_last(mask) + 1
+                open_line = line < size and is_start(data[line]) if line == end + 64 else False
+                continue
             while mask:
-                newline = base + (block << 6) + csp_ctz(mask)
+                newline = end + csp_ctz(mask)
                 mask &= mask - 1
                 if p.count + 1 >= room:  # a line makes two cuts at most
                     return line
                 if p.state[TAIL] == 0:
                     take_cut(p, p.base + line)
-                first = data[line]
-                if first in (60, 62, 67, 96, 99, 32, 9, 0xEF):  # < > C ` c, white space, a byte order mark
+                if is_start(data[line]):
                     take_line(p, data, line, newline)
                 p.state[LINE] += 1
                 line = newline + 1
+            open_line = line < size and is_start(data[line])
         base += blocks << 6
     return line
 

@@ -11,6 +11,12 @@
 #define CSP_X86 1
 #endif
 
+#if defined(__GNUC__) || defined(__clang__)
+#define CSP_INLINE static inline __attribute__((always_inline))
+#else
+#define CSP_INLINE static inline
+#endif
+
 /* Bit i of *newlines is set where block[i] is LF, bit i of *high where block[i] is no ASCII. */
 static void csp_masks_scalar(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *high) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL, sevens = ~tops;
@@ -58,9 +64,50 @@ static void csp_masks_sse2(const uint8_t *block, size_t blocks, uint64_t *newlin
 }
 #endif
 
+/* As csp_masks_*, but *matters is set where a line with that first byte may say where a log can be cut: one of < > ` white
+   space or a byte order mark, or C with an S behind it (the last byte of a block goes without). */
+static void csp_starts_scalar(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *matters) {
+    for (size_t b = 0; b < blocks; b++, block += 64) {
+        uint64_t found = 0, some = 0;
+        for (int i = 0; i < 64; i++) {
+            uint8_t byte = block[i];
+            int name = (byte | 32) == 'c' && (i == 63 || (block[i + 1] | 32) == 's' || block[i + 1] == ' ');
+            found |= (uint64_t)(byte == '\n') << i;
+            some |= (uint64_t)(byte == '<' || byte == '>' || byte == '`' || byte == ' ' || byte == '\t' || byte == 0xEF ||
+                               name) << i;
+        }
+        newlines[b] = found;
+        matters[b] = some;
+    }
+}
+
+#ifdef CSP_X86
+#define CSP_IS(v, byte) _mm256_cmpeq_epi8(v, _mm256_set1_epi8((char)(byte)))
+#define CSP_OR _mm256_or_si256
+#define CSP_BITS(low, top) ((uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top) << 32)
+
+__attribute__((target("avx2")))
+static void csp_starts_avx2(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *matters) {
+    const __m256i small = _mm256_set1_epi8(32);
+    for (size_t b = 0; b < blocks; b++, block += 64) {
+        __m256i half[2], some[2], names[2], follow[2];
+        for (int i = 0; i < 2; i++) {
+            __m256i v = half[i] = _mm256_loadu_si256((const __m256i *)(block + 32 * i)), lower = CSP_OR(v, small);
+            some[i] = CSP_OR(CSP_OR(CSP_OR(CSP_IS(v, '<'), CSP_IS(v, '>')), CSP_OR(CSP_IS(v, '`'), CSP_IS(v, ' '))),
+                             CSP_OR(CSP_IS(v, '\t'), CSP_IS(v, 0xEF)));
+            names[i] = CSP_IS(lower, 'c');
+            follow[i] = CSP_OR(CSP_IS(lower, 's'), CSP_IS(v, ' '));
+        }
+        newlines[b] = CSP_BITS(CSP_IS(half[0], '\n'), CSP_IS(half[1], '\n'));
+        matters[b] = CSP_BITS(some[0], some[1]) |
+                     (CSP_BITS(names[0], names[1]) & (CSP_BITS(follow[0], follow[1]) >> 1 | 1ULL << 63));
+    }
+}
+#endif
+
 typedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *);
 
-static csp_masks_function csp_masks_of(int level) {
+static inline csp_masks_function csp_masks_of(int level) {
 #ifdef CSP_X86
     __builtin_cpu_init();
     if (level >= 2 && __builtin_cpu_supports("avx2")) return csp_masks_avx2;
@@ -69,6 +116,37 @@ static csp_masks_function csp_masks_of(int level) {
     (void)level;
 #endif
     return csp_masks_scalar;
+}
+
+static inline csp_masks_function csp_starts_of(int level) {
+#ifdef CSP_X86
+    __builtin_cpu_init();
+    if (level >= 2 && __builtin_cpu_supports("avx2")) return csp_starts_avx2;
+#else
+    (void)level;
+#endif
+    return csp_starts_scalar;
+}
+
+static inline int csp_ones(uint64_t mask) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_popcountll(mask);
+#else
+    int count = 0;
+    for (; mask; mask &= mask - 1) count++;
+    return count;
+#endif
+}
+
+/* The highest bit that is set; the mask is not 0. */
+static inline int csp_last(uint64_t mask) {
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(mask);
+#else
+    int at = 63;
+    while (!(mask >> at & 1)) at--;
+    return at;
+#endif
 }
 
 static inline int csp_ctz(uint64_t mask) {
@@ -82,7 +160,7 @@ static inline int csp_ctz(uint64_t mask) {
 }
 
 /* The up to eight bytes from place on, the first in the lowest bits; bytes at or behind end read as zero. */
-static inline uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
+CSP_INLINE uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
     uint64_t word = 0;
     if (place + 8 <= end) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -106,12 +184,12 @@ static inline int csp_key_length(uint64_t word, int64_t length, const uint8_t *l
     return (int)at;
 }
 
-static inline uint64_t csp_prefix(uint64_t word, int length) {
+CSP_INLINE uint64_t csp_prefix(uint64_t word, int length) {
     return length >= 8 ? word : word & ((1ULL << (8 * length)) - 1);
 }
 
 /* Whether the bytes are one token: at least one byte, none a space, a control or DEL. */
-static inline int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end) {
+CSP_INLINE int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
     if (start >= stop) return 0;
     while (start < stop) {

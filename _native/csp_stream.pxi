@@ -57,6 +57,7 @@ cdef inline int usual_message(Scanner *s, Line *first, int32_t *row, int *intent
     cursor.newlines, cursor.highs = s.newlines, s.highs
     cursor.block, cursor.place, cursor.number = s.block, s.place, s.number
     cursor.mask, cursor.high = s.mask, s.high
+    cursor.most_fields, cursor.most_key, cursor.log = s.most_fields, s.most_key, s.log
     intent[0] = csp_usual(&cursor, &keys, first.start + s.most_bytes, row, stop)
     if intent[0] >= 0:
         for place in range(2):

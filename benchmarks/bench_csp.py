@@ -1,19 +1,27 @@
-"""CSP/1 bulk scan against memchr and str.splitlines, in one process; minimum of short slices, as machines are noisy.
+"""CSP/1 in bulk against memchr, str.splitlines and ripgrep: one generated log, in turns, the fastest of some rounds.
 
-Run: python benchmarks/bench_csp.py [megabytes]
+Run: python benchmarks/bench_csp.py [megabytes] [rounds]      (200 MB, 5 rounds)
+
+The log is in memory for all but ripgrep, which reads the same bytes as a file from the page cache; its time is that of
+a whole run of the program. splitlines and partition see the first 16 MB, as text that is decoded already.
 """
 
 from __future__ import annotations
 
 import random
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 
-from turnwire import _backend
+from turnwire import _backend, scan
 from turnwire.csp import spec
+from turnwire.csp.cuts import safe_cuts
 
 WORDS = ["find", "auth", "middleware", "refactor", "session", "token", "store", "cache", "lib", "tests", "jwt"]
 
@@ -45,46 +53,77 @@ def generate(size: int, seed: int = 1) -> bytes:
     return "".join(parts).encode()
 
 
-def least(action: Callable[[int, int], object], cuts: list[tuple[int, int]], rounds: int) -> float:
-    """Seconds for all slices, each at its fastest."""
-    best = [float("inf")] * len(cuts)
+PYTHON_PART = 16 << 20
+
+
+def fastest(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Seconds of each work at its fastest; all take turns."""
+    best = dict.fromkeys(works, float("inf"))
     for _ in range(rounds):
-        for place, (start, stop) in enumerate(cuts):
+        for name, work in works.items():
             began = time.perf_counter()
-            action(start, stop)
-            best[place] = min(best[place], time.perf_counter() - began)
-    return sum(best)
+            work()
+            best[name] = min(best[name], time.perf_counter() - began)
+    return best
 
 
-def main(megabytes: int) -> None:
-    data = generate(min(megabytes, 8) << 20)
-    data *= max(1, (megabytes << 20) // len(data))
+def spans(data: bytes) -> None:
+    """All fields of all messages as spans, in tables that are used again for every quarter of a megabyte."""
     core = _backend.load("csp")
-    widths = ((1 << 16, spec.ROW_WIDTH), (1 << 17, spec.EXTRA_WIDTH), (1 << 12, spec.REJECT_WIDTH))
+    widths = ((1 << 13, spec.ROW_WIDTH), (1 << 14, spec.EXTRA_WIDTH), (1 << 12, spec.REJECT_WIDTH))
     tables = [np.zeros(shape, np.int32) for shape in widths]
-    cuts = []
+    state = np.zeros(spec.STATE_WIDTH, np.int64)
     place = 0
     while place < len(data):
-        stop = data.rfind(b"\nCSP/1\n", place, place + (1 << 18)) + 1 if place + (1 << 18) < len(data) else len(data)
-        cuts.append((place, stop))
-        place = stop
+        place = core.scan_into(data, place, len(data), True, core.NO_LIMIT, state, *tables)[0]
+
+
+def columns(data: bytes, names: list[str] | None = None) -> int:
+    """Messages through ``turnwire.scan``."""
+    return sum(len(batch) for batch in scan(data, wire="csp", columns=names))
+
+
+def ripgrep(path: str) -> int:
+    """What ``rg -c`` counts."""
+    done = subprocess.run(["rg", "-c", "^CSP/1", path], capture_output=True, check=True)
+    return int(done.stdout)
+
+
+def partition(text: str) -> None:
+    """The least that a reader of lines does in Python."""
+    for line in text.splitlines():
+        line.partition(" ")
+
+
+def main(megabytes: int, rounds: int) -> None:
+    """Prints the figures."""
+    data = generate(min(megabytes, 8) << 20)
     records = data.count(b"\nCSP/1\n") + 1
-
-    def scan(start: int, stop: int) -> None:
-        core.scan_into(data, start, stop, True, core.NO_LIMIT, np.zeros(spec.STATE_WIDTH, np.int64), *tables)
-
-    def lines(start: int, stop: int) -> None:
-        for line in data[start:stop].decode().splitlines():
-            line.partition(" ")
-
-    ours = least(scan, cuts, 7)
-    memchr = least(lambda start, stop: data.find(b"\xff", start, stop), cuts, 7)
-    python = least(lines, cuts[:8], 2) * len(cuts) / len(cuts[:8])
-    print(f"{_backend.NAME}: {len(data) >> 20} MB, {records} messages, {data.count(10)} lines")
-    print(f"scan      {len(data) / ours / 1e9:6.2f} GB/s  {ours / records * 1e9:6.0f} ns a message")
-    print(f"memchr    {len(data) / memchr / 1e9:6.2f} GB/s  the scan runs at {100 * memchr / ours:.1f} % of it")
-    print(f"splitlines + partition: {python / ours:.0f} times slower than the scan")
+    times = max(1, (megabytes << 20) // len(data))
+    data, records = data * times, records * times
+    part = data[:PYTHON_PART].decode()
+    works: dict[str, Callable[[], object]] = {
+        "memchr": lambda: data.find(b"\xff"),
+        "spans of all fields": lambda: spans(data),
+        "scan, all columns": lambda: columns(data),
+        "scan, four columns": lambda: columns(data, ["intent", "id", "from", "to"]),
+        "places to cut": lambda: sum(1 for _ in safe_cuts([data], 8 << 20)),
+        "splitlines + partition": lambda: partition(part),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "csp.log")
+        path.write_bytes(data)
+        if shutil.which("rg"):
+            works["rg -c ^CSP/1"] = lambda: ripgrep(str(path))
+        best = fastest(works, rounds)
+    best["splitlines + partition"] *= len(data) / len(part)
+    print(f"{_backend.NAME}: {len(data) >> 20} MB, {records:,} messages, {data.count(10):,} lines")
+    for name, seconds in best.items():
+        speed = f"{len(data) / seconds / 1e9:7.2f} GB/s {seconds / records * 1e9:7.0f} ns a message"
+        share = f"{100 * best['memchr'] / seconds:6.1f} % of memchr"
+        print(f"{name:24} {speed} {share} {seconds / best['scan, all columns']:7.2f} x the scan of all columns")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 64)
+    arguments = [int(argument) for argument in sys.argv[1:]]
+    main(*[*arguments, *(200, 5)[len(arguments) :]])

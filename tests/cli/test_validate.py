@@ -118,3 +118,12 @@ def test_warnings_count_only_when_strict(doubtful: Path, mode: str, capfdbinary:
     assert main(["validate", str(doubtful), "--mode", mode]) == 0
     assert b"warning: long_string" in capfdbinary.readouterr().out
     assert main(["validate", str(doubtful), "--mode", mode, "--strict"]) == 1
+
+
+def test_csp_logs_are_validated_as_logs_only(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"noted\nCSP/1\nFROM A\nTO B C\n\nnoted\n")
+    done = turnwire("validate", tmp_path / "a", "--wire", "csp", "--json")
+    assert [(one["line"], one["offset"], one["reason"]) for one in done.records] == [(2, 19, "bad_header_value")]
+    assert done.code == 1
+    refused = turnwire("validate", tmp_path / "a", "--wire", "csp", "--mode", "lines")
+    assert (refused.code, "several lines" in refused.err) == (2, True)

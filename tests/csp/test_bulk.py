@@ -253,6 +253,80 @@ def test_wrong_places_and_tables_are_refused(csp_core):
     for start, size in ((-1, 2), (3, 2), (0, 4)):
         with pytest.raises((ValueError, OverflowError)):
             csp_core.scan_block(b"abc", start, size, True, columns, 0, 1, rejects, 0, 1)
+    for rows, room, bad, bad_room in ((2, 1, 0, 1), (-1, 1, 0, 1), (0, 1, 2, 1), (0, 1, -1, 1)):
+        with pytest.raises(ValueError, match="must lie in their tables"):
+            csp_core.scan_block(b"abc", 0, 3, True, columns, rows, room, rejects, bad, bad_room)
+    with pytest.raises(ValueError, match="rejects need"):
+        csp_core.scan_block(b"abc", 0, 3, True, columns, 0, 1, {"offset": rejects["offset"]}, 0, 1)
+
+
+HEAD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT %b\n\n"
+NEARLY_USUAL = [
+    HEAD % b"MEM" + b"MEM M\n" + line + b"\n\n"
+    for line in (
+        b"K v",
+        b"K",
+        b"K ",
+        b"CSP /1",
+        b"CSP /x",
+        b"k v",
+        b"K_1 v\nL v",
+        b"A" * 40 + b" v",
+        b"K v\n<<<\n>>>",
+        b" ",
+    )
+]
+NEARLY_USUAL += [
+    HEAD % b"PATCH" + b"PATCH P1\n" + b"\n".join(lines) + b"\n\n"
+    for lines in (
+        [b"BASE C0", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF A =", b"~ DEF _B1 :=", b"- DEF C", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF A = v", b"~ DEF A := ", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF A v", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF A =v", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF A", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF A ", b"APPLY -> C1"],
+        [b"BASE C0", b"~ DEF A = v", b"APPLY -> C1"],
+        [b"BASE C0", b"~ DEF A :v", b"APPLY -> C1"],
+        [b"BASE C0", b"- DEF A = v", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF 1 = v", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF", b"APPLY -> C1"],
+        [b"BASE C0", b"AND so on", b"APPLY -> C1"],
+        [b"BASE C", b"APPLY -> C1"],
+        [b"BASE C0x", b"APPLY -> C1"],
+        [b"BASE C0", b"APPLY -> 1"],
+        [b"BASE C0", b"APPLY -> C1", b"+ DEF A = v"],
+        [b"APPLY -> C1", b"BASE C0"],
+        [b"BASE C0", b"BASE C0", b"APPLY -> C1"],
+        [b"BASE C0", b"+ DEF A = v\r", b"APPLY -> C1"],
+    )
+]
+NEARLY_USUAL += [
+    HEAD % b"RESULT" + b"RESULT T1\n" + lines + b"\n\n"
+    for lines in (
+        b"STATUS OK\nDATA\n<<<\n>>>",
+        b"STATUS OK\nPRODUCED\n<<<<\n>>>\n>>>>>\n>>>>\nDATA\n<<<\n>>\n>>>\r",
+        b"STATUS OK\nPRODUCED\nDATA x",
+        b"STATUS\n<<<\nOK\n>>>\nDATA x",
+        b"STATUS OK\nDATA\n<<<-\nx\n>>>",
+        b"STATUS OK\nDATA\n<<\n",
+        b"STATUS OK\nDATA\n<<< \n>>>",
+        b"STATUS OK\nDATA\n<<<\n>>>x\n >>>\n>>>",
+        b"STATUS OK\nDATA x\nDATA\n<<<\n>>>",
+        b"STATUS OK\nPRODUCEDX y",
+    )
+]
+
+
+@pytest.mark.parametrize("place", range(0, 200, 40))
+def test_what_is_nearly_usual_is_read_as_by_the_grammar(csp_core, place):
+    """The native core reads usual messages on a path of its own."""
+    for wire in NEARLY_USUAL:
+        for limits in ((LIMIT, 256, 65536), (len(wire) - 1, 256, 65536)):
+            data = b"-" * place + b"\n" + wire + GOOD + b"\n" + b"-" * 60
+            found = fill(csp_core, data, limit=limits[0])
+            check(data, found, limits)
+            assert found == fill(pure, data, limit=limits[0]), wire
 
 
 def test_every_truncation_and_every_bit(csp_core):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from types import SimpleNamespace
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnwire import csp
 from turnwire.csp.persistent import PersistentMap
-from turnwire.errors import EncodeError, RuleError
+from turnwire.errors import EncodeError, Reason, RuleError
+from turnwire.ledger import Ledger, verify_file
 
 
 def patch(number, *ops, base=None, apply=None, sender="A", ctx=None):
@@ -235,3 +240,84 @@ def test_persistent_map_survives_equal_hashes(monkeypatch):
         current = current.remove(key)
     assert len(current) == 0
     assert dict(current) == {}
+
+
+def test_a_store_on_a_ledger_file_is_there_again(tmp_path):
+    path = tmp_path / "store.ledger"
+    with Ledger(path) as ledger:
+        ledger.append("other", b"passed over")
+        store = csp.Store({"A": "1"}, {"L2": "b", "L1": "a"}, journal=ledger)
+        store.apply(patch(1, ("+", "B", "2")))
+        store.apply(csp.message("A", "B", "C1", csp.Task("T1", {"REQ": "x"})))
+        store.apply(patch(2, ("~", "A", "3"), ("-", "B", None)))
+    with Ledger(path) as ledger:
+        again = csp.Store.reopen(ledger)
+        assert again.dump() == store.dump()
+        assert (again.head, dict(again.at("C1").defs), list(again.laws)) == ("C2", {"A": "1", "B": "2"}, ["L2", "L1"])
+        assert again.verify()
+        again.apply(patch(3, ("+", "B", "4")))
+        assert len(ledger) == 6
+    with Ledger(path) as ledger:
+        assert csp.Store.reopen(ledger).dump() == again.dump()
+        assert ledger.verify()
+
+
+def test_a_flipped_byte_in_a_ledger_file_is_found_and_located(tmp_path):
+    path = tmp_path / "store.ledger"
+    with Ledger(path) as ledger:
+        store = csp.Store({"A": "1"}, journal=ledger)
+        for number in range(1, 6):
+            store.apply(patch(number, ("+", f"N{number}", f"value{number}")))
+    whole = path.read_bytes()
+    for number in (1, 3, 5):
+        place = whole.index(b"value%d" % number)
+        path.write_bytes(whole[:place] + b"V" + whole[place + 1 :])
+        fault = verify_file(path).fault
+        assert (fault.where, fault.seq) == ("chain", number + 1)
+    path.write_bytes(whole)
+    assert verify_file(path)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reason", "place"),
+    [
+        ([], Reason.BAD_LEDGER, None),
+        (["csp"], Reason.BAD_LEDGER, "entry 1"),
+        (["csp-init", "csp-init"], Reason.BAD_LEDGER, "entry 2"),
+        (["csp-init", "csp", "csp"], Reason.DIGEST_MISMATCH, "entry 3"),
+        (["csp-init", "junk"], Reason.DIGEST_MISMATCH, "entry 2"),
+        (["strange-init"], Reason.DIGEST_MISMATCH, "entry 1"),
+        (["no-init"], Reason.DIGEST_MISMATCH, "entry 1"),
+    ],
+)
+def test_a_journal_that_no_store_wrote_is_refused(kinds, reason, place):
+    class Entry(NamedTuple):
+        seq: int
+        kind: str
+        body: bytes
+
+    journal = []
+    csp.Store({"A": "1"}, journal=SimpleNamespace(append=lambda kind, body: journal.append(body)))
+    bodies = {
+        "csp-init": ("csp-init", journal[0]),
+        "csp": ("csp", csp.encode(patch(1, ("+", "B", "2"))).encode()),
+        "junk": ("csp", b"junk"),
+        "strange-init": ("csp-init", journal[0] + b" "),
+        "no-init": ("csp-init", b"[]"),
+    }
+    with pytest.raises(RuleError) as caught:
+        csp.Store.reopen([Entry(place, *bodies[kind]) for place, kind in enumerate(kinds, 1)])
+    assert (caught.value.reason, caught.value.path) == (reason, place)
+
+
+@pytest.mark.parametrize("size", [300])
+def test_a_flipped_byte_anywhere_in_a_long_history_is_located(size):
+    store = csp.Store()
+    for number in range(1, size + 1):
+        store.apply(patch(number, ("+", f"N{number}", "v")))
+    data = store.dump()
+    rng = random.Random(size)
+    for place in rng.sample(range(len(data)), 25):
+        damaged = data[:place] + bytes([data[place] ^ 1 << rng.randrange(8)]) + data[place + 1 :]
+        verdict = csp.verify_dump(damaged)
+        assert (verdict.ok, verdict.place) == (False, f"line {1 + data.count(bytes([10]), 0, place)}")

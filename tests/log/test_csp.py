@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +172,55 @@ def test_many_files_each_begin_anew(tmp_path: Path) -> None:
     assert columns["id"] == ["T1", "T2"]
     assert columns["inside_unclosed_heredoc"] == [False, False]
     assert [one["reason"] for one in rejects] == ["unclosed_heredoc"]
+
+
+ODD = {
+    "nothing": (b"", 0, []),
+    "white space": (b" \t\r\n\n \x0b\x0c\n", 0, []),
+    "a byte order mark": (b"\xef\xbb\xbf" + message(1) + b"\n" + message(2), 1, ["bad_magic"]),
+    "UTF-16": (message(1).decode().encode("utf-16") + b"\n" + message(2), 1, []),
+    "overlong UTF-8": (message(1).replace(b"x", b"\xc0\xaf") + b"\n" + message(2), 1, ["bad_utf8"]),
+    "a surrogate": (message(1).replace(b"x", b"\xed\xa0\x80") + b"\n" + message(2), 1, ["bad_utf8"]),
+    "half a character": (message(1).replace(b"x", b"\xe2\x82") + b"\n" + message(2), 1, ["bad_utf8"]),
+    "other line ends": (message(1).replace(b"x", "\u2028\x85\u0085\x0b\x0c\r.".encode()) + b"\n" + message(2), 2, []),
+    "CRLF": (message(1).replace(b"\n", b"\r\n") + b"\r\n" + message(2), 2, []),
+    "lone CR": (message(1).replace(b"\n", b"\r") + b"\n" + message(2), 1, ["bad_magic"]),
+    "a NUL run": (message(1) + b"\n" + b"\0" * 5000 + b"\n" + message(2), 2, []),
+    "no last line end": (message(1)[:-1], 1, []),
+    "the wrong block": (message(1).replace(b"RESULT T", b"TASK T") + b"\n" + message(2), 1, ["block_mismatch"]),
+    "an unknown intent": (message(1).replace(b"INTENT RESULT", b"INTENT DO") + b"\n" + message(2), 1, ["bad_intent"]),
+    "a closing line without a heredoc": (message(1) + b"\n>>>\n" + message(2), 2, []),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_input_costs_no_neighbour(name: str) -> None:
+    data, rows, reasons = ODD[name]
+    for batch_bytes in (1 << 20, 1):
+        columns, rejects, _ = add_up(data, scan(data, wire="csp", batch_bytes=batch_bytes))
+        assert (len(columns["offset"]), [one["reason"] for one in rejects]) == (rows, reasons)
+
+
+def test_buffers_of_every_kind() -> None:
+    data = message(1) + b"\n" + message(2)
+    for buffer in (bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
+        for borrow in (False, True):
+            (batch,) = scan(buffer, wire="csp", borrow=borrow)
+            assert list(batch["id"]) == ["T1", "T2"]
+    with pytest.raises(TypeError, match="contiguous"):
+        list(scan(memoryview(data)[::2], wire="csp"))
+    mutable = bytearray(data)
+    found = scan(mutable, wire="csp")
+    batches = iter(found)
+    (batch,) = batches
+    mutable[:] = b"-" * len(data)
+    assert batch["id"][1] == "T2", "what is not borrowed belongs to the batch"
+
+
+def test_scans_in_several_threads_do_not_meet() -> None:
+    datas = [log(seed) for seed in range(8)]
+    expected = [everything(scan(data, wire="csp")) for data in datas]
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(3):
+            found = threads.map(lambda data: everything(scan(data, wire="csp", batch_bytes=100)), datas)
+            assert list(found) == expected

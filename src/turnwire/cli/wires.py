@@ -1,4 +1,4 @@
-"""Which wire a command reads: the one that was named, or the first one that can be scanned."""
+"""Which wire a command reads: the one that was named, or nSLIP."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import click
 from turnwire.contract import WIRES, BulkScanner, bulk_scanner
 from turnwire.errors import DecodeError
 
+DEFAULT = "nslip"
+
 
 def wire_option(command: Any) -> Any:
     """The option --wire of a command."""
-    text = "The wire to read; nslip where none is named."
+    text = f"The wire to read; {DEFAULT} where none is named."
     return click.option("--wire", type=click.Choice(WIRES), help=text)(command)
 
 
@@ -23,12 +25,10 @@ def scannable() -> list[str]:
 
 def chosen(name: str | None) -> BulkScanner:
     """The scanner of the wire. Raises UsageError where it cannot be scanned."""
-    if name is not None:
-        try:
-            return bulk_scanner(name)
-        except DecodeError as error:
-            raise click.UsageError(error.text) from None
-    return bulk_scanner(scannable()[0])
+    try:
+        return bulk_scanner(name or DEFAULT)
+    except DecodeError as error:
+        raise click.UsageError(error.text) from None
 
 
 def _scanner(name: str) -> BulkScanner | None:

@@ -21,7 +21,8 @@ from turnwire.csp.messages import (
 from turnwire.csp.rules import Board, Law, board, judge_laws, lint, routing_laws
 from turnwire.csp.spec import WIRE, Intent, Priority, Status
 from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Verdict
-from turnwire.csp.store import Replay, Store, replay, verify_dump
+from turnwire.csp.replaying import Replay, read_log, replay
+from turnwire.csp.store import Store, verify_dump
 from turnwire.csp.values import expand, refs
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "lint",
     "message",
     "parse",
+    "read_log",
     "refs",
     "replay",
     "routing_laws",

@@ -26,7 +26,18 @@ from turnwire.csp.messages import (
     Task,
     Template,
 )
-from turnwire.csp.spec import BLOCK_WORD, FENCE, FIELDS, FILE_OPS, INTENTS, PREAMBLE, REASONS, TEMPLATE, Intent
+from turnwire.csp.spec import (
+    BLOCK_WORD,
+    FENCE,
+    FIELDS,
+    FILE_OPS,
+    INSIDE_UNCLOSED,
+    INTENTS,
+    PREAMBLE,
+    REASONS,
+    TEMPLATE,
+    Intent,
+)
 from turnwire.csp.writing import write
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 
@@ -40,6 +51,7 @@ _core: ModuleType = _backend.load("csp")
 _DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*\r?\n|```[^\n]*\n)*CSP/1(?:\r?\n|\Z|;| MODE;)")
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)
+_PROSE = (Reason.JUNK, Reason.TRAILING_TEXT)
 _WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
 
 
@@ -69,6 +81,36 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
         _, _, _, reason, offset, line = rejects[0]
         raise decode_fault(REASONS[reason], offset, line + 1)
     return Document(records)
+
+
+def read_log(data: str | Buffer, *, limits: Limits = LIMITS) -> tuple[Document, list[DecodeError]]:
+    """What stands in a log among other lines: the good records, and what is wrong with each that is damaged.
+
+    Every record is read strictly; lines of other text are passed over. A message that an unclosed heredoc would have
+    swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode`` nor a store takes it.
+    Raises ValueError for 2 GiB or more.
+    """
+    raw = data.encode() if isinstance(data, str) else bytes(data)
+    rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key))
+    source = _Source(raw, extras)
+    document = Document()
+    damaged = [
+        decode_fault(REASONS[code], offset, line + 1)
+        for *_, code, offset, line in rejects
+        if REASONS[code] not in _PROSE
+    ]
+    for row in rows:
+        if row[3] & 0xFF == FENCE:
+            continue
+        try:
+            record = source.record(row)
+        except DecodeError as error:
+            damaged.append(error)
+            continue
+        if isinstance(record, CspMessage) and row[3] & INSIDE_UNCLOSED:
+            record.issues = (issue(Reason.INSIDE_UNCLOSED_HEREDOC, row[2] + 1),)
+        document.records.append(record)
+    return document, sorted(damaged, key=lambda error: error.offset or 0)
 
 
 def _is_lenient(mode: str) -> bool:

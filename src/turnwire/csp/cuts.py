@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _core: ModuleType = _backend.load("csp_cuts")
 _ROOM = 1024
+_WINDOW = 1 << 16
 _LINE, _SUSPECT = 0, 3  # places in the state, see _pure/csp_cuts.py
 _MAYBE_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(?:[Cc]|\Z)")
 
@@ -84,6 +85,7 @@ class _Search:
         self.size += len(view)
 
     def _end_line(self, view: memoryview) -> tuple[list[tuple[int, int]], int]:
+        view = view[:_WINDOW]
         newline = bytes(view).find(b"\n")
         taken = len(view) if newline < 0 else newline + 1
         self._begin(view[:taken])

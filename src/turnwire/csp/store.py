@@ -8,19 +8,20 @@ patch), and every so often a digest of the whole state.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from turnwire.csp.checkpoints import Change, Checkpoint, Journal, LogEntry, Verdict
-from turnwire.csp.codec import decode, encode, parse
-from turnwire.csp.messages import CspMessage, Document, FieldsLike, Op, Patch, Preamble
+from turnwire.csp.codec import decode, encode
+from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.persistent import PersistentMap
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, RuleError, WireError
 
 _FORMAT = 1
+_INIT = "csp-init"
 _WHOLE_EVERY = 1024
 """A whole-state digest is due after this many operations, or as many as the state has names: linear cost."""
 
@@ -57,7 +58,7 @@ class Store:
         self._since_whole = 0
         self._head = "C0"
         if journal is not None:
-            journal.append("csp-init", body)
+            journal.append(_INIT, body)
 
     # --- reading ---
 
@@ -256,9 +257,45 @@ class Store:
 
     def _record(self, text: str) -> None:
         if self._journal is not None:
-            self._journal.append("csp", text.encode())
+            self._journal.append(WIRE, text.encode())
         before = self._log[-1].digest if self._log else self._checkpoints["C0"].digest
         self._log.append(LogEntry(len(self._log) + 1, text, chained(before, text)))
+
+    # --- what a journal kept ---
+
+    @classmethod
+    def reopen(cls, journal: Any) -> Store:
+        """The store whose entries a journal kept, such as a ``turnwire.ledger.Ledger``; it goes on writing there.
+
+        ``journal`` gives its entries (``seq``, ``kind``, ``body``) when it is iterated; those of other kinds are passed
+        over. Raises RuleError(bad_ledger) where there is no store or more than one, digest_mismatch for an entry that
+        does not follow from those before it; ``path`` names the entry.
+        """
+        store: Store | None = None
+        for entry in journal:
+            if entry.kind not in (_INIT, WIRE):
+                continue
+            place = f"entry {entry.seq}"
+            if (store is None) != (entry.kind == _INIT):
+                words = "a second store begins" if entry.kind == _INIT else "the entry comes before its store"
+                raise _refusal(Reason.BAD_LEDGER, words, place, rule="journal")
+            try:
+                if store is None:
+                    fields = json.loads(entry.body)
+                    store = cls(fields["defs"], fields["laws"], forks=fields["forks"])
+                    same = entry.body == _init_body(fields["defs"], dict(fields["laws"]), fields["forks"])
+                else:
+                    before = len(store)
+                    store.apply(entry.body)
+                    same = len(store) == before + 1 and entry.body == store._log[-1].text.encode()
+            except (WireError, ValueError, KeyError, TypeError) as error:
+                raise _refusal(Reason.DIGEST_MISMATCH, f"the entry cannot be taken: {error}", place) from error
+            if not same:
+                raise _refusal(Reason.DIGEST_MISMATCH, "the entry is not what a store writes", place)
+        if store is None:
+            raise _refusal(Reason.BAD_LEDGER, "no store was kept here", None, rule="journal")
+        store._journal = journal
+        return store
 
     # --- proof ---
 
@@ -410,44 +447,3 @@ def _refusal(reason: Reason, text: str, path: str | None, rule: str | None = Non
 
 def _damage(line: int, offset: int, text: str) -> RuleError:
     return RuleError(Reason.DIGEST_MISMATCH, text, rule="digest", wire=WIRE, line=line, offset=offset)
-
-
-class Replay(NamedTuple):
-    """What a document did to a store: the store, and what it refused (record and error)."""
-
-    store: Store
-    refused: list[tuple[CspMessage | Preamble, WireError]]
-
-
-def replay(document: Document | str | bytes, *, mode: str = "strict", forks: bool = False) -> Replay:
-    """The state at the end of a document. Preambles before the first message are C0; a later one is refused.
-
-    Messages are applied in order; one that is refused changes nothing and is listed.
-    """
-    if not isinstance(document, Document):
-        document = parse(document, mode=mode)
-    defs: dict[str, str] = {}
-    laws: dict[str, str] = {}
-    refused: list[tuple[CspMessage | Preamble, WireError]] = []
-    store: Store | None = None
-    for record in _stateful(document):
-        if isinstance(record, Preamble):
-            twice = sorted((defs.keys() & record.defs.keys()) | (laws.keys() & record.laws.keys()))
-            if store is not None or twice:
-                text = f"{twice[0]} is defined already" if twice else "C0 is frozen"
-                refused.append((record, _refusal(Reason.CHECKPOINT_EXISTS, text, "C0")))
-                continue
-            defs.update(record.defs)
-            laws.update(record.laws)
-            continue
-        if store is None:
-            store = Store(defs, laws, forks=forks)
-        try:
-            store.apply(record)
-        except WireError as error:
-            refused.append((record, error))
-    return Replay(store if store is not None else Store(defs, laws, forks=forks), refused)
-
-
-def _stateful(document: Document) -> Iterator[CspMessage | Preamble]:
-    return (record for record in document.records if isinstance(record, (CspMessage, Preamble)))

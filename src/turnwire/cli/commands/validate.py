@@ -81,6 +81,8 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     from turnwire.cli.rows import json_line
 
     scanner = wires.chosen(wire)
+    if mode == "lines" and scanner.state is not None:
+        raise click.UsageError(f"a message of {scanner.wire} has several lines; --mode lines is for wires of one")
     names = inputs.checked(sources)
     check: Check | None = getattr(wire_package(scanner.wire), "check", None)
     tally = Tally()

@@ -1,0 +1,129 @@
+"""``turnwire replay``: the state that a CSP/1 log describes, at any point, and the history of any name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from turnwire.cli import inputs
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, Refused
+from turnwire.cli.output import complain, named, standard_output
+from turnwire.cli.text import escaped, escaped_json, printable
+
+if TYPE_CHECKING:
+    from turnwire.csp import Change, Checkpoint, Store
+
+_SQLITE = b"SQLite format 3\0"
+_MOST = 1 << 31  # bytes; places in a log are kept in 32 bits
+
+
+@click.command("replay", short_help="The state of a CSP/1 log at any point; the history of a name.")
+@click.argument("log", type=click.Path(allow_dash=True))
+@click.option("--at", "at", metavar="Cn", help="The checkpoint to show instead of the last one.")
+@click.option("--name", "name", metavar="NAME", help="Show who set this name, when, and from what, up to there.")
+@click.option("--forks", is_flag=True, help="Let a patch start from any checkpoint, not only from the last.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
+def command(log: str, at: str | None, name: str | None, forks: bool, as_json: bool) -> int:
+    """Applies the messages of LOG in order and shows the state they lead to.
+
+    LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in. What
+    stands before the first message as DEF and LAWS is C0. Damaged messages and those that a store refuses are named
+    on standard error and change nothing; they make the exit code 1.
+    """
+    inputs.checked([log])
+    store, complaints = _read(log, forks)
+    for line in complaints:
+        complain(printable(f"{inputs.shown(log)}:{line}"))
+    checkpoint = store.at(at or store.head)
+    if name is not None:
+        lines = [_change(change, name, as_json) for change in store.explain(name, at=checkpoint.id)]
+        if not lines and not as_json:
+            lines = [escaped(f"{name} was never defined up to {checkpoint.id}")]
+    else:
+        lines = [_json(_fields(checkpoint))] if as_json else _state(store, checkpoint)
+    standard_output().write(b"".join(_line(line, as_json) for line in lines))
+    return BAD_RECORDS if complaints else GOOD
+
+
+def _line(text: str, as_json: bool) -> bytes:
+    raw = f"{text}\n".encode("utf-8", "backslashreplace")
+    return escaped_json(raw) if as_json else raw
+
+
+def _read(log: str, forks: bool) -> tuple[Store, list[str]]:
+    """The store at the end of a log, and a line for each record that is not in it."""
+    from turnwire import csp
+
+    try:
+        data = sys.stdin.buffer.read(_MOST) if log == "-" else _bytes(log)
+    except OSError as error:
+        raise named(error, log) from None
+    if data.startswith(_SQLITE) and log != "-":
+        return _kept(log), []
+    if len(data) >= _MOST:
+        raise Refused([f"{inputs.shown(log)}: 2 GiB or more cannot be replayed at once"])
+    document, damaged = csp.read_log(data)
+    store, refused = csp.replay(document, forks=forks)
+    found = [(error.line or 0, f"damaged: {error.reason}: {error.text}") for error in damaged]
+    found += [(record.line or 0, f"refused: {_words(error)}") for record, error in refused]
+    return store, [f"{line}: {text}" for line, text in sorted(found)]
+
+
+def _bytes(log: str) -> bytes:
+    with Path(log).open("rb") as file:
+        return file.read(_MOST)
+
+
+def _words(error: Any) -> str:
+    path = f" in {error.path}" if error.path else ""
+    return f"{error.reason}{path}: {error.text}"
+
+
+def _kept(log: str) -> Store:
+    """The store of a ledger file, once the file is proved whole."""
+    from turnwire.csp import Store
+    from turnwire.ledger import Ledger, require, verify_file
+
+    require(verify_file(log))
+    with Ledger(log) as ledger:
+        return Store.reopen(ledger)
+
+
+def _fields(checkpoint: Checkpoint) -> dict[str, Any]:
+    return {
+        "checkpoint": checkpoint.id,
+        "parent": checkpoint.parent,
+        "patch": checkpoint.patch,
+        "entry": checkpoint.seq,
+        "digest": checkpoint.digest,
+        "defs": dict(sorted(checkpoint.defs.items())),
+        "laws": dict(checkpoint.laws),
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _state(store: Store, checkpoint: Checkpoint) -> list[str]:
+    made = (
+        "init" if checkpoint.parent is None else f"{checkpoint.parent} and {checkpoint.patch}, entry {checkpoint.seq}"
+    )
+    head = "" if checkpoint.id == store.head else f"; the last is {store.head}"
+    lines = [f"{checkpoint.id} ({made}{head}) sha256:{checkpoint.digest}"]
+    lines += [f"DEF {name} = {value}" for name, value in sorted(checkpoint.defs.items())]
+    lines += [f"{name}: {text}" for name, text in checkpoint.laws.items()]
+    return [escaped(line) for line in lines]
+
+
+def _change(change: Change, name: str, as_json: bool) -> str:
+    if as_json:
+        return _json({"name": name, **change._asdict()})
+    made = "init" if change.patch is None else f"{change.patch} by {change.sender}, entry {change.seq}"
+    was = "" if change.old is None else f" (was {change.old})"
+    value = "removed" if change.new is None else f"= {change.new}"
+    return escaped(f"{change.checkpoint} {made}: {name} {value}{was}")

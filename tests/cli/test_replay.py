@@ -1,0 +1,136 @@
+"""``turnwire replay``: the state at any point, the history of a name, and what a log holds besides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import turnwire
+from turnwire import csp
+from turnwire.ledger import Ledger
+
+
+def patch(number: int, *ops: tuple[str, str, str | None], base: int | None = None) -> str:
+    block = csp.Patch(f"P{number}", f"C{number - 1 if base is None else base}", list(ops), f"C{number}")
+    return csp.encode(csp.message("MAIN", "ALL", f"C{number - 1}", block))
+
+
+GOOD = (
+    "2026-05-04 INFO started\nDEF SRC = src/\nDEF LIB = lib/\n\nLAWS\n- L1: search -> WEB only\n\n"
+    + patch(1, ("~", "SRC", "source/"), ("+", "NEW", "x y"))
+    + "\n2026-05-04 INFO working\n"
+    + patch(2, ("-", "NEW", None), ("~", "SRC", "s/\x1b[31m"))
+)
+BAD = GOOD + patch(3, ("+", "SRC", "again")) + "CSP/1\nFROM MAIN\n"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "a.log"
+    path.write_text(GOOD)
+    return path
+
+
+def test_the_state_at_the_end_and_before(log: Path) -> None:
+    done = turnwire("replay", log)
+    head, *lines = done.out.decode().splitlines()
+    assert (done.code, done.err) == (0, "")
+    assert head.startswith("C2 (C1 and P2, entry 2) sha256:")
+    assert lines == ["DEF LIB = lib/", "DEF SRC = s/\\x1b[31m", "L1: search -> WEB only"]
+    head, *lines = turnwire("replay", log, "--at", "C1").out.decode().splitlines()
+    assert head.startswith("C1 (C0 and P1, entry 1; the last is C2) sha256:")
+    assert lines == ["DEF LIB = lib/", "DEF NEW = x y", "DEF SRC = source/", "L1: search -> WEB only"]
+    assert turnwire("replay", log, "--at", "C0").out.decode().splitlines()[1:3] == ["DEF LIB = lib/", "DEF SRC = src/"]
+
+
+def test_the_history_of_a_name(log: Path) -> None:
+    assert turnwire("replay", log, "--name", "SRC").out.decode().splitlines() == [
+        "C0 init: SRC = src/",
+        "C1 P1 by MAIN, entry 1: SRC = source/ (was src/)",
+        "C2 P2 by MAIN, entry 2: SRC = s/\\x1b[31m (was source/)",
+    ]
+    assert turnwire("replay", log, "--name", "NEW").out.decode().splitlines()[1] == (
+        "C2 P2 by MAIN, entry 2: NEW removed (was x y)"
+    )
+    assert len(turnwire("replay", log, "--name", "SRC", "--at", "C1").out.splitlines()) == 2
+    never = turnwire("replay", log, "--name", "NONE")
+    assert (never.code, never.out) == (0, b"NONE was never defined up to C2\n")
+    assert turnwire("replay", log, "--name", "NONE", "--json").records == []
+
+
+def test_json(log: Path) -> None:
+    (record,) = turnwire("replay", log, "--json", "--at", "C1").records
+    store = csp.replay(csp.read_log(GOOD)[0]).store
+    assert record == {
+        "checkpoint": "C1",
+        "parent": "C0",
+        "patch": "P1",
+        "entry": 1,
+        "digest": store.at("C1").digest,
+        "defs": {"LIB": "lib/", "NEW": "x y", "SRC": "source/"},
+        "laws": {"L1": "search -> WEB only"},
+    }
+    records = turnwire("replay", log, "--json", "--name", "SRC").records
+    assert [(one["name"], one["checkpoint"], one["old"], one["new"]) for one in records] == [
+        ("SRC", "C0", None, "src/"),
+        ("SRC", "C1", "src/", "source/"),
+        ("SRC", "C2", "source/", "s/\x1b[31m"),
+    ]
+    assert b"\x1b" not in turnwire("replay", log, "--json").out
+
+
+def test_what_cannot_be_applied_is_named_and_changes_nothing(tmp_path: Path) -> None:
+    done = turnwire("replay", "-", "--json", stdin=BAD.encode())
+    assert done.code == 1
+    assert done.records[0]["checkpoint"] == "C2"
+    lines = BAD.split("\n")
+    third, last = (place for place, line in enumerate(lines, 1) if line == "CSP/1" and place > 30)
+    assert done.err.splitlines() == [
+        f"<stdin>:{third}: refused: def_exists in P3: SRC is defined already",
+        f"<stdin>:{last}: damaged: missing_to: the header has no TO",
+    ]
+
+
+def test_messages_in_an_unclosed_heredoc_are_not_applied() -> None:
+    opened = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M\nK\n<<<\n"
+    done = turnwire("replay", "-", stdin=(opened + patch(1, ("+", "A", "1"))).encode())
+    assert done.code == 1
+    assert done.out.startswith(b"C0 (init) ")
+    assert "damaged: unclosed_heredoc" in done.err
+    assert "refused: inside_unclosed_heredoc" in done.err
+
+
+def test_forks() -> None:
+    text = patch(1, ("+", "A", "1")) + patch(2, ("+", "B", "1"), base=0)
+    assert turnwire("replay", "-", stdin=text.encode()).code == 1
+    done = turnwire("replay", "-", "--forks", stdin=text.encode())
+    assert (done.code, done.out.splitlines()[1:]) == (0, [b"DEF B = 1"])
+    history = turnwire("replay", "-", "--forks", "--name", "A", "--at", "C2", stdin=text.encode())
+    assert history.out == b"A was never defined up to C2\n"
+
+
+def test_a_ledger_that_a_store_was_kept_in(tmp_path: Path) -> None:
+    path = tmp_path / "store.ledger"
+    with Ledger(path) as ledger:
+        store = csp.Store({"A": "1"}, journal=ledger)
+        store.apply(patch(1, ("~", "A", "2")))
+    (record,) = turnwire("replay", path, "--json").records
+    assert (record["defs"], record["digest"]) == ({"A": "2"}, store.at("C1").digest)
+    damaged = path.read_bytes().replace(b"~ DEF A := 2", b"~ DEF A := 3")
+    (tmp_path / "damaged").write_bytes(damaged)
+    done = turnwire("replay", tmp_path / "damaged")
+    assert (done.code, done.out) == (1, b"")
+    assert "ledger_broken" in done.err
+    assert "entry 2" in done.err
+
+
+def test_wrong_use(tmp_path: Path, log: Path) -> None:
+    assert turnwire("replay").code == 2
+    assert turnwire("replay", tmp_path / "none").code == 3
+    unknown = turnwire("replay", log, "--at", "C9")
+    assert (unknown.code, unknown.out) == (1, b"")
+    assert "checkpoint_unknown" in unknown.err
+    assert turnwire("replay", "-", stdin=b"").out.startswith(b"C0 (init) sha256:")
+    assert json.loads(turnwire("replay", "-", "--json", stdin=b"\xff\0").out)["defs"] == {}
