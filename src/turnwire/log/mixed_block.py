@@ -26,6 +26,10 @@ TEXTS = ("sender", "receiver", "conversation", "subject")
 _REJECT_DTYPES = {**quarantine.DTYPES, "wire": "u1"}
 
 
+def _table(room: int) -> Arrays:
+    return {name: np.empty(room, dtype) for name, dtype in _REJECT_DTYPES.items()}
+
+
 class Pass:
     """One block of a mixed scan."""
 
@@ -55,7 +59,10 @@ class Pass:
         self.limit = limit
         self.bytes = np.frombuffer(memoryview(block.data)[: self.size], np.uint8)
         self.rows = 0
+        self.arena: list[bytes] = []
+        self.arena_size = 0
         self.rejects: list[tuple[Arrays, int]] = []
+        self.table = _table(quarantine.ROOM)
 
     def run(self) -> tuple[int, list[tuple[Arrays, int]], int, int]:
         """(rows, tables of rejects with how many there are in each, position, line)."""
@@ -65,6 +72,8 @@ class Pass:
         else:
             line = self.line + self._newlines(0, start)
             position, line = self._with_csp(start, line)
+        if self.arena:
+            self.arrays["arena"] = b"".join(self.arena)
         if position:
             self.state.within_line = int(self.bytes[position - 1]) != _NEWLINE
         return self.rows, self.rejects, position, line
@@ -100,10 +109,10 @@ class Pass:
 
     def _lines(self, start: int, stop: int, line: int, final: bool) -> tuple[int, int]:
         """Finds JSON and nSLIP in a part of the block, which begins where CSP/1 leaves off: (position, line)."""
-        position, room = start, quarantine.ROOM
+        position = start
         plan = self.mixed.plan(_core)
         while position < stop:
-            table = {name: np.empty(room, dtype) for name, dtype in _REJECT_DTYPES.items()}
+            room = len(self.table["offset"])
             before = position, self.rows
             self.rows, bad, position, line = _core.scan_block(
                 plan,
@@ -114,7 +123,7 @@ class Pass:
                 self.arrays,
                 self.rows,
                 self.room,
-                table,
+                self.table,
                 0,
                 room,
                 base=self.base,
@@ -123,24 +132,29 @@ class Pass:
                 limit=self.limit,
                 state=self.state.lines,
             )
-            self._move_into_arena(before[1], stop)
+            self._move_arena(before[1], stop)
             if bad:
-                self.rejects.append((table, bad))
+                self.rejects.append(({name: array[:bad].copy() for name, array in self.table.items()}, bad))
             if position == before[0] and not bad and self.rows == before[1]:
                 if not final or room >= quarantine.MOST_ROOM:
                     break
-                room *= 16
+                self.table = _table(16 * room)
         return position, line
 
-    def _move_into_arena(self, first: int, stop: int) -> None:
-        """What lies behind ``stop`` for the scan of a part lies behind the block for the whole."""
-        if stop == self.size or "arena" not in self.arrays:
+    def _move_arena(self, first: int, stop: int) -> None:
+        """What a part of the block, up to ``stop``, has behind its end goes behind the block and what is there."""
+        arena = self.arrays.pop("arena", b"")
+        shift = self.size - stop + self.arena_size
+        if arena:
+            self.arena.append(arena)
+            self.arena_size += len(arena)
+        if not arena or not shift or first == self.rows:
             return
         for name in ("place", *(f"{text}.offset" for text in TEXTS)):
             array = self.arrays.get(name)
             if array is not None:
                 part = array[first : self.rows]
-                part[part >= stop] += self.size - stop
+                part[part >= stop] += shift
 
     # --- CSP/1 ---
 
@@ -151,33 +165,27 @@ class Pass:
         hits = np.flatnonzero((self.bytes[: found.position] == _BRACE) | (self.bytes[: found.position] == _AT))
         gaps = np.append(start, found.stops), np.append(found.starts, found.position)
         interesting = hits.searchsorted(gaps[0]) < hits.searchsorted(gaps[1])
-        special = interesting[:-1] | (found.reject >= 0)
-        done = 0
-        for place in np.flatnonzero(special).tolist():
-            self._records(found, done, place)
-            begin, end, at = int(gaps[0][place]), int(gaps[1][place]), int(found.lines[place])
+        for place in np.flatnonzero(np.append(found.reject >= 0, False) | interesting).tolist():
+            begin, end = int(gaps[0][place]), int(gaps[1][place])
             if interesting[place]:
+                last = place == len(found.starts)
+                at = found.line if last else int(found.lines[place])
                 self._lines(begin, end, at - self._newlines(begin, end), True)
-            done = place
-            if found.reject[place] >= 0:
+            if place < len(found.starts) and found.reject[place] >= 0:
                 self._carve(found, place, hits)
-                done += 1
-        self._records(found, done, len(found.starts))
-        begin, end = int(gaps[0][-1]), found.position
-        if interesting[-1]:
-            self._lines(begin, end, found.line - self._newlines(begin, end), True)
+        self._records(found)
         return found.position, found.line
 
-    def _records(self, found: Claims, first: int, last: int) -> None:
-        """Copies the records among the claims from ``first`` to ``last``: there is no reject among them."""
-        count = last - first
+    def _records(self, found: Claims) -> None:
+        """Adds the records among the claims, and puts all rows in order."""
+        values = found.records
+        count = len(values["offset"])
         if not count:
             return
-        rows = found.record[first:last]
         arrays, valid = self.arrays, self.mixed.valid
-        into = slice(self.rows, self.rows + count)
+        first = self.rows
+        into = slice(first, first + count)
         self.rows += count
-        values = {name: array[rows] for name, array in found.records.items()}
         present = np.full(count, 1 << valid["wire"] | 1 << valid["kind"], np.uint64)
         scanner = self.mixed.csp.scanner
         for name in TEXTS:
@@ -201,6 +209,10 @@ class Pass:
         for name, value in plain.items():
             if name in arrays:
                 arrays[name][into] = value
+        if first:
+            order = np.argsort(arrays["offset"][: self.rows], kind="stable")
+            for array in arrays.values():
+                array[: self.rows] = array[: self.rows][order]
 
     def _carve(self, found: Claims, place: int, hits: NDArray[np.int64]) -> None:
         """A damaged message: what is left of it without the lines in it that are a whole record of another wire."""
@@ -253,8 +265,8 @@ class Pass:
 
 
 class Claims:
-    """What CSP/1 claims of a block, in order: ``starts``, ``stops`` (in the block), ``lines``; ``record``, ``reject``:
-    its row in ``records`` or ``rejects``, or -1; ``position``, ``line``: where CSP/1 goes on."""
+    """What CSP/1 claims of a block, in order: ``starts``, ``stops`` (in the block), ``lines``; ``reject``: the row in
+    ``rejects``, or -1 for a record; ``position``, ``line``: where CSP/1 goes on."""
 
     def __init__(self, within: Pass, start: int, line: int) -> None:
         csp = within.mixed.csp
@@ -302,11 +314,9 @@ class Claims:
 
     def _order(self, base: int) -> None:
         both = {name: np.concatenate([self.records[name], self.rejects[name]]) for name in ("offset", "length", "line")}
-        good, bad = len(self.records["offset"]), len(self.rejects["offset"])
+        good = len(self.records["offset"])
         order = np.argsort(both["offset"], kind="stable")
         self.starts = both["offset"][order] - base
         self.stops = self.starts + both["length"][order]
         self.lines = both["line"][order]
-        self.record = np.where(order < good, order, -1)
         self.reject = np.where(order >= good, order - good, -1)
-        assert len(order) == good + bad
