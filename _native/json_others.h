@@ -59,7 +59,7 @@ static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_o
     size_t end = line - at > k->limit ? at + k->limit : line;
     o->fields.v = &o->values;
     o->fields.unknown = o->unknown;
-    o->code = tw_nslip_parse(s, at, end, tw_hard(k, r), o->flags | TW_LOG, &o->fields);
+    o->code = tw_nslip_parse(s, at, end, r->level ? r->end : k->size, o->flags | TW_LOG, &o->fields);
     other->at = at;
     if (o->code == TW_OK) {
         other->end = o->fields.end;

@@ -8,6 +8,7 @@ a member of the objects in an array.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS, WIRES, Limits
@@ -131,9 +132,14 @@ class Judgement:
 
     def __init__(self, plans: Sequence[WirePlan], reasons: Sequence[Reason | None], read: Any, limit: int) -> None:
         self.plans = plans
-        self.codes = {reason: code for code, reason in enumerate(reasons)}
+        self._reasons = reasons
         self.read = read
         self.limits: Limits = LIMITS._replace(message=limit)
+
+    @cached_property
+    def codes(self) -> dict[Reason | None, int]:
+        """The code of each reason; made when it is first needed, since most calls need none."""
+        return {reason: code for code, reason in enumerate(self._reasons)}
 
     def whole(self, raw: bytes) -> tuple[int, int, int, int]:
         """(what, wire, reason code, fault) of a good JSON object: a record of the first wire that detects and decodes

@@ -13,6 +13,10 @@ def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     for module, name, core in (
         ("turnwire.slip.bulk", "_core", "nslip_scan"),
         ("turnwire.csp.bulk", "_core", "csp"),
+        ("turnwire.json_bulk", "_core", "json_lines"),
+        ("turnwire.log.mixed_block", "_core", "json_lines"),
+        ("turnwire.log.batch", "_views", "views"),
+        ("turnwire.log.batch", "_times", "log_times"),
         ("turnwire.log.arrow", "_views", "views"),
     ):
         monkeypatch.setattr(import_module(module), name, import_module(f"turnwire._{backend}.{core}"))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnwire._pure import mixed_lines
-from turnwire._pure.json_region import BROKEN, TOKEN, Region, Tried, opened_at, parse, quote_before
+from turnwire._pure.json_region import BROKEN, DEEPEST_STRING, TOKEN, Region, Tried, opened_at, parse, quote_before
 from turnwire._pure.json_rows import Filled, Reading, filled, time_of
 from turnwire._pure.json_text import Reader
 from turnwire._pure.json_unescape import plain
@@ -24,7 +24,6 @@ from turnwire.json_plan import OTHER, RECORD, REJECT, Judgement, WirePlan
 
 __all__ = ["Plan", "plain", "scan_block"]
 
-DEEPEST_STRING = 8
 STRING_REJECTS = 512
 _OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(?:[ \t\r\n]|\\+[nrt])*+\\+")')
 _QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
@@ -75,8 +74,10 @@ class _Way:
         self.arena, self.parts = lines.arena_size, len(lines.arena)
 
 
-class _Lines:
+class _Lines(mixed_lines.Among):
     """One call of :func:`scan_block`: the same state as tw_lines in json_scan.h."""
+
+    plan: Plan
 
     def __init__(
         self, plan: Plan, data: bytes, columns: dict[str, Any], rejects: dict[str, Any], limit: int, keep: bool
@@ -412,60 +413,6 @@ class _Lines:
         self.settle_before(region, way, region.end)
         if region.level == 0:
             self.stopped = region.start + region.end
-
-    # --- nSLIP ---
-
-    def others(self, region: Region, way: _Way, place: int) -> int | None:
-        """What nSLIP has in front of the JSON candidate at ``place``: takes it, or the literal around it. The offset
-        behind it, or None where there is nothing."""
-        start = max(way.searched, way.done)
-        other = mixed_lines.Other(mixed_lines.NONE)
-        if start < place:
-            other = mixed_lines.find(region, start, place, self.limit, DEEPEST_STRING, self.keep)
-        if other.what == mixed_lines.NONE:
-            way.searched = place
-            return None
-        if way.bad < 0:
-            way.mark(self)
-            if region.level == 0:
-                self.stopped = region.start + other.at
-        if other.what == mixed_lines.CUT:
-            region.end = other.at
-            way.too_large |= way.bad >= 0
-        elif other.what == mixed_lines.STRING:
-            other.end = self.look_into_string(region, way, other.at)
-        elif other.what == mixed_lines.RECORD or way.bad < 0:
-            self.settle_before(region, way, other.at)
-            self.take(region, other)
-            way.bad, way.done = -1, other.end
-        way.searched = other.end
-        return other.end
-
-    def take(self, region: Region, other: mixed_lines.Other) -> None:
-        """Stores what was found of nSLIP."""
-        assert self.plan.nslip is not None, "or nobody looks for it"
-        wire, kinds, reasons = self.plan.nslip
-        if other.what == mixed_lines.REJECT:
-            code = reasons[mixed_lines.REASONS.index(other.reason)]
-            self.reject(region, other.at, other.end, other.fault, 0, code, wire)
-            return
-        values, present = self.row(region, other.at, other.end, wire)
-        for name, text in mixed_lines.texts_of(other.fields).items():
-            if self.wanted(name):
-                values[f"{name}.offset"], values[f"{name}.length"] = len(self.data) + self.arena_size, len(text)
-                self.arena.append(text)
-                self.arena_size += len(text)
-                present |= 1 << self.plan.valid[name]
-        numbers = {"kind": kinds[mixed_lines.act_of(other.fields)], "sequence": mixed_lines.turn_of(other.fields)}
-        for name, number in numbers.items():
-            if self.wanted(name) and number is not None:
-                values[name] = number
-                present |= 1 << self.plan.valid[name]
-        tag = mixed_lines.tag_of(region.raw, other.at, other.end)
-        if self.wanted("subject") and tag is not None:
-            shift = region.start + (len(self.data) if region.level else 0)
-            present |= self.value(values, "subject", Filled(None, tag[0], tag[0] + tag[1], tag[2]), 0, shift)
-        self.store(region, other.at, values, present, None)
 
     def read(self, position: int, size: int, final: bool) -> int:
         """Reads from ``position`` on, line by line; returns where to go on."""

@@ -10,6 +10,8 @@ from turnwire._pure.json_rows import Written
 from turnwire._pure.json_text import _QUICK, _SURROGATE_ESCAPE, _Doubtful, _Silent
 from turnwire.contract import Limits
 
+DEEPEST_STRING = 8
+"""How deep strings inside strings are looked through."""
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire._pure.json_region import Region
+from turnwire._pure.json_region import DEEPEST_STRING, Region
+from turnwire._pure.json_rows import Filled
 from turnwire._pure.nslip_parser import Fault, parse
 from turnwire.errors import Reason
 from turnwire.slip.spec import REASONS
 
-__all__ = ["CUT", "NONE", "REASONS", "RECORD", "REJECT", "STRING", "Other", "find", "look"]
+__all__ = ["Among", "look"]
 
 NONE, RECORD, REJECT, STRING, CUT = range(5)
 GREATEST = (1 << 63) - 1
 _CANDIDATE = re.compile(rb"@[afcSdT][0-9A-Za-z]")
-_SRC, _DST, _CONV, _TURN, _ACT, _SLOTS = 2, 3, 0, 1, 4, 6  # places in what the parser gives
+_CONV, _TURN, _SRC, _DST, _ACT = range(5)  # places in what the parser gives
 _TAG = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -36,8 +37,9 @@ class Other:
         self.fault = 0
 
 
-def find(region: Region, start: int, to: int, limit: int, deepest: int, keep: bool) -> Other:
-    """The first candidate that starts from ``start`` on and in front of ``to``, judged."""
+def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: bool) -> Other:
+    """The first candidate that starts from ``start`` on and in front of ``to``, judged. ``behind``: the byte behind the
+    region, if there is one: a newline there ends a string otherwise than the end of the input does."""
     raw = region.raw
     match = _CANDIDATE.search(raw, start, min(to + 2, region.end))
     if match is None or match.start() >= to:
@@ -49,15 +51,15 @@ def find(region: Region, start: int, to: int, limit: int, deepest: int, keep: bo
         line -= 1
     end = min(line, at + limit)
     try:
-        fields, stop = parse(raw, at, end, keep=keep, log=True)
+        fields, stop = parse(raw + behind, at, end, keep=keep, log=True)
     except Fault as fault:
-        return _damaged(region, at, to, line, end, fault, deepest)
+        return _damaged(region, at, to, line, end, fault)
     found = Other(RECORD, at, stop)
     found.fields = fields
     return found
 
 
-def _damaged(region: Region, at: int, to: int, line: int, end: int, error: Fault, deepest: int) -> Other:
+def _damaged(region: Region, at: int, to: int, line: int, end: int, error: Fault) -> Other:
     reason, fault = error.reason, error.offset
     at_end = fault >= end or reason is Reason.UNTERMINATED_STRING
     goes_on = end == region.end and region.cut
@@ -66,7 +68,7 @@ def _damaged(region: Region, at: int, to: int, line: int, end: int, error: Fault
     if at_end and (end < line or goes_on):
         reason, fault = Reason.MESSAGE_TOO_LARGE, end
     escape = fault < region.end and region.raw[fault] == 0x5C and reason is not Reason.BAD_ESCAPE
-    if escape and region.level < deepest:
+    if escape and region.level < DEEPEST_STRING:
         return Other(STRING, at)
     stop = min(to, end)
     following = _CANDIDATE.search(region.raw, at + 1, min(stop + 2, line))
@@ -89,18 +91,74 @@ def tag_of(raw: bytes, at: int, end: int) -> tuple[int, int, bool] | None:
     return None
 
 
-def texts_of(fields: tuple[Any, ...]) -> dict[str, bytes]:
-    """sender, receiver and conversation as decimal text."""
-    places = {"sender": _SRC, "receiver": _DST, "conversation": _CONV}
-    return {name: str(fields[place]).encode() for name, place in places.items()}
+class Among:
+    """The hooks, for the class that scans lines."""
 
+    plan: Any
+    data: bytes
+    arena: list[bytes]
+    arena_size: int
+    limit: int
+    keep: bool
+    stopped: int
+    row: Any
+    store: Any
+    value: Any
+    wanted: Any
+    reject: Any
+    settle_before: Any
+    look_into_string: Any
 
-def act_of(fields: tuple[Any, ...]) -> int:
-    """The number of the act."""
-    return int(fields[_ACT])
+    def others(self, region: Region, way: Any, place: int) -> int | None:
+        """What nSLIP has in front of the JSON candidate at ``place``: takes it, or the literal around it. The offset
+        behind it, or None where there is nothing."""
+        start = max(way.searched, way.done)
+        other = Other(NONE)
+        if start < place:
+            after = region.start + len(region.raw)
+            behind = b"" if region.level else self.data[after : after + 1]
+            other = find(region, start, place, behind, self.limit, self.keep)
+        if other.what == NONE:
+            way.searched = place
+            return None
+        if way.bad < 0:
+            way.mark(self)
+            if region.level == 0:
+                self.stopped = region.start + other.at
+        if other.what == CUT:
+            region.end = other.at
+            way.too_large |= way.bad >= 0
+        elif other.what == STRING:
+            other.end = self.look_into_string(region, way, other.at)
+        elif other.what == RECORD or way.bad < 0:
+            self.settle_before(region, way, other.at)
+            self.take(region, other)
+            way.bad, way.done = -1, other.end
+        way.searched = other.end
+        return other.end
 
-
-def turn_of(fields: tuple[Any, ...]) -> int | None:
-    """The turn, where it fits into an i64."""
-    turn: int = fields[_TURN]
-    return turn if turn <= GREATEST else None
+    def take(self, region: Region, other: Other) -> None:
+        """Stores what was found of nSLIP."""
+        assert self.plan.nslip is not None, "or nobody looks for it"
+        wire, kinds, reasons = self.plan.nslip
+        if other.what == REJECT:
+            code = reasons[REASONS.index(other.reason)]
+            self.reject(region, other.at, other.end, other.fault, 0, code, wire)
+            return
+        values, present = self.row(region, other.at, other.end, wire)
+        for name, number in (("sender", _SRC), ("receiver", _DST), ("conversation", _CONV)):
+            if self.wanted(name):
+                text = str(other.fields[number]).encode()
+                values[f"{name}.offset"], values[f"{name}.length"] = len(self.data) + self.arena_size, len(text)
+                self.arena.append(text)
+                self.arena_size += len(text)
+                present |= 1 << self.plan.valid[name]
+        for name, value in (("kind", kinds[int(other.fields[_ACT])]), ("sequence", other.fields[_TURN])):
+            if self.wanted(name) and value <= GREATEST:
+                values[name] = value
+                present |= 1 << self.plan.valid[name]
+        tag = tag_of(region.raw, other.at, other.end)
+        if self.wanted("subject") and tag is not None:
+            shift = region.start + (len(self.data) if region.level else 0)
+            present |= self.value(values, "subject", Filled(None, tag[0], tag[0] + tag[1], tag[2]), 0, shift)
+        self.store(region, other.at, values, present, None)

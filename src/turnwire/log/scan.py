@@ -53,7 +53,8 @@ class Scan:
         self._batches: Iterator[Batch] | None = None
 
     def __repr__(self) -> str:
-        return f"<Scan {self._scanner.wire} of {self._source if isinstance(self._source, str) else '...'}>"
+        wire = "" if self._scanner.wire == "mixed" else f" {self._scanner.wire}"
+        return f"<Scan{wire} of {self._source if isinstance(self._source, str) else '...'}>"
 
     @property
     def rejects(self) -> Rejects:

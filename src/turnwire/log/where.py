@@ -201,15 +201,17 @@ def _number_within(array: NDArray[Any], low: int | None, high: int | None) -> Ma
 
 def _text_among(text: TextColumn, values: set[bytes]) -> Mask:
     mask = np.zeros(len(text), bool)
-    buffer = np.frombuffer(text.buffer, np.uint8)
+    inside = text.offsets >= len(text.buffer)
     plain = text.valid & ~text.escaped
-    for value in values:
-        rows = np.flatnonzero(plain & (text.lengths == len(value)))
-        for place, byte in enumerate(value[:_COMPARED_AT_ONCE]):
-            rows = rows[buffer[text.offsets[rows] + place] == byte]
-        if len(value) > _COMPARED_AT_ONCE:
-            rows = np.array([row for row in rows.tolist() if text.bytes(row) == value], np.int64)
-        mask[rows] = True
+    for data, there, shift in ((text.buffer, plain & ~inside, 0), (text.arena, plain & inside, len(text.buffer))):
+        buffer = np.frombuffer(data, np.uint8)
+        for value in values:
+            rows = np.flatnonzero(there & (text.lengths == len(value)))
+            for place, byte in enumerate(value[:_COMPARED_AT_ONCE]):
+                rows = rows[buffer[text.offsets[rows] - shift + place] == byte]
+            if len(value) > _COMPARED_AT_ONCE:
+                rows = np.array([row for row in rows.tolist() if text.bytes(row) == value], np.int64)
+            mask[rows] = True
     for row in np.flatnonzero(text.valid & text.escaped).tolist():
         mask[row] = (text.bytes(row) or b"") in values
     return mask

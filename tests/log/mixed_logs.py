@@ -1,0 +1,102 @@
+"""Logs of all wires, with what should be found in them: good lines and blocks in any order, and damaged ones."""
+
+from __future__ import annotations
+
+import json
+import random
+
+from tests.csp.generate import document
+from tests.csp.test_bulk import log as csp_log
+from tests.log import engines, json_engines
+from turnwire import csp, scan
+
+NSLIP = [*engines.UPSTREAM.read_bytes().split(b"\n")[:200], b'@a3|f0|c1|S0|d1|T1|t"a \\"b\\" \\\\ {c"#']
+JSON = [record for wire in json_engines.RECORDS.values() for record in wire if b"\n" not in record]
+
+
+def is_good(record: bytes) -> bool:
+    """Whether one of the JSON wires finds all of it."""
+    for wire in json_engines.RECORDS:
+        for batch in scan(record, wire=wire):
+            return bytes(batch.raw(0)) == record and len(batch) == 1
+    return False
+
+
+GOOD_JSON = [record for record in JSON if is_good(record)]
+TEXT = [b"", b"INFO start", b"bob@example.com {}", b"{", b'say "hi"', b"<<<", b'{"level": "info"}', b"see @a and @c#"]
+
+
+def csp_message(chance: random.Random) -> bytes:
+    """A message whose content looks like everything else."""
+    content = chance.choice(
+        ("x", "two\nlines", "CSP/1\nFROM A", ">>>\n<<<", '{"header": {}}\n' + NSLIP[0].decode(), GOOD_JSON[0].decode())
+    )
+    block = csp.Result(f"T{chance.randrange(99)}", {"STATUS": "OK", "DATA": content})
+    return csp.encode(csp.message("A", "B", f"C{chance.randrange(9)}", block)).encode()
+
+
+def container(record: bytes, chance: random.Random) -> bytes:
+    """A record in a line of a container's log, with its line end or in a sentence."""
+    text = chance.choice(("{}\n", "{}", "said: {} and more")).format(record.decode())
+    line = json.dumps({"log": text, "stream": "stderr", "time": "2026-05-04T10:00:00.5Z"})
+    return line.encode() if chance.random() < 0.8 else json.dumps({"outer": line}).encode()
+
+
+def good_log(chance: random.Random, most: int = 12) -> tuple[bytes, list[tuple[str, bytes]]]:
+    """A log without damage, and its records in order: (wire, the record itself)."""
+    parts: list[bytes] = []
+    records: list[tuple[str, bytes]] = []
+    for _ in range(chance.randrange(1, most)):
+        kind = chance.choice(("nslip", "csp", "json", "json", "text", "container", "container"))
+        if kind == "text":
+            parts.append(chance.choice(TEXT))
+            continue
+        if kind == "csp":
+            record, line = (message := csp_message(chance)), message.rstrip(b"\n")
+            records.append(("csp", record.rstrip(b"\n")))
+        elif kind == "nslip":
+            record = chance.choice(NSLIP)
+            line = chance.choice((b"%b", b"2026-05-04 10:00:00 INFO %b sent", b"%b %b")).replace(b"%b", record)
+            records += [("nslip", record)] * line.count(record)
+        else:
+            record = chance.choice(GOOD_JSON + NSLIP if kind == "container" else GOOD_JSON)
+            line = record if kind == "json" else container(record, chance)
+            wire = "nslip" if record.startswith(b"@") else json_wire(record)
+            records.append((wire, record))
+        parts.append(line)
+        if kind == "csp":
+            parts.append(b"```")  # ends the message: what follows is no line of its own
+    return b"\n".join(parts) + b"\n", records
+
+
+def json_wire(record: bytes) -> str:
+    """The wire of a JSON record."""
+    return next(wire for wire, records in json_engines.RECORDS.items() if record in records)
+
+
+def damaged_log(chance: random.Random, most: int = 8) -> bytes:
+    """All wires, half of the pieces damaged, some cut off, some written by two at once."""
+    parts: list[bytes] = []
+    for _ in range(chance.randrange(1, most)):
+        kind = chance.random()
+        if kind < 0.25:
+            part = engines.damaged_log(chance, NSLIP, 3)
+        elif kind < 0.5:
+            part = json_engines.damaged_log(chance, JSON + NSLIP, 3)
+        elif kind < 0.7:
+            part = csp_log(chance.randrange(1000))
+        elif kind < 0.85:
+            part = interleaved(document(chance.randrange(1000)), chance.choice(JSON + NSLIP), chance)
+        else:
+            part = csp_message(chance)
+            part = part[: chance.randrange(len(part))] if chance.random() < 0.5 else part
+        parts.append(part)
+        parts.append(chance.choice((b"", b"\n", b"\n", b"\r\n", b"\0" * 40, b"```\n", chance.choice(TEXT) + b"\n")))
+    return b"".join(parts)
+
+
+def interleaved(block: bytes, record: bytes, chance: random.Random) -> bytes:
+    """Two writers at once: a whole line of one within the lines of the other."""
+    lines = block.split(b"\n")
+    lines.insert(chance.randrange(len(lines) + 1), record + chance.choice((b"", b"\r")))
+    return b"\n".join(lines)
