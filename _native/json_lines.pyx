@@ -16,7 +16,6 @@ include "json_lines_extern.pxi"
 
 tw_nslip_tables()
 
-tw_nslip_tables()
 
 cdef class Plan:
     """Wires and columns, compiled: what :func:`scan_block` is told. Never changes.

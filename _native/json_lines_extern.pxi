@@ -176,4 +176,4 @@ cdef extern from "json_others.h" nogil:
     int tw_other_find(tw_lines *k, tw_region *r, size_t start, size_t to, tw_other *other) noexcept
     int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other) noexcept
     int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end) noexcept
-    void
+    void tw_nslip_tables()
