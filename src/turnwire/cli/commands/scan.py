@@ -251,6 +251,7 @@ def _show_rejects(found: Scan) -> None:
         raw = reject["raw"]
         text = raw[:SHOWN_BYTES].decode("utf-8", "backslashreplace") + ("…" if len(raw) > SHOWN_BYTES else "")
         place = f"{inputs.shown(reject['file'])}:{reject['line']}: byte {reject['fault']}"
-        complain(printable(f"{place}: {reject['reason']}: {text}"))
+        wire = f"{reject['wire']}: " if len(found.counts.wires) > 1 else ""
+        complain(printable(f"{place}: {wire}{reject['reason']}: {text}"))
     if first and len(found.rejects) > len(first):
         complain(f"... and {len(found.rejects) - len(first):,} more (--rejects FILE keeps them all)")
