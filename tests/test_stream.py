@@ -30,7 +30,7 @@ def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("fed", "text"), [("@a3", r"not str: feed\(text.encode\(\)\)"), (7, "bytes, not int")])
 def test_what_is_no_bytes_is_refused_in_words(fed: Any, text: str) -> None:
-    decoder = Decoder()
+    decoder = Decoder("nslip")
     decoder.feed(GOOD[:9])
     with pytest.raises(TypeError, match=text):
         decoder.feed(fed)
@@ -106,14 +106,14 @@ def test_long_messages_in_small_pieces(text: bytes, end: bytes) -> None:
 
 def test_a_message_comes_with_its_last_byte() -> None:
     for record in (GOOD, LONG % (b"y" * 2000), LONG % (b'#"'.replace(b'"', b'\\"') * 900)):
-        decoder = Decoder()
+        decoder = Decoder("nslip")
         for place in range(len(record) - 1):
             assert decoder.feed(record[place : place + 1]) == []
         assert len(decoder.feed(b"#")) == 1
 
 
 def test_an_error_is_raised_once_and_costs_nothing_else() -> None:
-    decoder = Decoder()
+    decoder = Decoder("nslip")
     with pytest.raises(DecodeError) as caught:
         decoder.feed(GOOD + b"\n  @a3 broken " + GOOD)
     assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BAD_DIGIT, len(GOOD) + 6, 2)
@@ -126,7 +126,7 @@ def test_an_error_is_raised_once_and_costs_nothing_else() -> None:
 
 def test_an_error_while_more_comes_in() -> None:
     """Whoever ignores errors and feeds on gets everything, only later."""
-    decoder = Decoder()
+    decoder = Decoder("nslip")
     data = (b"@a1 @a2 @a3 " + GOOD + b"\n") * 20
     messages, errors = [], 0
     for place in range(0, len(data), 11):
@@ -140,7 +140,7 @@ def test_an_error_while_more_comes_in() -> None:
 
 def test_buffer_full_changes_nothing() -> None:
     limits = LIMITS._replace(feed_buffer=64)
-    decoder = Decoder(limits=limits)
+    decoder = Decoder("nslip", limits=limits)
     assert decoder.feed(b"\n" + GOOD[:20]) == []
     with pytest.raises(DecodeError) as caught:
         decoder.feed(b"x" * 60)
@@ -153,7 +153,7 @@ def test_buffer_full_changes_nothing() -> None:
 
 def test_the_limit_of_a_message() -> None:
     limits = LIMITS._replace(message=len(GOOD))
-    decoder = Decoder(limits=limits)
+    decoder = Decoder("nslip", limits=limits)
     assert len(decoder.feed(GOOD)) == 1
     with pytest.raises(DecodeError) as caught:
         decoder.feed(b'@a3|t"' + b"x" * len(GOOD))
@@ -162,7 +162,7 @@ def test_the_limit_of_a_message() -> None:
 
 
 def test_closing_on_a_message_that_was_cut_off() -> None:
-    decoder = Decoder()
+    decoder = Decoder("nslip")
     assert len(decoder.feed(GOOD + GOOD[:-1])) == 1
     with pytest.raises(DecodeError) as caught:
         decoder.close()
@@ -172,7 +172,7 @@ def test_closing_on_a_message_that_was_cut_off() -> None:
 
 def test_what_follows_the_end_starts_afresh() -> None:
     """The two halves do not make a message, and places count on."""
-    decoder = Decoder()
+    decoder = Decoder("nslip")
     assert decoder.feed(b"\n" + GOOD[:10]) == []
     with pytest.raises(DecodeError):
         decoder.close()
@@ -199,22 +199,22 @@ def test_any_bytes_and_nothing_else() -> None:
 
 def test_what_is_asked_for_is_judged() -> None:
     with pytest.raises(ValueError, match="keep"):
-        Decoder(unknown="ignore")
+        Decoder("nslip", unknown="ignore")
     for wrong in ({"message": 0}, {"feed_buffer": 0}):
         with pytest.raises(ValueError, match="positive"):
-            Decoder(limits=LIMITS._replace(**wrong))
+            Decoder("nslip", limits=LIMITS._replace(**wrong))
     with pytest.raises(DecodeError) as caught:
         Decoder("no such wire")
     assert caught.value.reason == Reason.UNKNOWN_WIRE
-    assert Decoder().wire == "nslip"
+    assert Decoder("nslip").wire == "nslip"
 
 
 def test_unknown_fields_are_kept_when_asked() -> None:
     data = b"@a3|f9|c1|S0|d1|T1|xA#"
-    (message,) = Decoder(unknown="keep").feed(data)
+    (message,) = Decoder("nslip", unknown="keep").feed(data)
     assert message.extra == {"f": "9", "x": "A"}
     with pytest.raises(DecodeError):
-        Decoder().feed(data)
+        Decoder("nslip").feed(data)
 
 
 def test_two_decoders_in_two_threads() -> None:
@@ -235,7 +235,7 @@ def test_two_decoders_in_two_threads() -> None:
 
 def test_one_decoder_in_two_threads() -> None:
     """Whole messages from both: each comes out once."""
-    decoder = Decoder()
+    decoder = Decoder("nslip")
     found: list[Any] = []
     lines = [b"@a3|f0|c%d|S0|d1|T1#\n" % number for number in range(3000)]
 

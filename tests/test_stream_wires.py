@@ -10,14 +10,18 @@ import pytest
 
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
+from turnwire.contract import WIRES
+from turnwire.wires import wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
 WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"
+NSLIP = b'@a3|f0|c%d|S0|d1|T1|g1|q3|t"a {b} #1"#'
+_CORES = (("turnwire.json_bulk", "json_lines"), ("turnwire.log.mixed", "json_lines"), ("turnwire.csp.bulk", "csp"))
 
 
 @pytest.fixture(autouse=True)
 def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, core in (("turnwire.json_bulk", "json_lines"), ("turnwire.csp.bulk", "csp")):
+    for module, core in _CORES:
         monkeypatch.setattr(import_module(module), "_core", import_module(f"turnwire._{backend}.{core}"))
 
 
@@ -41,7 +45,7 @@ def cut(data: bytes, size: int) -> list[bytes]:
     return [data[place : place + size] for place in range(0, len(data), size)]
 
 
-def scanned(data: bytes, wire: str) -> tuple[list[Any], list[tuple[Any, ...]]]:
+def scanned(data: bytes, wire: str | None) -> tuple[list[Any], list[tuple[Any, ...]]]:
     found = scan(data, wire=wire)
     messages = [batch.message(row) for batch in found for row in range(len(batch))]
     rejects = found.rejects
@@ -123,3 +127,93 @@ def test_long_messages_in_small_pieces_take_linear_time() -> None:
         messages = [message for piece in cut(data.encode(), 50) for message in decoder.feed(piece)]
     assert [message.block.id for message in messages] == ["T1"]
     assert calls < 200
+
+
+def log_of_all(chance: random.Random) -> bytes:
+    """Records of all wires on lines of their own and beside each other, whole and damaged, in any order."""
+    parts = [
+        CSP.encode() % chance.randrange(9),
+        WITHOUT_CTX.encode(),
+        b"2026-01-01 INFO x\n",
+        b"FROM\n",
+        b"```\n",
+        b"{ # }\n",
+        b'{"level": "info"} ',
+        b'@a3|f0|c1|S0|d1|T1|t"never closed ',
+        *(NSLIP % number + end for number, end in enumerate((b"", b" ", b"\n", b"\n"))),
+        (NSLIP % 7)[:-1] + b"\n",
+        b'{"log": "%s"}\n' % (NSLIP % 8).replace(b'"', b'\\"'),
+        *(damaged_log(chance, RECORDS[wire], 2) for wire in JSON_WIRES),
+        *(chance.choice(RECORDS[wire]) + b"\n" for wire in JSON_WIRES),
+    ]
+    return b"".join(chance.choices(parts, k=10))
+
+
+def test_any_pieces_of_all_wires_give_what_a_scan_finds() -> None:
+    wires, errors = set(), 0
+    for seed in range(40):
+        data = log_of_all(random.Random(seed))
+        expected = scanned(data, None)
+        wires |= {wire_of(message) for message in expected[0]}
+        errors += len(expected[1])
+        for size in (1, 13, 200, len(data)):
+            assert drained(Decoder(), cut(data, size)) == expected, (seed, size)
+    assert wires == set(WIRES)
+    assert errors > 30
+
+
+def test_a_message_of_any_wire_is_complete_as_soon_as_it_is_there() -> None:
+    decoder = Decoder()
+    assert decoder.wire is None
+    for wire in JSON_WIRES:
+        record = next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
+        assert decoder.feed(b"2026-01-01 INFO " + record[:-1]) == []
+        assert len(decoder.feed(record[-1:] + b" and")) == 1
+        assert len(decoder.feed(b" so on " + NSLIP % 1 + b" # then " + record)) == 2
+        assert decoder.feed(b"\n" + NSLIP[:-1] % 2) == []
+        assert [message.conv_id for message in decoder.feed(b"# and ")] == [2]
+        assert [message.conv_id for message in decoder.feed(NSLIP % 3 + b" text # ")] == [3]
+    assert decoder.feed(b"\n" + CSP[:-1].encode() % 1) == []
+    (message,) = decoder.feed(b"\n")
+    assert wire_of(message) == "csp"
+    assert decoder.feed(b"2026 " + NSLIP % 4) == []  # behind a CSP/1 message whole lines are read
+    assert [message.conv_id for message in decoder.feed(b"\n")] == [4]
+    assert decoder.close() == []
+
+
+def test_what_may_belong_to_something_larger_waits() -> None:
+    wrapped = b'{"log": "%s"}' % (NSLIP % 8).replace(b'"', b'\\"')
+    opened = CSP[:-1].encode() % 1 + b"NOTE " + NSLIP % 4
+    decoder = Decoder()
+    assert decoder.feed(opened) == []
+    assert drained(decoder, []) == scanned(opened, None)
+    decoder = Decoder()
+    assert decoder.feed(wrapped[:-2]) == []
+    assert decoder.feed(wrapped[-2:]) == []
+    assert [message.conv_id for message in decoder.feed(b"\n")] == [8]
+    open_text = b'@a3|f0|c1|S0|d1|T1|t"never '
+    assert decoder.feed(open_text + NSLIP % 1) == []
+    expected = scanned(open_text + NSLIP % 1 + b"\n", None)
+    assert drained(decoder, [b"\n"])[0] == expected[0]
+
+
+def test_long_lines_of_all_wires_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    from turnwire.log import engine
+
+    calls = 0
+    whole = engine.Engine.scan
+
+    def counted(self: Any, *args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return whole(self, *args, **options)
+
+    monkeypatch.setattr(engine.Engine, "scan", counted)
+    decoder = Decoder()
+    data = b"{ " + b"{}# " * 30_000 + b"\n" + NSLIP % 5
+    messages = [message for piece in cut(data, 50) for message in decoder.feed(piece)]
+    assert [message.conv_id for message in messages] == [5]
+    assert calls < 300
+    with pytest.raises(DecodeError) as caught:
+        Decoder(limits=LIMITS._replace(feed_buffer=10)).feed(b" " * 11)
+    assert caught.value.wire is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import LIMITS, Limits, bulk_scanner, wire_package
+from turnwire.contract import LIMITS, Limits, wire_package
 
 if TYPE_CHECKING:
     from turnwire.contract import MessageStream
@@ -21,24 +21,24 @@ class Decoder:
     from the first byte ever fed. Calls from several threads wait for one another; whose piece comes first is theirs.
 
     Args:
-        wire: the wire to read; None reads nSLIP, the one wire whose messages can be told from the text around them
-            byte by byte in this version.
+        wire: the wire to read; None reads all of them. Then what may belong to a CSP/1 message, whose lines go on until
+            one begins something else, waits for that line; behind one, and in a line in which an object began that is
+            no message, messages come when their line ends.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` what is held between two calls.
     """
 
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
-        name = "nslip" if wire is None else wire
-        package = wire_package(name)
+        package = None if wire is None else wire_package(wire)
         self._stream: MessageStream
-        if hasattr(package, "stream"):
+        if package is not None and hasattr(package, "stream"):
             self._stream = package.stream(unknown=unknown, limits=limits)
         else:
             from turnwire.log.streaming import BlockStream  # NumPy, which nSLIP does without
 
-            self._stream = BlockStream(bulk_scanner(name), unknown, limits)
+            self._stream = BlockStream(wire, unknown, limits)
         self._ready: list[Any] = []
         self._lock = RLock()
-        self.wire = name
+        self.wire = wire
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Any]:
         """The messages that ``data`` completes, in order. Raises DecodeError at a damaged one (see the class), and

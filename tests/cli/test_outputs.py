@@ -39,7 +39,7 @@ def records() -> list[dict[str, object]]:
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_file_of_each_format(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"out.{format}"
-    done = turnwire("scan", REAL, "-o", path)
+    done = turnwire("scan", "--wire", "nslip", REAL, "-o", path)
     assert (done.code, done.out) == (0, b"")
     assert f"written {path}" in done.err
     assert os.listdir(tmp_path) == [path.name]
@@ -48,7 +48,7 @@ def test_a_file_of_each_format(tmp_path: Path, format: str) -> None:
     elif format == "arrow":
         assert ipc.open_file(path).read_all().to_pylist() == records()
     elif format == "ndjson":
-        assert path.read_bytes() == turnwire("scan", REAL, "--json").out
+        assert path.read_bytes() == turnwire("scan", "--wire", "nslip", REAL, "--json").out
     else:
         with open(path, newline="") as file:
             assert [row["tag"] for row in csv.DictReader(file)] == [row["tag"] for row in records()]
@@ -56,14 +56,14 @@ def test_a_file_of_each_format(tmp_path: Path, format: str) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_pipe_gets_each_format(format: str) -> None:
-    done = process("scan", REAL, "-q", "--output", "-", "--format", format)
+    done = process("scan", "--wire", "nslip", REAL, "-q", "--output", "-", "--format", format)
     assert (done.code, done.err) == (0, "")
     if format == "parquet":
         assert parquet.read_table(io.BytesIO(done.out)).to_pylist() == records()
     elif format == "arrow":
         assert ipc.open_stream(done.out).read_all().to_pylist() == records()
     elif format == "ndjson":
-        assert done.records == turnwire("scan", REAL, "--json").records
+        assert done.records == turnwire("scan", "--wire", "nslip", REAL, "--json").records
     else:
         assert len(done.out.splitlines()) == 4357
 
@@ -72,7 +72,9 @@ def test_a_formula_in_a_tag_is_none_in_csv(tmp_path: Path) -> None:
     message = slip.SlipMessage(1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {slip.Slot.TAG: '=HYPERLINK("evil")'})
     (tmp_path / "log").write_text(slip.encode(message))
     for option, cell in ((), '\'=HYPERLINK("evil")'), (("--formulas", "keep"), '=HYPERLINK("evil")'):
-        done = turnwire("scan", tmp_path / "log", "-o", "-", "--format", "csv", "--columns", "tag", *option)
+        done = turnwire(
+            "scan", "--wire", "nslip", tmp_path / "log", "-o", "-", "--format", "csv", "--columns", "tag", *option
+        )
         assert list(csv.reader(io.StringIO(done.out.decode()))) == [["tag"], [cell]]
 
 

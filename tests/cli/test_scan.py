@@ -25,7 +25,7 @@ def summary(text: str) -> dict[str, int]:
 
 
 def test_a_table_of_the_first_rows_and_a_summary(log: Path) -> None:
-    done = turnwire("scan", log)
+    done = turnwire("scan", "--wire", "nslip", log)
     header, first, second = done.out.decode().splitlines()
     assert header.split() == ["line", "act", "frame", "conv_id", "src", "dst", "turn", "goal_id", "priority", "tag"]
     assert first.split() == ["1", "REQUEST", "TASK", "1", "0", "1", "1", "1", "3", "goal_1"]
@@ -40,7 +40,7 @@ def test_a_table_of_the_first_rows_and_a_summary(log: Path) -> None:
 
 
 def test_json_lines_hold_every_column_with_exact_values(log: Path) -> None:
-    done = turnwire("scan", log, "--json")
+    done = turnwire("scan", "--wire", "nslip", log, "--json")
     first, second = done.records
     assert list(first) == list(second) == COLUMNS
     assert (first["file"], first["act"], first["tag"], first["status"]) == (str(log), "REQUEST", "goal_1", None)
@@ -49,7 +49,7 @@ def test_json_lines_hold_every_column_with_exact_values(log: Path) -> None:
 
 
 def test_json_lines_are_what_decoding_one_by_one_gives() -> None:
-    done = turnwire("scan", REAL, "--json", "-q")
+    done = turnwire("scan", "--wire", "nslip", REAL, "--json", "-q")
     assert (done.code, done.err) == (0, "")
     lines = REAL.read_bytes().splitlines()
     assert len(done.records) == len(lines)
@@ -62,9 +62,9 @@ def test_json_lines_are_what_decoding_one_by_one_gives() -> None:
 
 
 def test_chosen_columns_come_in_their_order(log: Path) -> None:
-    done = turnwire("scan", log, "--columns", "tag, src", "--json")
+    done = turnwire("scan", "--wire", "nslip", log, "--columns", "tag, src", "--json")
     assert [list(row.items()) for row in done.records] == [[("tag", "goal_1"), ("src", 0)], [("tag", None), ("src", 0)]]
-    assert turnwire("scan", log, "--columns", "tag,src").out.decode().split("\n") == [
+    assert turnwire("scan", "--wire", "nslip", log, "--columns", "tag,src").out.decode().split("\n") == [
         "tag     src",
         "goal_1    0",
         "          0",
@@ -78,7 +78,7 @@ def test_escapes_of_the_wire_are_undone(tmp_path: Path) -> None:
         1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {slip.Slot.TAG: text, slip.Slot.STATUS: ""}
     )
     (tmp_path / "one").write_text(slip.encode(message), encoding="utf-8")
-    (row,) = turnwire("scan", tmp_path / "one", "--json").records
+    (row,) = turnwire("scan", "--wire", "nslip", tmp_path / "one", "--json").records
     assert (row["tag"], row["status"]) == (text, "")
 
 
@@ -130,7 +130,7 @@ def test_an_empty_rejects_file_says_that_nothing_was_damaged(tmp_path: Path) -> 
 
 
 def test_errors_raise_stops_at_the_first_behind_what_stood_before_it(log: Path) -> None:
-    done = turnwire("scan", log, "--json", "--errors", "raise")
+    done = turnwire("scan", "--wire", "nslip", log, "--json", "--errors", "raise")
     assert [row["tag"] for row in done.records] == ["goal_1"]
     assert done.code == 1
     assert re.fullmatch(r"turnwire: nslip: bad_digit at byte \d+, line 2 in .*\n", done.err)
@@ -170,7 +170,10 @@ def test_standard_input_directories_and_globs(log: Path) -> None:
 
 
 def test_the_wire_may_be_named_and_must_be_one_that_is_read(log: Path) -> None:
-    assert turnwire("scan", log, "--wire", "nslip").out == turnwire("scan", log).out
+    named, every = (
+        turnwire("scan", log, *option, "--columns", "line,wire,kind") for option in ((), ("--wire", "nslip"))
+    )
+    assert named.out == every.out
     refused = turnwire("scan", log, "--wire", "sgml")
     assert refused.code == 2
     assert "'nslip', 'csp', 'sstp', 'sap', 'kick'" in refused.err
@@ -201,7 +204,7 @@ def test_no_source_is_a_usage_error() -> None:
 
 def test_a_log_without_records_says_so(tmp_path: Path) -> None:
     (tmp_path / "mail").write_bytes(b"bob@example.com #1\n")
-    done = turnwire("scan", tmp_path / "mail")
+    done = turnwire("scan", "--wire", "nslip", tmp_path / "mail")
     assert (done.code, done.out) == (0, b"")
     assert "there is no nslip record here" in done.err
 

@@ -13,7 +13,9 @@ from tests.cli.running import GOOD, REAL, command, environment, needs_posix, pro
 
 
 def shown(*arguments: str) -> list[dict[str, object]]:
-    return turnwire("scan", REAL, "--json", "-q", "--columns", "act,src,conv_id,tag", *arguments).records
+    return turnwire(
+        "scan", "--wire", "nslip", REAL, "--json", "-q", "--columns", "act,src,conv_id,tag", *arguments
+    ).records
 
 
 @pytest.mark.parametrize(
@@ -44,14 +46,14 @@ def test_where_a_record_contains_a_text() -> None:
     "condition", ["nope=1", "act", "=3", "act=SHOUT", "src=x", "act=ASK..EVAL"], ids=lambda condition: condition
 )
 def test_conditions_that_make_no_sense(condition: str) -> None:
-    done = turnwire("scan", REAL, "--where", condition)
+    done = turnwire("scan", "--wire", "nslip", REAL, "--where", condition)
     assert (done.code, done.out) == (2, b"")
     assert "Error: " in done.err
-    assert turnwire("scan", REAL, "--where", "src=1..2", "--where", "src=5").code == 2
+    assert turnwire("scan", "--wire", "nslip", REAL, "--where", "src=1..2", "--where", "src=5").code == 2
 
 
 def test_the_summary_says_how_many_were_wanted() -> None:
-    done = turnwire("scan", REAL, "--where", "act=INFORM", "--limit", "0")
+    done = turnwire("scan", "--wire", "nslip", REAL, "--where", "act=INFORM", "--limit", "0")
     assert [line.split()[:2] for line in done.err.splitlines()[:2]] == [["wanted", "1,089"], ["records", "4,356"]]
 
 
@@ -120,14 +122,14 @@ def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
 
     out = tmp_path / "out"
     arguments = ("scan", REAL, log, "--dask", "local", "--threads", "2", "--block-bytes", "60000", "-o", out)
-    done = process(*arguments, "--columns", "line,tag")
+    done = process(*arguments, "--columns", "line,wire,subject")
     assert done.code == 1, done.err
     lines = done.err.splitlines()
     assert [line.split()[0] for line in lines] == ["records", "rejects", "text", "total", "written"]
     assert lines[3].endswith("5 blocks")
     manifest = Manifest.read(out)
     rows = [row for batch in manifest.batches() for row in batch.to_pylist()]
-    assert rows == turnwire("scan", REAL, log, "--json", "-q", "--columns", "line,tag").records
+    assert rows == turnwire("scan", REAL, log, "--json", "-q", "--columns", "line,wire,subject").records
     manifest.paths()[0].unlink()
     again = process(
         "scan",
@@ -138,7 +140,7 @@ def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
         "--block-bytes",
         "60000",
         "--columns",
-        "line,tag",
+        "line,wire,subject",
         "--resume",
         manifest.path,
         "-q",

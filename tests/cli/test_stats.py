@@ -28,7 +28,7 @@ def test_tables_for_people(log: Path) -> None:
 
 
 def test_only_what_is_wanted_counts() -> None:
-    rows = turnwire("stats", REAL, "--json", "--where", "act=INFORM").records
+    rows = turnwire("stats", "--wire", "nslip", REAL, "--json", "--where", "act=INFORM").records
     assert [row["records"] for row in rows if row["stat"] == "wire"] == [4356], "what there is"
     kinds = [(row["kind"], row["records"]) for row in rows if row["stat"] == "kind"]
     assert kinds == [("INFORM", 1089)], "what was looked at"

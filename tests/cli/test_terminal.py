@@ -151,12 +151,12 @@ def test_a_file_name_that_is_no_text_is_kept(tmp_path: Path) -> None:
     good, bad = process("scan", path, "--json", "--rejects", "-").records
     assert "file" not in {*good, *bad}
     assert base64.b64decode(good["file_base64"]) == base64.b64decode(bad["file_base64"]) == name
-    shown = process("scan", path, "--columns", "file,src")
+    shown = process("scan", "--wire", "nslip", path, "--columns", "file,src")
     assert rb"/a\udcff.log" in shown.out
     assert r"a\udcff.log:2: byte" in shown.err
 
 
-@pytest.mark.parametrize("form", [["scan"], ["scan", "--json"]], ids=" ".join)
+@pytest.mark.parametrize("form", [["scan", "--wire", "nslip"], ["scan", "--wire", "nslip", "--json"]], ids=" ".join)
 def test_utf8_whatever_the_locale(evil: Path, form: list[str]) -> None:
     done = process(*form, evil, **PLAIN)
     assert "日本語" in done.out.decode()

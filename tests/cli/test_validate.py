@@ -18,13 +18,13 @@ from turnwire.errors import Issue, Reason
 
 def test_good_messages_pass_in_both_modes() -> None:
     for mode in ("log", "lines"):
-        done = turnwire("validate", REAL, "--mode", mode)
+        done = turnwire("validate", "--wire", "nslip", REAL, "--mode", mode)
         assert (done.code, done.out) == (0, b"")
         assert "4,356 good nslip records, 0 faults" in done.err
 
 
 def test_every_fault_of_a_log_has_a_place_a_reason_and_words(log: Path) -> None:
-    done = turnwire("validate", log)
+    done = turnwire("validate", "--wire", "nslip", log)
     first, second = done.out.decode().splitlines()
     data = log.read_bytes()
     assert first == f"{log}:2: byte {data.index(b'$')}: bad_digit: '$' is no base62 digit"
@@ -35,7 +35,7 @@ def test_every_fault_of_a_log_has_a_place_a_reason_and_words(log: Path) -> None:
 
 def test_a_fault_that_only_a_log_has_is_explained_too(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b'@a3|f0|c1|S0|d1|T1|t"a\nb"#\n')
-    (finding,) = turnwire("validate", tmp_path / "a", "--json").records
+    (finding,) = turnwire("validate", "--wire", "nslip", tmp_path / "a", "--json").records
     assert (finding["reason"], finding["text"], finding["offset"]) == ("newline_in_string", "newline in string", 22)
 
 
@@ -43,7 +43,7 @@ def test_lines_mode_judges_every_line(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(
         GOOD + b"\r\n\n  \nnoise " + GOOD + b"\n" + GOOD + b" \n" + GOOD + GOOD + b"\n" + BAD_TEXT
     )
-    done = turnwire("validate", tmp_path / "a", "--mode", "lines", "--json")
+    done = turnwire("validate", "--wire", "nslip", tmp_path / "a", "--mode", "lines", "--json")
     data = (tmp_path / "a").read_bytes()
     expected = [
         (4, data.index(b"noise"), "bad_framing"),
@@ -58,7 +58,7 @@ def test_lines_mode_judges_every_line(tmp_path: Path) -> None:
 
 def test_lines_over_the_limit_are_not_held(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * (LIMITS.message + (3 << 20)) + b"\n" + GOOD + b"\nbad\n")
-    done = turnwire("validate", tmp_path / "a", "--mode", "lines", "--json")
+    done = turnwire("validate", "--wire", "nslip", tmp_path / "a", "--mode", "lines", "--json")
     places = [(row["line"], row["offset"], row["reason"]) for row in done.records]
     start = LIMITS.message + (3 << 20) + 1
     assert places == [(1, 0, "message_too_large"), (3, start + len(GOOD) + 1, "bad_framing")]
@@ -74,7 +74,7 @@ def test_standard_input_and_several_files(log: Path) -> None:
         ("agents.log", 4),
         ("b.log", 2),
     ]
-    lines = turnwire("validate", "-", "--mode", "lines", stdin=b"bad\n")
+    lines = turnwire("validate", "--wire", "nslip", "-", "--mode", "lines", stdin=b"bad\n")
     assert lines.out.startswith(b"<stdin>:1: byte 0: bad_framing: ")
 
 
@@ -105,7 +105,7 @@ def test_issues_of_the_check_stand_where_their_records_stand(
     assert main(["validate", str(doubtful), "--json"]) == 1
     rows = [json.loads(line) for line in capfdbinary.readouterr().out.splitlines()]
     assert [(row["line"], row["severity"]) for row in rows] == [(2, "error"), (3, "warning"), (4, "error")]
-    assert main(["validate", str(doubtful)]) == 1
+    assert main(["validate", "--wire", "nslip", str(doubtful)]) == 1
     captured = capfdbinary.readouterr()
     place = doubtful.read_bytes().index(b'@a3|f0|c1|S0|d1|T1|t"long"')
     assert f"{doubtful}:3: byte {place}: warning: long_string: /slots/TAG: the tag is long".encode() in captured.out

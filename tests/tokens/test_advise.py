@@ -14,7 +14,8 @@ import turnwire
 from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, TEXTS, context
 from turnwire import tokens
-from turnwire.tokens.budget import CONVERSATION, Sample, conversation_of, spend
+from turnwire.contract import WIRES
+from turnwire.tokens.budget import Sample, spend
 from turnwire.tokens.prices import Meter, Price, priced
 
 pytest.importorskip("splintr")
@@ -58,17 +59,28 @@ def test_a_sample_holds_what_it_is_given(size: int, offered: int) -> None:
     assert set(sample.messages) <= set(range(offered)) and sample.seen == offered
 
 
-def test_messages_say_which_conversation_they_belong_to() -> None:
-    found = {wire: conversation_of(turnwire.decode(text), wire) for wire, text in TEXTS.items()}
-    assert set(found) == set(CONVERSATION)
+def test_messages_of_all_wires_are_counted_in_one_scan() -> None:
+    """A file object can be read once only: what is counted of it was met in one pass."""
+    lines = [TEXTS[wire] for wire in reversed(WIRES)]
+    counter = tokens.load("o200k_base")
+    found = spend(io.BytesIO(log(*lines, "")), [counter], sample=1)
     ids = {"sap": json.loads(SAP)["correlationId"], "kick": json.loads(KICK)["correlation_id"]}
-    assert found == {"nslip": "1", "csp": "C1", "sstp": "s", **ids}
+    conversations = {"nslip": "1", "csp": "C1", "sstp": "s", **ids}
+    assert [wire for wire, _ in found.spent] == list(found.samples) == list(WIRES)
+    for (wire, _), own in found.spent.items():
+        (message,) = found.samples[wire].messages
+        assert message == turnwire.decode(TEXTS[wire])
+        (largest,) = own.largest
+        assert largest.conversation == conversations[wire]
+        assert own.meter.conversations == {conversations[wire]: own.meter.tokens}
+        before = log(*lines).index(TEXTS[wire].encode())
+        assert largest.line == log(*lines).count(b"\n", 0, before) + 1
 
 
 def test_a_log_is_counted_as_it_stands() -> None:
     lines = [REQUEST, REQUEST.replace("c1", "c2"), "x " + REQUEST.replace("T1", "T2") + " y", "@a3|bad#"]
     counters = [tokens.load("o200k_base"), tokens.load("gemma3")]
-    found = spend(log(*lines), counters, wires=["nslip"], budget=33)
+    found = spend(log(*lines), counters, wire="nslip", budget=33)
     texts = [lines[0], lines[1], lines[2][2:-2]]
     assert set(found.spent) == {("nslip", "o200k_base"), ("nslip", "gemma3")}
     assert found.damaged == 1

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import where
-from turnwire.contract import bulk_scanner
+from turnwire.cli import where, wires
 
 if TYPE_CHECKING:
     from turnwire.log import Scan
@@ -54,13 +53,13 @@ def scan_options(command: Any) -> Any:
 
 
 def scanned(
-    names: Sequence[str], wire: str, columns: Sequence[str] | None, options: dict[str, Any], **more: Any
+    names: Sequence[str], wire: str | None, columns: Sequence[str] | None, options: dict[str, Any], **more: Any
 ) -> Scan:
     """The scan that the options ask for, nothing of it read yet. Raises UsageError for what makes no sense."""
     import turnwire
 
     passed = {name: options[name] for name in ("threads", "unknown", "borrow", "batch_bytes", "errors")}
-    wanted = where.parsed(options["conditions"], bulk_scanner(wire).columns)
+    wanted = where.parsed(options["conditions"], wires.scanner(wire).columns)
     try:
         return turnwire.scan(list(names), wire=wire, columns=columns, where=wanted, **passed, **more)
     except (TypeError, ValueError) as error:

@@ -10,11 +10,10 @@ from typing import Any
 
 import click
 
-from turnwire.cli import inputs, where
+from turnwire.cli import inputs, where, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT
 from turnwire.cli.output import complain
 from turnwire.cli.text import printable
-from turnwire.contract import bulk_scanner
 from turnwire.progress import Progress
 
 LOCAL = "local"
@@ -54,14 +53,14 @@ def check(settings: dict[str, Any]) -> None:
             raise click.UsageError("--resume with --dask is the manifest in the --output directory")
 
 
-def spread(names: tuple[str, ...], wire: str, columns: list[str] | None, settings: dict[str, Any]) -> int:
+def spread(names: tuple[str, ...], wire: str | None, columns: list[str] | None, settings: dict[str, Any]) -> int:
     """Runs the scan and says what became of its blocks: the exit code, 3 where not all of them are done."""
     from turnwire.distributed import Manifest, dask_scan
 
     output = settings["output"] or Path(settings["resume"]).parent
     choices: dict[str, Any] = {
         "columns": columns,
-        "where": where.parsed(settings["conditions"], bulk_scanner(wire).columns),
+        "where": where.parsed(settings["conditions"], wires.scanner(wire).columns),
     }
     choices |= {name: settings[name] for name in ("errors", "unknown", "batch_bytes", "block_bytes")}
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False and not settings["quiet"])
@@ -105,7 +104,7 @@ def _summarize(manifest: Any) -> None:
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
     records, rejects = sum(counts.wires.values()), sum(counts.reasons.values())
     for name, number, size, note in (
-        ("records", f"{records:,}", counts.records, ", ".join(counts.wires)),
+        ("records", f"{records:,}", counts.records, wires.told(counts.wires)),
         ("rejects", f"{rejects:,}", counts.rejects, reasons),
         ("text", "", counts.text, ""),
         ("total", "", counts.bytes, f"{len(manifest.rows):,} blocks"),

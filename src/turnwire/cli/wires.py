@@ -1,4 +1,4 @@
-"""Which wire a command reads: the one that was named, or the default."""
+"""Which wire a command reads: the one that was named, or all of them at once."""
 
 from __future__ import annotations
 
@@ -7,32 +7,25 @@ from typing import Any
 import click
 
 from turnwire.contract import WIRES, BulkScanner, bulk_scanner
-from turnwire.errors import DecodeError
-
-DEFAULT = "nslip"
-"""What is read where no wire is named, until one scan reads all of them."""
 
 
 def wire_option(command: Any) -> Any:
     """The option --wire of a command."""
-    return click.option("--wire", type=click.Choice(WIRES), help=f"The wire to read; {DEFAULT} by default.")(command)
+    text = "Only the records of this wire; all wires by default."
+    return click.option("--wire", type=click.Choice(WIRES), help=text)(command)
 
 
-def scannable() -> list[str]:
-    """The wires that this version scans."""
-    return [name for name in WIRES if _scanner(name) is not None]
+def scanner(wire: str | None) -> BulkScanner:
+    """What a scan of the wire knows, or for None a scan of all wires."""
+    if wire is not None:
+        return bulk_scanner(wire)
+    from turnwire.log.mixed import all_wires  # NumPy, which commands that do not scan do without
+
+    return all_wires().scanner
 
 
-def chosen(name: str | None) -> BulkScanner:
-    """The scanner of the wire that was named, or of the default. Raises UsageError where it cannot be scanned."""
-    try:
-        return bulk_scanner(DEFAULT if name is None else name)
-    except DecodeError as error:
-        raise click.UsageError(error.text) from None
-
-
-def _scanner(name: str) -> BulkScanner | None:
-    try:
-        return bulk_scanner(name)
-    except DecodeError:
-        return None
+def told(counts: dict[str, int]) -> str:
+    """Which wires there were: the one that was looked for, or of several how many records of each."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{wire} {count:,}" for wire, count in counts.items() if count)

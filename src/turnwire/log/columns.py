@@ -53,11 +53,16 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
     result: list[Column] = []
     for name in names:
         if name not in there:
-            raise ValueError(f"{scanner.wire} has no column {name!r}; it has {', '.join(there)}")
+            raise ValueError(f"{told(scanner)} has no column {name!r}; it has {', '.join(there)}")
         if there[name] in result:
             raise ValueError(f"the column {name!r} is named twice")
         result.append(there[name])
     return tuple(result)
+
+
+def told(scanner: BulkScanner) -> str:
+    """What a scan is about, for people: a wire that has columns of its own, or all wires, which share theirs."""
+    return "a scan of all wires (none is named)" if "wire" in own(scanner) else scanner.wire
 
 
 def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, str]:

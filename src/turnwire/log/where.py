@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.contract import COMMON, BulkScanner, Column
-from turnwire.log.columns import known, own
+from turnwire.log.columns import known, own, told
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +64,7 @@ def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | 
                 raise ValueError(f"{sorted(map(str, unknown))[0]!r} is no wire; they are {', '.join(COMMON[0].names)}")
             tests.append(partial(_always, answer=scanner.wire in _any_of(wanted)))
         elif name not in there:
-            raise ValueError(f"where knows no column {name!r} of {scanner.wire}; it knows text, {', '.join(there)}")
+            raise ValueError(f"where knows no column {name!r} of {told(scanner)}; it knows text, {', '.join(there)}")
         else:
             how, source = scanner.common.get(name, ("", "")) if name not in own(scanner) else ("", "")
             column = there[source] if how == "number" else there[name]

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
-from shutil import copyfileobj
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import WIRES
-from turnwire.errors import DecodeError, Reason
 from turnwire.report.columns import ABSENT, Coded
 from turnwire.report.details import named
 
@@ -77,7 +71,7 @@ class Chunk:
         return self._batch.file, int(self._lines[row]), int(self._offsets[row])
 
     def number(self, row: int) -> int:
-        """A number that grows with the place of a record in the log, whatever its wire."""
+        """A number that grows with the place of a record in the log."""
         return (self._file << 48) + int(self._offsets[row])
 
     def raw(self, row: int) -> bytes:
@@ -111,60 +105,22 @@ class Records:
     def __init__(self, source: Any, wire: str | None) -> None:
         import turnwire
 
-        self._scans: list[Scan] = []
-        self._told: list[int] = []  # how many rejects of each scan were given
-        options: dict[str, Any] = {"wire": wire, "columns": COLUMNS}
-        self._waiting: Iterator[Scan]
-        try:
-            self._waiting = iter([turnwire.scan(source, **options)])
-        except DecodeError as error:
-            if wire is not None or error.reason != Reason.UNKNOWN_WIRE:
-                raise
-            self._waiting = _one_by_one(source)  # while a scan takes one wire only
+        self._scan: Scan = turnwire.scan(source, wire=wire, columns=COLUMNS)
+        self._told = 0  # how many rejects were given
 
     def __iter__(self) -> Iterator[Chunk]:
         files: dict[str | None, int] = {}
-        for scan in self._waiting:
-            self._scans.append(scan)
-            self._told.append(0)
-            for batch in scan:
-                yield Chunk(batch, files.setdefault(batch.file, len(files)))
+        for batch in self._scan:
+            yield Chunk(batch, files.setdefault(batch.file, len(files)))
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """The damaged ranges met since the last call."""
-        for place, scan in enumerate(self._scans):
-            for reject in scan.rejects.since(self._told[place]):
-                self._told[place] += 1
-                yield reject
+        for reject in self._scan.rejects.since(self._told):
+            self._told += 1
+            yield reject
 
     @property
     def counts(self) -> Read:
         """Bytes of what was met so far."""
-        all_counts = [scan.counts for scan in self._scans]
-        read = max((counts.bytes for counts in all_counts), default=0)
-        records, rejects = sum(one.records for one in all_counts), sum(one.rejects for one in all_counts)
-        return Read(read, records, rejects, max(read - records - rejects, 0))
-
-
-def _one_by_one(source: Any) -> Iterator[Scan]:
-    """A scan for each wire, one after the other."""
-    import turnwire
-
-    with ExitStack() as stack:
-        given = source if isinstance(source, list | tuple) else [source]
-        parts = [_again(part, stack) for part in given]
-        for wire in WIRES:
-            for part in parts:
-                if hasattr(part, "seek"):
-                    part.seek(0)
-            yield turnwire.scan(parts if parts else source, wire=wire, columns=COLUMNS)
-
-
-def _again(source: Any, stack: ExitStack) -> Any:
-    """The source, or a copy of it where it can be read only once."""
-    stream = sys.stdin.buffer if source == "-" else source
-    if not hasattr(stream, "read"):
-        return source
-    copy = stack.enter_context(TemporaryFile())  # noqa: SIM115  (the stack closes it)
-    copyfileobj(stream, copy)
-    return copy
+        counts = self._scan.counts
+        return Read(counts.bytes, counts.records, counts.rejects, counts.text)

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import heapq
 import random
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from turnwire.contract import WIRES, bulk_scanner
-from turnwire.errors import DecodeError
+import numpy as np
+
+from turnwire.contract import WIRES
 from turnwire.tokens.prices import Meter
 from turnwire.tokens.tokenizer import Tokenizer
 
 KEEP = 10
-CONVERSATION = {
-    "nslip": ("conv_id",),
-    "csp": ("ctx",),
-    "sstp": ("session_id",),
-    "sap": ("correlationId", "correlation_id"),
-    "kick": ("correlation_id",),
-}
-"""Wire -> what its messages call their conversation."""
+COLUMNS = ("line", "wire", "conversation")
+"""What is read of each message, beside its bytes."""
 
 
 class Found(NamedTuple):
@@ -50,9 +44,9 @@ class Spent:
         self._heap: list[tuple[int, int, Found]] = []
 
     def add(
-        self, counts: Sequence[int], known: Sequence[str | None], files: Any, lines: Any, budget: int | None
+        self, counts: Sequence[int], known: Sequence[str | None], file: str | None, lines: Any, budget: int | None
     ) -> None:
-        """Messages in the order of the log: their tokens, conversations, files and lines."""
+        """Messages of one file in the order of the log: their tokens, conversations and lines."""
         first = self.meter.messages
         least = self._heap[0][0] if len(self._heap) == KEEP else -1
         for row, (count, conversation) in enumerate(zip(counts, known, strict=True)):
@@ -60,7 +54,6 @@ class Spent:
             if budget is not None and count > budget:
                 self.over += 1
             if count > least:  # of equals the first are kept
-                file = None if files[row] is None else str(files[row])
                 entry = (count, -(first + row), Found(count, file, int(lines[row]), conversation))
                 if len(self._heap) < KEEP:
                     heapq.heappush(self._heap, entry)
@@ -101,85 +94,37 @@ class Sample:
         return place if place < self.size else None
 
 
-def scannable(wires: Sequence[str] = WIRES) -> list[str]:
-    """Those of the wires that can be found in logs."""
-    found = []
-    for wire in wires:
-        try:
-            bulk_scanner(wire)
-        except DecodeError:
-            continue  # this version does not scan it
-        found.append(wire)
-    return found
-
-
-def batches(source: Any, wires: Sequence[str], scans: list[Any]) -> Iterator[tuple[str, Any]]:
-    """The batches of a log with their wire, one wire after the other; each scan is put into ``scans``.
-
-    What can be read only once (a pipe, a file object) is held in memory when several wires are looked for.
-    """
-    import turnwire
-
-    if len(wires) > 1:
-        source = _held(source)
-    for wire in wires:
-        common = bulk_scanner(wire).common.get("conversation")
-        known = [] if common is None else [common[1], "conversation"]
-        scan = turnwire.scan(source, wire=wire, columns=["file", "line", *known], errors="skip")
-        scans.append(scan)
-        for batch in scan:
-            yield wire, batch
-
-
-def _held(source: Any) -> Any:
-    if source == "-":
-        return sys.stdin.buffer.read()
-    return source.read() if hasattr(source, "read") else source
-
-
-def conversation_of(message: Any, wire: str) -> str | None:
-    """The conversation that a message belongs to, or None."""
-    place = message.header if wire == "sstp" else message
-    for name in CONVERSATION[wire]:
-        value = getattr(place, name, None)
-        if value is not None:
-            return str(value)
-    return None
-
-
-def _conversations(batch: Any, wire: str) -> list[str | None]:
-    """The conversation of each record: a column where the wire has it in bulk, else from the messages."""
-    if "conversation" in batch.names:
-        return list(batch["conversation"])
-    return [conversation_of(batch.message(row), wire) for row in range(len(batch))]
-
-
 def spend(
     source: Any,
     tokenizers: Sequence[Tokenizer],
     *,
-    wires: Sequence[str] | None = None,
+    wire: str | None = None,
     budget: int | None = None,
     sample: int = 0,
     threads: int = 1,
 ) -> Tally:
-    """Counts all messages of a log, those of ``wires`` (all that can be scanned), ``sample`` of each wire kept."""
+    """Counts all messages of a log, or those of one wire, in one scan; ``sample`` messages of each wire are kept."""
+    import turnwire
+
     spent: dict[tuple[str, str], Spent] = {}
     samples: dict[str, Sample] = {}
-    scans: list[Any] = []
-    for wire, batch in batches(source, scannable() if wires is None else wires, scans):
-        if not len(batch):
-            continue
-        kept = samples.setdefault(wire, Sample(sample))
-        raws = [bytes(batch.raw(row)) for row in range(len(batch))]
-        texts = [raw.decode() for raw in raws]
-        known = _conversations(batch, wire)
-        for row in range(len(batch)):
-            if (place := kept.wants()) is not None:
-                kept.messages[place] = batch.message(row)
-        files, lines = batch["file"], batch["line"]
-        for counter in tokenizers:
-            own = spent.setdefault((wire, counter.name), Spent(wire, counter.name))
-            own.bytes += sum(map(len, raws))
-            own.add(counter.count_many(texts, threads), known, files, lines, budget)
-    return Tally(spent, samples, sum(sum(scan.counts.reasons.values()) for scan in scans))
+    scan = turnwire.scan(source, wire=wire, columns=COLUMNS, errors="skip")
+    for batch in scan:
+        codes = batch["wire"]
+        for code in np.unique(codes).tolist():
+            name, rows = WIRES[code], np.flatnonzero(codes == code).tolist()
+            kept = samples.setdefault(name, Sample(sample))
+            for row in rows:
+                if (place := kept.wants()) is not None:
+                    kept.messages[place] = batch.message(row)
+            raws = [bytes(batch.raw(row)) for row in rows]
+            texts = [raw.decode() for raw in raws]
+            conversations, lines = batch["conversation"], batch["line"]
+            known = [conversations[row] for row in rows]
+            for counter in tokenizers:
+                own = spent.setdefault((name, counter.name), Spent(name, counter.name))
+                own.bytes += sum(map(len, raws))
+                own.add(counter.count_many(texts, threads), known, batch.file, lines[rows], budget)
+    ordered = {key: spent[key] for key in sorted(spent, key=lambda key: WIRES.index(key[0]))}
+    samples = {name: samples[name] for name in WIRES if name in samples}
+    return Tally(ordered, samples, sum(scan.counts.reasons.values()))

@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from turnwire.cli import inputs
+from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
-from turnwire.contract import WIRES
 from turnwire.errors import WireError
 from turnwire.progress import Progress
 
@@ -22,7 +21,7 @@ MAX_MESSAGES = 2000
 @click.command("report", short_help="Make one self-contained HTML page about a log.")
 @inputs.sources_argument
 @click.option("-o", "--output", metavar="FILE|-", required=True, help="The page to write; - for standard output.")
-@click.option("--wire", type=click.Choice(WIRES), help="Only the records of this wire; all wires by default.")
+@wires.wire_option
 @click.option("--title", default="Agent traffic", help="The heading of the page.", show_default=True)
 @click.option(
     "--tokenizer",

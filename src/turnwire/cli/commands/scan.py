@@ -16,7 +16,6 @@ from turnwire.cli.output import Output, complain, opened, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
-from turnwire.contract import bulk_scanner
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ SHOWN_BYTES = 60
 KEPT_EVERY = 1.0
 """Seconds between two times that a scan which follows writes down where it stands."""
 
-PLACES = frozenset({"record", "offset", "length"})
+PLACES = frozenset({"record", "offset", "length", "inner"})
 """Columns that the table leaves out unless they are asked for."""
 
 
@@ -70,23 +69,22 @@ PLACES = frozenset({"record", "offset", "length"})
 @spreading.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
-    """Finds the records of a wire in SOURCES and shows them, or writes them to files.
+    """Finds the records of all wires, or of one, in SOURCES and shows them, or writes them to files.
 
     SOURCES are files, directories, globs, or - for standard input. Records may stand anywhere among other text. The
     table or the JSON lines go to standard output, a summary to standard error. Exits with 1 when a record is damaged.
     """
-    scanner = wires.chosen(wire)
     _check(settings)
     names = inputs.checked(sources)
     if settings["dask"] is not None:
-        return spreading.spread(names, scanner.wire, _listed(columns), settings)
+        return spreading.spread(names, wire, _listed(columns), settings)
     for path in (settings["rejects"], settings["output"], settings["resume"]):
         if path is not None:
             inputs.refuse_overwriting(path, names)
     progress = Progress(inputs.size(names), wanted=_progress_wanted(settings))
     found = options.scanned(
         names,
-        scanner.wire,
+        wire,
         _listed(columns),
         settings,
         follow=settings["follow"],
@@ -97,9 +95,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     with ExitStack() as stack:
         quarantine = _quarantine_output(settings, stack)
         taken = quarantine if settings["rejects"] == "-" else None
-        sink = stack.enter_context(
-            _sink(found, scanner.wire, taken, columns is None, len(inputs.files(names)), settings)
-        )
+        sink = stack.enter_context(_sink(found, wire, taken, columns is None, len(inputs.files(names)), settings))
         stands = _run(found, sink, quarantine, progress, settings)
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
@@ -151,7 +147,9 @@ def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
     return stack.enter_context(opened(path) if plain else AtomicFile(path))
 
 
-def _sink(found: Scan, wire: str, taken: Output | None, choose: bool, files: int, settings: dict[str, Any]) -> Sink:
+def _sink(
+    found: Scan, wire: str | None, taken: Output | None, choose: bool, files: int, settings: dict[str, Any]
+) -> Sink:
     """Where the rows go; nowhere when the output is ``taken`` by the rejects alone."""
     limit: int | None = settings["limit"]
     if settings["output"] is not None:
@@ -161,7 +159,8 @@ def _sink(found: Scan, wire: str, taken: Output | None, choose: bool, files: int
     if taken is not None:
         return Sink()
     # What any wire has is there twice where one wire is read: under its own names it says more.
-    repeated = {"wire", *(name for name, (_, own) in bulk_scanner(wire).common.items() if name != own)}
+    repeated = {name for name, (_, own) in wires.scanner(wire).common.items() if name != own}
+    repeated |= set() if wire is None else {"wire"}
     hidden = PLACES | repeated | ({"file"} if files == 1 else set()) if choose else None
     return TableSink(found, standard_output(), SHOWN_ROWS if limit is None else limit, hidden)
 
@@ -233,7 +232,7 @@ def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
     if counts.selected != records:
         complain(f"{'wanted':<8}{counts.selected:>12,}")
     for name, number, size, note in (
-        ("records", f"{records:,}", counts.records, ", ".join(counts.wires)),
+        ("records", f"{records:,}", counts.records, wires.told(counts.wires)),
         ("rejects", f"{len(found.rejects):,}", counts.rejects, reasons),
         ("text", "", counts.text, ""),
         ("total", "", counts.bytes, rate),
@@ -242,7 +241,7 @@ def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
     for path in sink.paths:
         complain(printable(f"written {inputs.shown(path)}"))
     if records + len(found.rejects) == 0:
-        complain(f"there is no {' or '.join(counts.wires)} record here")
+        complain(f"there is no {'' if len(counts.wires) > 1 else next(iter(counts.wires)) + ' '}record here")
 
 
 def _show_rejects(found: Scan) -> None:
@@ -252,6 +251,7 @@ def _show_rejects(found: Scan) -> None:
         raw = reject["raw"]
         text = raw[:SHOWN_BYTES].decode("utf-8", "backslashreplace") + ("…" if len(raw) > SHOWN_BYTES else "")
         place = f"{inputs.shown(reject['file'])}:{reject['line']}: byte {reject['fault']}"
-        complain(printable(f"{place}: {reject['reason']}: {text}"))
+        wire = f"{reject['wire']}: " if len(found.counts.wires) > 1 else ""
+        complain(printable(f"{place}: {wire}{reject['reason']}: {text}"))
     if first and len(found.rejects) > len(first):
         complain(f"... and {len(found.rejects) - len(first):,} more (--rejects FILE keeps them all)")

@@ -38,12 +38,11 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
     from turnwire.log.rows import json_line
     from turnwire.log.stats import COLUMNS, Statistics
 
-    name = wires.chosen(wire).wire
     names = inputs.checked(sources)
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)
     found = options.scanned(
         names,
-        name,
+        wire,
         COLUMNS,
         {**settings, "errors": "skip"},
         progress=lambda done, _, records, rejects: progress.update(done, records, rejects),

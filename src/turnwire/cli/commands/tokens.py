@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import inputs
+from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
-from turnwire.contract import WIRES
 
 if TYPE_CHECKING:
     from turnwire.tokens.budget import Spent, Tally
@@ -24,7 +23,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 
 @click.command("tokens", short_help="Count the tokens of messages in logs, price them, keep a budget.")
 @inputs.sources_argument
-@click.option("--wire", type=click.Choice(WIRES), help="The wire to read; all that can be scanned by default.")
+@wires.wire_option
 @click.option(
     "--tokenizer", "names", multiple=True, metavar="NAME|FILE", help="Whose tokens; o200k_base by default. Repeatable."
 )
@@ -54,22 +53,16 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     SOURCES are files, directories, globs, or - for standard input. Text in messages that looks like a special token is
     counted as text. Exits with 1 when a message or conversation is over --max, or a record is damaged.
     """
-    from turnwire.tokens.budget import scannable, spend
+    from turnwire.tokens.budget import spend
 
     names = inputs.checked(sources)
-    wires = [options["wire"]] if options["wire"] else scannable()
     if options["html"] is not None:
         inputs.refuse_overwriting(options["html"], names)
-    source: Any = list(names)
-    if inputs.STANDARD_INPUT in names and len(wires) > 1:
-        if len(names) > 1:
-            raise click.UsageError("name the wire with --wire: standard input can be read only once")
-        source = inputs.STANDARD_INPUT
     advised = options["advise"] or options["html"] is not None or options["price"] is not None
     counters, context, price = _prepared(options)
     budget = options["budget"] if options["per"] == "message" else None
     kept = options["sample"] if advised else 0
-    found = spend(source, counters, wires=wires, budget=budget, sample=kept, threads=options["threads"])
+    found = spend(list(names), counters, wire=options["wire"], budget=budget, sample=kept, threads=options["threads"])
     _show(found, options)
     if advised and found.spent:
         _advise(found, counters, context, price, options)

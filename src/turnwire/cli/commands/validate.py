@@ -12,9 +12,10 @@ from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.text import printable
-from turnwire.contract import LIMITS, BulkScanner, wire_package
+from turnwire.contract import LIMITS, WIRES, bulk_scanner, wire_package
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.progress import Progress
+from turnwire.wires import detect
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
@@ -24,20 +25,47 @@ ERROR = "error"
 
 
 class Finding(NamedTuple):
-    """A fault or an issue. offset: byte of the file; line: 1-based; severity: "error", "warning" or "info"."""
+    """A fault or an issue. offset: byte of the file; line: 1-based; severity: "error", "warning" or "info"; wire: None
+    where a line looks like none."""
 
     file: str
     line: int
     offset: int
+    wire: str | None
     severity: str
     reason: str
     text: str
 
-    def shown(self) -> str:
+    def shown(self, with_wire: bool) -> str:
         """The finding as a line for people."""
         mark = "" if self.severity == ERROR else f"{self.severity}: "
+        wire = f"{self.wire}: " if with_wire and self.wire is not None else ""
         place = f"{inputs.shown(self.file)}:{self.line}: byte {self.offset}"
-        return printable(f"{place}: {mark}{self.reason}: {self.text}")
+        return printable(f"{place}: {wire}{mark}{self.reason}: {self.text}")
+
+
+class Judge:
+    """What tells the records of a wire, or of all wires (None), and what their own checks doubt."""
+
+    def __init__(self, wire: str | None, unknown: str) -> None:
+        self.wire = wire
+        self.unknown = unknown
+        wanted = WIRES if wire is None else (wire,)
+        self._decode = {name: bulk_scanner(name).decode for name in wanted}
+        self._checks: dict[str, Check | None] = {name: getattr(wire_package(name), "check", None) for name in wanted}
+
+    def decode(self, raw: bytes, wire: str) -> Any:
+        """One record as a message of its wire. Raises DecodeError."""
+        return self._decode[wire](raw, unknown=self.unknown)
+
+    def issues(self, message: Any, wire: str) -> list[Issue]:
+        """What is doubtful about a message."""
+        check = self._checks[wire]
+        return [] if check is None else check(message)
+
+    def wire_of(self, line: bytes) -> str | None:
+        """The wire of a line: the one that was named, else the one that it looks like, if any."""
+        return detect(line) if self.wire is None else self.wire
 
 
 class Tally:
@@ -73,88 +101,85 @@ class Tally:
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of lines for people.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: Any) -> int:
-    """Checks every record of SOURCES strictly and writes each fault as file:line: byte N: reason: text.
+    """Checks every record of SOURCES strictly and writes each fault as file:line: byte N: reason: text. Where no --wire
+    is named, the wire stands before the reason.
 
     SOURCES are files, directories, globs, or - for standard input. Good records are also given to the wire's own
     check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
     """
     from turnwire.log.rows import json_line
 
-    scanner = wires.chosen(wire)
-    if mode == "lines" and scanner.state is not None:
-        raise click.UsageError(f"a message of {scanner.wire} has several lines; --mode lines is for wires of one")
+    if mode == "lines" and wire is not None and bulk_scanner(wire).spans_lines:
+        raise click.UsageError(f"a message of {wire} has several lines; --mode lines is for wires of one")
     names = inputs.checked(sources)
-    check: Check | None = getattr(wire_package(scanner.wire), "check", None)
+    judge = Judge(wire, options["unknown"])
     tally = Tally()
     output = standard_output()
     reader = _of_log if mode == "log" else _of_lines
     progress = Progress(inputs.size(names), wanted=not options["quiet"])
     with progress:
-        for finding in reader(names, scanner, check, options["unknown"], tally, progress):
+        for finding in reader(names, judge, tally, progress):
             tally.severities[finding.severity] = tally.count(finding.severity) + 1
             progress.clear()
-            output.write(json_line(finding._asdict()) if options["as_json"] else f"{finding.shown()}\n".encode())
+            text = f"{finding.shown(wire is None)}\n".encode()
+            output.write(json_line(finding._asdict()) if options["as_json"] else text)
     output.flush()
     if not options["quiet"]:
-        _summarize(scanner.wire, tally, mode)
+        _summarize(wire, tally, mode)
     bad = tally.count(ERROR) + (tally.count("warning") if options["strict"] else 0)
     return BAD_RECORDS if bad else GOOD
 
 
-def _of_log(
-    names: Sequence[str], scanner: BulkScanner, check: Check | None, unknown: str, tally: Tally, progress: Progress
-) -> Iterator[Finding]:
+def _of_log(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress) -> Iterator[Finding]:
     """The findings in logs, in the order of the input."""
     import turnwire
 
-    scan = turnwire.scan(list(names), wire=scanner.wire, columns=["offset", "line"], unknown=unknown)
+    scan = turnwire.scan(list(names), wire=judge.wire, columns=["offset", "line", "wire"], unknown=judge.unknown)
     done = 0
     for batch in scan:
-        rejects = [_of_reject(reject, scanner, unknown) for reject in scan.rejects.since(done)]
+        rejects = [_of_reject(reject, judge) for reject in scan.rejects.since(done)]
         done += len(rejects)
-        yield from _in_order(rejects, batch, check)
+        yield from _in_order(rejects, batch, judge)
         tally.records += len(batch)
         progress.update(scan.counts.bytes, tally.records)
-    yield from (_of_reject(reject, scanner, unknown) for reject in scan.rejects.since(done))
+    yield from (_of_reject(reject, judge) for reject in scan.rejects.since(done))
     tally.bytes, tally.text = scan.counts.bytes, scan.counts.text
 
 
-def _in_order(rejects: list[Finding], batch: Batch, check: Check | None) -> Iterator[Finding]:
+def _in_order(rejects: list[Finding], batch: Batch, judge: Judge) -> Iterator[Finding]:
     """The faults met up to a batch and the issues of its records, as they follow each other in the input."""
     here = [finding for finding in rejects if finding.file == batch.file]
     yield from (finding for finding in rejects if finding.file != batch.file)
-    if check is not None:
-        here.extend(_issues_of_batch(batch, check))
-        here.sort(key=lambda finding: finding.offset)
+    here.extend(_issues_of_batch(batch, judge))
+    here.sort(key=lambda finding: finding.offset)
     yield from here
 
 
-def _issues_of_batch(batch: Batch, check: Check) -> Iterator[Finding]:
-    offsets, lines = batch["offset"], batch["line"]
+def _issues_of_batch(batch: Batch, judge: Judge) -> Iterator[Finding]:
+    offsets, lines, codes = batch["offset"], batch["line"], batch["wire"]
     for row in range(len(batch)):
-        for issue in check(batch.message(row)):
-            yield _of_issue(issue, batch.file or "", int(lines[row]), int(offsets[row]))
+        wire = WIRES[codes[row]]
+        for issue in judge.issues(batch.message(row), wire):
+            yield _of_issue(issue, batch.file or "", int(lines[row]), int(offsets[row]), wire)
 
 
-def _of_issue(issue: Issue, file: str, line: int, offset: int) -> Finding:
+def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Finding:
     place = f"{issue.where}: " if isinstance(issue.where, str) and issue.where else ""
-    return Finding(file, line, offset, issue.severity, str(issue.reason), place + issue.text)
+    return Finding(file, line, offset, wire, issue.severity, str(issue.reason), place + issue.text)
 
 
-def _of_reject(reject: dict[str, Any], scanner: BulkScanner, unknown: str) -> Finding:
+def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
     reason = reject["reason"]
     text = reason.replace("_", " ")
     try:
-        scanner.decode(reject["raw"], unknown=unknown)
+        judge.decode(reject["raw"], reject["wire"])
     except DecodeError as error:
         # One message alone may hold what a record of a log may not; then the reason has to say it all.
         text = error.text if str(error.reason) == reason else text
-    return Finding(reject["file"], reject["line"], reject["fault"], ERROR, reason, text)
+    return Finding(reject["file"], reject["line"], reject["fault"], reject["wire"], ERROR, reason, text)
 
 
-def _of_lines(
-    names: Sequence[str], scanner: BulkScanner, check: Check | None, unknown: str, tally: Tally, progress: Progress
-) -> Iterator[Finding]:
+def _of_lines(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress) -> Iterator[Finding]:
     """The findings in files of one record a line."""
     for name in inputs.files(names):
         try:
@@ -162,7 +187,7 @@ def _of_lines(
             try:
                 for number, offset, line, whole in _lines(file):
                     tally.bytes += whole
-                    yield from _of_line(line, number, offset, name, scanner, check, unknown, tally)
+                    yield from _of_line(line, number, offset, name, judge, tally)
                     progress.update(tally.bytes, tally.records)
             finally:
                 if name != inputs.STANDARD_INPUT:
@@ -176,25 +201,28 @@ def _of_line(
     number: int,
     offset: int,
     name: str,
-    scanner: BulkScanner,
-    check: Check | None,
-    unknown: str,
+    judge: Judge,
     tally: Tally,
 ) -> Iterator[Finding]:
     if line is None:
         text = f"the line is longer than the limit of {LIMITS.message:,} bytes"
-        yield Finding(name, number, offset, ERROR, str(Reason.MESSAGE_TOO_LARGE), text)
+        yield Finding(name, number, offset, judge.wire, ERROR, str(Reason.MESSAGE_TOO_LARGE), text)
         return
     if not line.strip():
         return
+    wire = judge.wire_of(line)
+    if wire is None:
+        text = "the line is no message of any wire"
+        yield Finding(name, number, offset, None, ERROR, str(Reason.UNKNOWN_WIRE), text)
+        return
     try:
-        message = scanner.decode(line, unknown=unknown)
+        message = judge.decode(line, wire)
     except DecodeError as error:
-        yield Finding(name, number, offset + (error.offset or 0), ERROR, str(error.reason), error.text)
+        yield Finding(name, number, offset + (error.offset or 0), wire, ERROR, str(error.reason), error.text)
         return
     tally.records += 1
-    for issue in check(message) if check is not None else ():
-        yield _of_issue(issue, name, number, offset)
+    for issue in judge.issues(message, wire):
+        yield _of_issue(issue, name, number, offset, wire)
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None, int]]:
@@ -213,8 +241,9 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None, int]]:
         offset += size
 
 
-def _summarize(wire: str, tally: Tally, mode: str) -> None:
+def _summarize(wire: str | None, tally: Tally, mode: str) -> None:
     faults = tally.count(ERROR)
     others = "".join(f", {tally.count(name):,} {name}" for name in ("warning", "info") if tally.count(name))
     text = f", {tally.text:,} bytes of them other text" if mode == "log" else ""
-    complain(f"{tally.records:,} good {wire} records, {faults:,} faults{others} in {tally.bytes:,} bytes{text}")
+    good = f"{tally.records:,} good {'' if wire is None else wire + ' '}records"
+    complain(f"{good}, {faults:,} faults{others} in {tally.bytes:,} bytes{text}")
