@@ -16,7 +16,11 @@ from turnwire.wires import wire_of
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
 WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"
 NSLIP = b'@a3|f0|c%d|S0|d1|T1|g1|q3|t"a {b} #1"#'
-_CORES = (("turnwire.json_bulk", "json_lines"), ("turnwire.log.mixed_block", "json_lines"), ("turnwire.csp.bulk", "csp"))
+_CORES = (
+    ("turnwire.json_bulk", "json_lines"),
+    ("turnwire.log.mixed_block", "json_lines"),
+    ("turnwire.csp.bulk", "csp"),
+)
 
 
 @pytest.fixture(autouse=True)

@@ -1,24 +1,34 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 from turnwire.contract import Column
 from turnwire.errors import Reason
 from turnwire.json_plan import WirePlan
 
+TIME_COLUMN: int
+
+@disjoint_base
+class Call: ...
+
+@disjoint_base
 class Plan:
     plans: tuple[WirePlan, ...]
     columns: tuple[Column, ...]
     reasons: tuple[Reason | None, ...]
     valid: dict[str, int]
     escaped: dict[str, int]
-    def __init__(
-        self,
+    nslip: tuple[int, Sequence[int], Sequence[int]] | None
+    def __new__(
+        cls,
         plans: Sequence[WirePlan],
         columns: Sequence[Column],
         valid: Mapping[str, int],
         escaped: Mapping[str, int],
         reasons: Sequence[Reason | None],
-    ) -> None: ...
+        nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
+    ) -> Plan: ...
 
 def scan_block(
     plan: Plan,
