@@ -15,6 +15,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "cbor": ("cbor2",),
     "protobuf": ("protobuf",),
     "zstd": ("zstandard",),
+    "fsspec": ("fsspec",),
     "cli": ("rich",),
     "sql": ("polars", "duckdb"),
     "sign": ("cryptography",),
