@@ -376,7 +376,8 @@ class _Lines(mixed_lines.Among):
             opening = _OPENING.search(region.raw, place, region.end)
             place = region.end if opening is None else opening.start()
             string = opening is not None and opening[1] is None
-            if (string and region.level >= DEEPEST_STRING) or (opening is not None and place in way.opened):
+            hopeless = opening is not None and place in way.opened
+            if hopeless or (string and region.level >= DEEPEST_STRING):
                 place += 1
                 continue
             behind = self.others(region, way, place) if self.plan.nslip else None
