@@ -239,7 +239,9 @@ class Agent:
         return content_of(decode(logged.body)), final
 
     async def call(self, task: Task, *, identity: str | None = None) -> Result:
-        """The final Result of a task. Raises Refused for a Nack."""
+        """The final Result of a task. Raises Refused for a Nack, RuntimeError outside ``async with agent:``."""
+        if not self._running:  # nobody would ever work on it
+            raise RuntimeError("an agent works only while it is entered: async with agent: ...")
         receipt = await self.submit(task, identity=identity)
         if isinstance(receipt, Nack):
             raise Refused(receipt)
