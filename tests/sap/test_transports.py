@@ -381,6 +381,23 @@ def test_a_bus_or_an_agent_that_nobody_entered_says_so(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_a_stranger_who_is_refused_teaches_the_loop_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = make_agent(tmp_path)
+        agent.access = sap.Access([sap.Rule("A-*", ("work.*",))])
+        agent.learning = sap.LearningLoop(tmp_path / "learned.ledger")
+        async with agent:
+            await agent.call(task("work.add", {"a": 1, "b": 1}))
+            before = [artifact.content for artifact in agent.learning.derive()]
+            refused = await agent.call(task("work.add", {}, issuer={"agentId": "Mallory", "agentKind": "agent"}))
+            assert refused.error is not None
+            assert refused.error.code == "UNAUTHORIZED"
+            assert before
+            assert [artifact.content for artifact in agent.learning.derive()] == before
+
+    asyncio.run(main())
+
+
 def test_whoever_waits_is_told_when_the_agent_stops_or_cannot_write(tmp_path: Path) -> None:
     async def main() -> None:
         agent = make_agent(tmp_path)
