@@ -48,6 +48,8 @@ _FENCE = re.compile(rb"`{3,}|~{3,}")
 def pieces(text: str, accept: Accept, search: Search | None = None) -> list[Piece]:
     """Everything in ``text`` that the caller takes, in the order of its start. What is inside a taken object is its
     content and is not looked at. Any text is fine; nothing is raised."""
+    if not isinstance(text, str):
+        raise TypeError(f"text is searched for messages, not {type(text).__name__}")
     return _Text(text, 0).pieces(accept, search)
 
 

@@ -94,7 +94,9 @@ def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None
     records = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json", "--context", given).records
     assert {cost["wire"] for cost in records[1]["advice"]["costs"]} == {"nslip", "kick"}
     given.write_text("agents = 3")
-    assert turnwire("tokens", good, "--wire", "nslip", "--context", given).code == 2
+    refused = turnwire("tokens", good, "--wire", "nslip", "--context", given)
+    assert refused.code == 2
+    assert "context.toml: bad_context in agents" in refused.err
 
 
 def test_standard_input() -> None:

@@ -161,6 +161,9 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConvertError) as caught:
         Context.from_dict(wrong)
     assert caught.value.reason is Reason.BAD_CONTEXT
+    message = turnwire.decode("@a3|f0|c3|S0|d1|T1#")
+    with pytest.raises(ConvertError, match="bad_context: a Context is needed, not dict"):
+        turnwire.convert(message, "csp", context=wrong)  # type: ignore[arg-type]
 
 
 def test_numbers_and_names_are_one_to_one() -> None:

@@ -254,6 +254,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(kind) as caught, AtomicFile(path):
             pass
         assert caught.value.filename == str(path)
+        assert str(caught.value).endswith(f": {str(path)!r}")
     assert os.listdir(tmp_path) == []
 
 

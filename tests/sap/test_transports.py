@@ -364,6 +364,40 @@ def test_a_plain_function_works_in_a_thread(tmp_path: Path) -> None:
     assert threads != [threading.main_thread().name]
 
 
+def test_a_bus_or_an_agent_that_nobody_entered_says_so(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = make_agent(tmp_path)
+        line = bus.Bus(agent.transcript)
+        line.register(agent)
+        one = task("work.add", {"a": 1, "b": 1})
+        for early in (line.call, line.send, agent.call):
+            with pytest.raises(RuntimeError, match="async with"):
+                await early(one)
+        async with line:
+            assert (await line.call(one)).output == {"sum": 2}
+        with pytest.raises(RuntimeError, match="async with"):
+            await line.call(one)
+
+    asyncio.run(main())
+
+
+def test_a_stranger_who_is_refused_teaches_the_loop_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = make_agent(tmp_path)
+        agent.access = sap.Access([sap.Rule("A-*", ("work.*",))])
+        agent.learning = sap.LearningLoop(tmp_path / "learned.ledger")
+        async with agent:
+            await agent.call(task("work.add", {"a": 1, "b": 1}))
+            before = [artifact.content for artifact in agent.learning.derive()]
+            refused = await agent.call(task("work.add", {}, issuer={"agentId": "Mallory", "agentKind": "agent"}))
+            assert refused.error is not None
+            assert refused.error.code == "UNAUTHORIZED"
+            assert before
+            assert [artifact.content for artifact in agent.learning.derive()] == before
+
+    asyncio.run(main())
+
+
 def test_whoever_waits_is_told_when_the_agent_stops_or_cannot_write(tmp_path: Path) -> None:
     async def main() -> None:
         agent = make_agent(tmp_path)

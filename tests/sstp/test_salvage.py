@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.sstp.examples import DATA, example, real
+from turnwire import sstp
 from turnwire.contract import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.extraction import extract
@@ -169,6 +170,13 @@ def test_extract_knows_its_wires():
         extract("x", ("nonsense",))
     assert caught.value.reason is Reason.UNKNOWN_WIRE
     assert extract("nothing here", WIRES) == []
+
+
+@pytest.mark.parametrize("wrong", [None, b"{}", ["x"]])
+def test_what_is_no_text_is_named(wrong):
+    for search in (sstp.salvage, extract):
+        with pytest.raises(TypeError, match=f"text is searched for messages, not {type(wrong).__name__}"):
+            search(wrong)
 
 
 def test_extract_finds_csp():

@@ -325,3 +325,10 @@ def test_what_reading_refuses_is_found_and_changes_nothing():
 def test_every_rule_has_a_severity_and_a_name():
     assert {severity for severity, _ in RULES.values()} == {"error", "warning", "info"}
     assert Reason.OUT_OF_TURN in RULES
+
+
+def test_what_is_no_message_is_named():
+    with pytest.raises(TypeError, match="a session is fed SSTP messages, not str"):
+        sstp.Session().feed("{}")
+    with pytest.raises(TypeError, match="an SSTP message is checked, not str"):
+        sstp.check("{}")

@@ -61,6 +61,8 @@ def convert(message: Any, to: str, *, context: Context | None = None, carry: boo
         raise ConvertError(Reason.UNKNOWN_WIRE, f"{to!r} is no wire; the wires are {', '.join(WIRES)}")
     if source is None or not isinstance(message, _message_class(source)):
         raise ConvertError(Reason.WRONG_TYPE, f"a message is converted, not {type(message).__name__}", wire=to)
+    if context is not None and not isinstance(context, Context):
+        raise ConvertError(Reason.BAD_CONTEXT, f"a Context is needed, not {type(context).__name__}")
     encode(message, strict=False)
     if source == to:
         return Converted(message, ())

@@ -74,7 +74,8 @@ class AtomicFile:
             self.file = self._opened()
         except OSError as error:
             self._drop()
-            error.filename, error.filename2 = self.name, None
+            error.filename = self.name
+            del error.filename2  # None would be shown, as "-> None"
             raise
         return self
 
@@ -138,7 +139,8 @@ class AtomicFile:
             _remove(self._beside)
 
     def _named(self, error: OSError) -> OSError:
-        error.filename, error.filename2 = self.name, None
+        error.filename = self.name
+        del error.filename2  # None would be shown, as "-> None"
         return error
 
 
@@ -173,7 +175,8 @@ class AtomicDirectory:
                 os.rename(self.path, self._place)
                 sync_directory(self._place.parent)
         except OSError as failure:
-            failure.filename, failure.filename2 = self.name, None
+            failure.filename = self.name
+            del failure.filename2  # None would be shown, as "-> None"
             raise
         finally:
             _remove(self.path)

@@ -205,7 +205,7 @@ class Agent:
             await self._log_message(TASK_KIND, task)
         refusal = self.access.refusal(task, identity) if self.access is not None else None
         if refusal is not None:
-            await self._finish(job, result_for(task, Outcome(error=refusal), self.producer))
+            await self._finish(job, result_for(task, Outcome(error=refusal), self.producer), learn=False)
         return ack(task)
 
     def _unroutable(self, task: Task) -> Nack | None:
@@ -239,7 +239,9 @@ class Agent:
         return content_of(decode(logged.body)), final
 
     async def call(self, task: Task, *, identity: str | None = None) -> Result:
-        """The final Result of a task. Raises Refused for a Nack."""
+        """The final Result of a task. Raises Refused for a Nack, RuntimeError outside ``async with agent:``."""
+        if not self._running:  # nobody would ever work on it
+            raise RuntimeError("an agent works only while it is entered: async with agent: ...")
         receipt = await self.submit(task, identity=identity)
         if isinstance(receipt, Nack):
             raise Refused(receipt)
@@ -325,9 +327,9 @@ class Agent:
         await self._log_message(RESULT_KIND, result)
         await self._deliver(job, result)
 
-    async def _finish(self, job: _Job, result: Result) -> None:
+    async def _finish(self, job: _Job, result: Result, *, learn: bool = True) -> None:
         await self._log_message(RESULT_KIND, result)
-        if self.learning is not None:
+        if learn and self.learning is not None:  # what strangers ask for in vain teaches nothing
             await asyncio.to_thread(self.learning.observe, job.task, result)
         job.done.set_result(result)
         await self._deliver(job, result)

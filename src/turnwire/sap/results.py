@@ -57,6 +57,8 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
     gets its code for one.
     """
+    if not isinstance(outcome, Outcome):
+        raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
     status, alignment, error = _settled(outcome)
     evidence = ConstitutionalEvidence(
         alignment=alignment,

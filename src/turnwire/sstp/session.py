@@ -139,6 +139,8 @@ class Session:
         another's name is found, remembered as using up that clock, and else changes neither clocks nor queries; it does
         free the floor. Raises RuleError for an error when the monitor is strict.
         """
+        if not isinstance(message, Message):
+            raise TypeError(f"a session is fed SSTP messages, not {type(message).__name__}")
         if not message._plain:
             broken = next((issue for issue in findings(message._fields) if issue.severity == "error"), None)
             if broken is not None:

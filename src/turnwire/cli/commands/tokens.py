@@ -103,7 +103,11 @@ def _context(path: str) -> Any:
 
     from turnwire.conversion import Context
 
-    return Context.from_dict(tomllib.loads(Path(path).read_text("utf-8"))).replace(new_id=lambda: str(uuid4()))
+    text = Path(path).read_bytes()
+    try:
+        return Context.from_dict(tomllib.loads(text.decode())).replace(new_id=lambda: str(uuid4()))
+    except ValueError as error:
+        raise ValueError(printable(f"{path}: {error}")) from None
 
 
 def _show(found: Tally, options: dict[str, Any]) -> None:

@@ -115,7 +115,10 @@ class Bus:
         return mailbox
 
     async def send(self, task: Task, *, identity: str | None = None) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt. Raises EncodeError for one that may not be written."""
+        """Dispatches a task and answers with its receipt. Raises EncodeError for one that may not be written, and
+        RuntimeError outside ``async with bus:``."""
+        if self._stack is None:  # nobody would ever work on it, and whoever waits would wait for ever
+            raise RuntimeError("agents work only while the bus is entered: async with bus: ...")
         envelope = TaskEnvelope(copy_of(task), task.task_id, task.correlation_id)
         agent = self._agent_for(envelope.task)
         if agent is None:
