@@ -174,14 +174,15 @@ CSP_INLINE uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
     return word;
 }
 
-/* Length of the bytes before the first space among the first eight of a line of that length; 9 for more than eight. */
+/* Length of the bytes before the first space among the first eight of a line of that length; 9 for more than eight, and
+   where they end with NUL: the words are compared with zeros behind them. */
 static inline int csp_key_length(uint64_t word, int64_t length, const uint8_t *line) {
     uint64_t differs = word ^ 0x2020202020202020ULL;
     uint64_t spaces = (differs - 0x0101010101010101ULL) & ~differs & 0x8080808080808080ULL;
     int64_t at = spaces ? csp_ctz(spaces) >> 3 : 8;
-    if (at >= length) return length <= 8 ? (int)length : 8;
-    if (at == 8 && line[8] != ' ') return 9;
-    return (int)at;
+    if (at >= length) at = length;
+    else if (at == 8 && line[8] != ' ') return 9;
+    return at > 0 && line[at - 1] == 0 ? 9 : (int)at;
 }
 
 CSP_INLINE uint64_t csp_prefix(uint64_t word, int length) {

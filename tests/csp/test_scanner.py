@@ -136,3 +136,12 @@ def test_reads_any_contiguous_buffer(csp_core):
         state = np.zeros(4, np.int64)
         used = csp_core.scan_into(data, 0, len(record), True, csp_core.NO_LIMIT, state, *tables)
         assert used == (len(record), 1, 1, 0)
+
+
+@pytest.mark.parametrize("word", [b"FROM", b"INTENT", b"RESULT", b"STATUS", b"DATA"])
+@pytest.mark.parametrize("behind", [b" ", b"", b"\0"])
+def test_nul_behind_a_word_is_no_part_of_it(csp_core, word, behind):
+    good = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nPRODUCED F1\nDATA x\n\n"
+    data = good.replace(b"\n" + word + b" ", b"\n" + word + b"\0" + behind)
+    assert csp_core.tables(data, pure.NO_LIMIT) == pure.tables(data, pure.NO_LIMIT)
+    assert not csp_core.tables(data, pure.NO_LIMIT)[0]

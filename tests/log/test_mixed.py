@@ -294,3 +294,14 @@ def test_a_mixed_scan_says_so() -> None:
     assert repr(turnwire.scan(b"")) == "<Scan of ...>"
     with pytest.raises(ValueError, match="no column 'tag'"):
         scan(b"", columns=["tag"])
+
+
+@usesbackend
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+def test_a_string_that_its_line_cuts_off(end: bytes) -> None:
+    """Its newline is where reading failed, with or without a carriage return."""
+    damaged = b'@a3|f0|c1|S0|d1|T1|t"x'
+    (reject,) = everything(scan(damaged + end))[1]
+    reason = "newline_in_string" if end else "unterminated_string"
+    fault = len(damaged + end) - 1 if end else damaged.index(b'"')
+    assert (reject["raw"], reject["reason"], reject["fault"]) == (damaged, reason, fault)

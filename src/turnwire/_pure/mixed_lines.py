@@ -38,8 +38,8 @@ class Other:
 
 
 def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: bool) -> Other:
-    """The first candidate that starts from ``start`` on and in front of ``to``, judged. ``behind``: the byte behind the
-    region, if there is one: a newline there ends a string otherwise than the end of the input does."""
+    """The first candidate that starts from ``start`` on and in front of ``to``, judged. ``behind``: the two bytes
+    behind the region, as far as there are: a newline there ends a string otherwise than the end of the input does."""
     raw = region.raw
     match = _CANDIDATE.search(raw, start, min(to + 2, region.end))
     if match is None or match.start() >= to:
@@ -116,7 +116,7 @@ class Among:
         other = Other(NONE)
         if start < place:
             after = region.start + len(region.raw)
-            behind = b"" if region.level else self.data[after : after + 1]
+            behind = b"" if region.level else self.data[after : after + 2]
             other = find(region, start, place, behind, self.limit, self.keep)
         if other.what == NONE:
             way.searched = place
