@@ -252,3 +252,8 @@ def test_the_command(tmp_path: Path) -> None:
     assert (line["id"], line["clause"], [place["line"] for place in line["places"]]) == ("acts", "2", [2])
     assert run("conform", "nslip", str(tmp_path / "none")).code == 3
     assert run("conform", "morse", good).code == 2
+
+
+def test_a_clause_that_is_none() -> None:
+    with pytest.raises(KeyError, match="there is no clause 'nonsense'; those are "):
+        kick.conformance("{}").line("nonsense")

@@ -59,8 +59,11 @@ class Checklist(NamedTuple):
         return iter(self.lines)
 
     def line(self, name: str) -> Line:
-        """The line of a clause by its id. Raises StopIteration where there is none."""
-        return next(line for line in self.lines if line.clause.id == name)
+        """The line of a clause by its id. Raises KeyError where there is none."""
+        for line in self.lines:
+            if line.clause.id == name:
+                return line
+        raise KeyError(f"there is no clause {name!r}; those are {', '.join(line.clause.id for line in self.lines)}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.lines))

@@ -109,3 +109,8 @@ def test_monitor_follows_the_escalation(twin: str) -> None:
     assert [event.kind for event in monitor.feed(channels.resume(tasks[1]))] == [EventKind.RESUMED]
     assert not any(task.paused for task in monitor.tasks)
     assert monitor.resume("A") == []
+
+
+def test_an_option_that_is_none_is_refused() -> None:
+    with pytest.raises(TypeError, match="corelation_id: no option of a channel; those are id, timestamp"):
+        channels.dispatch("T-7", "WePlan", "x", corelation_id=GROUP)  # type: ignore[call-arg]

@@ -149,6 +149,9 @@ def _build(
     options: Options,
 ) -> Envelope:
     name, type_, place = header
+    if not options.keys() <= Options.__annotations__.keys():
+        wrong = ", ".join(sorted(options.keys() - Options.__annotations__.keys()))
+        raise TypeError(f"{wrong}: no option of a channel; those are {', '.join(Options.__annotations__)}")
     section = Section(name, type_, place=place, index=options.get("index", "001"), content=text)
     now = options.get("timestamp") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     content = section_text(section, path="/content")
