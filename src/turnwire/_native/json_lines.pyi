@@ -11,6 +11,7 @@ class Plan:
     reasons: tuple[Reason | None, ...]
     valid: dict[str, int]
     escaped: dict[str, int]
+    nslip: tuple[int, Sequence[int], Sequence[int]] | None
     def __init__(
         self,
         plans: Sequence[WirePlan],
@@ -18,6 +19,7 @@ class Plan:
         valid: Mapping[str, int],
         escaped: Mapping[str, int],
         reasons: Sequence[Reason | None],
+        nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
     ) -> None: ...
 
 def scan_block(
