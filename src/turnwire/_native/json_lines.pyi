@@ -1,10 +1,18 @@
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
+
+from typing_extensions import disjoint_base
 
 from turnwire.contract import Column
 from turnwire.errors import Reason
 from turnwire.json_plan import WirePlan
 
+TIME_COLUMN: int
+
+@disjoint_base
+class Call: ...
+
+@disjoint_base
 class Plan:
     plans: tuple[WirePlan, ...]
     columns: tuple[Column, ...]
@@ -12,15 +20,15 @@ class Plan:
     valid: dict[str, int]
     escaped: dict[str, int]
     nslip: tuple[int, Sequence[int], Sequence[int]] | None
-    def __init__(
-        self,
+    def __new__(
+        cls,
         plans: Sequence[WirePlan],
         columns: Sequence[Column],
         valid: Mapping[str, int],
         escaped: Mapping[str, int],
         reasons: Sequence[Reason | None],
         nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
 
 def scan_block(
     plan: Plan,
