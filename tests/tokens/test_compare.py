@@ -224,7 +224,7 @@ def test_arrow_and_dicts_hold_the_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "extra", "use"), [("pyarrow", "arrow", "to_arrow"), ("matplotlib", "plot", "plot")]
+    ("package", "extra", "use"), [("pyarrow", "files", "to_arrow"), ("matplotlib", "plot", "plot")]
 )
 def test_extras_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, package: str, extra: str, use: str) -> None:
     found = tokens.compare(REQUEST, wires=[], formats=["json"])

@@ -1,5 +1,5 @@
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from typing_extensions import disjoint_base
 
@@ -28,7 +28,7 @@ class Plan:
         escaped: Mapping[str, int],
         reasons: Sequence[Reason | None],
         nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
-    ) -> Plan: ...
+    ) -> Self: ...
 
 def scan_block(
     plan: Plan,
