@@ -37,6 +37,19 @@ def test_where(conditions: list[str], wanted) -> None:  # type: ignore[no-untype
     assert found
 
 
+@pytest.mark.parametrize(
+    ("condition", "found"), [("confidence=0.5,7", 1), ("confidence=0.4..", 2), ("confidence=..0.5", 0)]
+)
+def test_where_a_number_has_a_fraction(tmp_path: Path, condition: str, found: int) -> None:
+    head = '{"header":{"kind":"knowledge","actor_id":"a","schema_id":"ioc.knowledge.v0","logical_clock":1},"payload":'
+    lines = [head + f'{{"content":"x","evidence_refs":[],"confidence":{share}}}}}' for share in (0.5, 1)]
+    path = tmp_path / "a.log"
+    path.write_text("\n".join(lines))
+    assert len(turnwire("scan", "--wire", "sstp", str(path), "--json", "-q", "--where", condition).records) == found
+    for wrong in ("x", "nan", "0.5..y"):
+        assert turnwire("scan", "--wire", "sstp", str(path), "--where", f"confidence={wrong}").code == 2
+
+
 def test_where_a_record_contains_a_text() -> None:
     assert {row["tag"] for row in shown("--where", "text=goal_1")} >= {"goal_1"}
     assert len(shown("--where", "text=goal_1")) < 4356

@@ -192,3 +192,29 @@ def test_what_is_no_file_has_no_position() -> None:
         found = nslip(source, resume={})
         assert sum(map(len, found)) == 1
         assert found.position == {"turnwire": 1, "record": 1, "files": []}
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        *(("offset", 10**30), ("offset", -1), ("offset", "x"), ("offset", None), ("line", 0), ("line", 1.5)),
+        *(("size", "9"), ("head", None), ("head_bytes", -1), ("name", 3), ("inode", []), ("device", "x")),
+    ],
+)
+def test_bookmarks_that_are_none(tmp_path: Path, part: str, value: Any) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(GOOD + b"\n")
+    first = nslip(path, resume={})
+    list(first)
+    token = first.position
+    token["files"][0][part] = value
+    with pytest.raises(DecodeError) as caught:
+        list(nslip(path, resume=token))
+    assert caught.value.reason is Reason.BAD_POSITION
+
+
+@pytest.mark.parametrize("record", [-1, 1 << 63, float("inf"), float("nan"), None])
+def test_a_count_of_records_that_is_none(record: Any) -> None:
+    with pytest.raises(DecodeError) as caught:
+        nslip(b"", resume={"turnwire": 1, "record": record, "files": []})
+    assert caught.value.reason is Reason.BAD_POSITION

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from datetime import UTC, datetime
+from fractions import Fraction
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,7 @@ import pytest
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.test_scan import everything, nslip, table
 from tests.slip.twins import rounds
-from turnwire import slip
+from turnwire import scan, slip
 from turnwire.contract import Column
 from turnwire.log.where import _CONVERT, _number_among, _number_within
 from turnwire.slip.spec import Act, FrameType
@@ -190,3 +193,31 @@ def test_messages_of_chosen_rows() -> None:
     for batch in nslip(DATA, where={"act": "REQUEST"}):
         for row in range(len(batch)):
             assert slip.decode(bytes(batch.raw(row))).act is Act.REQUEST
+
+
+def test_numbers_with_a_fraction() -> None:
+    shares = [0.25, None, 0.5, 1, 0]
+    lines = []
+    for number, share in enumerate(shares, 1):
+        header = {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "logical_clock": number}
+        payload = {"content": "x", "evidence_refs": [], **({} if share is None else {"confidence": share})}
+        lines.append(json.dumps({"header": header, "payload": payload}))
+    data = "\n".join(lines).encode()
+    cases: list[tuple[Any, list[int]]] = [
+        (0.5, [2]),
+        ({0.25, 1}, [0, 3]),
+        (Fraction(1, 2), [2]),
+        (np.float32(0.25), [0]),
+        (None, [1]),
+        ({None, 0.5}, [1, 2]),
+        ({7.5, 2**2000}, []),
+        ((0.25, 1), [0, 2]),
+        ((None, 0.5), [0, 4]),
+        ((0.5, inf), [2, 3]),
+        ((None, None), [0, 2, 3, 4]),
+    ]
+    for wanted, rows in cases:
+        assert table(scan(data, wire="sstp", where={"confidence": wanted}))["record"] == rows, wanted
+    for wrong, kind in (("0.5", TypeError), (True, TypeError), (nan, ValueError), ((nan, 1), ValueError)):
+        with pytest.raises(kind, match="confidence is a number"):
+            scan(data, wire="sstp", where={"confidence": wrong})

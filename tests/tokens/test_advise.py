@@ -172,3 +172,9 @@ def test_the_page_of_the_advice_escapes(tmp_path: Path) -> None:
         assert bad not in text
     assert text.count("</style>") == 1 and "&lt;script&gt;" in text
     assert "\x1b" not in strange.table()
+
+
+def test_a_log_with_a_template() -> None:
+    """The scan of CSP/1 gives templates beside messages; they are counted as well."""
+    found = turnwire.tokens.advise(b"CSP/1 MODE;A\nX\n\n")
+    assert found.costs

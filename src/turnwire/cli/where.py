@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan, nan
 from typing import Any
 
 import click
@@ -41,7 +42,7 @@ def parsed(conditions: Sequence[str], columns: Sequence[Column]) -> dict[str, An
 def _condition(name: str, kind: str, value: str) -> Any:
     if name == "text":
         return {value}
-    if ".." in value and kind in (*NUMBERS, "timestamp"):
+    if ".." in value and kind in (*NUMBERS, "f64", "timestamp"):
         start, _, stop = value.partition("..")
         return tuple(_value(name, kind, end) if end else None for end in (start, stop))
     return {_value(name, kind, one) for one in value.split(",")}
@@ -53,6 +54,14 @@ def _value(name: str, kind: str, text: str) -> Any:
             return int(text)
         except ValueError:
             raise click.UsageError(f"--where: {name} is a whole number, not {text!r}") from None
+    if kind == "f64":
+        try:
+            number = float(text)
+        except ValueError:
+            number = nan
+        if isnan(number):
+            raise click.UsageError(f"--where: {name} is a number, not {text!r}")
+        return number
     if kind == "bool":
         if text not in TRUTHS:
             raise click.UsageError(f"--where: {name} is true or false, not {text!r}")

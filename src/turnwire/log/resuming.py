@@ -7,12 +7,14 @@ import json
 import os
 import stat
 from collections.abc import Mapping
+from operator import index
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
 
 HEAD = 1024
 _VERSION = 1
+_MOST = 1 << 63
 
 
 class Identity(NamedTuple):
@@ -55,6 +57,20 @@ def bookmark(name: str, who: Identity, offset: int, line: int, size: int) -> Boo
     return Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, offset, line)
 
 
+def _checked(mark: Bookmark) -> Bookmark:
+    """The bookmark, when each of its parts can be what it says. Raises TypeError or ValueError."""
+    texts: tuple[Any, ...] = (mark.name, mark.head)
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"{text!r} is no text")
+    for number, least in ((mark.size, 0), (mark.head_bytes, 0), (mark.offset, 0), (mark.line, 1)):
+        if not least <= index(number) < _MOST:
+            raise ValueError(f"{number} is out of range")
+    for number in (mark.device, mark.inode):
+        index(number)
+    return mark
+
+
 class Bookmarks:
     """The bookmarks of a token. ``waits``: whether a last record without its end is left for the next time."""
 
@@ -73,8 +89,10 @@ class Bookmarks:
             if token["turnwire"] != _VERSION:
                 raise ValueError(f"version {token['turnwire']}")
             self.record = int(token["record"])
-            marks = [Bookmark(**entry) for entry in token["files"]]
-        except (KeyError, TypeError, ValueError) as problem:
+            if not 0 <= self.record < _MOST:
+                raise ValueError(f"record {self.record}")
+            marks = [_checked(Bookmark(**entry)) for entry in token["files"]]
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: {problem!r}") from None
         self.files = {(mark.device, mark.inode): mark for mark in marks}
         self._names = {mark.name: mark for mark in marks}

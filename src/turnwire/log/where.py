@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from math import inf, isnan
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,6 +136,18 @@ def _integer(name: str, column: Column, value: Any) -> int:
         raise TypeError(f"where: {name} is a whole number, not {type(value).__name__}") from None
 
 
+def _real(name: str, column: Column, value: Any) -> float:
+    if isinstance(value, (bool, np.bool_)) or not issubclass(type(value), Real):
+        raise TypeError(f"where: {name} is a number, not {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+    if isnan(number):
+        raise ValueError(f"where: {name} is a number, not {value!r}")
+    return number
+
+
 def _code(name: str, column: Column, value: Any) -> int:
     text = getattr(value, "name", value)
     if not isinstance(text, str):
@@ -170,6 +184,7 @@ _CONVERT: dict[str, Callable[[str, Column, Any], Any]] = {
     "u64": _integer,
     "i64": _integer,
     "u8": _integer,
+    "f64": _real,
     "bool": _truth,
     "enum": _code,
     "timestamp": _microseconds,
@@ -180,8 +195,15 @@ _CONVERT: dict[str, Callable[[str, Column, Any], Any]] = {
 # --- columns against it -----------------------------------------------------------------------------------------------
 
 
-def _number_among(array: NDArray[Any], values: set[int]) -> Mask:
-    limits = (0, 1) if array.dtype == bool else (np.iinfo(array.dtype).min, np.iinfo(array.dtype).max)
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """The least and the greatest value of a column of that type."""
+    if dtype.kind == "f":
+        return -inf, inf
+    return (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+
+def _number_among(array: NDArray[Any], values: set[float]) -> Mask:
+    limits = _limits(array.dtype)
     fitting = [value for value in values if limits[0] <= value <= limits[1]]
     if len(fitting) == 1:
         mask: Mask = array == array.dtype.type(fitting[0])
@@ -189,8 +211,8 @@ def _number_among(array: NDArray[Any], values: set[int]) -> Mask:
     return np.isin(array, np.array(fitting, array.dtype))
 
 
-def _number_within(array: NDArray[Any], low: int | None, high: int | None) -> Mask:
-    least, most = np.iinfo(array.dtype).min, np.iinfo(array.dtype).max
+def _number_within(array: NDArray[Any], low: float | None, high: float | None) -> Mask:
+    least, most = _limits(array.dtype)
     mask = np.ones(len(array), bool)
     if low is not None and low > least:
         mask &= array >= array.dtype.type(low) if low <= most else False

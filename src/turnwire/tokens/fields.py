@@ -48,6 +48,8 @@ def plain(message: Any) -> dict[str, Any]:
 
 
 def _csp(message: Any) -> dict[str, Any]:
+    if not hasattr(message, "block"):  # a Template
+        return {"flags": list(message.flags), "mode": message.mode, "lines": list(message.lines)}
     block = message.block
     head = {"from": message.sender, "to": message.receiver, "ctx": message.ctx, "intent": str(message.intent)}
     body: dict[str, Any] = {"block": block.kind, "id": block.id}
