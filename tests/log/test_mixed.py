@@ -290,6 +290,27 @@ def test_a_position_in_a_mixed_log(tmp_path: Path) -> None:
         assert first.counts.bytes + second.counts.bytes <= len(data)
 
 
+@pytest.mark.parametrize("wire", [None, *WIRES])
+def test_two_scans_of_a_damaged_log_are_one(wire: str | None, tmp_path: Path) -> None:
+    """However much of it was there the first time, also in the middle of a message or behind an unclosed heredoc."""
+    chance = random.Random(5)
+    path = tmp_path / "a.log"
+
+    def found(scanned: Scan) -> tuple[list[Any], list[Any]]:
+        rows = [(int(at), bytes(batch.raw(row))) for batch in scanned for row, at in enumerate(batch["offset"])]
+        return rows, [(one["offset"], one["length"], one["reason"]) for one in scanned.rejects.rows()]
+
+    for _ in range(rounds(60)):
+        data = damaged_log(chance) + b"\n"
+        rows, rejects = found(scan(data, wire=wire, resume={}))
+        path.write_bytes(data[: chance.randrange(len(data) + 1)])
+        first = scan(path, wire=wire, resume={}, batch_bytes=chance.choice((50, 1 << 20)))
+        before = found(first)
+        path.write_bytes(data)
+        after = found(scan(path, wire=wire, resume=json.dumps(first.position)))
+        assert (before[0] + after[0], before[1] + after[1]) == (rows, rejects), data
+
+
 def test_a_mixed_scan_says_so() -> None:
     assert repr(turnwire.scan(b"")) == "<Scan of ...>"
     with pytest.raises(ValueError, match="no column 'tag'"):

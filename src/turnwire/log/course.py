@@ -108,6 +108,8 @@ class Course:
         if reading.begun:
             return
         reading.begun = True
+        if reading.carried is not None:
+            reading.state = self._engine.restored(reading.carried)
         if reading.identity is not None:
             self._readings[reading.identity[:2]] = reading
 
@@ -202,9 +204,10 @@ class Course:
         marks: dict[tuple[int, int], Bookmark] = {}
         for key, reading in self._readings.items():
             assert reading.identity is not None
-            offset, line = reading.waiting or (reading.offset, reading.line)
+            place = reading.waiting or (reading.offset, reading.line)
             size = 0 if reading.kind else reading.offset
-            marks[key] = bookmark(reading.name or "", reading.identity, offset, line, size)
+            carried = self._engine.kept(reading.state) if place[0] == reading.offset else None
+            marks[key] = bookmark(reading.name or "", reading.identity, place, size, carried)
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
 
 

@@ -114,6 +114,23 @@ class Engine:
             return True
         return self._mixed is not None and bool(state["state"].idle())
 
+    def kept(self, state: dict[str, Any] | None) -> list[int] | None:
+        """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
+        if state is None or not self.scanner.spans_lines:
+            return None
+        carried = state["state"] if self._mixed is None else state["state"].csp
+        return list(carried) if any(carried) else None
+
+    def restored(self, carried: list[int]) -> dict[str, Any] | None:
+        """The state of which this was kept."""
+        if self.scanner.state is None or not self.scanner.spans_lines:
+            return None
+        state = self.scanner.state()
+        numbers = state if self._mixed is None else state.csp
+        for place, number in enumerate(carried[: len(numbers)]):
+            numbers[place] = number
+        return {"state": state}
+
     @property
     def wires(self) -> tuple[str, ...]:
         """The wires that are looked for."""

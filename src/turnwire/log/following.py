@@ -27,7 +27,8 @@ class _Tail:
         assert who is not None
         self.reading.identity = self.who = who
         if known:
-            self.reading.offset, self.reading.line = job.bookmarks.find(source.name, who)
+            found = job.bookmarks.find(source.name, who)
+            self.reading.offset, self.reading.line, self.reading.carried = found
         raw, found = opened(file, job.stop, job.limits)
         self.cutter = Cutter(raw, found, job.pool, job.batch_bytes, grows=True)
         self.reading.kind = self.cutter.kind

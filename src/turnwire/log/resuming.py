@@ -27,7 +27,8 @@ class Identity(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """How far one file was read: the offset and line to go on at, the file's size then, and who it was."""
+    """How far one file was read: the offset and line to go on at, the file's size then, and who it was; carried: what
+    a wire whose records span lines carries there."""
 
     name: str
     device: int
@@ -37,6 +38,7 @@ class Bookmark(NamedTuple):
     head: str
     offset: int
     line: int
+    carried: list[int] | None = None
 
 
 def identity(file: Any) -> Identity | None:
@@ -51,10 +53,10 @@ def identity(file: Any) -> Identity | None:
     return Identity(found.st_dev, found.st_ino, found.st_size, head)
 
 
-def bookmark(name: str, who: Identity, offset: int, line: int, size: int) -> Bookmark:
-    """The bookmark of a file that was read up to an offset of its (uncompressed) bytes and has ``size`` or more."""
+def bookmark(name: str, who: Identity, place: tuple[int, int], size: int, carried: list[int] | None) -> Bookmark:
+    """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed."""
     digest = hashlib.sha256(who.head).hexdigest()
-    return Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, offset, line)
+    return Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, *place, carried)
 
 
 def _checked(mark: Bookmark) -> Bookmark:
@@ -106,27 +108,27 @@ class Bookmarks:
                 continue  # opening it will say why
             self._here.add((found.st_dev, found.st_ino))
 
-    def find(self, name: str | None, who: Identity | None) -> tuple[int, int]:
-        """Offset and line at which to go on with a file: its start where it is new.
+    def find(self, name: str | None, who: Identity | None) -> tuple[int, int, list[int] | None]:
+        """Offset, line and what is carried there, to go on with a file: its start where it is new.
 
         Raises DecodeError(file_replaced) where another file has taken the name of one that is not there any more, or
         its first bytes are others, and DecodeError(file_shrunk) where it is shorter than what was read.
         """
         if who is None or not self.files:
-            return 0, 1
+            return 0, 1, None
         mark = self.files.get((who.device, who.inode))
         begins = mark is not None and hashlib.sha256(who.head[: mark.head_bytes]).hexdigest() == mark.head
         if mark is None or (mark.name != name and not begins):  # inodes of deleted files are used again
             mark = self._names.get(name or "")
             if mark is not None and (mark.device, mark.inode) not in self._here:
                 raise DecodeError(Reason.FILE_REPLACED, f"{name} is another file than the one that was read", path=name)
-            return 0, 1
+            return 0, 1, None
         if who.size < mark.size:
             text = f"{name} has {who.size} bytes; it had {mark.size} when it was read"
             raise DecodeError(Reason.FILE_SHRUNK, text, path=name)
         if not begins:
             raise DecodeError(Reason.FILE_REPLACED, f"{name} begins otherwise than when it was read", path=name)
-        return mark.offset, mark.line
+        return mark.offset, mark.line, mark.carried
 
     def reached(self, name: str | None, wanted: int, found: int) -> None:
         """Raises DecodeError(file_shrunk) where a compressed file has less in it than what was read of it."""

@@ -62,7 +62,8 @@ class Reading:
     line, when that has no end; kind: "gzip", "zstd" or None; fault: why decompressing ended before its time; closed:
     nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
     from block to block; left, pending: a record that a block cut off, and the blocks behind it; taken: bytes read, as
-    stored; head: the head of the line that the last block ended in.
+    stored; head: the head of the line that the last block ended in;
+    carried: what a bookmark says that the wire carries.
     """
 
     def __init__(self, source: Source) -> None:
@@ -79,6 +80,7 @@ class Reading:
         self.closed = False
         self.memory: Any = None
         self.state: dict[str, Any] | None = None
+        self.carried: list[int] | None = None
         self.head = b""
         self.pending: list[Block] = []
         self.left: Block | None = None
@@ -237,7 +239,8 @@ def _of_file(reading: Reading, job: Job) -> Iterator[Block]:
     with reading.source.open() as file:
         if reading.source.mappable:
             reading.identity = identity(file)
-            reading.offset, reading.line = job.bookmarks.find(reading.source.name, reading.identity)
+            found = job.bookmarks.find(reading.source.name, reading.identity)
+            reading.offset, reading.line, reading.carried = found
         memory = mapped(file) if job.borrow and reading.source.mappable else None
         if memory is None or format_of(memory[:4].tobytes()):
             yield from _of_open_file(reading, file, job)
