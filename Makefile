@@ -65,7 +65,12 @@ demo: $(VENV)/.extra-sql $(NATIVE) ## read real nSLIP traffic, and query it with
 ifneq ($(PURE),)
 test: test-pure ## run the whole suite, on the native core and again in pure Python
 else
-test: test-native test-pure
+# Side by side, since each of them is one process: half the time where there are two cores.
+test: $(VENV)/.extra-test build/.native-$(TAG) browser
+	@$(MAKE) --no-print-directory test-pure >build/test-pure.log 2>&1 & pure=$$!; \
+	$(MAKE) --no-print-directory test-native; native=$$?; \
+	wait $$pure; pure=$$?; cat build/test-pure.log; \
+	exit $$((native || pure))
 endif
 
 browser: ## see that a Chromium is there for the tests of the report; installs Debian's where it may
@@ -75,7 +80,7 @@ test-native: $(VENV)/.extra-test build/.native-$(TAG) browser ## run the suite o
 	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
 
 test-pure: $(VENV)/.extra-test browser ## run the suite with the compiled modules left out
-	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
+	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "not packaging and not soak" -p no:cacheprovider $(ARGS)
 
 test-dist: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, install with and without a compiler
 	TURNWIRE_DIST=dist $(PYTEST) tests/packaging -m packaging $(ARGS)
