@@ -1,4 +1,4 @@
-"""Blocks, files and statistics of every wire that can be scanned: the same as one scan gives."""
+"""Blocks, files and statistics of every wire: the same as one scan gives."""
 
 from __future__ import annotations
 
@@ -14,20 +14,9 @@ from pyarrow import parquet
 
 import turnwire
 from tests.vectors import load
-from turnwire.contract import WIRES, bulk_scanner
-from turnwire.errors import DecodeError
+from turnwire.contract import WIRES
 from turnwire.log import plan, read_block, stats, write
 
-
-def scannable(wire: str) -> bool:
-    try:
-        bulk_scanner(wire)
-    except DecodeError:
-        return False
-    return True
-
-
-SCANNED = [wire for wire in WIRES if scannable(wire)]
 FILES = {"nslip": "slip"}
 TIMED = b"2026-05-04T10:00:%02dZ INFO agent: "
 
@@ -69,7 +58,7 @@ def facts(scan: Any) -> tuple[list[Any], list[Any], list[int]]:
     return records, scan.rejects.rows(), list(scan.counts[:4])
 
 
-@pytest.mark.parametrize("wire", SCANNED)
+@pytest.mark.parametrize("wire", WIRES)
 def test_the_vectors_hold_records(wire: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"\n".join(lines(wire)))
     records, _, sums = facts(turnwire.scan(str(tmp_path / "log"), wire=wire))
@@ -77,7 +66,7 @@ def test_the_vectors_hold_records(wire: str, tmp_path: Path) -> None:
     assert sum(sums[1:]) == sums[0]
 
 
-@pytest.mark.parametrize("wire", SCANNED)
+@pytest.mark.parametrize("wire", WIRES)
 @given(chance=st.randoms(use_true_random=False), block_bytes=st.integers(1, 3000))
 def test_blocks_are_one_scan(
     wire: str, tmp_path_factory: pytest.TempPathFactory, chance: random.Random, block_bytes: int
@@ -95,7 +84,7 @@ def test_blocks_are_one_scan(
     assert (records, rejects, sums) == facts(turnwire.scan(str(path), wire=wire))
 
 
-@pytest.mark.parametrize("wire", SCANNED)
+@pytest.mark.parametrize("wire", WIRES)
 def test_files_hold_what_the_scan_gives(wire: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"\n".join(lines(wire)) + b"\n" + log(wire, random.Random(5), 300))
     kinds = {column.name: column.kind for column in turnwire.scan(b"", wire=wire).columns}
@@ -112,7 +101,7 @@ def test_files_hold_what_the_scan_gives(wire: str, tmp_path: Path) -> None:
                 assert row[name] == line[name] == value
 
 
-@pytest.mark.parametrize("wire", SCANNED)
+@pytest.mark.parametrize("wire", WIRES)
 def test_statistics_count_what_the_scan_gives(wire: str) -> None:
     data = log(wire, random.Random(7), 80)
     found = stats(data, wire=wire)
@@ -124,7 +113,7 @@ def test_statistics_count_what_the_scan_gives(wire: str) -> None:
     assert next(found.rows(3))["records"] == len(records)
 
 
-@pytest.mark.parametrize("wire", SCANNED)
+@pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("by", ["wire", "day"])
 def test_files_are_parted(wire: str, by: str, tmp_path: Path) -> None:
     data = log(wire, random.Random(9), 300)
