@@ -35,7 +35,7 @@ _OPTIONS = (
     click.option(
         "--batch-bytes",
         type=click.IntRange(1, 1 << 30),
-        default=8 << 20,
+        default=2 << 20,
         help="Bytes of input read at once.",
         show_default=True,
     ),
