@@ -55,17 +55,45 @@ def string_views(
         words[long, 3] = offset[long]
 
 
-def json_texts(buffer: Any, arena: Any, offsets: Any, lengths: Any, out: Any) -> int:
-    """Spans of JSON strings, one behind the other and without their escapes, into ``out``, which has room for the sum
-    of their lengths; ``lengths`` then says how long each of them is. Returns the bytes that were written."""
+def escaped_size(masks: Any, both: int, lengths: Any) -> tuple[int, int]:
+    """How many rows have all the bits of ``both`` in their mask (unsigned integers), and the sum of their lengths."""
+    if len(masks) != len(lengths):
+        raise ValueError("masks and lengths do not match")
+    rows = _with(masks, both)
+    return len(rows), int(lengths[rows].sum())
+
+
+def escaped_views(
+    buffer: Any, arena: Any, offsets: Any, lengths: Any, masks: Any, both: int, side: Any, number: int, out: Any
+) -> int:
+    """Texts of the rows that :func:`escaped_size` counts, insides of JSON strings, without their escapes one behind the
+    other into ``side``, which has room for the sum of their lengths; and their views, as of buffer ``number``, into
+    ``out``. Returns the bytes that were written."""
+    if not len(offsets) == len(lengths) == len(masks) <= len(out):
+        raise ValueError("offsets, lengths, masks and out do not match")
+    rows = _with(masks, both)
+    places, sizes = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     written = 0
-    for row, (offset, length) in enumerate(zip(offsets.tolist(), lengths.tolist(), strict=True)):
-        source, start = (buffer, offset) if offset < len(buffer) else (arena, offset - len(buffer))
+    for place, row in enumerate(rows.tolist()):
+        source, start, length = buffer, int(offsets[row]), int(lengths[row])
+        if start >= len(buffer):
+            source, start = arena, start - len(buffer)
+        if not (0 <= start <= start + length <= len(source) and length <= len(side) - written):
+            raise ValueError("a text lies outside, or side is too short")
         text = plain(bytes(source[start : start + length]))
-        out[written : written + len(text)] = np.frombuffer(text, np.uint8)
-        lengths[row] = len(text)
+        side[written : written + len(text)] = np.frombuffer(text, np.uint8)
+        places[place], sizes[place] = written, len(text)
         written += len(text)
+    views = np.empty((len(rows), 16), np.uint8)
+    string_views(side, places, sizes, views)
+    views.view("<i4")[sizes > INLINE, 2] = number
+    out[rows] = views
     return written
+
+
+def _with(masks: Any, both: int) -> NDArray[np.intp]:
+    bits = masks.dtype.type(both)
+    return np.flatnonzero((masks & bits) == bits)
 
 
 def decimals(numbers: Any, out: Any, lengths: Any) -> None:
