@@ -177,25 +177,27 @@ def _escaped_views(text: Any, buffer: Any, arena: Any, number: int, views: Any) 
     valid, escapes = text.validity, text.escapes
     if escapes is None:
         return None
-    if text.json and isinstance(valid, Bits) and isinstance(escapes, Bits):
+    rows = size = both = 0
+    if isinstance(valid, Bits) and isinstance(escapes, Bits):
         both = 1 << valid.bit | 1 << escapes.bit
         rows, size = _views.escaped_size(valid.masks, both, text.lengths)
         if not rows:
             return None
+    if text.json and rows:
         side = np.empty(max(size, 1), np.uint8)
         _views.escaped_views(
             buffer, arena, text.offsets, text.lengths, valid.masks, both, side, number, views
         )
         return side
-    rows = np.flatnonzero(text.escaped & text.valid)
-    if not len(rows):
+    numbers = np.flatnonzero(text.escaped & text.valid)
+    if not len(numbers):
         return None
-    plain = [text.bytes(row) for row in rows.tolist()]
+    plain = [text.bytes(row) for row in numbers.tolist()]
     side, lengths = np.frombuffer(b"".join(plain) or b"\0", np.uint8), np.array([len(one) for one in plain], np.int64)
-    own = np.empty((len(rows), _VIEW), np.uint8)
+    own = np.empty((len(numbers), _VIEW), np.uint8)
     _views.string_views(side, np.cumsum(lengths) - lengths, lengths, own)
     own.view(np.int32)[lengths > _views.INLINE, 2] = number
-    views[rows] = own
+    views[numbers] = own
     return side
 
 
