@@ -91,7 +91,12 @@ def export(
     columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values it
     has, and their buffers). All are held until the consumer has released them, each column by itself.
     """
-    children = [
-        _fill(ArrowArray(), length, nulls, buffers, dictionary, []) for nulls, buffers, dictionary in columns
-    ]
+    children: list[Any] = []
+    try:
+        for nulls, buffers, dictionary in columns:
+            children.append(_fill(ArrowArray(), length, nulls, buffers, dictionary, []))
+    except BaseException:
+        for child in children:
+            child.release(ctypes.pointer(child))
+        raise
     _fill(ArrowArray.from_address(address), length, 0, (None,), None, children, owner)

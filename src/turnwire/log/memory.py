@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ALIGN = 64
 _USUAL_RECORD = 64
 _MARGIN = 17 / 16
-_FADING = 7 / 8
+_FADING = 3 / 4
 
 
 def _idle_count() -> int:
