@@ -151,21 +151,26 @@ static inline void tw_soon(const uint8_t *s, const int64_t *offsets, size_t row,
 #endif
 }
 
-/* Spans of a buffer, and from its end on of the arena behind it, as views of the buffers 0 and 1. */
-static inline void tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
-                     const int64_t *lengths, size_t count, uint8_t *out)
+/* Spans of a buffer, and from its end on of the arena behind it, as views of the buffers 0 and 1; whether any of them
+ * points there. */
+static inline int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
+                           const int64_t *lengths, size_t count, uint8_t *out)
 {
+    int points = 0;
     if (!arena_size) {
         for (size_t row = 0; row < count; row++) {
             tw_soon(s, offsets, row, count);
             tw_view(out + TW_VIEW * row, s, size, offsets[row], lengths[row], 0);
+            points |= lengths[row] > TW_INLINE_TEXT;
         }
-        return;
+        return points;
     }
     for (size_t row = 0; row < count; row++) {
+        points |= lengths[row] > TW_INLINE_TEXT;
         if (offsets[row] < size) tw_view(out + TW_VIEW * row, s, size, offsets[row], lengths[row], 0);
         else tw_view(out + TW_VIEW * row, arena, arena_size, offsets[row] - size, lengths[row], 1);
     }
+    return points;
 }
 
 static inline int tw_any_of(const void *masks, int width, size_t count, uint64_t both)

@@ -9,8 +9,8 @@ cdef extern from "json_strings.h" nogil:
 cdef extern from "arrow_layout.h" nogil:
     uint64_t tw_mask_at(const void *masks, int width, size_t row)
     void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
-    void tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
-                  const int64_t *lengths, size_t count, uint8_t *out)
+    int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
+                 const int64_t *lengths, size_t count, uint8_t *out)
     size_t tw_escaped_size(const void *masks, int width, size_t count, uint64_t both, const int64_t *lengths,
                            int64_t *bytes)
 
@@ -24,15 +24,17 @@ def string_views(const uint8_t[::1] buffer, const int64_t[::1] offsets, const in
     its end on, of ``arena`` as number 1.
 
     A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
-    number of the buffer (i32) and the offset in it (i32).
+    number of the buffer (i32) and the offset in it (i32). Returns whether any is of the second kind.
     """
     cdef Py_ssize_t count = offsets.shape[0]
+    cdef bint points = False
     if lengths.shape[0] != count or out.shape[0] < count or out.shape[1] != 16:
         raise ValueError("offsets, lengths and out do not match")
     if count:
         with nogil:
-            tw_views(&buffer[0], buffer.shape[0], &arena[0], arena.shape[0], &offsets[0], &lengths[0], <size_t>count,
-                     &out[0, 0])
+            points = tw_views(&buffer[0], buffer.shape[0], &arena[0], arena.shape[0], &offsets[0], &lengths[0],
+                              <size_t>count, &out[0, 0])
+    return points
 
 
 def escaped_size(masks, uint64_t both, const int64_t[::1] lengths):

@@ -6,5 +6,4 @@ def export(
     address: int,
     length: int,
     columns: list[tuple[int, tuple[Any, ...], tuple[int, tuple[Any, ...]] | None]],
-    owner: Any,
 ) -> None: ...

@@ -60,7 +60,6 @@ def _fill(
     buffers: tuple[Any, ...],
     dictionary: Dictionary | None,
     children: list[Any],
-    owner: Any = None,
 ) -> Any:
     addresses = [None if buffer is None else _address(buffer) for buffer in buffers]
     places = (ctypes.c_void_p * max(len(buffers), 1))(*addresses)
@@ -72,7 +71,7 @@ def _fill(
     names = None if dictionary is None else _fill(ArrowArray(), dictionary[0], 0, dictionary[1], None, [])
     array.dictionary = None if names is None else ctypes.pointer(names)
     key = next(_keys)
-    _held[key] = (buffers, places, pointers, children, names, owner)
+    _held[key] = (buffers, places, pointers, children, names)
     array.private_data = key
     array.release = _released
     return array
@@ -83,10 +82,8 @@ def _address(buffer: Any) -> int:
     return int(np.frombuffer(buffer, np.uint8).ctypes.data if len(buffer) else np.asarray(buffer).ctypes.data)
 
 
-def export(
-    address: int, length: int, columns: list[tuple[int, tuple[Any, ...], Dictionary | None]], owner: Any
-) -> None:
-    """Makes the struct ArrowArray at ``address`` a struct array of ``length`` rows, which holds ``owner``.
+def export(address: int, length: int, columns: list[tuple[int, tuple[Any, ...], Dictionary | None]]) -> None:
+    """Makes the struct ArrowArray at ``address`` a struct array of ``length`` rows.
 
     columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values it
     has, and their buffers). All are held until the consumer has released them, each column by itself.
@@ -99,4 +96,4 @@ def export(
         for child in children:
             child.release(ctypes.pointer(child))
         raise
-    _fill(ArrowArray.from_address(address), length, 0, (None,), None, children, owner)
+    _fill(ArrowArray.from_address(address), length, 0, (None,), None, children)

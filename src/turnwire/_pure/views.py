@@ -22,12 +22,12 @@ def string_views(
     lengths: NDArray[np.int64],
     out: NDArray[Any],
     arena: Any = b"",
-) -> None:
+) -> bool:
     """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and,
     from its end on, of ``arena`` as number 1.
 
     A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
-    number of the buffer (i32) and the offset in it (i32).
+    number of the buffer (i32) and the offset in it (i32). Returns whether any is of the second kind.
     """
     if len(arena):
         number = (offsets >= len(buffer)).astype(np.int32)
@@ -36,7 +36,7 @@ def string_views(
         words = out.view("<i4")
         words[far, 2] = 1
         words[far, 3] -= len(buffer)
-        return
+        return bool((lengths > INLINE).any())
     last = max(len(buffer) - 1, 0)
     place = np.arange(INLINE)
     for start in range(0, len(offsets), _PART):
@@ -53,6 +53,7 @@ def string_views(
         long = length > INLINE
         words[long, 2] = 0
         words[long, 3] = offset[long]
+    return bool((lengths > INLINE).any())
 
 
 def escaped_size(masks: Any, both: int, lengths: Any) -> tuple[int, int]:

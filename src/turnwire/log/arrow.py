@@ -163,8 +163,9 @@ def _text_array(text: Any) -> Filled:
         return nulls, (bitmap, views, np.empty(0, np.int64)), None
     views = _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
     buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
-    _views.string_views(buffer, text.offsets, text.lengths, views, arena)
-    data = [buffer, arena] if len(arena) else [buffer]
+    points = _views.string_views(buffer, text.offsets, text.lengths, views, arena)
+    # Where all texts are short, nobody has to keep the bytes that were scanned.
+    data = [] if not points else [buffer, arena] if len(arena) else [buffer]
     side = _escaped_views(text, buffer, arena, len(data), views)
     if side is not None:
         data.append(side)
@@ -228,8 +229,8 @@ def _column_array(batch: Any, column: Column) -> Filled:
 
 
 def _export_batch(address: int, batch: Any) -> None:
-    """Makes a struct ArrowArray of a batch, at this address."""
-    _arrays.export(address, len(batch), [_column_array(batch, column) for column in batch.columns], batch)
+    """Makes a struct ArrowArray of a batch, at this address. Its columns hold what they need, and nothing holds all."""
+    _arrays.export(address, len(batch), [_column_array(batch, column) for column in batch.columns])
 
 
 # --- capsules -------------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class Engine:
         first_error: bool,
         keep: bool,
         limit: int,
-        pool: Pool,
+        pools: tuple[Pool, Pool],
         mixed: Mixed | None = None,
     ) -> None:
         self.scanner = scanner
@@ -74,12 +74,12 @@ class Engine:
         self._filter = chosen
         self._first_error = first_error
         self._limit = limit
-        self._pool = pool
+        self._pools = pools
         extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
         self._columns = columns + extra
         self._room = Room(scanner.smallest)
-        self._dtypes = {name: np.dtype(dtype) for name, dtype in table_dtypes(scanner, self._columns).items()}
-        self.row_bytes = sum(dtype.itemsize for dtype in self._dtypes.values())
+        self._tables = _by_use(table_dtypes(scanner, self._columns), scanner, columns)
+        self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
 
     def scan(
         self, block: Block, final: bool, line: int = 1, state: dict[str, Any] | None = None, head: bytes = b""
@@ -92,7 +92,7 @@ class Engine:
             arrays, rows, rejects, position, line = self._read(block, final, line, state)
         else:
             room = self._room.most(block.size)
-            arrays = carve(self._pool, self._dtypes, room)
+            arrays = self._carved(room)
             rows, rejects, position, line = self._mixed.scan(
                 block, final, arrays, room, line, state["state"], self.keep, self._limit
             )
@@ -157,7 +157,7 @@ class Engine:
         most = self._room.most(size)
         # Where a piece of a line is all there is, a core that stops may be waiting for the rest of it.
         room = self._room.guess(size) if final or self.scanner.spans_lines else most
-        arrays = carve(self._pool, self._dtypes, room)
+        arrays = self._carved(room)
         rejects: list[tuple[Arrays, int]] = []
         rows = position = 0
         reject_room, full = quarantine.ROOM, True
@@ -192,9 +192,16 @@ class Engine:
         self._room.tell(size, rows)
         return arrays, rows, rejects, position, line
 
+    def _carved(self, room: int) -> Arrays:
+        """Columns for so many rows."""
+        values, places = (
+            carve(pool, dtypes, room) for pool, dtypes in zip(self._pools, self._tables, strict=True)
+        )
+        return values | places
+
     def _grown(self, arrays: Arrays, rows: int, room: int) -> Arrays:
         """The same columns with room for more rows."""
-        larger = carve(self._pool, self._dtypes, room)
+        larger = self._carved(room)
         for name, array in larger.items():
             array[:rows] = arrays[name][:rows]
         return {**arrays, **larger}
@@ -207,3 +214,15 @@ class Engine:
         arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
         arrays["record"] = numbers
         return found._replace(arrays=arrays, rows=len(numbers))
+
+
+def _by_use(
+    dtypes: dict[str, str], scanner: BulkScanner, columns: tuple[Column, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays that are columns as they are, and those that only say where things stand. They lie in different memory:
+    an Arrow table that keeps the former lets the latter go."""
+    named = {column.name for column in columns}
+    named |= {source for name, (way, source) in scanner.common.items() if way == "column" and name in named}
+    whole = {name: np.dtype(dtype) for name, dtype in dtypes.items()}
+    values = {name: dtype for name, dtype in whole.items() if name in named}
+    return values, {name: dtype for name, dtype in whole.items() if name not in values}

@@ -48,7 +48,7 @@ class Run:
             first_error=options["errors"] == "raise",
             keep=options["keep"],
             limit=options["limits"].message,
-            pool=Pool(kept),
+            pools=(Pool(kept), Pool(kept)),
             mixed=options["mixed"],
         )
         self.course = Course(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
