@@ -127,8 +127,8 @@ cdef int fill(tw_array *array, int64_t length, int64_t nulls, tuple buffers, tup
 def export(size_t address, int64_t length, list columns):
     """Makes the struct ArrowArray at ``address`` a struct array of ``length`` rows.
 
-    columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values it
-    has, and their buffers). All are held until the consumer has released them, each column by itself.
+    columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values
+    it has, and their buffers). All are held until the consumer has released them, each column by itself.
     """
     cdef tw_array made
     cdef Py_ssize_t place

@@ -40,7 +40,7 @@ def test_a_bitmap_is_one_bit_of_each_mask(dtype: str, data: st.DataObject, count
 def test_a_bitmap_that_does_not_fit() -> None:
     for arrays in modules("arrays"):
         for masks, bit, size in ((np.zeros(9, "u2"), 16, 2), (np.zeros(9, "u2"), 1, 1), (np.zeros(9, "u1"), 1, 2)):
-            with pytest.raises(ValueError, match="masks|out"):
+            with pytest.raises(ValueError, match=r"masks|out"):
                 arrays.bitmap(masks, bit, np.zeros(size, np.uint8))
 
 
@@ -71,9 +71,7 @@ def spans(chance: random.Random, sizes: tuple[int, int], count: int) -> Any:
 def test_views_show_their_spans(chance: random.Random, sizes: tuple[int, int], count: int) -> None:
     parts = [bytes(chance.randrange(1, 256) for _ in range(size)) for size in sizes]
     found = spans(chance, sizes, count)
-    expected = b"".join(
-        view(parts[number][start : start + length], number, start) for number, start, length in found
-    )
+    expected = b"".join(view(parts[number][start : start + length], number, start) for number, start, length in found)
     offsets = np.array([start + number * sizes[0] for number, start, _ in found], np.int64)
     lengths = np.array([length for _, _, length in found], np.int64)
     buffer, arena = (np.frombuffer(part, np.uint8) for part in parts)

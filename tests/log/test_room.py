@@ -79,9 +79,7 @@ def test_a_pool_does_not_keep_what_is_too_large() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_memory_is_made_for_the_first_blocks_only(
-    threads: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_memory_is_made_for_the_first_blocks_only(threads: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     made: list[int] = []
 
     class Counting:

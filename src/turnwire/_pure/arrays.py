@@ -85,8 +85,8 @@ def _address(buffer: Any) -> int:
 def export(address: int, length: int, columns: list[tuple[int, tuple[Any, ...], Dictionary | None]]) -> None:
     """Makes the struct ArrowArray at ``address`` a struct array of ``length`` rows.
 
-    columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values it
-    has, and their buffers). All are held until the consumer has released them, each column by itself.
+    columns: for each its nulls, its buffers (a tuple of arrays and None) and its dictionary (None, or how many values
+    it has, and their buffers). All are held until the consumer has released them, each column by itself.
     """
     children: list[Any] = []
     try:

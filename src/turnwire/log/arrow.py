@@ -124,6 +124,8 @@ _VIEW = 16
 _LARGEST_VIEWS = 2 << 20
 _view_memory = Pool(keep=24, largest=_LARGEST_VIEWS)
 """String views, a block for each text column of a batch: taken again once the consumer has let go of it."""
+_plain_memory = Pool(keep=8, largest=_LARGEST_VIEWS)
+"""The same for what texts with escapes say."""
 _zeros: NDArray[np.uint8] = np.zeros(_LARGEST_VIEWS, np.uint8)
 """The views of a column without a text; nobody writes to it, so that it costs no memory."""
 _zeros.flags.writeable = False
@@ -174,7 +176,7 @@ def _text_array(text: Any) -> Filled:
 
 
 def _escaped_views(text: Any, buffer: Any, arena: Any, number: int, views: Any) -> Any:
-    """Views of the texts with escapes, into a buffer of this number with what they say: that buffer, if there are any."""
+    """Views of the texts with escapes, into a buffer of this number with what they say; that buffer, if any has."""
     valid, escapes = text.validity, text.escapes
     if escapes is None:
         return None
@@ -184,12 +186,10 @@ def _escaped_views(text: Any, buffer: Any, arena: Any, number: int, views: Any) 
         rows, size = _views.escaped_size(valid.masks, both, text.lengths)
         if not rows:
             return None
-    if text.json and rows:
-        side = np.empty(max(size, 1), np.uint8)
-        _views.escaped_views(
-            buffer, arena, text.offsets, text.lengths, valid.masks, both, side, number, views
-        )
-        return side
+    if text.json and size:
+        side = _plain_memory.take(size)[:size]
+        masks, spans = valid.masks, (text.offsets, text.lengths)
+        return side[: _views.escaped_views(buffer, arena, *spans, masks, both, side, number, views)]
     numbers = np.flatnonzero(text.escaped & text.valid)
     if not len(numbers):
         return None

@@ -1,5 +1,5 @@
-"""One block of input to rows and rejects. Nothing here changes but a guess how many rows come: any number of threads scan
-blocks at the same time."""
+"""One block of input to rows and rejects. Nothing here changes but a guess how many rows come: any number of threads
+scan blocks at the same time."""
 
 from __future__ import annotations
 
@@ -194,9 +194,7 @@ class Engine:
 
     def _carved(self, room: int) -> Arrays:
         """Columns for so many rows."""
-        values, places = (
-            carve(pool, dtypes, room) for pool, dtypes in zip(self._pools, self._tables, strict=True)
-        )
+        values, places = (carve(pool, dtypes, room) for pool, dtypes in zip(self._pools, self._tables, strict=True))
         return values | places
 
     def _grown(self, arrays: Arrays, rows: int, room: int) -> Arrays:
@@ -219,8 +217,8 @@ class Engine:
 def _by_use(
     dtypes: dict[str, str], scanner: BulkScanner, columns: tuple[Column, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arrays that are columns as they are, and those that only say where things stand. They lie in different memory:
-    an Arrow table that keeps the former lets the latter go."""
+    """The arrays that are columns as they are, and those that only say where things stand. They lie in different
+    memory: an Arrow table that keeps the former lets the latter go."""
     named = {column.name for column in columns}
     named |= {source for name, (way, source) in scanner.common.items() if way == "column" and name in named}
     whole = {name: np.dtype(dtype) for name, dtype in dtypes.items()}

@@ -102,6 +102,5 @@ def carve(pool: Pool, dtypes: dict[str, np.dtype[Any]], rows: int) -> dict[str, 
         size += (rows * dtype.itemsize + _ALIGN - 1) // _ALIGN * _ALIGN
     block = pool.take(max(size, 1))
     return {
-        name: np.ndarray(rows, dtype, block, start)
-        for (name, dtype), start in zip(dtypes.items(), starts, strict=True)
+        name: np.ndarray(rows, dtype, block, start) for (name, dtype), start in zip(dtypes.items(), starts, strict=True)
     }
