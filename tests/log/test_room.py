@@ -68,7 +68,16 @@ def test_columns_of_long_records_lie_close_together() -> None:
     spans: list[Any] = [np.lib.array_utils.byte_bounds(one["offset"].base) for one in batches]
     rows = max(map(len, batches))
     assert len(spans) > 50
-    assert max(end - start for start, end in spans[-9:-1]) < rows * 140 * 2
+    assert max(end - start for start, end in spans[-9:-1]) < rows * 140 * 2 + 16 * 4096
+
+
+def test_large_columns_begin_at_different_places_of_a_page() -> None:
+    dtypes = {str(number): np.dtype("i8") for number in range(40)}
+    for rows in (512, 5632, 30_000):
+        arrays = memory.carve(Pool(), dtypes, rows)
+        starts = [array.ctypes.data for array in arrays.values()]
+        assert len({start % 4096 // 64 for start in starts}) == 40
+        assert all(later - start >= rows * 8 for start, later in zip(starts, starts[1:], strict=False))
 
 
 def test_a_pool_does_not_keep_what_is_too_large() -> None:

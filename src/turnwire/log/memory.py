@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 _ALIGN = 64
+_PAGE = 4096
+_APART = 5 * _ALIGN
 _USUAL_RECORD = 64
 _MARGIN = 17 / 16
 _FADING = 3 / 4
@@ -100,6 +102,10 @@ def carve(pool: Pool, dtypes: dict[str, np.dtype[Any]], rows: int) -> dict[str, 
     for dtype in dtypes.values():
         starts.append(size)
         size += (rows * dtype.itemsize + _ALIGN - 1) // _ALIGN * _ALIGN
+        if size > _PAGE:
+            # A row is written to all columns at once: at the same place of a page each, they would drive one another
+            # out of the cache.
+            size += (len(starts) * _APART - size) % _PAGE
     block = pool.take(max(size, 1))
     return {
         name: np.ndarray(rows, dtype, block, start) for (name, dtype), start in zip(dtypes.items(), starts, strict=True)
