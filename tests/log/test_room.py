@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def test_large_columns_begin_at_different_places_of_a_page() -> None:
         arrays = memory.carve(Pool(), dtypes, rows)
         starts = [array.ctypes.data for array in arrays.values()]
         assert len({start % 4096 // 64 for start in starts}) == 40
-        assert all(later - start >= rows * 8 for start, later in zip(starts, starts[1:], strict=False))
+        assert all(later - start >= rows * 8 for start, later in pairwise(starts))
 
 
 def test_a_pool_does_not_keep_what_is_too_large() -> None:

@@ -102,7 +102,7 @@ def carve(pool: Pool, dtypes: dict[str, np.dtype[Any]], rows: int) -> dict[str, 
     for dtype in dtypes.values():
         starts.append(size)
         size += (rows * dtype.itemsize + _ALIGN - 1) // _ALIGN * _ALIGN
-        if size > _PAGE:
+        if size >= _PAGE:
             # A row is written to all columns at once: at the same place of a page each, they would drive one another
             # out of the cache.
             size += (len(starts) * _APART - size) % _PAGE
