@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 """Type checkers take this name for true. Here and in whatever else ``import turnwire`` loads it is not that of
 ``typing``, whose import costs too much (see _light.py)."""
 if TYPE_CHECKING:
+    from types import UnionType
     from typing import Any, NamedTuple
 else:
     from turnwire._light import NamedTuple
@@ -330,6 +331,16 @@ class ConvertError(WireError):
 
 class MissingDependency(ImportError):
     """An optional package is not installed; the text names the extra that brings it."""
+
+
+def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str) -> None:
+    """Refuses an argument of the wrong type: TypeError("a SAP message is checked, not int").
+
+    ``needed`` is the first half of that sentence. What reads text or writes messages raises DecodeError or EncodeError
+    with the reason wrong_type instead, as for any other input.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{needed}, not {type(value).__name__}")
 
 
 class Issue(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
-from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
 from turnwire.sstp.messages import Message
 from turnwire.sstp.salvage import salvage
@@ -74,6 +74,7 @@ def conformance(*messages: Message | str | bytes) -> Checklist:
         if isinstance(message, Message):
             found.append(_Found(number, message, "bare"))
         else:
+            expect(message, (str, bytes), "an SSTP message or its text is judged")
             text = message if isinstance(message, str) else message.decode(errors="replace")
             _read(message, text, number, found, faults)
     return _judged(found, faults)
