@@ -270,7 +270,7 @@ class WireError(ValueError):
         self.path = path
         super().__init__(self._render())
 
-    def _render(self) -> str:
+    def _place(self) -> str:
         place = ""
         if self.offset is not None:
             place = f" at byte {self.offset}"
@@ -280,9 +280,12 @@ class WireError(ValueError):
             place = f" at line {self.line}"
         if self.path:
             place += f" in {self.path}"
+        return place
+
+    def _render(self) -> str:
         head = f"{self.wire}: " if self.wire else ""
         tail = f": {self.text}" if self.text else ""
-        return f"{head}{self.reason}{place}{tail}"
+        return f"{head}{self.reason}{self._place()}{tail}"
 
     def relocated(self) -> WireError:
         """This error with its text made anew, after a reader higher up has corrected a position."""
@@ -327,6 +330,11 @@ class ConvertError(WireError):
     def __init__(self, reason: Reason, text: str = "", *, missing: Sequence[str] = (), **place: Any) -> None:
         self.missing = tuple(missing)
         super().__init__(reason, text, **place)
+
+    def _place(self) -> str:
+        """Nothing where the text names the field already, as one that lists all of them does."""
+        named = self.text.replace(":", " ").replace(",", " ").split()
+        return "" if self.path in named else super()._place()
 
 
 class MissingDependency(ImportError):

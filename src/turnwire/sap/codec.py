@@ -9,6 +9,7 @@ from turnwire import _backend, json_text
 from turnwire.contract import LIMITS, Limits, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json_places import place_of
+from turnwire.sap.members import set_fields
 from turnwire.sap.messages import Ack, Message, Nack, Record, Result, Task
 from turnwire.sap.spec import KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
 
@@ -82,7 +83,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     if not is_sound(fields, kind.TABLE):
         _refuse(raw, fields, kind.TABLE)
     message: Task | Result | Ack | Nack = kind.__new__(kind)
-    message.fields = fields
+    set_fields(message, fields)
     return message
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
 from turnwire.sstp.messages import Message
@@ -67,7 +68,12 @@ class _Found(NamedTuple):
 
 
 def conformance(*messages: Message | str | bytes) -> Checklist:
-    """Judges the messages of a conversation, or their texts, in order. Faults are placed by number, from 1."""
+    """Judges the messages of a conversation, or their texts, in order. Faults are placed by number, from 1.
+
+    One text alone may be a whole transcript, as :func:`conform` reads it: then faults are placed by its lines.
+    """
+    if len(messages) == 1 and isinstance(messages[0], (str, bytes)) and messages[0].strip():
+        return conform(record_bytes(messages[0]) or b"")
     found: list[_Found] = []
     faults: list[Fault] = []
     for number, message in enumerate(messages, 1):
