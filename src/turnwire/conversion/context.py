@@ -98,7 +98,7 @@ def _judge(name: str, mapping: Any, kind: type) -> None:
     for key, value in mapping.items():
         if not isinstance(key, str) or not isinstance(value, kind) or isinstance(value, bool):
             raise bad_context(f"{key!r} is mapped to {value!r}; a {kind.__name__} for a name is needed", name)
-        if name == "uuids" and not UUID.fullmatch(value):
+        if name == "uuids" and not UUID.fullmatch(str(value)):
             raise bad_context(f"{key!r} is mapped to {value!r}, which is no UUID", name)
         if isinstance(value, int) and not 0 <= value <= LARGEST:
             raise bad_context(f"{key!r} is mapped to {value}, which is no number of nSLIP", name)
