@@ -31,6 +31,8 @@ WRONG: dict[str, Any] = {
     "1.5": 1.5,
     "b''": b"",
     "''": "",
+    "half a surrogate pair": "\ud800",
+    "no UTF-8": b"\xff",
     "[]": [],
     "{}": {},
     "[3]": [3],
