@@ -236,7 +236,7 @@ def measured(path: Path, wire: str, rounds: int) -> dict[str, float]:
     return {name: median(times) for name, times in samples.items()}
 
 
-def main(megabytes: int = 64, rounds: int = 5) -> None:
+def main(megabytes: int = 128, rounds: int = 5) -> None:
     """Prints a line for each wire: MB/s of turnwire, and how many times longer the peers take."""
     with TemporaryDirectory() as folder:
         for wire in WIRES:

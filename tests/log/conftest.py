@@ -18,6 +18,7 @@ def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ("turnwire.log.batch", "_views", "views"),
         ("turnwire.log.batch", "_times", "log_times"),
         ("turnwire.log.arrow", "_views", "views"),
+        ("turnwire.log.arrow", "_arrays", "arrays"),
     ):
         monkeypatch.setattr(import_module(module), name, import_module(f"turnwire._{backend}.{core}"))
     return backend

@@ -32,7 +32,7 @@ def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
         ("log.batch", "_times", "log_times"),
         ("log.batch", "_views", "views"),
     )
-    for module, name, twin in (*parts, ("log.arrow", "_views", "views")):
+    for module, name, twin in (*parts, ("log.arrow", "_views", "views"), ("log.arrow", "_arrays", "arrays")):
         monkeypatch.setattr(
             import_module(f"turnwire.{module}"), name, import_module(f"turnwire._{request.param}.{twin}")
         )

@@ -64,7 +64,8 @@ def test_a_pool_keeps_few_blocks() -> None:
 
 
 def test_carved_arrays_do_not_overlap() -> None:
-    arrays = carve(Pool(), {"a": "u1", "b": "i8", "c": "u2", "d": "u8"}, 7)
+    dtypes = {"a": "u1", "b": "i8", "c": "u2", "d": "u8"}
+    arrays = carve(Pool(), {name: np.dtype(dtype) for name, dtype in dtypes.items()}, 7)
     for place, array in enumerate(arrays.values()):
         array[:] = place
     assert [array.tolist() for array in arrays.values()] == [[place] * 7 for place in range(4)]

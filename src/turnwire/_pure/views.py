@@ -22,12 +22,12 @@ def string_views(
     lengths: NDArray[np.int64],
     out: NDArray[Any],
     arena: Any = b"",
-) -> None:
+) -> bool:
     """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and,
     from its end on, of ``arena`` as number 1.
 
     A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
-    number of the buffer (i32) and the offset in it (i32).
+    number of the buffer (i32) and the offset in it (i32). Returns whether any is of the second kind.
     """
     if len(arena):
         number = (offsets >= len(buffer)).astype(np.int32)
@@ -36,7 +36,7 @@ def string_views(
         words = out.view("<i4")
         words[far, 2] = 1
         words[far, 3] -= len(buffer)
-        return
+        return bool((lengths > INLINE).any())
     last = max(len(buffer) - 1, 0)
     place = np.arange(INLINE)
     for start in range(0, len(offsets), _PART):
@@ -53,19 +53,48 @@ def string_views(
         long = length > INLINE
         words[long, 2] = 0
         words[long, 3] = offset[long]
+    return bool((lengths > INLINE).any())
 
 
-def json_texts(buffer: Any, arena: Any, offsets: Any, lengths: Any, out: Any) -> int:
-    """Spans of JSON strings, one behind the other and without their escapes, into ``out``, which has room for the sum
-    of their lengths; ``lengths`` then says how long each of them is. Returns the bytes that were written."""
+def escaped_size(masks: Any, both: int, lengths: Any) -> tuple[int, int]:
+    """How many rows have all the bits of ``both`` in their mask (unsigned integers), and the sum of their lengths."""
+    if len(masks) != len(lengths):
+        raise ValueError("masks and lengths do not match")
+    rows = _with(masks, both)
+    return len(rows), int(lengths[rows].sum())
+
+
+def escaped_views(
+    buffer: Any, arena: Any, offsets: Any, lengths: Any, masks: Any, both: int, side: Any, number: int, out: Any
+) -> int:
+    """Texts of the rows that :func:`escaped_size` counts, insides of JSON strings, without their escapes one behind the
+    other into ``side``, which has room for the sum of their lengths; and their views, as of buffer ``number``, into
+    ``out``. Returns the bytes that were written."""
+    if not len(offsets) == len(lengths) == len(masks) <= len(out):
+        raise ValueError("offsets, lengths, masks and out do not match")
+    rows = _with(masks, both)
+    places, sizes = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     written = 0
-    for row, (offset, length) in enumerate(zip(offsets.tolist(), lengths.tolist(), strict=True)):
-        source, start = (buffer, offset) if offset < len(buffer) else (arena, offset - len(buffer))
+    for place, row in enumerate(rows.tolist()):
+        source, start, length = buffer, int(offsets[row]), int(lengths[row])
+        if start >= len(buffer):
+            source, start = arena, start - len(buffer)
+        if not (0 <= start <= start + length <= len(source) and length <= len(side) - written):
+            raise ValueError("a text lies outside, or side is too short")
         text = plain(bytes(source[start : start + length]))
-        out[written : written + len(text)] = np.frombuffer(text, np.uint8)
-        lengths[row] = len(text)
+        side[written : written + len(text)] = np.frombuffer(text, np.uint8)
+        places[place], sizes[place] = written, len(text)
         written += len(text)
+    views = np.empty((len(rows), 16), np.uint8)
+    string_views(side, places, sizes, views)
+    views.view("<i4")[sizes > INLINE, 2] = number
+    out[rows] = views
     return written
+
+
+def _with(masks: Any, both: int) -> NDArray[np.intp]:
+    bits = masks.dtype.type(both)
+    return np.flatnonzero((masks & bits) == bits)
 
 
 def decimals(numbers: Any, out: Any, lengths: Any) -> None:

@@ -10,15 +10,29 @@ from __future__ import annotations
 import ctypes
 import errno
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from turnwire import _backend
+from turnwire.arrow_structs import (
+    ArrayRelease,
+    ArrowArray,
+    ArrowSchema,
+    ArrowStream,
+    GetError,
+    GetNext,
+    GetSchema,
+    SchemaRelease,
+    StreamRelease,
+)
 from turnwire.contract import Column
+from turnwire.log.batch import Bits
 from turnwire.log.memory import Pool
 
+_arrays = _backend.load("arrays")
 _views = _backend.load("views")
 _callbacks = _backend.load("callbacks")
 
@@ -38,59 +52,14 @@ FORMATS = {
 _NULLABLE = 2
 
 
-class ArrowSchema(ctypes.Structure):
-    """struct ArrowSchema."""
-
-
-class ArrowArray(ctypes.Structure):
-    """struct ArrowArray."""
-
-
-class ArrowStream(ctypes.Structure):
-    """struct ArrowArrayStream."""
-
-
-_SchemaRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowSchema))
-_ArrayRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowArray))
-_StreamRelease = ctypes.CFUNCTYPE(None, ctypes.POINTER(ArrowStream))
-_GetSchema = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowSchema))
-_GetNext = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ArrowStream), ctypes.POINTER(ArrowArray))
-_GetError = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(ArrowStream))
-
-ArrowSchema._fields_ = [
-    ("format", ctypes.c_char_p),
-    ("name", ctypes.c_char_p),
-    ("metadata", ctypes.c_char_p),
-    ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("children", ctypes.POINTER(ctypes.POINTER(ArrowSchema))),
-    ("dictionary", ctypes.POINTER(ArrowSchema)),
-    ("release", _SchemaRelease),
-    ("private_data", ctypes.c_void_p),
-]
-ArrowArray._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
-    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
-    ("children", ctypes.POINTER(ctypes.POINTER(ArrowArray))),
-    ("dictionary", ctypes.POINTER(ArrowArray)),
-    ("release", _ArrayRelease),
-    ("private_data", ctypes.c_void_p),
-]
-ArrowStream._fields_ = [
-    ("get_schema", _GetSchema),
-    ("get_next", _GetNext),
-    ("get_last_error", _GetError),
-    ("release", _StreamRelease),
-    ("private_data", ctypes.c_void_p),
-]
-
-# What the consumer still holds, by the number in private_data.
+# What the consumer still holds of schemas and streams, by the number in private_data; the core holds arrays.
 _held: dict[int, Any] = {}
 _next_key = iter(range(1, 1 << 62))
+
+
+def held() -> int:
+    """How many structures consumers have not released: one for each column, dictionary, batch, schema and stream."""
+    return len(_held) + int(_arrays.exported())
 
 
 def _hold(owner: Any) -> int:
@@ -99,7 +68,8 @@ def _hold(owner: Any) -> int:
     return key
 
 
-def _release(struct: Any, null: Any) -> None:
+def _release(address: int) -> None:
+    struct = ArrowSchema.from_address(address)
     for place in range(struct.n_children):
         child = struct.children[place]
         if child.contents.release:
@@ -107,39 +77,26 @@ def _release(struct: Any, null: Any) -> None:
     if struct.dictionary and struct.dictionary.contents.release:
         struct.dictionary.contents.release(struct.dictionary)
     key = struct.private_data
-    struct.release = null
+    struct.release = SchemaRelease()
     _held.pop(key, None)
 
 
 # Consumers release whenever it suits them, also while an exception is on its way.
-_release_schema = _SchemaRelease(
-    _callbacks.foreign(
-        lambda address: _release(ArrowSchema.from_address(address), _SchemaRelease()), ArrowSchema.release.offset
-    )
-)
-_release_array = _ArrayRelease(
-    _callbacks.foreign(
-        lambda address: _release(ArrowArray.from_address(address), _ArrayRelease()), ArrowArray.release.offset
-    )
-)
+_release_schema = SchemaRelease(_callbacks.foreign(_release, ArrowSchema.release.offset))
 
 
 # --- schema ---------------------------------------------------------------------------------------------------------
-
-
-def _children(structs: Sequence[Any], kind: Any) -> Any:
-    pointers = (ctypes.POINTER(kind) * max(len(structs), 1))(*(ctypes.pointer(struct) for struct in structs))
-    return ctypes.cast(pointers, ctypes.POINTER(ctypes.POINTER(kind))), pointers
 
 
 def _fill_schema(
     struct: Any, code: str, name: str, nullable: bool, children: Sequence[Any] = (), dictionary: Any = None
 ) -> Any:
     code_bytes, name_bytes = code.encode(), name.encode()
-    array, pointers = _children(children, ArrowSchema)
+    kind = ctypes.POINTER(ArrowSchema)
+    pointers = (kind * max(len(children), 1))(*(ctypes.pointer(child) for child in children))
     struct.format, struct.name, struct.metadata = code_bytes, name_bytes, None
     struct.flags = _NULLABLE if nullable else 0
-    struct.n_children, struct.children = len(children), array
+    struct.n_children, struct.children = len(children), ctypes.cast(pointers, ctypes.POINTER(kind))
     struct.dictionary = ctypes.pointer(dictionary) if dictionary is not None else None
     struct.release = _release_schema
     struct.private_data = _hold((code_bytes, name_bytes, pointers, list(children), dictionary))
@@ -160,96 +117,98 @@ def _batch_schema(struct: Any, columns: Sequence[Column]) -> Any:
 
 # --- arrays ---------------------------------------------------------------------------------------------------------
 
+Filled = tuple[int, tuple[Any, ...], "tuple[int, tuple[Any, ...]] | None"]
+"""A column as the core exports it: how many nulls, its buffers, and its dictionary."""
 
-def _fill_array(
-    struct: Any,
-    length: int,
-    buffers: Sequence[Any],
-    *,
-    nulls: int = 0,
-    children: Sequence[Any] = (),
-    dictionary: Any = None,
-    owner: Any = None,
-) -> Any:
-    """``buffers`` are NumPy arrays or None (a missing validity bitmap)."""
-    addresses = [None if buffer is None else _address(buffer) for buffer in buffers]
-    table = (ctypes.c_void_p * max(len(buffers), 1))(*addresses)
-    array, pointers = _children(children, ArrowArray)
-    struct.length, struct.null_count, struct.offset = length, nulls, 0
-    struct.n_buffers, struct.buffers = len(buffers), ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
-    struct.n_children, struct.children = len(children), array
-    struct.dictionary = ctypes.pointer(dictionary) if dictionary is not None else None
-    struct.release = _release_array
-    struct.private_data = _hold((list(buffers), table, pointers, list(children), dictionary, owner))
-    return struct
+_VIEW = 16
+_LARGEST_VIEWS = 2 << 20
+_view_memory = Pool(keep=24, largest=_LARGEST_VIEWS)
+"""String views, a block for each text column of a batch: taken again once the consumer has let go of it."""
+_plain_memory = Pool(keep=8, largest=_LARGEST_VIEWS)
+"""The same for what texts with escapes say."""
+_zeros: NDArray[np.uint8] = np.zeros(_LARGEST_VIEWS, np.uint8)
+"""The views of a column without a text; nobody writes to it, so that it costs no memory."""
+_zeros.flags.writeable = False
 
 
-def _address(buffer: NDArray[Any]) -> int:
-    return int(buffer.ctypes.data)
-
-
-def _strings(texts: Sequence[bytes], offsets: str = "i4") -> list[Any]:
+def _strings(texts: Sequence[bytes], offsets: str = "i4") -> tuple[Any, ...]:
     """Offsets and data of an Arrow string or binary array without nulls."""
     places = np.zeros(len(texts) + 1, offsets)
     np.cumsum([len(text) for text in texts], out=places[1:])
-    return [None, places, np.frombuffer(b"".join(texts) or b"\0", np.uint8)]
+    return None, places, np.frombuffer(b"".join(texts) or b"\0", np.uint8)
 
 
-def _dictionary(names: Sequence[str]) -> Any:
-    encoded = [name.encode("utf-8", "replace") for name in names]
-    return _fill_array(ArrowArray(), len(names), _strings(encoded))
+@lru_cache(256)
+def _dictionary(names: tuple[str, ...]) -> tuple[int, tuple[Any, ...]]:
+    """Made once; every batch exports the same buffers."""
+    return len(names), _strings([name.encode("utf-8", "replace") for name in names])
 
 
-def _validity(valid: NDArray[np.bool_] | None) -> tuple[Any, int]:
-    if valid is None or valid.all():
+def _validity(valid: Bits | NDArray[np.bool_] | None, count: int) -> tuple[Any, int]:
+    """A bitmap, or None where every row has a value, and how many have none."""
+    if valid is None:
         return None, 0
-    return np.packbits(valid, bitorder="little"), int(len(valid) - valid.sum())
+    if isinstance(valid, Bits):
+        bitmap = np.empty((count + 7) // 8, np.uint8)
+        nulls = _arrays.bitmap(valid.masks, valid.bit, bitmap)
+        return (bitmap, nulls) if nulls else (None, 0)
+    nulls = count - int(np.count_nonzero(valid))
+    return (np.packbits(valid, bitorder="little"), nulls) if nulls else (None, 0)
 
 
-_view_memory = Pool(keep=24)
-"""String views, a block for each text column of a batch: taken again once the consumer has let go of it."""
-
-
-def _text_array(text: Any) -> Any:
+def _text_array(text: Any) -> Filled:
     """String views: 16 bytes a row, with up to 12 bytes of text inside, the rest in the scanned buffer."""
     count = len(text)
-    views = _view_memory.take(max(count, 1) * 16)[: count * 16].reshape(count, 16)
+    bitmap, nulls = _validity(text.validity, count)
+    if nulls == count:
+        views = _zeros[: count * _VIEW] if count * _VIEW <= len(_zeros) else np.zeros(count * _VIEW, np.uint8)
+        return nulls, (bitmap, views, np.empty(0, np.int64)), None
+    views = _view_memory.take(count * _VIEW)[: count * _VIEW].reshape(count, _VIEW)
     buffer, arena = np.frombuffer(text.buffer, np.uint8), np.frombuffer(text.arena, np.uint8)
-    _views.string_views(buffer, text.offsets, text.lengths, views, arena)
-    data = [buffer, arena] if len(arena) else [buffer]
-    rows = np.flatnonzero(text.escaped & text.valid)
-    if len(rows):
-        side, lengths = _plain_texts(text, rows, buffer, arena)
-        own = np.empty((len(rows), 16), np.uint8)
-        _views.string_views(side, np.cumsum(lengths) - lengths, lengths, own)
-        own.view(np.int32).reshape(-1, 4)[lengths > 12, 2] = len(data)
-        views[rows] = own
+    points = _views.string_views(buffer, text.offsets, text.lengths, views, arena)
+    # Where all texts are short, nobody has to keep the bytes that were scanned.
+    data = [] if not points else [buffer, arena] if len(arena) else [buffer]
+    side = _escaped_views(text, buffer, arena, len(data), views)
+    if side is not None:
         data.append(side)
     sizes = np.array([len(part) for part in data], np.int64)
-    bitmap, nulls = _validity(text.valid)
-    return _fill_array(ArrowArray(), count, [bitmap, views, *data, sizes], nulls=nulls)
+    return nulls, (bitmap, views, *data, sizes), None
 
 
-def _plain_texts(text: Any, rows: Any, buffer: Any, arena: Any) -> tuple[Any, Any]:
-    """The texts of rows with escapes, without them, one behind the other; and how long each of them is."""
-    lengths = text.lengths[rows]
-    if text.json:
-        side = np.empty(max(int(lengths.sum()), 1), np.uint8)
-        size = _views.json_texts(buffer, arena, text.offsets[rows], lengths, side)
-        return side[: max(size, 1)], lengths
-    plain = [text.bytes(row) for row in rows]
-    side = np.frombuffer(b"".join(plain) or b"\0", np.uint8)
-    return side, np.array([len(one) for one in plain], np.int64)
+def _escaped_views(text: Any, buffer: Any, arena: Any, number: int, views: Any) -> Any:
+    """Views of the texts with escapes, into a buffer of this number with what they say; that buffer, if any has."""
+    valid, escapes = text.validity, text.escapes
+    if escapes is None:
+        return None
+    rows = size = both = 0
+    if isinstance(valid, Bits) and isinstance(escapes, Bits):
+        both = 1 << valid.bit | 1 << escapes.bit
+        rows, size = _views.escaped_size(valid.masks, both, text.lengths)
+        if not rows:
+            return None
+    if text.json and size:
+        side = _plain_memory.take(size)[:size]
+        masks, spans = valid.masks, (text.offsets, text.lengths)
+        return side[: _views.escaped_views(buffer, arena, *spans, masks, both, side, number, views)]
+    numbers = np.flatnonzero(text.escaped & text.valid)
+    if not len(numbers):
+        return None
+    plain = [text.bytes(row) for row in numbers.tolist()]
+    side, lengths = np.frombuffer(b"".join(plain) or b"\0", np.uint8), np.array([len(one) for one in plain], np.int64)
+    own = np.empty((len(numbers), _VIEW), np.uint8)
+    _views.string_views(side, np.cumsum(lengths) - lengths, lengths, own)
+    own.view(np.int32)[lengths > _views.INLINE, 2] = number
+    views[numbers] = own
+    return side
 
 
-def _file_array(batch: Any, count: int) -> Any:
+def _file_array(batch: Any, count: int) -> Filled:
     names, codes = batch.file_codes()
-    bitmap, nulls = _validity(codes >= 0)
-    indices = np.maximum(codes, 0)
-    return _fill_array(ArrowArray(), count, [bitmap, indices], nulls=nulls, dictionary=_dictionary(names))
+    bitmap, nulls = _validity(codes >= 0, count)
+    return nulls, (bitmap, np.maximum(codes, 0)), _dictionary(tuple(names))
 
 
-def _column_array(batch: Any, column: Column) -> Any:
+def _column_array(batch: Any, column: Column) -> Filled:
     count = len(batch)
     if column.kind == "text":
         return _text_array(batch[column.name])
@@ -257,20 +216,21 @@ def _column_array(batch: Any, column: Column) -> Any:
         return _file_array(batch, count)
     if column.kind in ("name", "binary"):
         texts = [text if isinstance(text, bytes) else text.encode() for text in batch[column.name]]
-        return _fill_array(ArrowArray(), count, _strings(texts, "i8"))
-    bitmap, nulls = _validity(batch.valid(column.name) if column.nullable else None)
+        return 0, _strings(texts, "i8"), None
+    bitmap, nulls = _validity(batch.validity(column.name) if column.nullable else None, count)
     values = np.ascontiguousarray(batch[column.name])
     if column.kind == "bool":
         values = np.packbits(values, bitorder="little")
-    dictionary = _dictionary(column.names) if column.kind == "enum" else None
-    if nulls and column.kind == "enum":
-        values = np.where(values < len(column.names), values, 0).astype(np.uint8)
-    return _fill_array(ArrowArray(), count, [bitmap, values], nulls=nulls, dictionary=dictionary)
+    if column.kind != "enum":
+        return nulls, (bitmap, values), None
+    if nulls:  # the code of a row without a value may be any
+        values = np.minimum(values, max(len(column.names) - 1, 0), dtype=np.uint8)
+    return nulls, (bitmap, values), _dictionary(column.names)
 
 
-def _batch_array(struct: Any, batch: Any) -> Any:
-    children = [_column_array(batch, column) for column in batch.columns]
-    return _fill_array(struct, len(batch), [None], children=children, owner=batch)
+def _export_batch(address: int, batch: Any) -> None:
+    """Makes a struct ArrowArray of a batch, at this address. Its columns hold what they need, and nothing holds all."""
+    _arrays.export(address, len(batch), [_column_array(batch, column) for column in batch.columns])
 
 
 # --- capsules -------------------------------------------------------------------------------------------------------
@@ -311,8 +271,9 @@ def schema_capsule(columns: Sequence[Column]) -> object:
 
 def array_capsules(batch: Any) -> tuple[object, object]:
     """PyCapsules "arrow_schema" and "arrow_array" of one batch."""
-    array = _capsule(_batch_array(ArrowArray(), batch), _ARRAY_NAME, _destroy_array)
-    return schema_capsule(batch.columns), array
+    array = ArrowArray()
+    _export_batch(ctypes.addressof(array), batch)
+    return schema_capsule(batch.columns), _capsule(array, _ARRAY_NAME, _destroy_array)
 
 
 class _Stream:
@@ -333,27 +294,27 @@ def _guarded(stream: _Stream, work: Callable[[], None]) -> int:
     return 0
 
 
-@_GetSchema
+@GetSchema
 def _get_schema(pointer: Any, out: Any) -> int:
     stream = _held[pointer.contents.private_data]
     return _guarded(stream, lambda: _batch_schema(out.contents, stream.columns))
 
 
-@_GetNext
+@GetNext
 def _get_next(pointer: Any, out: Any) -> int:
     stream = _held[pointer.contents.private_data]
 
     def work() -> None:
         batch = next(stream.batches, None)
         if batch is None:
-            out.contents.release = _ArrayRelease()
+            out.contents.release = ArrayRelease()
         else:
-            _batch_array(out.contents, batch)
+            _export_batch(ctypes.addressof(out.contents), batch)
 
     return _guarded(stream, work)
 
 
-@_GetError
+@GetError
 def _get_error(pointer: Any) -> int | None:
     return ctypes.addressof(_held[pointer.contents.private_data].error)
 
@@ -361,10 +322,10 @@ def _get_error(pointer: Any) -> int | None:
 def _close_stream(address: int) -> None:
     stream = ArrowStream.from_address(address)
     _held.pop(stream.private_data, None)
-    stream.release = _StreamRelease()
+    stream.release = StreamRelease()
 
 
-_release_stream = _StreamRelease(_callbacks.foreign(_close_stream, ArrowStream.release.offset))
+_release_stream = StreamRelease(_callbacks.foreign(_close_stream, ArrowStream.release.offset))
 
 
 def stream_capsule(columns: Sequence[Column], batches: Iterator[Any]) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,25 @@ _times = _backend.load("log_times")
 _views = _backend.load("views")
 _NOTHING = memoryview(b"")
 
-__all__ = ["DTYPES", "POSITIONS", "Batch", "Rows", "TextColumn"]
+__all__ = ["DTYPES", "POSITIONS", "Batch", "Bits", "Rows", "TextColumn"]
+
+
+class Bits(NamedTuple):
+    """Some rows of a batch: those whose mask (unsigned integers, one a row) has this bit."""
+
+    masks: NDArray[Any]
+    bit: int
+
+
+def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bool_]:
+    """Whether each row is one of them; None stands for all."""
+    if which is None:
+        return np.ones(count, bool)
+    if not isinstance(which, Bits):
+        return which
+    one = which.masks.dtype.type(1 << which.bit)
+    there: NDArray[np.bool_] = which.masks & one != 0
+    return there
 
 
 class TextColumn(Sequence["str | None"]):
@@ -26,7 +45,8 @@ class TextColumn(Sequence["str | None"]):
 
     offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and behind its end into ``arena`` (what JSON strings
     said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
-    escapes of its wire; ``[i]`` gives it without them.
+    escapes of its wire; ``[i]`` gives it without them. ``validity`` and ``escapes`` say the same in the form in which
+    it is there: as bits, as a bool array, or None where all rows are valid, and none is escaped.
     """
 
     def __init__(
@@ -34,8 +54,8 @@ class TextColumn(Sequence["str | None"]):
         buffer: memoryview,
         offsets: NDArray[np.int64],
         lengths: NDArray[np.int64],
-        valid: NDArray[np.bool_],
-        escaped: NDArray[np.bool_],
+        valid: Bits | NDArray[np.bool_] | None,
+        escaped: Bits | NDArray[np.bool_] | None,
         plain: Any,
         arena: memoryview = _NOTHING,
         json: bool = False,
@@ -45,9 +65,19 @@ class TextColumn(Sequence["str | None"]):
         self.arena = arena
         self.offsets = offsets
         self.lengths = lengths
-        self.valid = valid
-        self.escaped = escaped
+        self.validity = valid
+        self.escapes = escaped
         self._plain = plain
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which rows have a text."""
+        return rows_of(self.validity, len(self))
+
+    @cached_property
+    def escaped(self) -> NDArray[np.bool_]:
+        """Which rows hold escapes."""
+        return np.zeros(len(self), bool) if self.escapes is None else rows_of(self.escapes, len(self))
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -178,8 +208,8 @@ class Batch:
             rows.buffer,
             rows.arrays[f"{name}.offset"][: rows.count],
             rows.arrays[f"{name}.length"][: rows.count],
-            self._valid(name),
-            np.zeros(rows.count, bool) if bit is None else self._bit(bit),
+            self._own_validity(name),
+            None if bit is None else self._bits(bit),
             self._scanner.plain,
             self._arena,
             self._scanner.json,
@@ -198,10 +228,10 @@ class Batch:
         if way == "column":
             return self._rows.arrays[source][:count].astype(DTYPES[column.kind], copy=False)
         if column.name == "time":
-            return self._head_times()[0]
+            return self._head_times[0]
         if column.kind == "text":
             empty = np.zeros(count, np.int64)
-            return TextColumn(_NOTHING, empty, empty, np.zeros(count, bool), np.zeros(count, bool), None)
+            return TextColumn(_NOTHING, empty, empty, np.zeros(count, bool), None, None)
         return np.zeros(count, DTYPES[column.kind])
 
     def _decimal(self, source: str) -> TextColumn:
@@ -211,8 +241,9 @@ class Batch:
         lengths = np.empty(count, np.int64)
         _views.decimals(np.ascontiguousarray(self._rows.arrays[source][:count]), digits, lengths)
         offsets = np.arange(count, dtype=np.int64) * _views.DECIMAL
-        return TextColumn(digits.reshape(-1).data, offsets, lengths, self._valid(source), np.zeros(count, bool), None)
+        return TextColumn(digits.reshape(-1).data, offsets, lengths, self._own_validity(source), None, None)
 
+    @cached_property
     def _head_times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """The times at the heads of the lines that the records stand in, and where there is one."""
         rows = self._rows
@@ -229,10 +260,8 @@ class Batch:
             times[same], there[same] = one[0], is_one[0]
         return times, there
 
-    def _bit(self, bit: int) -> NDArray[np.bool_]:
-        present = self._rows.arrays["present"][: self._rows.count]
-        valid: NDArray[np.bool_] = (present >> present.dtype.type(bit)) & present.dtype.type(1) != 0
-        return valid
+    def _bits(self, bit: int) -> Bits:
+        return Bits(self._rows.arrays["present"][: self._rows.count], bit)
 
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of files in here, and for each record the place of its own there (i32), or -1 for none."""
@@ -241,28 +270,31 @@ class Batch:
 
     def valid(self, name: str) -> NDArray[np.bool_]:
         """Which records have a value in this column."""
+        return rows_of(self.validity(name), len(self))
+
+    def validity(self, name: str) -> Bits | NDArray[np.bool_] | None:
+        """The same in the form in which it is there: as bits, as a bool array, or None where all records have one."""
         column = self.column(name)
         if column.kind == "file":
-            return np.full(len(self), self._rows.file is not None)
+            return None if self._rows.file is not None else np.zeros(len(self), bool)
         if not column.nullable:
-            return np.ones(len(self), bool)
+            return None
         if name in own(self._scanner):
-            return self._valid(name)
+            return self._own_validity(name)
         way, source = self._scanner.common.get(name, ("", ""))
         if name == "time" and not way:
-            return self._head_times()[1]
+            return self._head_times[1]
         if not way:
             return np.zeros(len(self), bool)
-        there = self._valid(source)
+        there = self._own_validity(source)
         if column.kind == "i64" and own(self._scanner)[source].kind == "u64":
-            there = there & (self._rows.arrays[source][: len(self)] <= np.uint64(np.iinfo(np.int64).max))
+            fits = self._rows.arrays[source][: len(self)] <= np.uint64(np.iinfo(np.int64).max)
+            return there if fits.all() else rows_of(there, len(self)) & fits
         return there
 
-    def _valid(self, name: str) -> NDArray[np.bool_]:
-        """Which records have a value in a column of the wire's own."""
-        if not own(self._scanner)[name].nullable:
-            return np.ones(len(self), bool)
-        return self._bit(self._scanner.bits[name])
+    def _own_validity(self, name: str) -> Bits | None:
+        """Which records have a value in a column of the wire's own; None where all have."""
+        return self._bits(self._scanner.bits[name]) if own(self._scanner)[name].nullable else None
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """The scanned bytes, and what JSON strings in them said: of each the bytes, the rows whose records stand there

@@ -8,6 +8,8 @@ from turnwire.contract import COMMON, BulkScanner, Column
 
 DTYPES = {"u64": "u8", "i64": "i8", "u8": "u1", "enum": "u1", "bool": "?", "timestamp": "i8", "f64": "f8"}
 
+_MOST_SCANNERS = 64
+
 POSITIONS = (
     Column("file", "file", nullable=True),
     Column("record", "i64"),
@@ -18,9 +20,17 @@ POSITIONS = (
 """The columns that every record has, whatever its wire: where it stands."""
 
 
+_own: dict[int, tuple[BulkScanner, dict[str, Column]]] = {}
+
+
 def own(scanner: BulkScanner) -> dict[str, Column]:
     """The wire's own columns by name."""
-    return {column.name: column for column in scanner.columns}
+    known = _own.get(id(scanner))
+    if known is None or known[0] is not scanner:  # every batch asks; there are few scanners
+        if len(_own) > _MOST_SCANNERS:
+            _own.clear()
+        known = _own[id(scanner)] = scanner, {column.name: column for column in scanner.columns}
+    return known[1]
 
 
 def common(scanner: BulkScanner) -> tuple[Column, ...]:

@@ -1,4 +1,5 @@
-"""One block of input to rows and rejects. Nothing here changes: any number of threads scan blocks at the same time."""
+"""One block of input to rows and rejects. Nothing here changes but a guess how many rows come: any number of threads
+scan blocks at the same time."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from turnwire.contract import WIRES, BulkScanner, Column
 from turnwire.log import rejects as quarantine
 from turnwire.log.batch import Batch, Rows
 from turnwire.log.columns import table_dtypes
-from turnwire.log.memory import Pool, carve
+from turnwire.log.memory import Pool, Room, carve
 from turnwire.log.mixed import Mixed
 from turnwire.log.reading import Block
 from turnwire.log.where import Filter
@@ -64,7 +65,7 @@ class Engine:
         first_error: bool,
         keep: bool,
         limit: int,
-        pool: Pool,
+        pools: tuple[Pool, Pool],
         mixed: Mixed | None = None,
     ) -> None:
         self.scanner = scanner
@@ -73,11 +74,12 @@ class Engine:
         self._filter = chosen
         self._first_error = first_error
         self._limit = limit
-        self._pool = pool
+        self._pools = pools
         extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
         self._columns = columns + extra
-        self._dtypes = table_dtypes(scanner, self._columns)
-        self.row_bytes = sum(np.dtype(dtype).itemsize for dtype in self._dtypes.values())
+        self._room = Room(scanner.smallest)
+        self._tables = _by_use(table_dtypes(scanner, self._columns), scanner, columns)
+        self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
 
     def scan(
         self, block: Block, final: bool, line: int = 1, state: dict[str, Any] | None = None, head: bytes = b""
@@ -86,11 +88,11 @@ class Engine:
         ``head``: that of the line which the block begins in the middle of."""
         if state is None:
             state = {} if self.scanner.state is None else {"state": self.scanner.state()}
-        room = block.size // self.scanner.smallest + 1
-        arrays = carve(self._pool, self._dtypes, room)
         if self._mixed is None:
-            rows, rejects, position, line = self._read(block, final, arrays, room, line, state)
+            arrays, rows, rejects, position, line = self._read(block, final, line, state)
         else:
+            room = self._room.most(block.size)
+            arrays = self._carved(room)
             rows, rejects, position, line = self._mixed.scan(
                 block, final, arrays, room, line, state["state"], self.keep, self._limit
             )
@@ -148,9 +150,14 @@ class Engine:
         return dict(zip(WIRES, counts, strict=True))
 
     def _read(
-        self, block: Block, final: bool, arrays: Arrays, room: int, line: int, state: dict[str, Any]
-    ) -> tuple[int, list[tuple[Arrays, int]], int, int]:
-        """The core on one block: (rows, tables of rejects with how many there are in each, position, line)."""
+        self, block: Block, final: bool, line: int, state: dict[str, Any]
+    ) -> tuple[Arrays, int, list[tuple[Arrays, int]], int, int]:
+        """The core on one block: (columns, rows, tables of rejects with how many there are in each, position, line)."""
+        size = block.size
+        most = self._room.most(size)
+        # Where a piece of a line is all there is, a core that stops may be waiting for the rest of it.
+        room = self._room.guess(size) if final or self.scanner.spans_lines else most
+        arrays = self._carved(room)
         rejects: list[tuple[Arrays, int]] = []
         rows = position = 0
         reject_room, full = quarantine.ROOM, True
@@ -159,7 +166,7 @@ class Engine:
             rows, bad, position, line = self.scanner.scan(
                 block.data,
                 position,
-                block.size,
+                size,
                 final,
                 arrays,
                 rows,
@@ -175,9 +182,27 @@ class Engine:
             )
             if bad:
                 rejects.append((table, bad))
-            full = bad == reject_room and not (bad and self._first_error)
-            reject_room = min(reject_room * 4, quarantine.MOST_ROOM)  # each round costs a look at the whole block
-        return rows, rejects, position, line
+            full = bad == reject_room
+            if position < size and room < most and not full and (final or rows == room):
+                room = self._room.more(size, max(rows, room), position)
+                arrays, full = self._grown(arrays, rows, room), True
+            elif full:
+                reject_room = min(reject_room * 4, quarantine.MOST_ROOM)  # each round costs a look at the whole block
+            full = full and not (bad and self._first_error)
+        self._room.tell(size, rows)
+        return arrays, rows, rejects, position, line
+
+    def _carved(self, room: int) -> Arrays:
+        """Columns for so many rows."""
+        values, places = (carve(pool, dtypes, room) for pool, dtypes in zip(self._pools, self._tables, strict=True))
+        return values | places
+
+    def _grown(self, arrays: Arrays, rows: int, room: int) -> Arrays:
+        """The same columns with room for more rows."""
+        larger = self._carved(room)
+        for name, array in larger.items():
+            array[:rows] = arrays[name][:rows]
+        return {**arrays, **larger}
 
     def _chosen(self, chosen: Filter, found: Found) -> Found:
         """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
@@ -187,3 +212,15 @@ class Engine:
         arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
         arrays["record"] = numbers
         return found._replace(arrays=arrays, rows=len(numbers))
+
+
+def _by_use(
+    dtypes: dict[str, str], scanner: BulkScanner, columns: tuple[Column, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays that are columns as they are, and those that only say where things stand. They lie in different
+    memory: an Arrow table that keeps the former lets the latter go."""
+    named = {column.name for column in columns}
+    named |= {source for name, (way, source) in scanner.common.items() if way == "column" and name in named}
+    whole = {name: np.dtype(dtype) for name, dtype in dtypes.items()}
+    values = {name: dtype for name, dtype in whole.items() if name in named}
+    return values, {name: dtype for name, dtype in whole.items() if name not in values}

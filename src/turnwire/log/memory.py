@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 _ALIGN = 64
-_STEP = 4 << 20
+_PAGE = 4096
+_APART = 5 * _ALIGN
+_USUAL_RECORD = 64
+_MARGIN = 17 / 16
+_FADING = 3 / 4
 
 
 def _idle_count() -> int:
@@ -33,34 +37,76 @@ class Pool:
     Arrays cut from a block hold it, as do Arrow arrays exported from them; a block in use is never handed out again.
     """
 
-    def __init__(self, keep: int = 3) -> None:
+    def __init__(self, keep: int = 3, largest: int | None = None) -> None:
+        """``largest``: bytes of the largest block that is worth being kept."""
         self._blocks: list[Bytes] = []
         self._keep = keep
+        self._largest = largest
         self._lock = threading.Lock()
 
     def take(self, size: int) -> Bytes:
         """A block of at least ``size`` bytes; its contents are whatever they were. Any thread may ask."""
+        if self._largest is not None and size > self._largest:
+            return np.empty(size, np.uint8)
         with self._lock:
             for block in self._blocks:
                 if len(block) >= size and sys.getrefcount(block) <= _IDLE:
                     return block
             # Blocks of input end with a line and so differ a little: rounded up, the next one fits into this one's
-            # memory. What is not written to costs nothing.
-            block = np.empty((size + _STEP - 1) // _STEP * _STEP if size > _STEP else size, np.uint8)
+            # memory.
+            block = np.empty(rounded(size), np.uint8)
             self._blocks = [kept for kept in self._blocks if len(kept) >= size][-(self._keep - 1) :]
             self._blocks.append(block)
             return block
 
 
-def carve(pool: Pool, dtypes: dict[str, str], rows: int) -> dict[str, NDArray[Any]]:
+def rounded(number: int) -> int:
+    """The next number that needs no more than four binary digits before its zeros: an eighth more at most."""
+    step = 1 << max(number.bit_length() - 4, 0)
+    return -(-number // step) * step
+
+
+class Room:
+    """How many rows the columns of a block get: as many as the blocks before had use for, and a few more.
+
+    Columns with room for the most rows there can be would lie far apart, and where pages are large the unused parts are
+    cleared and held like the used ones. Any thread may ask and tell; a guess of old times is as good.
+    """
+
+    def __init__(self, smallest: int) -> None:
+        self._smallest = smallest
+        self._density = 1 / _USUAL_RECORD
+
+    def most(self, size: int) -> int:
+        """So many rows fit any block of this size."""
+        return size // self._smallest + 1
+
+    def guess(self, size: int) -> int:
+        """Rows that are probably enough for a block of this size."""
+        return min(self.most(size), rounded(int(size * self._density * _MARGIN) + _ALIGN))
+
+    def more(self, size: int, rows: int, position: int) -> int:
+        """What to go on with where so many rows were not enough: they came from the bytes up to ``position``."""
+        needed = max(int(rows * size / max(position, 1) * _MARGIN), rows + rows // 2) + _ALIGN
+        return min(self.most(size), rounded(needed))
+
+    def tell(self, size: int, rows: int) -> None:
+        """A block of this size had so many rows."""
+        self._density = max(rows / max(size, 1), self._density * _FADING)
+
+
+def carve(pool: Pool, dtypes: dict[str, np.dtype[Any]], rows: int) -> dict[str, NDArray[Any]]:
     """One array of ``rows`` for each name, all cut from one block of the pool."""
-    starts = {}
+    starts = []
     size = 0
-    for name, dtype in dtypes.items():
-        starts[name] = size
-        size += (rows * np.dtype(dtype).itemsize + _ALIGN - 1) // _ALIGN * _ALIGN
+    for dtype in dtypes.values():
+        starts.append(size)
+        size += (rows * dtype.itemsize + _ALIGN - 1) // _ALIGN * _ALIGN
+        if size >= _PAGE:
+            # A row is written to all columns at once: at the same place of a page each, they would drive one another
+            # out of the cache.
+            size += (len(starts) * _APART - size) % _PAGE
     block = pool.take(max(size, 1))
     return {
-        name: block[starts[name] : starts[name] + rows * np.dtype(dtype).itemsize].view(dtype)
-        for name, dtype in dtypes.items()
+        name: np.ndarray(rows, dtype, block, start) for (name, dtype), start in zip(dtypes.items(), starts, strict=True)
     }

@@ -213,7 +213,8 @@ class Cutter:
 
     def read(self) -> Block | None:
         """The next block that ends with a line, or is full; None where there is none yet."""
-        data = self._pool.take(self._batch_bytes + len(self._carried))
+        # A line is carried over from nearly every block: with room for one, all of them are of one size.
+        data = self._pool.take(self._batch_bytes + max(len(self._carried), 1))
         view = memoryview(data.data)[: self._batch_bytes + len(self._carried)]
         size = len(self._carried)
         view[:size] = self._carried

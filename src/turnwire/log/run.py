@@ -38,7 +38,9 @@ class Run:
         self._tell: Tell | bool | None = options["progress"]
         bookmarks = Bookmarks(options["resume"])
         bookmarks.waits |= self._follow
-        inputs = Pool(self._threads + 3)
+        # As many blocks as are in flight, and those that the consumer has not let go of yet.
+        kept = _most_in_flight(self._threads) + 2
+        inputs = Pool(kept)
         self._engine = Engine(
             scanner,
             columns,
@@ -46,7 +48,7 @@ class Run:
             first_error=options["errors"] == "raise",
             keep=options["keep"],
             limit=options["limits"].message,
-            pool=Pool(self._threads + 3),
+            pools=(Pool(kept), Pool(kept)),
             mixed=options["mixed"],
         )
         self.course = Course(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
@@ -96,7 +98,7 @@ class Run:
         independent = self._engine.independent
         # A block with the columns of its records, if they are of the usual length.
         size = self._job.batch_bytes * (1 + self._engine.row_bytes / USUAL_RECORD)
-        most = max(2, min(2 * self._threads + 1, int(IN_FLIGHT / size)))
+        most = max(2, min(_most_in_flight(self._threads), int(IN_FLIGHT / size)))
         work = self._work if independent else _nothing
         crew = Crew(pieces, work, self._threads if independent else 1, most, self.stop)
         for (reading, block), found in crew:
@@ -128,6 +130,11 @@ class Run:
             return None
         sizes = [source.bytes() for source in sources(self._source)]
         return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def _most_in_flight(threads: int) -> int:
+    """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
+    return 1 if threads == 1 else 2 * threads + 1
 
 
 def _nothing(*_: object) -> None:

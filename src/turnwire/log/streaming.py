@@ -87,7 +87,7 @@ class BlockStream:
             first_error=False,
             keep=unknown == "keep",
             limit=limits.message,
-            pool=Pool(),
+            pools=(Pool(), Pool()),
             mixed=self._mixed,
         )
         self._ready: deque[tuple[Batch, int] | DecodeError] = deque()
