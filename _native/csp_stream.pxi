@@ -36,7 +36,7 @@ cdef void reject(
 
 cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
     """Rejects ``first.start`` to ``stop`` if it is no UTF-8."""
-    if s.high == 0:
+    if not csp_may_be_high(&s.window, first.start, stop):
         return False
     cdef int64_t bad = csp_bad_utf8(s.data, first.start, stop)
     if bad < 0:
@@ -51,25 +51,27 @@ cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
 
 cdef inline int usual_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_t *stop) noexcept nogil:
     """OK behind a message that is written as messages usually are; END, with nothing done, for any other."""
-    cdef csp_cursor cursor
-    cdef int place, slot
-    cursor.data, cursor.end, cursor.base, cursor.blocks = s.data, s.end, s.base, s.blocks
-    cursor.newlines, cursor.highs = s.newlines, s.highs
-    cursor.block, cursor.place, cursor.number = s.block, s.place, s.number
-    cursor.mask, cursor.high = s.mask, s.high
-    cursor.most_fields, cursor.most_key, cursor.log = s.most_fields, s.most_key, s.log
-    intent[0] = csp_usual(&cursor, &keys, first.start + s.most_bytes, row, stop)
+    cdef csp_reading *reading = &s.reading
+    cdef int slot, required
+    reading.bound = first.start + s.most_bytes
+    reading.place, reading.next = s.place, s.next
+    intent[0] = csp_usual(&s.window, reading, row)
+    if intent[0] == CSP_CUT_OFF and s.window.stop < s.end and s.window.base < first.start:
+        fill(s, s.place)
+        reading.next = 0
+        intent[0] = csp_usual(&s.window, reading, row)
     if intent[0] >= 0:
-        for place in range(2):
-            slot = required_slot[intent[0]][place]
+        for required in range(2):
+            slot = required_slot[intent[0]][required]
             if slot >= 0 and row[13 + 2 * slot] < 0:
                 intent[0] = -1
                 break
     if intent[0] < 0:
         memset(row + 4, 0xFF, 18 * sizeof(int32_t))
         return END
-    s.block, s.place, s.number = cursor.block, cursor.place, cursor.number
-    s.mask, s.high = cursor.mask, cursor.high
+    s.number += reading.next - s.next
+    s.next, s.place = reading.next, reading.place
+    stop[0] = reading.stop
     return OK
 
 
@@ -78,7 +80,6 @@ cdef int message(Scanner *s, Line *first) noexcept nogil:
     cdef int64_t extras = s.extra_count
     cdef int64_t stop = 0
     cdef int intent = 0
-    s.high = s.highs[s.block] if s.block < s.blocks else 0
     cdef int found = usual_message(s, first, row, &intent, &stop)
     if found != OK:
         found = read_message(s, first, row, &intent, &stop)
@@ -160,7 +161,6 @@ cdef int template(Scanner *s, Line *first) noexcept nogil:
     cdef Line line
     cdef int found
     s.tail = False
-    s.high = ~<uint64_t>0  # the first line is not behind the cursor's masks
     while True:
         found = next_line(s, &line)
         if found == MORE:
@@ -211,7 +211,6 @@ cdef int preamble(Scanner *s, Line *first) noexcept nogil:
     cdef int64_t number = number_behind(s, first)
     cdef Line line
     cdef int found
-    s.high = ~<uint64_t>0
     while True:
         found = next_line(s, &line)
         if found == MORE:
@@ -315,23 +314,25 @@ cdef int run_scanner(Scanner *s) noexcept nogil:
 
 cdef void start_scanner(
     Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, int64_t *state,
-    csp_masks_function masks
+    csp_lister lister
 ) noexcept nogil:
     s.data = data
-    s.masks = masks
+    s.lister = lister
     s.end = stop
     s.final = final
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
-    s.log = False
+    s.log = s.reading.log = False
+    s.reading.keys, s.reading.data = &keys, data
+    s.reading.most_fields, s.reading.most_key = s.most_fields, s.most_key
     s.closings = NULL
     s.closing_count = 0
     s.indexed = 0
     s.tail = state[1] != 0
     s.run = state[2]
     s.row_count = s.extra_count = s.reject_count = 0
-    s.base = s.block = s.blocks = 0
-    s.mask = s.high = 0
-    seek(s, start, 0)
+    s.place = start
+    s.number = 0
+    fill(s, start)
 
 
 # --- what both twins offer ------------------------------------------------------------------------------------------
@@ -371,15 +372,15 @@ def tables(bytes data not None, tuple limits=NO_LIMIT):
 
     ``limits``: bytes of a message, fields of a generic block, bytes of a key. Raises ValueError for 2 GiB or more.
     """
-    return all_tables(data, limits, find_masks)
+    return all_tables(data, limits, find_lines)
 
 
 def tables_at(int level, bytes data not None, tuple limits=NO_LIMIT):
-    """``tables`` with the masks of a level: 0 plain C, 1 SSE2, 2 AVX2, as far as the machine has them."""
-    return all_tables(data, limits, csp_masks_of(level))
+    """``tables`` with the lines listed at a level: 0 plain C, 1 AVX2, 2 AVX-512, as far as the machine has them."""
+    return all_tables(data, limits, csp_lister_of(level))
 
 
-cdef tuple all_tables(bytes data, tuple limits, csp_masks_function masks):
+cdef tuple all_tables(bytes data, tuple limits, csp_lister lister):
     cdef int64_t size = len(data)
     cdef const uint8_t *text = data
     cdef int64_t most[3]
@@ -406,7 +407,7 @@ cdef tuple all_tables(bytes data, tuple limits, csp_masks_function masks):
                     raise MemoryError
                 table = memory
             with nogil:
-                start_scanner(&scanner, text, place, size, True, most, state, masks)
+                start_scanner(&scanner, text, place, size, True, most, state, lister)
                 scanner.rows = table
                 scanner.extras = table + 24 * capacity
                 scanner.rejects = table + (24 + 20) * capacity
@@ -468,7 +469,7 @@ def scan_into(data, int64_t start, int64_t stop, bint final, tuple limits, int64
             take_table(table, &views[taken], width)
             taken += 1
         with nogil:
-            start_scanner(&scanner, <const uint8_t *>text.buf, start, stop, final, most, &state[0], find_masks)
+            start_scanner(&scanner, <const uint8_t *>text.buf, start, stop, final, most, &state[0], find_lines)
             scanner.rows = <int32_t *>views[0].buf
             scanner.extras = <int32_t *>views[1].buf
             scanner.rejects = <int32_t *>views[2].buf

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, BulkScanner, Column
+from turnwire.contract import LIMITS, BulkScanner, Column, Packed
 from turnwire.csp.codec import parse
 from turnwire.csp.messages import CspMessage, Template
-from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_TEXTS, REASONS, STATE_WIDTH, WIRE
+from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_TEXTS, REASONS, ROW_WIDTH, STATE_WIDTH, WIRE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _core = _backend.load("csp")
 
@@ -21,6 +26,12 @@ def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
     record = records[0]
     assert isinstance(record, (CspMessage, Template)), "a scan gives these only"
     return record
+
+
+def _spans(rows: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    offsets, lengths = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    _core.text_spans(rows, len(rows), BULK_TEXTS.index(name), offsets, lengths)
+    return offsets, lengths
 
 
 def _text(name: str) -> Column:
@@ -58,6 +69,7 @@ SCANNER = BulkScanner(
     decode=decode,
     state=lambda: array("q", bytes(8 * STATE_WIDTH)),
     spans_lines=True,
+    packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans),
     common={
         "kind": ("column", "intent"),
         "sender": ("column", "from"),

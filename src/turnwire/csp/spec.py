@@ -129,6 +129,18 @@ BULK_LINES = {**dict.fromkeys(("PLAN", "QUERY", "MEM", "TEMPLATE"), "body"), "PA
 """Kind -> the column that holds its lines as written, without the last line end: operations of a PATCH, fields of a
 generic block, what follows the first line of a template."""
 
+BULK_SPANS: dict[str, tuple[str | None, ...]] = {
+    kind: (
+        *((None,) * 4 if kind == "TEMPLATE" else ("from", "to", "ctx", "id")),
+        *slots,
+        *(None,) * (5 - len(slots)),
+        BULK_LINES.get(kind),
+    )
+    for kind, slots in BULK_SLOTS.items()
+}
+"""Kind -> the columns whose spans stand in a row from its fifth number on: the header, the id, five slots, and in the
+place of the extras the lines of BULK_LINES."""
+
 CUTS_OPEN = 16
 """How many heredocs of different runs may look open at once before no more cuts are made."""
 CUTS_STATE = 7 + 2 * CUTS_OPEN

@@ -9,7 +9,7 @@ import numpy as np
 
 from turnwire import _backend
 from turnwire.contract import WIRES, BulkScanner, Column
-from turnwire.log.columns import DTYPES, POSITIONS, own
+from turnwire.log.columns import DTYPES, POSITIONS, own, text_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -174,10 +174,11 @@ class Batch:
     def _text(self, name: str) -> TextColumn:
         rows = self._rows
         bit = self._scanner.escaped.get(name)
+        offsets, lengths = text_spans(self._scanner, rows.arrays, rows.count, name)
         return TextColumn(
             rows.buffer,
-            rows.arrays[f"{name}.offset"][: rows.count],
-            rows.arrays[f"{name}.length"][: rows.count],
+            offsets,
+            lengths,
             self._valid(name),
             np.zeros(rows.count, bool) if bit is None else self._bit(bit),
             self._scanner.plain,
