@@ -277,7 +277,7 @@ def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int6
         carried = state
         if carried.shape[0] < 4:
             raise ValueError("the state is four integers")
-        fresh[1], fresh[2] = carried[1], carried[2]
+        fresh[1], fresh[2], fresh[3] = carried[1], carried[2], carried[3]
     b.rows, b.room, b.refusals, b.refusal_room, b.base, b.line = rows, room, reject_rows, reject_room, base, line
     if not (0 <= rows <= room and 0 <= reject_rows <= reject_room):
         raise ValueError("rows and rejects must lie in their tables")
@@ -293,7 +293,7 @@ def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int6
         if outcome == NO_MEMORY:
             raise MemoryError
         if state is not None:
-            carried[1], carried[2] = b.scanner.tail, b.scanner.run
+            carried[1], carried[2], carried[3] = b.scanner.tail, b.scanner.run, b.scanner.settled
         return b.rows, b.refusals, b.scanner.place, line + b.scanner.number
     finally:
         PyBuffer_Release(&text)

@@ -45,6 +45,7 @@ cdef struct Scanner:
     # state of the stream
     bint tail
     int64_t run
+    bint settled
     Fault fault
     # tables
     int32_t *rows

@@ -237,10 +237,12 @@ cdef int item(Scanner *s) noexcept nogil:
     if found != OK:
         return found
     if is_magic(s.data, &line):
+        s.settled = True
         return message(s, &line)
     if is_blank(s.data, &line):
         return OK
     if is_delimiter(s.data, &line):
+        s.settled = True
         if s.data[line.start] == c"`":
             s.tail = False
             if not s.log:
@@ -288,13 +290,14 @@ cdef inline int step(Scanner *s) noexcept nogil:
     cdef int64_t number = s.number
     cdef int64_t run = s.run
     cdef bint tail = s.tail
+    cdef bint settled = s.settled
     cdef int64_t extras = s.extra_count
     cdef int64_t rows = s.row_count
     cdef int64_t rejects = s.reject_count
     cdef int found = item(s)
     if found != OK:
         s.row_count, s.extra_count, s.reject_count = rows, extras, rejects
-        s.place, s.number, s.run, s.tail = place, number, run, tail
+        s.place, s.number, s.run, s.tail, s.settled = place, number, run, tail, settled
     elif run > 0 and s.run == run and swallowed_end(s, place, s.place, run):
         s.run = 0
     return found
@@ -329,6 +332,7 @@ cdef void start_scanner(
     s.indexed = 0
     s.tail = state[1] != 0
     s.run = state[2]
+    s.settled = state[3] != 0
     s.row_count = s.extra_count = s.reject_count = 0
     s.place = start
     s.number = 0

@@ -151,7 +151,9 @@ class BulkScanner(NamedTuple):
     null. ``time`` comes from the head of the log line where the record has none. json: whether texts are insides of
     JSON strings, so that ``plain`` has a form for many of them at once. spans_lines: whether a record may go over
     several lines, so that a block that ends with a line may still cut one; where it may not, such a block needs nothing
-    of the one before, and any thread can scan it. packed: where texts have no arrays of their own.
+    of the one before, and any thread can scan it. opens: a line that ends what is open, and with which a record begins:
+    blocks end in front of one where they can. follows: (state, left, block) -> whether what was found in a block with a
+    fresh state, which left ``left``, is what is found with ``state``; ``left`` becomes what that leaves. packed: where texts have no arrays of their own.
     """
 
     wire: str
@@ -168,6 +170,8 @@ class BulkScanner(NamedTuple):
     common: Mapping[str, tuple[str, str]] = {}
     json: bool = False
     spans_lines: bool = False
+    opens: bytes = b""
+    follows: Callable[[Any, Any, memoryview], bool] | None = None
     packed: Packed | None = None
 
 

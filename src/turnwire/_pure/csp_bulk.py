@@ -179,5 +179,5 @@ def scan_block(
                 rejects[name][reject_rows] = value
             reject_rows += 1
         stream.rows, stream.rejects = [], []
-    state[1], state[2] = int(stream.tail), stream.run
+    state[1], state[2], state[3] = int(stream.tail), stream.run, int(stream.settled)
     return rows, reject_rows, stream.place, line + text.count(b"\n", start, stream.place)

@@ -86,6 +86,8 @@ class Engine:
         ``head``: that of the line which the block begins in the middle of."""
         if state is None:
             state = {} if self.scanner.state is None else {"state": self.scanner.state()}
+        if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
+            block = block._replace(ahead=0)
         room = block.size // self.scanner.smallest + 1
         arrays = carve(self._pool, self._dtypes, room)
         if self._mixed is None:
@@ -108,18 +110,19 @@ class Engine:
         )
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
-    def follows(self, state: dict[str, Any] | None) -> bool:
-        """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state."""
-        if state is None or not self.scanner.spans_lines:
+    def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
+        """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state. What
+        it leaves is made what it leaves there."""
+        if state is None or self.scanner.follows is None:
             return True
-        return self._mixed is not None and bool(state["state"].idle())
+        return self.scanner.follows(state["state"], found.state["state"], found.buffer)
 
     def kept(self, state: dict[str, Any] | None) -> list[int] | None:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
         if state is None or not self.scanner.spans_lines:
             return None
-        carried = state["state"] if self._mixed is None else state["state"].csp
-        return list(carried) if any(carried) else None
+        carried = (state["state"] if self._mixed is None else state["state"].csp)[1:3]
+        return [0, *carried, 0] if any(carried) else None
 
     def restored(self, carried: list[int]) -> dict[str, Any] | None:
         """The state of which this was kept."""
@@ -127,7 +130,7 @@ class Engine:
             return None
         state = self.scanner.state()
         numbers = state if self._mixed is None else state.csp
-        for place, number in enumerate(carried[: len(numbers)]):
+        for place, number in enumerate(carried[:3]):
             numbers[place] = number
         return {"state": state}
 
@@ -135,11 +138,6 @@ class Engine:
     def wires(self) -> tuple[str, ...]:
         """The wires that are looked for."""
         return (self.scanner.wire,) if self._mixed is None else WIRES
-
-    @property
-    def independent(self) -> bool:
-        """Whether blocks can be scanned each by itself, at least as long as :meth:`follows` says so."""
-        return self._mixed is not None or not self.scanner.spans_lines
 
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
         if self._mixed is None:
@@ -159,7 +157,7 @@ class Engine:
             rows, bad, position, line = self.scanner.scan(
                 block.data,
                 position,
-                block.size,
+                block.size + block.ahead,
                 final,
                 arrays,
                 rows,

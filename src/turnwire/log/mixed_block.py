@@ -49,6 +49,7 @@ class Pass:
         self.mixed = mixed
         self.data = block.data
         self.size: int = block.size
+        self.ahead: int = block.ahead
         self.base: int = block.base
         self.final = final
         self.ends = final or block.line_end
@@ -285,7 +286,7 @@ class Claims:
             rows, bad, position, line = csp.scanner.scan(
                 within.data,
                 position,
-                within.size,
+                within.size + within.ahead,
                 within.final,
                 columns,
                 0,
