@@ -32,6 +32,9 @@ cdef extern from "_native/csp_window.h" nogil:
     bint csp_may_be_high(const csp_window *w, int64_t start, int64_t stop)
 
 cdef extern from "_native/csp_usual.h" nogil:
+    ctypedef struct csp_key:
+        uint64_t mask, want
+        int size, way
     ctypedef struct csp_keys:
         uint64_t hash_key[64]
         uint8_t hash_word[64]
@@ -40,23 +43,21 @@ cdef extern from "_native/csp_usual.h" nogil:
         uint64_t head_want[8]
         int head_size[8]
         uint8_t letter[8]
-        uint64_t key_mask[8][5]
-        uint64_t key_want[8][5]
-        uint8_t key_size[8][5]
-        uint8_t key_way[8][5]
-        int key_count[8]
+        csp_key key[8][6]
+        int known[8]
+        int required[8]
         int first_intent, fileop, patch
     enum:
-        CSP_CUT_OFF, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC
+        CSP_CUT_OFF, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY
     ctypedef struct csp_reading:
         const csp_keys *keys
         const uint8_t *data
-        int64_t most_fields, most_key
+        int64_t most_bytes, most_fields, most_key
         int log
-        int64_t bound, place
+        int64_t place
         int next
-        int64_t stop
-    int csp_usual(const csp_window *w, csp_reading *r, int32_t *row)
+        int64_t number
+    int csp_usual(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why)
 
 # --- words and reasons ----------------------------------------------------------------------------------------------
 
@@ -148,19 +149,22 @@ def _prepare():
         keys.head_size[intent] = len(block)
         keys.head_want[intent], keys.head_mask[intent] = _prefix(block)
         keys.letter[intent] = ord(_spec.ID_LETTER.get(block, "\0"))
-        keys.key_count[intent] = len(fields)
+        keys.known[intent] = bool(fields)
+        for slot in range(6):
+            keys.key[intent][slot].mask, keys.key[intent][slot].want, keys.key[intent][slot].way = 0, 1, CSP_NO_KEY
         if block == "FILEOP":
             keys.fileop = intent
         if block == "PATCH":
             keys.patch = intent
         for slot, field in enumerate(fields):
             slot_of[intent][_WORDS.index(field)] = slot
-            keys.key_size[intent][slot] = len(field)
-            keys.key_want[intent][slot], keys.key_mask[intent][slot] = _prefix(field)
-            keys.key_way[intent][slot] = ways.get((block, field), 0)
+            keys.key[intent][slot].size = len(field)
+            keys.key[intent][slot].want, keys.key[intent][slot].mask = _prefix(field)
+            keys.key[intent][slot].way = ways.get((block, field), 0)
         required_slot[intent][0] = required_slot[intent][1] = -1
         for place, (field, reason) in enumerate(_spec.REQUIRED.get(block, {}).items()):
             required_slot[intent][place] = _spec.FIELDS[block].index(field)
+            keys.required[intent] |= 1 << required_slot[intent][place]
             required_reason[intent][place] = _code(reason)
 
 

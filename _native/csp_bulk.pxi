@@ -4,6 +4,7 @@
 cdef enum:
     TEXTS = 21
     SLOTS = 5
+    AT_ONCE = 32  # rows that are read before their columns are written
     LINES = 9  # the span of a row's lines, in the place of what says of extras in other rows
     NO_SPAN = 255
 
@@ -188,22 +189,28 @@ cdef inline void refuse(Bulk *b, int32_t *found) noexcept nogil:
 
 cdef int run_bulk(Bulk *b) noexcept nogil:
     cdef Scanner *s = &b.scanner
-    cdef int32_t spare[24]
-    cdef int32_t *row = spare
+    cdef int32_t spare[24 * AT_ONCE]
+    cdef int32_t *rows = spare
     cdef int32_t found[6]
     cdef int outcome = OK
+    cdef int64_t count, row
     s.rejects, s.extras = found, NULL
     s.log = s.reading.log = True
     while s.place < s.end and b.rows < b.room and b.refusals < b.refusal_room:
-        s.row_count = s.reject_count = s.extra_count = 0
         if b.columns.spans != NULL:
-            row = b.columns.spans + 24 * b.rows
-        s.rows = row
+            rows = b.columns.spans + 24 * b.rows
+        count = usual_messages(s, rows, min(b.room - b.rows, <int64_t>AT_ONCE))
+        for row in range(count):
+            store(b, rows + 24 * row)
+        if count:
+            continue
+        s.row_count = s.reject_count = s.extra_count = 0
+        s.rows = rows
         outcome = step(s)
         if outcome != OK:
             break
         if s.row_count:
-            store(b, row)
+            store(b, rows)
         elif s.reject_count:
             refuse(b, found)
     free(s.closings)

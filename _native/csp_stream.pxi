@@ -49,30 +49,25 @@ cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
     return True
 
 
-cdef inline int usual_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_t *stop) noexcept nogil:
-    """OK behind a message that is written as messages usually are; END, with nothing done, for any other."""
+cdef inline int64_t usual_messages(Scanner *s, int32_t *rows, int64_t most) noexcept nogil:
+    """Reads messages that are written as messages usually are, as long as one follows another: how many, in ``rows``.
+
+    Everything else, every fault included, is left to :func:`step`."""
     cdef csp_reading *reading = &s.reading
-    cdef int slot, required
-    reading.bound = first.start + s.most_bytes
-    reading.place, reading.next = s.place, s.next
-    intent[0] = csp_usual(&s.window, reading, row)
-    if intent[0] == CSP_CUT_OFF and s.window.stop < s.end and s.window.base < first.start:
+    cdef int why
+    cdef int64_t count = 0
+    if s.run:
+        return 0
+    while count < most:
+        reading.place, reading.next, reading.number = s.place, s.next, s.number
+        count += csp_usual(&s.window, reading, rows + 24 * count, <int>min(most - count, <int64_t>1 << 20), &why)
+        s.place, s.next, s.number = reading.place, reading.next, reading.number
+        if why != CSP_CUT_OFF or s.window.stop >= s.end or s.window.base == s.place:
+            break
         fill(s, s.place)
-        reading.next = 0
-        intent[0] = csp_usual(&s.window, reading, row)
-    if intent[0] >= 0:
-        for required in range(2):
-            slot = required_slot[intent[0]][required]
-            if slot >= 0 and row[13 + 2 * slot] < 0:
-                intent[0] = -1
-                break
-    if intent[0] < 0:
-        memset(row + 4, 0xFF, 18 * sizeof(int32_t))
-        return END
-    s.number += reading.next - s.next
-    s.next, s.place = reading.next, reading.place
-    stop[0] = reading.stop
-    return OK
+    if count:
+        s.tail = s.settled = True
+    return count
 
 
 cdef int message(Scanner *s, Line *first) noexcept nogil:
@@ -80,9 +75,7 @@ cdef int message(Scanner *s, Line *first) noexcept nogil:
     cdef int64_t extras = s.extra_count
     cdef int64_t stop = 0
     cdef int intent = 0
-    cdef int found = usual_message(s, first, row, &intent, &stop)
-    if found != OK:
-        found = read_message(s, first, row, &intent, &stop)
+    cdef int found = read_message(s, first, row, &intent, &stop)
     if found == OK:
         s.tail = True
         if reject_bad_utf8(s, first, stop):
@@ -303,10 +296,24 @@ cdef inline int step(Scanner *s) noexcept nogil:
     return found
 
 
+cdef inline void number_extras(Scanner *s, int64_t count) noexcept nogil:
+    """Rows that were read without extras say where their extras would be."""
+    cdef int64_t row
+    for row in range(s.row_count, s.row_count + count):
+        s.rows[24 * row + 22] = <int32_t>s.extra_count
+        s.rows[24 * row + 23] = 0
+    s.row_count += count
+
+
 cdef int run_scanner(Scanner *s) noexcept nogil:
     """Scans until the bytes or the tables are used up, ``s.place`` behind what was consumed. OK or NO_MEMORY."""
     cdef int found = OK
+    cdef int64_t count
     while s.place < s.end and s.row_count < s.most_rows and s.reject_count < s.most_rejects:
+        count = usual_messages(s, s.rows + 24 * s.row_count, s.most_rows - s.row_count)
+        if count:
+            number_extras(s, count)
+            continue
         found = step(s)
         if found != OK:
             break
@@ -326,7 +333,7 @@ cdef void start_scanner(
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
     s.log = s.reading.log = False
     s.reading.keys, s.reading.data = &keys, data
-    s.reading.most_fields, s.reading.most_key = s.most_fields, s.most_key
+    s.reading.most_bytes, s.reading.most_fields, s.reading.most_key = limits[0], limits[1], limits[2]
     s.closings = NULL
     s.closing_count = 0
     s.indexed = 0

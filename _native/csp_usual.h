@@ -5,6 +5,14 @@
 
 #include "csp_window.h"
 
+/* What a value must be: any text, one of an enum, or a heredoc. */
+enum { CSP_ANY, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY };
+
+typedef struct {
+    uint64_t mask, want;  /* the key and its space, at most eight bytes; of CSP_NO_KEY what nothing equals */
+    int size, way;
+} csp_key;
+
 typedef struct {
     uint64_t hash_key[64];      /* perfect hash of the words: their bytes and their numbers */
     uint8_t hash_word[64];
@@ -12,14 +20,11 @@ typedef struct {
     uint64_t head_mask[8], head_want[8];      /* by intent: "TASK " ... */
     int head_size[8];
     uint8_t letter[8];                        /* of the id; 0 for any token */
-    uint64_t key_mask[8][5], key_want[8][5];  /* by intent and slot: the key and its space, at most eight bytes */
-    uint8_t key_size[8][5], key_way[8][5];    /* how long it is, what its value must be */
-    int key_count[8];
+    csp_key key[8][6];                        /* by intent and slot, CSP_NO_KEY behind the last */
+    int known[8];                             /* by intent: whether it has these keys and no other */
+    int required[8];                          /* a bit for each slot that must be there */
     int first_intent, fileop, patch;          /* word of intent 0; codes of the intents of these blocks */
 } csp_keys;
-
-/* What a value must be: any text, one of an enum, or a heredoc. */
-enum { CSP_ANY, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC };
 
 enum { CSP_UNUSUAL = -1, CSP_CUT_OFF = -2 };  /* no usual message; or the window ends in the middle of it */
 
@@ -34,12 +39,16 @@ typedef struct {
     int64_t most_fields;
 } csp_cursor;
 
-/* Ends the line at hand: its line feed into found. Otherwise what csp_usual gives. */
-#define CSP_LINE_END(c, found)                                                                  \
-    do {                                                                                        \
-        if ((c)->next >= (c)->behind) return CSP_CUT_OFF;                                       \
-        found = *(c)->next++;                                                                   \
-        if ((c)->returns && found > 0 && (c)->text[found - 1] == '\r') return CSP_UNUSUAL;      \
+/* Ends a line: its line feed, which is in the window, into found. */
+#define CSP_LINE_END_AT_HAND(c, found)                                                           \
+    do {                                                                                         \
+        found = *(c)->next++;                                                                    \
+        if ((c)->returns && found > 0 && (c)->text[found - 1] == '\r') return CSP_UNUSUAL;       \
+    } while (0)
+#define CSP_LINE_END(c, found)                            \
+    do {                                                  \
+        if ((c)->next >= (c)->behind) return CSP_CUT_OFF; \
+        CSP_LINE_END_AT_HAND(c, found);                   \
     } while (0)
 
 /* Whether a word begins with the letters of a literal. */
@@ -161,34 +170,30 @@ CSP_INLINE int csp_usual_value(const uint8_t *text, int value, int stop, int way
 /* The lines of a block with keys of its own, up to the blank line behind it, which is left. 1 for yes. */
 CSP_INLINE int csp_usual_fields(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
     const uint8_t *text = c->text;
-    const uint64_t *masks = k->key_mask[intent], *wants = k->key_want[intent];
-    int expected = 0, count = k->key_count[intent];
-    const uint8_t *sizes = k->key_size[intent], *ways = k->key_way[intent];
-    for (;;) {
-        int found, value, line = c->place, before = expected;
+    const csp_key *first = k->key[intent], *key = first;
+    int seen = 0;
+    for (;; key++) {
+        const csp_key *before = key;
+        int found, value, line = c->place;
         uint64_t word;
         CSP_LINE_END(c, found);
-        if (found == line) return 1;
+        if (found == line) return (seen & k->required[intent]) == k->required[intent] ? 1 : CSP_UNUSUAL;
         word = csp_load(text + line);
-        while (expected < count && (word & masks[expected]) != wants[expected]) expected++;
-        if (expected == count) {  /* perhaps a key alone, and its heredoc */
-            for (expected = before; expected < count; expected++) {
-                int size = sizes[expected];
-                if (found - line == size && csp_prefix(word ^ wants[expected], size) == 0) break;
-            }
-            if (expected == count || ways[expected] == CSP_STATUS || ways[expected] == CSP_PRIORITY) return CSP_UNUSUAL;
-            c->place = found + 1;
-            int yes = csp_usual_heredoc(c, row + 12 + 2 * expected);
-            if (yes != 1) return yes;
-            expected++;
-            continue;
-        }
-        value = line + sizes[expected] + 1;
-        if (value > found || text[value - 1] != ' ') return CSP_UNUSUAL;
-        if (ways[expected] && !csp_usual_value(text, value, found, ways[expected])) return CSP_UNUSUAL;
-        csp_span(c, row + 12 + 2 * expected, value, found);
-        expected++;
+        while ((word & key->mask) != key->want && key->way != CSP_NO_KEY) key++;
         c->place = found + 1;
+        if (key->way == CSP_NO_KEY) {  /* perhaps a key alone, and its heredoc */
+            for (key = before; key->way != CSP_NO_KEY; key++)
+                if (found - line == key->size && csp_prefix(word ^ key->want, key->size) == 0) break;
+            if (key->way != CSP_ANY && key->way != CSP_HEREDOC) return CSP_UNUSUAL;
+            int yes = csp_usual_heredoc(c, row + 12 + 2 * (key - first));
+            if (yes != 1) return yes;
+        } else {
+            value = line + key->size + 1;
+            if (value > found || text[value - 1] != ' ') return CSP_UNUSUAL;
+            if (key->way && !csp_usual_value(text, value, found, key->way)) return CSP_UNUSUAL;
+            csp_span(c, row + 12 + 2 * (key - first), value, found);
+        }
+        seen |= 1 << (key - first);
     }
 }
 
@@ -196,7 +201,7 @@ CSP_INLINE int csp_usual_fields(csp_cursor *c, const csp_keys *k, int intent, in
 CSP_INLINE int csp_usual_head(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
     const uint8_t *text = c->text;
     int found, value = c->place + k->head_size[intent] + 1, stop;
-    CSP_LINE_END(c, found);
+    CSP_LINE_END_AT_HAND(c, found);
     if ((csp_load(text + c->place) & k->head_mask[intent]) != k->head_want[intent]) return CSP_UNUSUAL;
     if (value >= found || text[value - 1] != ' ') return CSP_UNUSUAL;
     stop = found;
@@ -219,7 +224,7 @@ CSP_INLINE int csp_usual_head(csp_cursor *c, const csp_keys *k, int intent, int3
 /* One line of the header: its value. */
 #define CSP_HEADER(c, literal, value, found)                                            \
     do {                                                                                \
-        CSP_LINE_END(c, found);                                                         \
+        CSP_LINE_END_AT_HAND(c, found);                                                 \
         value = (c)->place + (int)sizeof(literal) - 1;                                  \
         if (!CSP_BEGINS(csp_load((c)->text + (c)->place), literal)) return CSP_UNUSUAL; \
         if (!csp_is_token_at((c)->w, (c)->text, value, found)) return CSP_UNUSUAL;      \
@@ -230,6 +235,7 @@ CSP_INLINE int csp_usual_head(csp_cursor *c, const csp_keys *k, int intent, int3
 CSP_INLINE int csp_usual_header(csp_cursor *c, const csp_keys *k, int32_t *row) {
     int found, value, intent, slot;
     uint64_t word;
+    if (c->behind - c->next < 6) return CSP_CUT_OFF;  /* these lines and the one behind them */
     CSP_HEADER(c, "FROM ", value, found);
     csp_span(c, row + 4, value, found);
     CSP_HEADER(c, "TO ", value, found);
@@ -242,7 +248,7 @@ CSP_INLINE int csp_usual_header(csp_cursor *c, const csp_keys *k, int32_t *row) 
     slot = (int)((word * k->multiplier) >> 58);
     intent = k->hash_word[slot] - k->first_intent;
     if (k->hash_key[slot] != word || intent < 0 || intent > 7) return CSP_UNUSUAL;
-    CSP_LINE_END(c, found);
+    CSP_LINE_END_AT_HAND(c, found);
     if (found != c->place) return CSP_UNUSUAL;
     c->place++;
     return intent;
@@ -252,45 +258,75 @@ CSP_INLINE int csp_usual_header(csp_cursor *c, const csp_keys *k, int32_t *row) 
 typedef struct {
     const csp_keys *keys;
     const uint8_t *data;
-    int64_t most_fields, most_key;
-    int log;        /* operations of a PATCH and fields of a generic block are wanted as lines only */
-    int64_t bound;  /* the block ends here at the latest */
-    int64_t place;  /* of the line behind the CSP/1 line; then of that behind the blank line */
-    int next;       /* the line feed in the window that ends the line at place */
-    int64_t stop;   /* the end of the block */
+    int64_t most_bytes, most_fields, most_key;
+    int log;         /* operations of a PATCH and fields of a generic block are wanted as lines only */
+    int64_t place;   /* the start of a line, */
+    int next;        /* its line feed in the window, */
+    int64_t number;  /* and its number */
 } csp_reading;
 
-CSP_INLINE int csp_usual_of(const csp_window *w, csp_reading *r, int32_t *row, int returns) {
-    const csp_keys *k = r->keys;
+/* The line behind a CSP/1 line and all up to the blank line behind the block: the intent, or what is below 0. */
+CSP_INLINE int csp_usual_body(csp_cursor *c, const csp_keys *k, int log, int32_t *row) {
+    int yes, intent = csp_usual_header(c, k, row);
+    if (intent < 0) return intent;
+    yes = csp_usual_head(c, k, intent, row);
+    if (yes != 1) return yes;
+    if (k->known[intent]) yes = csp_usual_fields(c, k, intent, row);
+    else if (!log) return CSP_UNUSUAL;
+    else yes = intent == k->patch ? csp_usual_patch(c, row) : csp_usual_generic(c);
+    return yes == 1 ? intent : yes;
+}
+
+CSP_INLINE int csp_usual_of(const csp_window *w, csp_reading *r, int32_t *rows, int most, int returns, int *why) {
     csp_cursor c = {w, r->data + w->base, w->feeds + r->next, w->feeds + w->usable, (int)(r->place - w->base), returns,
                     (int)w->base, r->most_key < CSP_WINDOW ? (int)r->most_key : CSP_WINDOW, r->most_fields};
-    int yes, intent = csp_usual_header(&c, k, row);
-    if (intent < 0) return intent;
-    yes = csp_usual_head(&c, k, intent, row);
-    if (yes != 1) return yes;
-    if (k->key_count[intent]) yes = csp_usual_fields(&c, k, intent, row);
-    else if (!r->log) return CSP_UNUSUAL;
-    else yes = intent == k->patch ? csp_usual_patch(&c, row) : csp_usual_generic(&c);
-    if (yes != 1) return yes;
-    r->stop = w->base + c.place;
-    if (r->stop > r->bound) return CSP_UNUSUAL;
-    r->place = r->stop + 1;
-    r->next = (int)(c.next - w->feeds);
-    return intent;
+    const uint16_t *next = c.next;
+    int start = c.place, count;
+    *why = CSP_UNUSUAL;
+    for (count = 0; count < most; count++) {
+        int32_t *row = rows + 24 * count;
+        int found, intent, size;
+        if (c.next >= c.behind) {
+            *why = CSP_CUT_OFF;
+            break;
+        }
+        found = *c.next++;
+        if (found != start + 5 || !CSP_BEGINS(csp_load(c.text + start), "CSP/1")) break;
+        c.place = found + 1;
+        memset(row + 12, 0xFF, 12 * sizeof(int32_t));
+        intent = csp_usual_body(&c, r->keys, r->log, row);
+        if (intent < 0) {
+            *why = intent;
+            break;
+        }
+        size = c.place - start;
+        if (size > r->most_bytes) break;
+        if (csp_may_be_high(w, w->base + start, w->base + c.place) && csp_bad_utf8(c.text, start, c.place) >= 0) break;
+        row[0] = c.base + start;
+        row[1] = size;
+        row[2] = (int32_t)(r->number + (next - (w->feeds + r->next)));
+        row[3] = intent;
+        start = ++c.place;  /* behind the blank line */
+        next = c.next;
+    }
+    r->number += next - (w->feeds + r->next);
+    r->place = w->base + start;
+    r->next = (int)(next - w->feeds);
+    return count;
 }
 
-static int csp_usual_lf(const csp_window *w, csp_reading *r, int32_t *row) {
-    return csp_usual_of(w, r, row, 0);
+static int csp_usual_lf(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return csp_usual_of(w, r, rows, most, 0, why);
 }
 
-static int csp_usual_crlf(const csp_window *w, csp_reading *r, int32_t *row) {
-    return csp_usual_of(w, r, row, 1);
+static int csp_usual_crlf(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return csp_usual_of(w, r, rows, most, 1, why);
 }
 
-/* Reads the message whose CSP/1 line ends in front of r->place. The intent; or what is below 0, with nothing but the row
-   touched. */
-static inline int csp_usual(const csp_window *w, csp_reading *r, int32_t *row) {
-    return w->returns ? csp_usual_crlf(w, r, row) : csp_usual_lf(w, r, row);
+/* Reads usual messages that follow one another from r->place on, most of them at most, into rows (spec.ROW_WIDTH). How
+   many; r stands behind the last one. why: CSP_CUT_OFF where the window ends in the next one. */
+static inline int csp_usual(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return w->returns ? csp_usual_crlf(w, r, rows, most, why) : csp_usual_lf(w, r, rows, most, why);
 }
 
 #endif

@@ -138,8 +138,12 @@ static inline void csp_fill(csp_window *w, csp_lister list, const uint8_t *data,
 /* Whether the bytes from start to the line feed at stop, both counted from base, are one token: at least one byte, none
    a space, a control or DEL. */
 CSP_INLINE int csp_is_token_at(const csp_window *w, const uint8_t *text, int start, int stop) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t bits = csp_load((const uint8_t *)w->breaks + (start >> 3)) >> (start & 7);  /* 57 of them, or more */
+#else
     int shift = start & 63;
     uint64_t bits = w->breaks[start >> 6] >> shift | w->breaks[(start >> 6) + 1] << 1 << (63 - shift);
+#endif
     if (bits) return stop > start && csp_ctz(bits) == stop - start;
     return csp_is_token(text, start, stop, stop);
 }
