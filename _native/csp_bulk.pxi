@@ -314,9 +314,14 @@ def text_spans(rows, int64_t count, int text, int64_t[::1] offsets, int64_t[::1]
     cdef Py_buffer view
     cdef const int32_t *row
     cdef int64_t at
-    cdef int span, there
+    cdef int place[16]  # kind -> the number of a row where the span is
+    cdef int has[16]  # kind -> all bits where it has one: no branches, as kinds come in any order
+    cdef int kind, there
     if not 0 <= text < TEXTS:
         raise ValueError(f"there are {TEXTS} texts")
+    for kind in range(16):
+        has[kind] = -(kind < 9 and span_of[kind][text] != NO_SPAN)
+        place[kind] = 4 + 2 * span_of[kind][text] if has[kind] else 4
     PyObject_GetBuffer(rows, &view, PyBUF_CONTIG_RO)
     try:
         if view.len < 24 * <int64_t>sizeof(int32_t) * count or offsets.shape[0] < count or lengths.shape[0] < count:
@@ -324,13 +329,10 @@ def text_spans(rows, int64_t count, int text, int64_t[::1] offsets, int64_t[::1]
         row = <const int32_t *>view.buf
         with nogil:
             for at in range(count):
-                span = span_of[row[3] & 0xF][text] if row[3] & 0xF < 9 else NO_SPAN
-                if span != NO_SPAN:
-                    there = ~(row[5 + 2 * span] >> 31)
-                    offsets[at] = row[4 + 2 * span] & there
-                    lengths[at] = row[5 + 2 * span] & there
-                else:
-                    offsets[at] = lengths[at] = 0
+                kind = row[3] & 0xF
+                there = ~(row[place[kind] + 1] >> 31) & has[kind]
+                offsets[at] = row[place[kind]] & there
+                lengths[at] = row[place[kind] + 1] & there
                 row += 24
     finally:
         PyBuffer_Release(&view)

@@ -153,7 +153,8 @@ class BulkScanner(NamedTuple):
     several lines, so that a block that ends with a line may still cut one; where it may not, such a block needs nothing
     of the one before, and any thread can scan it. opens: a line that ends what is open, and with which a record begins:
     blocks end in front of one where they can. follows: (state, left, block) -> whether what was found in a block with a
-    fresh state, which left ``left``, is what is found with ``state``; ``left`` becomes what that leaves. packed: where texts have no arrays of their own.
+    fresh state, which left ``left``, is what is found with ``state``; ``left`` becomes what that leaves. Without it a
+    wire that spans lines is scanned in order. packed: where texts have no arrays of their own.
     """
 
     wire: str

@@ -22,8 +22,26 @@ from turnwire.log.reading import Cutter, blocks_of_memory
 pytestmark = pytest.mark.usefixtures("scan_core")
 
 MESSAGE = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T%d\nSTATUS OK\nDATA\n<<<\n%b>>>\n"
-INSIDE = [b"x\n", b"CSP/1\nFROM A\n", b"CSP/1\n", MESSAGE.replace(b"<<<", b"<<<<").replace(b">>>", b">>>>") % (9, b"y\n")]
-TEXT = [b"", b"", b"INFO start", b"```", b"<<<", b">>>", b"<<<<\n>>>>", b"CSP/1;a", b"CSP/1", b" CSP/1", *NSLIP[:3], *GOOD_JSON]
+INSIDE = [
+    b"x\n",
+    b"CSP/1\nFROM A\n",
+    b"CSP/1\n",
+    MESSAGE.replace(b"<<<", b"<<<<").replace(b">>>", b">>>>") % (9, b"y\n"),
+]
+TEXT = [
+    b"",
+    b"",
+    b"INFO start",
+    b"```",
+    b"<<<",
+    b">>>",
+    b"<<<<\n>>>>",
+    b"CSP/1;a",
+    b"CSP/1",
+    b" CSP/1",
+    *NSLIP[:3],
+    *GOOD_JSON,
+]
 
 
 def mixed_up(chance: random.Random) -> bytes:
@@ -131,15 +149,14 @@ def test_blocks_inside_a_heredoc_are_scanned_in_their_turn(monkeypatch: pytest.M
     inside = INSIDE[3] * 40
     data = MESSAGE % (1, inside) + MESSAGE % (2, b"x\n")
     assert list(next(iter(scan(data, wire="csp", threads=2)))["id"]) == ["T1", "T2"]
-    alone, in_turn = scans_twice(data, monkeypatch, wire="csp", batch_bytes=1000)
-    assert in_turn > 1
+    assert scans_twice(data, monkeypatch, wire="csp", batch_bytes=1000)[1] > 1
     assert seen(data, wire="csp", threads=2, batch_bytes=1000)[:-3][0][0]["id"] == ["T1", "T2"]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_blocks_end_in_front_of_a_message(end: bytes) -> None:
     data = (b"".join(MESSAGE % (number, b"x\nCSP/1 \nCSP/1x\n") + b"\n" for number in range(50))).replace(b"\n", end)
-    cutter = Cutter(io_input(data), io_input(data), Pool(), 1000, opens=b"CSP/1")
+    cutter = Cutter(Whole(data), Whole(data), Pool(), 1000, opens=b"CSP/1")
     for blocks in (list(blocks_of_memory(memoryview(data), 1000, 0, b"CSP/1")), list(cutter)):
         assert b"".join(bytes(memoryview(block.data)[: block.size]) for block in blocks) == data
         for block in blocks[:-1]:
@@ -150,7 +167,7 @@ def test_blocks_end_in_front_of_a_message(end: bytes) -> None:
         assert blocks[-1].ahead == 0
 
 
-class io_input:  # noqa: N801
+class Whole:
     """Bytes as an input: see turnwire.log.reading.Input."""
 
     def __init__(self, data: bytes) -> None:

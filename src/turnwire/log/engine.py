@@ -113,9 +113,10 @@ class Engine:
     def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
         """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state. What
         it leaves is made what it leaves there."""
-        if state is None or self.scanner.follows is None:
+        if state is None or not self.scanner.spans_lines:
             return True
-        return self.scanner.follows(state["state"], found.state["state"], found.buffer)
+        follows = self.scanner.follows
+        return follows is not None and follows(state["state"], found.state["state"], found.buffer)
 
     def kept(self, state: dict[str, Any] | None) -> list[int] | None:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""

@@ -50,7 +50,9 @@ class Run:
             mixed=options["mixed"],
         )
         self.course = Course(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
-        self._job = Job(inputs, options["batch_bytes"], options["borrow"], options["limits"], self.stop, bookmarks, scanner.opens)
+        self._job = Job(
+            inputs, options["batch_bytes"], options["borrow"], options["limits"], self.stop, bookmarks, scanner.opens
+        )
 
     def batches(self) -> Iterator[Batch]:
         """The batches of all sources, in order."""
