@@ -178,5 +178,6 @@ cdef inline int word_at(uint64_t prefix) noexcept nogil:
 
 include "csp_reading.pxi"
 include "csp_message.pxi"
+include "csp_usual.pxi"
 include "csp_stream.pxi"
 include "csp_bulk.pxi"
