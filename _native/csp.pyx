@@ -1,11 +1,11 @@
 """CSP/1 line scanner: the compiled twin of ``turnwire/_pure/csp.py``, function for function.
 
-Newlines come as bit masks, 256 blocks at a time; keywords are told apart by a perfect hash of their first eight bytes.
+Newlines come as lists, a window of 8 KiB at a time; keywords are told apart by a perfect hash of their first eight bytes.
 Nothing is copied: tables of int32 spans are filled with the GIL released. ``turnwire.csp.spec`` gives the columns.
 """
 
 from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
@@ -14,9 +14,6 @@ from turnwire.csp import spec as _spec
 from turnwire.errors import Reason as _Reason
 
 cdef extern from "_native/csp_lines.h" nogil:
-    ctypedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *)
-    csp_masks_function csp_masks_of(int level)
-    int csp_ctz(uint64_t mask)
     uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end)
     int csp_key_length(uint64_t word, int64_t length, const uint8_t *line)
     uint64_t csp_prefix(uint64_t word, int length)
@@ -24,35 +21,43 @@ cdef extern from "_native/csp_lines.h" nogil:
     bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
+cdef extern from "_native/csp_window.h" nogil:
+    ctypedef struct csp_window:
+        int64_t base, stop
+        int count
+        const uint16_t *feeds
+    ctypedef void (*csp_lister)(const uint8_t *text, int first, int blocks, csp_window *w)
+    csp_lister csp_lister_of(int level)
+    void csp_fill(csp_window *w, csp_lister list, const uint8_t *data, int64_t base, int64_t end)
+    bint csp_may_be_high(const csp_window *w, int64_t start, int64_t stop)
+
 cdef extern from "_native/csp_usual.h" nogil:
+    ctypedef struct csp_key:
+        uint64_t mask, want
+        int size, way
     ctypedef struct csp_keys:
         uint64_t hash_key[64]
         uint8_t hash_word[64]
         uint64_t multiplier
-        uint64_t header_mask[4]
-        uint64_t header_want[4]
-        int header_size[4]
         uint64_t head_mask[8]
         uint64_t head_want[8]
         int head_size[8]
         uint8_t letter[8]
-        uint64_t key_mask[8][5]
-        uint64_t key_want[8][5]
-        int key_size[8][5]
-        int key_count[8]
+        csp_key key[8][6]
+        int known[8]
+        int required[8]
         int first_intent, fileop, patch
-        int status[2]
-        int priority[2]
-    ctypedef struct csp_cursor:
+    enum:
+        CSP_CUT_OFF, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY
+    ctypedef struct csp_reading:
+        const csp_keys *keys
         const uint8_t *data
-        int64_t end, base, blocks
-        const uint64_t *newlines
-        const uint64_t *highs
-        int64_t block, place, number
-        uint64_t mask, high
-        int64_t most_fields, most_key
+        int64_t most_bytes, most_fields, most_key
         int log
-    int csp_usual(csp_cursor *c, const csp_keys *k, int64_t bound, int32_t *row, int64_t *stop)
+        int64_t place
+        int next
+        int64_t number
+    int csp_usual(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why)
 
 # --- words and reasons ----------------------------------------------------------------------------------------------
 
@@ -87,7 +92,7 @@ cdef int R_OP_MISMATCH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY
 cdef int R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG
 cdef int required_slot[8][2]
 cdef int required_reason[8][2]
-cdef csp_masks_function find_masks = csp_masks_of(2)
+cdef csp_lister find_lines = csp_lister_of(2)
 
 
 cdef int _code(reason) except -1:
@@ -134,9 +139,9 @@ def _prepare():
             raise ImportError("the hash of the words is not perfect")
         keys.hash_key[slot] = key
         keys.hash_word[slot] = place
-    for place, word in enumerate(_spec.HEADERS):
-        keys.header_size[place] = len(word)
-        keys.header_want[place], keys.header_mask[place] = _prefix(word)
+    if list(_spec.HEADERS) != ["FROM", "TO", "CTX", "INTENT"]:
+        raise ImportError("the headers have changed, which csp_usual.h has written out")
+    ways = {("RESULT", "STATUS"): CSP_STATUS, ("TASK", "PRIORITY"): CSP_PRIORITY, ("FILEOP", "CONTENT"): CSP_HEREDOC}
     for intent, name in enumerate(_spec.INTENTS):
         block = _spec.BLOCK_WORD[name]
         fields = _spec.FIELDS.get(block, ())
@@ -144,22 +149,22 @@ def _prepare():
         keys.head_size[intent] = len(block)
         keys.head_want[intent], keys.head_mask[intent] = _prefix(block)
         keys.letter[intent] = ord(_spec.ID_LETTER.get(block, "\0"))
-        keys.key_count[intent] = len(fields)
+        keys.known[intent] = bool(fields)
+        for slot in range(6):
+            keys.key[intent][slot].mask, keys.key[intent][slot].want, keys.key[intent][slot].way = 0, 1, CSP_NO_KEY
         if block == "FILEOP":
             keys.fileop = intent
         if block == "PATCH":
             keys.patch = intent
         for slot, field in enumerate(fields):
             slot_of[intent][_WORDS.index(field)] = slot
-            keys.key_size[intent][slot] = len(field)
-            keys.key_want[intent][slot], keys.key_mask[intent][slot] = _prefix(field)
-            if field == "STATUS":
-                keys.status[0], keys.status[1] = intent, slot
-            if field == "PRIORITY":
-                keys.priority[0], keys.priority[1] = intent, slot
+            keys.key[intent][slot].size = len(field)
+            keys.key[intent][slot].want, keys.key[intent][slot].mask = _prefix(field)
+            keys.key[intent][slot].way = ways.get((block, field), 0)
         required_slot[intent][0] = required_slot[intent][1] = -1
         for place, (field, reason) in enumerate(_spec.REQUIRED.get(block, {}).items()):
             required_slot[intent][place] = _spec.FIELDS[block].index(field)
+            keys.required[intent] |= 1 << required_slot[intent][place]
             required_reason[intent][place] = _code(reason)
 
 
@@ -173,5 +178,6 @@ cdef inline int word_at(uint64_t prefix) noexcept nogil:
 
 include "csp_reading.pxi"
 include "csp_message.pxi"
+include "csp_usual.pxi"
 include "csp_stream.pxi"
 include "csp_bulk.pxi"

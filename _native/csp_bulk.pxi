@@ -3,10 +3,10 @@
 
 cdef enum:
     TEXTS = 21
-    SPANS = 10  # of a row: header, id, five slots, and the lines of a block
-    LINES = 9
-    NO_SPAN = 10
-    AHEAD = 128  # rows of text columns that are zeroed at once: most of them are absent in any one record
+    SLOTS = 5
+    AT_ONCE = 32  # rows that are read before their columns are written
+    LINES = 9  # the span of a row's lines, in the place of what says of extras in other rows
+    NO_SPAN = 255
 
 cdef struct Columns:
     int64_t *offset
@@ -17,14 +17,7 @@ cdef struct Columns:
     uint8_t *inside
     uint8_t *status
     uint8_t *priority
-    int64_t *text_offset[TEXTS]
-    int64_t *text_length[TEXTS]
-
-cdef struct Target:
-    int32_t span
-    uint32_t bit
-    int64_t *offset
-    int64_t *length
+    int32_t *spans
 
 cdef struct Refused:
     int64_t *offset
@@ -38,37 +31,36 @@ cdef struct Bulk:
     Columns columns
     Refused refused
     int64_t rows, room, refusals, refusal_room, base, line
-    int64_t cleared  # text columns are zero up to this row
-    int asked
-    int64_t *texts[2 * TEXTS]  # the columns of texts that are asked for
-    int targets[9]
-    Target target[9][SPANS]  # kind -> where the texts go that it can have
 
 cdef uint8_t span_of[9][TEXTS]  # kind, text column -> span of the row; NO_SPAN where the kind has no such text
-cdef int status_span[9]
-cdef int priority_span[9]
-cdef int PATCH_KIND, HAS_STATUS, HAS_PRIORITY
+cdef uint32_t present_of[9][1 << SLOTS]  # kind, which slots it has -> which columns
+cdef int STATUS_KIND, STATUS_AT, PRIORITY_KIND, PRIORITY_AT, PATCH_KIND
 cdef uint8_t lines_behind[9]  # span whose line end the lines of a block follow; NO_SPAN for no lines
 
 
 def _prepare_bulk():
-    global PATCH_KIND, HAS_STATUS, HAS_PRIORITY
-    cdef int kind, slot
-    if len(_spec.BULK_TEXTS) != TEXTS or list(_spec.BULK_ENUMS) != ["status", "priority"]:
+    global STATUS_KIND, STATUS_AT, PRIORITY_KIND, PRIORITY_AT, PATCH_KIND
+    cdef int kind, slot, there, place
+    names = (*_spec.BULK_TEXTS, *_spec.BULK_ENUMS)
+    if len(_spec.BULK_TEXTS) != TEXTS or list(_spec.BULK_ENUMS) != ["status", "priority"] or ROW != 24:
         raise ImportError("the columns of the bulk scan have changed")
-    HAS_STATUS, HAS_PRIORITY = 1 << TEXTS, 2 << TEXTS
     memset(span_of, NO_SPAN, sizeof(span_of))
     for kind, name in enumerate(_spec.BULK_KINDS):
-        spans = ["from", "to", "ctx", "id", *_spec.BULK_SLOTS[name]]
-        spans += [None] * (LINES - len(spans)) + [_spec.BULK_LINES.get(name)]
-        status_span[kind] = spans.index("status") if "status" in spans else NO_SPAN
-        priority_span[kind] = spans.index("priority") if "priority" in spans else NO_SPAN
+        spans = _spec.BULK_SPANS[name]
         for slot, text in enumerate(spans):
             if text in _spec.BULK_TEXTS:
                 span_of[kind][_spec.BULK_TEXTS.index(text)] = slot
+        always = [spans[place] for place in (0, 1, 2, 3, LINES) if spans[place]]
+        for there in range(1 << SLOTS):
+            slots = [spans[4 + slot] for slot in range(SLOTS) if there >> slot & 1 and spans[4 + slot]]
+            present_of[kind][there] = sum(1 << names.index(text) for text in always + slots)
         lines_behind[kind] = NO_SPAN
         if name in _spec.BULK_LINES:
             lines_behind[kind] = 4 if name in ("PATCH", "TEMPLATE") else 3
+        if "status" in spans:
+            STATUS_KIND, STATUS_AT = kind, 4 + 2 * spans.index("status")
+        if "priority" in spans:
+            PRIORITY_KIND, PRIORITY_AT = kind, 4 + 2 * spans.index("priority")
     PATCH_KIND = _spec.BULK_KINDS.index("PATCH")
 
 
@@ -146,63 +138,38 @@ cdef inline void block_lines(const uint8_t *data, int64_t start, int64_t stop, i
     span[1] = <int32_t>(stop - start) if stop > start else 0
 
 
-cdef void clear(Bulk *b) noexcept nogil:
-    """Zeroes the texts of the rows to come."""
-    cdef int64_t rows = min(<int64_t>AHEAD, b.room - b.cleared)
-    cdef int text
-    for text in range(b.asked):
-        memset(b.texts[text] + b.cleared, 0, rows * sizeof(int64_t))
-    b.cleared += rows
-
-
 cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
-    """One row into the columns that are asked for."""
+    """One row into the columns that are asked for; its spans are where they belong already."""
     cdef Columns *c = &b.columns
     cdef int64_t at = b.rows
     cdef int kind = row[3] & 0xFF
-    cdef int32_t *spans = row + 4
     cdef const uint8_t *data = b.scanner.data
-    cdef Target *target
-    cdef int32_t there
-    cdef int64_t length
-    cdef uint32_t present = 0
-    cdef int text, span
-    span = lines_behind[kind]
+    cdef int32_t length
+    cdef int there = 0
+    cdef int span = lines_behind[kind]
+    row[22] = row[23] = -1
     if span != NO_SPAN:
+        span = 4 + 2 * span
         block_lines(
-            data, spans[2 * span] + spans[2 * span + 1],
-            spans[10] - 9 if kind == PATCH_KIND else row[0] + row[1], spans + 2 * LINES
+            data, row[span] + row[span + 1], row[14] - 9 if kind == PATCH_KIND else row[0] + row[1], row + 4 + 2 * LINES
         )
-    spans[2 * NO_SPAN + 1] = -1
-    if at >= b.cleared:
-        clear(b)
-    for text in range(b.targets[kind]):
-        target = &b.target[kind][text]
-        length = spans[2 * target.span + 1]
-        there = ~(<int32_t>length >> 31)
-        present |= target.bit & <uint32_t>there
-        if target.length != NULL:
-            target.length[at] = length & there
-            target.offset[at] = spans[2 * target.span] & there
-    length = spans[2 * status_span[kind] + 1]
-    if length >= 0:
-        present |= HAS_STATUS
+    for span in range(SLOTS):
+        there |= (row[13 + 2 * span] >= 0) << span
+    if c.present != NULL:
+        c.present[at] = present_of[kind][there]
+    # Without branches: kinds come in any order.
     if c.status != NULL:
-        c.status[at] = 255 if length < 0 else 0 if length == 2 else 1 if length == 7 else 2
-    span = priority_span[kind]
-    length = spans[2 * span + 1]
-    if length >= 0:
-        present |= HAS_PRIORITY
+        length = row[STATUS_AT + 1] | -<int32_t>(kind != STATUS_KIND)
+        c.status[at] = <uint8_t>((length != 2) + (length == 4) | length >> 31)  # OK, PARTIAL, FAIL; 255 for none
     if c.priority != NULL:
-        c.priority[at] = 255 if length < 0 else data[spans[2 * span] + 1] - c"1"
+        length = row[PRIORITY_AT + 1] | -<int32_t>(kind != PRIORITY_KIND)
+        c.priority[at] = <uint8_t>(data[(row[PRIORITY_AT] & ~(length >> 31)) + 1] - c"1" | length >> 31)
     if c.offset != NULL:
         c.offset[at] = b.base + row[0]
     if c.length != NULL:
         c.length[at] = row[1]
     if c.line != NULL:
         c.line[at] = b.line + row[2]
-    if c.present != NULL:
-        c.present[at] = present
     if c.intent != NULL:
         c.intent[at] = kind
     if c.inside != NULL:
@@ -222,18 +189,28 @@ cdef inline void refuse(Bulk *b, int32_t *found) noexcept nogil:
 
 cdef int run_bulk(Bulk *b) noexcept nogil:
     cdef Scanner *s = &b.scanner
-    cdef int32_t row[24 + 2]
+    cdef int32_t spare[24 * AT_ONCE]
+    cdef int32_t *rows = spare
     cdef int32_t found[6]
     cdef int outcome = OK
-    s.rows, s.rejects, s.extras = row, found, NULL
-    s.log = True
+    cdef int64_t count, row
+    s.rejects, s.extras = found, NULL
+    s.log = s.reading.log = True
     while s.place < s.end and b.rows < b.room and b.refusals < b.refusal_room:
+        if b.columns.spans != NULL:
+            rows = b.columns.spans + 24 * b.rows
+        count = usual_messages(s, rows, min(b.room - b.rows, <int64_t>AT_ONCE))
+        for row in range(count):
+            store(b, rows + 24 * row)
+        if count:
+            continue
         s.row_count = s.reject_count = s.extra_count = 0
+        s.rows = rows
         outcome = step(s)
         if outcome != OK:
             break
         if s.row_count:
-            store(b, row)
+            store(b, rows)
         elif s.reject_count:
             refuse(b, found)
     free(s.closings)
@@ -258,7 +235,6 @@ cdef void *memory(dict columns, object name, int64_t room, int64_t width) except
 
 cdef int take_columns(Bulk *b, dict columns, dict rejects) except -1:
     cdef Columns *c = &b.columns
-    cdef int text
     c.offset = <int64_t *>memory(columns, "offset", b.room, 8)
     c.length = <int64_t *>memory(columns, "length", b.room, 8)
     c.line = <int64_t *>memory(columns, "line", b.room, 8)
@@ -267,11 +243,7 @@ cdef int take_columns(Bulk *b, dict columns, dict rejects) except -1:
     c.inside = <uint8_t *>memory(columns, "inside_unclosed_heredoc", b.room, 1)
     c.status = <uint8_t *>memory(columns, "status", b.room, 1)
     c.priority = <uint8_t *>memory(columns, "priority", b.room, 1)
-    for text, name in enumerate(_spec.BULK_TEXTS):
-        c.text_offset[text] = <int64_t *>memory(columns, f"{name}.offset", b.room, 8)
-        c.text_length[text] = <int64_t *>memory(columns, f"{name}.length", b.room, 8)
-        if c.text_offset[text] == NULL or c.text_length[text] == NULL:
-            c.text_offset[text] = c.text_length[text] = NULL
+    c.spans = <int32_t *>memory(columns, "spans", b.room, 24 * sizeof(int32_t))
     b.refused.offset = <int64_t *>memory(rejects, "offset", b.refusal_room, 8)
     b.refused.length = <int64_t *>memory(rejects, "length", b.refusal_room, 8)
     b.refused.line = <int64_t *>memory(rejects, "line", b.refusal_room, 8)
@@ -282,28 +254,6 @@ cdef int take_columns(Bulk *b, dict columns, dict rejects) except -1:
     return 0
 
 
-cdef void choose_targets(Bulk *b) noexcept nogil:
-    cdef Columns *c = &b.columns
-    cdef int kind, text, count
-    b.asked = 0
-    for text in range(TEXTS):
-        if c.text_offset[text] != NULL:
-            b.texts[b.asked] = c.text_offset[text]
-            b.texts[b.asked + 1] = c.text_length[text]
-            b.asked += 2
-    b.cleared = b.rows
-    for kind in range(9):
-        count = 0
-        for text in range(TEXTS):
-            if span_of[kind][text] != NO_SPAN:
-                b.target[kind][count].span = span_of[kind][text]
-                b.target[kind][count].bit = <uint32_t>1 << text
-                b.target[kind][count].offset = c.text_offset[text]
-                b.target[kind][count].length = c.text_length[text]
-                count += 1
-        b.targets[kind] = count
-
-
 def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int64_t rows, int64_t room, dict rejects,
                int64_t reject_rows, int64_t reject_room, *, int64_t base=0, int64_t line=1, keep=False,
                int64_t limit=_LIMITS.message, state=None):
@@ -312,8 +262,8 @@ def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int6
     Args:
         data: bytes-like, under 2 GiB; ``final`` says that the input ends with ``data[:size]``.
         columns: name -> writable array with ``room`` rows: offset, length, line (i64), present (u32), intent, status,
-            priority, inside_unclosed_heredoc (u8), and for each of ``spec.BULK_TEXTS`` ``name.offset`` and
-            ``name.length`` (i64, a span of ``data``). Columns that are not there are not written.
+            priority, inside_unclosed_heredoc (u8), and spans (96 bytes), in which the texts are: ``text_spans`` tells
+            them. Columns that are not there are not written.
         rejects: offset, length, line, fault (i64) and reason (u8) with ``reject_room`` rows.
         base: offset of ``data[0]`` in the input; line: line of ``data[start]``, from 1.
         keep: nothing; every wire has it. limit: bytes of a message.
@@ -334,24 +284,55 @@ def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int6
         carried = state
         if carried.shape[0] < 4:
             raise ValueError("the state is four integers")
-        fresh[1], fresh[2] = carried[1], carried[2]
+        fresh[1], fresh[2], fresh[3] = carried[1], carried[2], carried[3]
     b.rows, b.room, b.refusals, b.refusal_room, b.base, b.line = rows, room, reject_rows, reject_room, base, line
     if not (0 <= rows <= room and 0 <= reject_rows <= reject_room):
         raise ValueError("rows and rejects must lie in their tables")
     take_columns(&b, columns, rejects)
-    choose_targets(&b)
     PyObject_GetBuffer(data, &text, PyBUF_CONTIG_RO)
     try:
         check_size(size)
         if not 0 <= start <= size <= text.len:
             raise ValueError("start and size must lie in the data")
         with nogil:
-            start_scanner(&b.scanner, <const uint8_t *>text.buf, start, size, final, most, fresh, find_masks)
+            start_scanner(&b.scanner, <const uint8_t *>text.buf, start, size, final, most, fresh, find_lines)
             outcome = run_bulk(&b)
         if outcome == NO_MEMORY:
             raise MemoryError
         if state is not None:
-            carried[1], carried[2] = b.scanner.tail, b.scanner.run
+            carried[1], carried[2], carried[3] = b.scanner.tail, b.scanner.run, b.scanner.settled
         return b.rows, b.refusals, b.scanner.place, line + b.scanner.number
     finally:
         PyBuffer_Release(&text)
+
+
+def text_spans(rows, int64_t count, int text, int64_t[::1] offsets, int64_t[::1] lengths):
+    """Where a text of each record stands: the spans of ``spec.BULK_TEXTS[text]`` in ``data``, (0, 0) where it is absent.
+
+    rows: ``count`` rows of the column spans that ``scan_block`` filled. offsets, lengths: int64[count], written.
+    """
+    cdef Py_buffer view
+    cdef const int32_t *row
+    cdef int64_t at
+    cdef int place[16]  # kind -> the number of a row where the span is
+    cdef int has[16]  # kind -> all bits where it has one: no branches, as kinds come in any order
+    cdef int kind, there
+    if not 0 <= text < TEXTS:
+        raise ValueError(f"there are {TEXTS} texts")
+    for kind in range(16):
+        has[kind] = -(kind < 9 and span_of[kind][text] != NO_SPAN)
+        place[kind] = 4 + 2 * span_of[kind][text] if has[kind] else 4
+    PyObject_GetBuffer(rows, &view, PyBUF_CONTIG_RO)
+    try:
+        if view.len < 24 * <int64_t>sizeof(int32_t) * count or offsets.shape[0] < count or lengths.shape[0] < count:
+            raise ValueError("there are fewer rows than that")
+        row = <const int32_t *>view.buf
+        with nogil:
+            for at in range(count):
+                kind = row[3] & 0xF
+                there = ~(row[place[kind] + 1] >> 31) & has[kind]
+                offsets[at] = row[place[kind]] & there
+                lengths[at] = row[place[kind] + 1] & there
+                row += 24
+    finally:
+        PyBuffer_Release(&view)

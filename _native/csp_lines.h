@@ -1,4 +1,4 @@
-/* Newline masks of 64-byte blocks, and the few byte tricks the CSP/1 scanner needs. The scalar path runs anywhere. */
+/* The few byte tricks the CSP/1 scanner needs, and masks of the lines that say where to cut. */
 #ifndef TURNWIRE_CSP_LINES_H
 #define TURNWIRE_CSP_LINES_H
 
@@ -17,55 +17,8 @@
 #define CSP_INLINE static inline
 #endif
 
-/* Bit i of *newlines is set where block[i] is LF, bit i of *high where block[i] is no ASCII. */
-static void csp_masks_scalar(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *high) {
-    const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL, sevens = ~tops;
-    for (size_t b = 0; b < blocks; b++, block += 64) {
-        uint64_t found = 0, big = 0;
-        for (int part = 0; part < 8; part++) {
-            uint64_t word = 0;
-            for (int i = 7; i >= 0; i--) word = word << 8 | block[8 * part + i];
-            uint64_t differs = word ^ (ones * '\n');
-            uint64_t equal = ~(((differs & sevens) + sevens) | differs | sevens);  /* top bit of each byte that is LF */
-            found |= (((equal >> 7) * 0x0102040810204080ULL) >> 56) << (8 * part);
-            big |= ((((word & tops) >> 7) * 0x0102040810204080ULL) >> 56) << (8 * part);
-        }
-        newlines[b] = found;
-        high[b] = big;
-    }
-}
-
-#ifdef CSP_X86
-__attribute__((target("avx2")))
-static void csp_masks_avx2(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *high) {
-    const __m256i newline = _mm256_set1_epi8('\n');
-    for (size_t b = 0; b < blocks; b++, block += 64) {
-        __m256i low = _mm256_loadu_si256((const __m256i *)block);
-        __m256i top = _mm256_loadu_si256((const __m256i *)(block + 32));
-        newlines[b] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, newline)) |
-                      (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(top, newline)) << 32;
-        high[b] = (uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top) << 32;
-    }
-}
-
-__attribute__((target("sse2")))
-static void csp_masks_sse2(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *high) {
-    const __m128i newline = _mm_set1_epi8('\n');
-    for (size_t b = 0; b < blocks; b++, block += 64) {
-        uint64_t found = 0, big = 0;
-        for (int part = 0; part < 4; part++) {
-            __m128i bytes = _mm_loadu_si128((const __m128i *)(block + 16 * part));
-            found |= (uint64_t)(uint16_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, newline)) << (16 * part);
-            big |= (uint64_t)(uint16_t)_mm_movemask_epi8(bytes) << (16 * part);
-        }
-        newlines[b] = found;
-        high[b] = big;
-    }
-}
-#endif
-
-/* As csp_masks_*, but *matters is set where a line with that first byte may say where a log can be cut: one of < > ` white
-   space or a byte order mark, or C with an S behind it (the last byte of a block goes without). */
+/* Bit i of *newlines is set where block[i] is LF, bit i of *matters where a line with that first byte may say where a log
+   can be cut: one of < > ` white space or a byte order mark, or C with an S behind it (the last byte of a block goes without). */
 static void csp_starts_scalar(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *matters) {
     for (size_t b = 0; b < blocks; b++, block += 64) {
         uint64_t found = 0, some = 0;
@@ -106,17 +59,6 @@ static void csp_starts_avx2(const uint8_t *block, size_t blocks, uint64_t *newli
 #endif
 
 typedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *);
-
-static inline csp_masks_function csp_masks_of(int level) {
-#ifdef CSP_X86
-    __builtin_cpu_init();
-    if (level >= 2 && __builtin_cpu_supports("avx2")) return csp_masks_avx2;
-    if (level >= 1 && __builtin_cpu_supports("sse2")) return csp_masks_sse2;
-#else
-    (void)level;
-#endif
-    return csp_masks_scalar;
-}
 
 static inline csp_masks_function csp_starts_of(int level) {
 #ifdef CSP_X86
@@ -159,17 +101,21 @@ static inline int csp_ctz(uint64_t mask) {
 #endif
 }
 
+/* Eight bytes, the first in the lowest bits. */
+CSP_INLINE uint64_t csp_load(const uint8_t *data) {
+    uint64_t word = 0;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(&word, data, 8);
+#else
+    for (int i = 7; i >= 0; i--) word = word << 8 | data[i];
+#endif
+    return word;
+}
+
 /* The up to eight bytes from place on, the first in the lowest bits; bytes at or behind end read as zero. */
 CSP_INLINE uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
     uint64_t word = 0;
-    if (place + 8 <= end) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        memcpy(&word, data + place, 8);
-#else
-        for (int i = 7; i >= 0; i--) word = word << 8 | data[place + i];
-#endif
-        return word;
-    }
+    if (place + 8 <= end) return csp_load(data + place);
     for (int64_t i = end - place - 1; i >= 0; i--) word = word << 8 | data[place + i];
     return word;
 }
@@ -223,6 +169,11 @@ static inline int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t s
     while (start < stop) {
         uint8_t lead = data[start];
         if (lead < 0x80) {
+            if (start + 32 <= stop) {
+                uint64_t words[4];
+                memcpy(words, data + start, 32);
+                if (!((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080ULL)) { start += 32; continue; }
+            }
             if (start + 8 <= stop) {
                 uint64_t word;
                 memcpy(&word, data + start, 8);

@@ -2,7 +2,6 @@
 
 
 cdef enum:
-    BLOCKS = 256
     OK = 0
     END = 1
     MORE = 2
@@ -29,17 +28,15 @@ cdef struct Fault:
 
 cdef struct Scanner:
     const uint8_t *data
-    csp_masks_function masks
+    csp_lister lister
     int64_t end
     bint final
     int64_t most_bytes, most_fields, most_key
-    # the cursor: start and number of the next line, the masks from ``base`` on
+    # the cursor: start and number of the next line, and which line feed of the window ends it
     int64_t place, number
-    int64_t base, block, blocks
-    uint64_t mask
-    uint64_t high
-    uint64_t newlines[BLOCKS]
-    uint64_t highs[BLOCKS]
+    int next
+    csp_window window
+    csp_reading reading
     # heredocs that were searched in vain: all lines that are only ">"
     Closing *closings
     int64_t closing_count
@@ -48,6 +45,7 @@ cdef struct Scanner:
     # state of the stream
     bint tail
     int64_t run
+    bint settled
     Fault fault
     # tables
     int32_t *rows
@@ -56,60 +54,34 @@ cdef struct Scanner:
     int64_t row_count, extra_count, reject_count, most_rows, most_extras, most_rejects
 
 
-cdef void fill(Scanner *s, int64_t base) noexcept nogil:
-    """Masks of the blocks from ``base`` on; bits behind the end are zero."""
-    cdef int64_t left = s.end - base
-    cdef int64_t whole = left >> 6
-    cdef uint8_t last[64]
-    s.base = base
-    s.block = 0
-    if whole >= BLOCKS:
-        s.blocks = BLOCKS
-        s.masks(s.data + base, BLOCKS, s.newlines, s.highs)
-        return
-    s.blocks = whole
-    if whole > 0:
-        s.masks(s.data + base, whole, s.newlines, s.highs)
-    left -= whole << 6
-    if left > 0:
-        memset(last, 0, 64)
-        memcpy(last, s.data + base + (whole << 6), left)
-        s.masks(last, 1, &s.newlines[whole], &s.highs[whole])
-        s.blocks += 1
+cdef inline void fill(Scanner *s, int64_t base) noexcept nogil:
+    """The window from ``base`` on, where the next line begins or a line goes on."""
+    csp_fill(&s.window, s.lister, s.data, base, s.end)
+    s.next = 0
 
 
 cdef void seek(Scanner *s, int64_t place, int64_t number) noexcept nogil:
-    """Moves the cursor to the start of a line."""
+    """Moves the cursor to the start of a line. It costs as much as the lines between here and there."""
     s.place = place
     s.number = number
-    if place >= s.base and place < s.base + (s.blocks << 6):
-        s.block = (place - s.base) >> 6
-    elif place < s.end:
+    if not s.window.base <= place <= s.window.stop:
         fill(s, place)
-    else:
-        s.base = place
-        s.block = s.blocks = 0
-        s.mask = 0
         return
-    s.mask = s.newlines[s.block] & (~<uint64_t>0 << ((place - s.base) & 63))
-    s.high |= s.highs[s.block]
+    place -= s.window.base
+    while s.next > 0 and s.window.feeds[s.next - 1] >= place:
+        s.next -= 1
+    while s.next < s.window.count and s.window.feeds[s.next] < place:
+        s.next += 1
 
 
 cdef inline int64_t newline(Scanner *s) noexcept nogil:
     """The next newline, or -1."""
-    cdef int64_t found
-    while s.mask == 0:
-        s.block += 1
-        if s.block >= s.blocks:
-            if s.base + (s.blocks << 6) >= s.end:
-                s.block = s.blocks
-                return -1
-            fill(s, s.base + (s.blocks << 6))
-        s.mask = s.newlines[s.block]
-        s.high |= s.highs[s.block]
-    found = s.base + (s.block << 6) + csp_ctz(s.mask)
-    s.mask &= s.mask - 1
-    return found
+    while s.next >= s.window.count:
+        if s.window.stop >= s.end:
+            return -1
+        fill(s, s.window.stop)
+    s.next += 1
+    return s.window.base + s.window.feeds[s.next - 1]
 
 
 cdef inline int next_line(Scanner *s, Line *line) noexcept nogil:

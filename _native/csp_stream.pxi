@@ -36,7 +36,7 @@ cdef void reject(
 
 cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
     """Rejects ``first.start`` to ``stop`` if it is no UTF-8."""
-    if s.high == 0:
+    if not csp_may_be_high(&s.window, first.start, stop):
         return False
     cdef int64_t bad = csp_bad_utf8(s.data, first.start, stop)
     if bad < 0:
@@ -49,39 +49,12 @@ cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
     return True
 
 
-cdef inline int usual_message(Scanner *s, Line *first, int32_t *row, int *intent, int64_t *stop) noexcept nogil:
-    """OK behind a message that is written as messages usually are; END, with nothing done, for any other."""
-    cdef csp_cursor cursor
-    cdef int place, slot
-    cursor.data, cursor.end, cursor.base, cursor.blocks = s.data, s.end, s.base, s.blocks
-    cursor.newlines, cursor.highs = s.newlines, s.highs
-    cursor.block, cursor.place, cursor.number = s.block, s.place, s.number
-    cursor.mask, cursor.high = s.mask, s.high
-    cursor.most_fields, cursor.most_key, cursor.log = s.most_fields, s.most_key, s.log
-    intent[0] = csp_usual(&cursor, &keys, first.start + s.most_bytes, row, stop)
-    if intent[0] >= 0:
-        for place in range(2):
-            slot = required_slot[intent[0]][place]
-            if slot >= 0 and row[13 + 2 * slot] < 0:
-                intent[0] = -1
-                break
-    if intent[0] < 0:
-        memset(row + 4, 0xFF, 18 * sizeof(int32_t))
-        return END
-    s.block, s.place, s.number = cursor.block, cursor.place, cursor.number
-    s.mask, s.high = cursor.mask, cursor.high
-    return OK
-
-
 cdef int message(Scanner *s, Line *first) noexcept nogil:
     cdef int32_t *row = new_row(s)
     cdef int64_t extras = s.extra_count
     cdef int64_t stop = 0
     cdef int intent = 0
-    s.high = s.highs[s.block] if s.block < s.blocks else 0
-    cdef int found = usual_message(s, first, row, &intent, &stop)
-    if found != OK:
-        found = read_message(s, first, row, &intent, &stop)
+    cdef int found = read_message(s, first, row, &intent, &stop)
     if found == OK:
         s.tail = True
         if reject_bad_utf8(s, first, stop):
@@ -160,7 +133,6 @@ cdef int template(Scanner *s, Line *first) noexcept nogil:
     cdef Line line
     cdef int found
     s.tail = False
-    s.high = ~<uint64_t>0  # the first line is not behind the cursor's masks
     while True:
         found = next_line(s, &line)
         if found == MORE:
@@ -211,7 +183,6 @@ cdef int preamble(Scanner *s, Line *first) noexcept nogil:
     cdef int64_t number = number_behind(s, first)
     cdef Line line
     cdef int found
-    s.high = ~<uint64_t>0
     while True:
         found = next_line(s, &line)
         if found == MORE:
@@ -238,10 +209,12 @@ cdef int item(Scanner *s) noexcept nogil:
     if found != OK:
         return found
     if is_magic(s.data, &line):
+        s.settled = True
         return message(s, &line)
     if is_blank(s.data, &line):
         return OK
     if is_delimiter(s.data, &line):
+        s.settled = True
         if s.data[line.start] == c"`":
             s.tail = False
             if not s.log:
@@ -289,13 +262,14 @@ cdef inline int step(Scanner *s) noexcept nogil:
     cdef int64_t number = s.number
     cdef int64_t run = s.run
     cdef bint tail = s.tail
+    cdef bint settled = s.settled
     cdef int64_t extras = s.extra_count
     cdef int64_t rows = s.row_count
     cdef int64_t rejects = s.reject_count
     cdef int found = item(s)
     if found != OK:
         s.row_count, s.extra_count, s.reject_count = rows, extras, rejects
-        s.place, s.number, s.run, s.tail = place, number, run, tail
+        s.place, s.number, s.run, s.tail, s.settled = place, number, run, tail, settled
     elif run > 0 and s.run == run and swallowed_end(s, place, s.place, run):
         s.run = 0
     return found
@@ -304,7 +278,12 @@ cdef inline int step(Scanner *s) noexcept nogil:
 cdef int run_scanner(Scanner *s) noexcept nogil:
     """Scans until the bytes or the tables are used up, ``s.place`` behind what was consumed. OK or NO_MEMORY."""
     cdef int found = OK
+    cdef int64_t count
     while s.place < s.end and s.row_count < s.most_rows and s.reject_count < s.most_rejects:
+        count = usual_messages(s, s.rows + 24 * s.row_count, s.most_rows - s.row_count)
+        if count:
+            number_extras(s, count)
+            continue
         found = step(s)
         if found != OK:
             break
@@ -315,23 +294,26 @@ cdef int run_scanner(Scanner *s) noexcept nogil:
 
 cdef void start_scanner(
     Scanner *s, const uint8_t *data, int64_t start, int64_t stop, bint final, int64_t *limits, int64_t *state,
-    csp_masks_function masks
+    csp_lister lister
 ) noexcept nogil:
     s.data = data
-    s.masks = masks
+    s.lister = lister
     s.end = stop
     s.final = final
     s.most_bytes, s.most_fields, s.most_key = limits[0], limits[1], limits[2]
-    s.log = False
+    s.log = s.reading.log = False
+    s.reading.keys, s.reading.data = &keys, data
+    s.reading.most_bytes, s.reading.most_fields, s.reading.most_key = limits[0], limits[1], limits[2]
     s.closings = NULL
     s.closing_count = 0
     s.indexed = 0
     s.tail = state[1] != 0
     s.run = state[2]
+    s.settled = state[3] != 0
     s.row_count = s.extra_count = s.reject_count = 0
-    s.base = s.block = s.blocks = 0
-    s.mask = s.high = 0
-    seek(s, start, 0)
+    s.place = start
+    s.number = 0
+    fill(s, start)
 
 
 # --- what both twins offer ------------------------------------------------------------------------------------------
@@ -371,15 +353,15 @@ def tables(bytes data not None, tuple limits=NO_LIMIT):
 
     ``limits``: bytes of a message, fields of a generic block, bytes of a key. Raises ValueError for 2 GiB or more.
     """
-    return all_tables(data, limits, find_masks)
+    return all_tables(data, limits, find_lines)
 
 
 def tables_at(int level, bytes data not None, tuple limits=NO_LIMIT):
-    """``tables`` with the masks of a level: 0 plain C, 1 SSE2, 2 AVX2, as far as the machine has them."""
-    return all_tables(data, limits, csp_masks_of(level))
+    """``tables`` with the lines listed at a level: 0 plain C, 1 AVX2, 2 AVX-512, as far as the machine has them."""
+    return all_tables(data, limits, csp_lister_of(level))
 
 
-cdef tuple all_tables(bytes data, tuple limits, csp_masks_function masks):
+cdef tuple all_tables(bytes data, tuple limits, csp_lister lister):
     cdef int64_t size = len(data)
     cdef const uint8_t *text = data
     cdef int64_t most[3]
@@ -406,7 +388,7 @@ cdef tuple all_tables(bytes data, tuple limits, csp_masks_function masks):
                     raise MemoryError
                 table = memory
             with nogil:
-                start_scanner(&scanner, text, place, size, True, most, state, masks)
+                start_scanner(&scanner, text, place, size, True, most, state, lister)
                 scanner.rows = table
                 scanner.extras = table + 24 * capacity
                 scanner.rejects = table + (24 + 20) * capacity
@@ -468,7 +450,7 @@ def scan_into(data, int64_t start, int64_t stop, bint final, tuple limits, int64
             take_table(table, &views[taken], width)
             taken += 1
         with nogil:
-            start_scanner(&scanner, <const uint8_t *>text.buf, start, stop, final, most, &state[0], find_masks)
+            start_scanner(&scanner, <const uint8_t *>text.buf, start, stop, final, most, &state[0], find_lines)
             scanner.rows = <int32_t *>views[0].buf
             scanner.extras = <int32_t *>views[1].buf
             scanner.rejects = <int32_t *>views[2].buf

@@ -3,227 +3,338 @@
 #ifndef TURNWIRE_CSP_USUAL_H
 #define TURNWIRE_CSP_USUAL_H
 
-#include "csp_lines.h"
+#include "csp_window.h"
+
+/* What a value must be: any text, one of an enum, or a heredoc. */
+enum { CSP_ANY, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY };
+
+typedef struct {
+    uint64_t mask, want;  /* the key and its space, at most eight bytes; of CSP_NO_KEY what nothing equals */
+    int size, way;
+} csp_key;
 
 typedef struct {
     uint64_t hash_key[64];      /* perfect hash of the words: their bytes and their numbers */
     uint8_t hash_word[64];
     uint64_t multiplier;
-    uint64_t header_mask[4], header_want[4];  /* "FROM " ... and the mask over its bytes */
-    int header_size[4];
     uint64_t head_mask[8], head_want[8];      /* by intent: "TASK " ... */
     int head_size[8];
     uint8_t letter[8];                        /* of the id; 0 for any token */
-    uint64_t key_mask[8][5], key_want[8][5];  /* by intent and slot: the key and its space, at most eight bytes */
-    int key_size[8][5], key_count[8];
+    csp_key key[8][6];                        /* by intent and slot, CSP_NO_KEY behind the last */
+    int known[8];                             /* by intent: whether it has these keys and no other */
+    int required[8];                          /* a bit for each slot that must be there */
     int first_intent, fileop, patch;          /* word of intent 0; codes of the intents of these blocks */
-    int status[2], priority[2];               /* (intent, slot) of the two enums */
 } csp_keys;
 
+enum { CSP_UNUSUAL = -1, CSP_CUT_OFF = -2 };  /* no usual message; or the window ends in the middle of it */
+
+/* Where reading stands; places are counted from the base of the window. */
 typedef struct {
-    const uint8_t *data;
-    int64_t end, base, blocks;
-    const uint64_t *newlines, *highs;
-    int64_t block, place, number;
-    uint64_t mask, high;
-    int64_t most_fields, most_key;
-    int log;  /* operations of a PATCH and fields of a generic block are wanted as lines only */
+    const csp_window *w;
+    const uint8_t *text;            /* the first byte of the window */
+    const uint16_t *next, *behind;  /* the line feed that ends the line at hand; behind the last that may do so */
+    int place;                      /* the line at hand */
+    int returns;                    /* whether a line may end with CR; known to the compiler */
+    int base, most_key;
+    int64_t most_fields;
 } csp_cursor;
 
-/* The next newline into found; no when the masks at hand are used up or the line ends with CR. */
-CSP_INLINE int csp_advance(csp_cursor *c, int64_t *found) {
-    while (c->mask == 0) {
-        if (++c->block >= c->blocks) return 0;
-        c->mask = c->newlines[c->block];
-        c->high |= c->highs[c->block];
-    }
-    *found = c->base + (c->block << 6) + csp_ctz(c->mask);
-    c->mask &= c->mask - 1;
-    c->number++;
-    return *found == 0 || c->data[*found - 1] != '\r';
+/* Ends a line: its line feed, which is in the window, into found. */
+#define CSP_LINE_END_AT_HAND(c, found)                                                           \
+    do {                                                                                         \
+        found = *(c)->next++;                                                                    \
+        if ((c)->returns && found > 0 && (c)->text[found - 1] == '\r') return CSP_UNUSUAL;       \
+    } while (0)
+#define CSP_LINE_END(c, found)                            \
+    do {                                                  \
+        if ((c)->next >= (c)->behind) return CSP_CUT_OFF; \
+        CSP_LINE_END_AT_HAND(c, found);                   \
+    } while (0)
+
+/* Whether a word begins with the letters of a literal. */
+#define CSP_BEGINS(word, literal) \
+    (csp_prefix((word) ^ csp_load((const uint8_t *)literal "\0\0\0\0\0\0\0"), (int)sizeof(literal) - 1) == 0)
+
+CSP_INLINE void csp_span(const csp_cursor *c, int32_t *span, int start, int stop) {
+    span[0] = c->base + start;
+    span[1] = stop - start;
 }
 
-CSP_INLINE int csp_is_status(uint64_t word, int64_t length) {
+CSP_INLINE int csp_is_status(uint64_t word, int length) {
     return (length == 2 && (word & 0xffff) == 0x4b4f) || (length == 4 && (uint32_t)word == 0x4c494146) ||
            (length == 7 && (word & 0xffffffffffffffULL) == 0x4c414954524150ULL);
 }
 
-CSP_INLINE int csp_digits(const uint8_t *data, int64_t start, int64_t stop) {
+/* Whether the bytes are digits, at least one. CSP_SLACK bytes can be read from the start of the line on. */
+CSP_INLINE int csp_digits(const uint8_t *text, int start, int stop) {
+    const uint64_t tops = 0xF0F0F0F0F0F0F0F0ULL, zeros = 0x3030303030303030ULL;
     if (start >= stop) return 0;
-    for (; start < stop; start++)
-        if ((uint8_t)(data[start] - '0') > 9) return 0;
+    while (start < stop) {
+        uint64_t word = csp_load(text + start);
+        if (stop - start < 8) word = csp_prefix(word, stop - start) | zeros << 8 * (stop - start);
+        if (((word & tops) | ((word + 0x0606060606060606ULL) & tops) >> 4) != 0x3333333333333333ULL) return 0;
+        start += 8;
+    }
     return 1;
 }
 
-/* The heredoc behind a line that is a key alone: its lines from c->place on. */
+/* The heredoc behind a line that is a key alone: its lines from c->place on. 1 for yes. */
 CSP_INLINE int csp_usual_heredoc(csp_cursor *c, int32_t *span) {
-    const uint8_t *data = c->data;
-    int64_t found, run = 0;
-    if (!csp_advance(c, &found)) return 0;
-    while (c->place + run < found && data[c->place + run] == '<') run++;
-    if (run < 3 || c->place + run != found) return 0;
-    int64_t start = c->place = found + 1;
-    do {
-        int64_t line = c->place, at = 0;
-        csp_advance(c, &found);  /* a CR belongs to the content */
-        if (c->block >= c->blocks) return 0;
+    const uint8_t *text = c->text;
+    const uint16_t *next;
+    int found, run = 0, start, line;
+    CSP_LINE_END(c, found);
+    while (c->place + run < found && text[c->place + run] == '<') run++;
+    if (run < 3 || c->place + run != found) return CSP_UNUSUAL;
+    start = line = found + 1;
+    for (next = c->next; next < c->behind; next++, line = found + 1) {
+        int at = 0;
+        found = *next;  /* a CR belongs to the content */
+        if (text[line] != '>') continue;
+        while (line + at < found && text[line + at] == '>') at++;
+        if (at != run || !(line + at == found || (line + at + 1 == found && text[found - 1] == '\r'))) continue;
+        csp_span(c, span, start, line);
+        c->next = next + 1;
         c->place = found + 1;
-        if (data[line] != '>') continue;
-        while (line + at < found && data[line + at] == '>') at++;
-        if (at == run && (line + at == found || (line + at + 1 == found && data[found - 1] == '\r'))) {
-            span[0] = (int32_t)start;
-            span[1] = (int32_t)(line - start);
-            return 1;
-        }
-    } while (1);
+        return 1;
+    }
+    return CSP_CUT_OFF;
 }
 
 /* Length of the KEY at a line's start that a space or its end follows; 0 for none. */
-CSP_INLINE int64_t csp_usual_key(const uint8_t *data, int64_t start, int64_t stop) {
-    int64_t at = start;
-    if (at >= stop || (uint8_t)(data[at] - 'A') > 25) return 0;
-    while (at < stop && ((uint8_t)(data[at] - 'A') < 26 || (uint8_t)(data[at] - '0') < 10 || data[at] == '_')) at++;
-    return at == stop || data[at] == ' ' ? at - start : 0;
+CSP_INLINE int csp_usual_key(const uint8_t *text, int start, int stop) {
+    int at = start;
+    if (at >= stop || (uint8_t)(text[at] - 'A') > 25) return 0;
+    while (at < stop && ((uint8_t)(text[at] - 'A') < 26 || (uint8_t)(text[at] - '0') < 10 || text[at] == '_')) at++;
+    return at == stop || text[at] == ' ' ? at - start : 0;
 }
 
 /* Whether a line is an operation: "+ DEF N = v", "~ DEF N := v" or "- DEF N". */
-CSP_INLINE int csp_usual_change(const uint8_t *data, int64_t start, int64_t stop) {
-    uint8_t sign = data[start];
-    int64_t at = start + 6;
-    if (at >= stop || memcmp(data + start + 1, " DEF ", 5) != 0) return 0;
-    if ((uint8_t)(data[at] - 'A') > 25 && data[at] != '_') return 0;
-    while (at < stop && ((uint8_t)(data[at] - 'A') < 26 || (uint8_t)(data[at] - '0') < 10 || data[at] == '_')) at++;
+CSP_INLINE int csp_usual_change(const uint8_t *text, int start, int stop) {
+    uint8_t sign = text[start];
+    int at = start + 6;
+    if (at >= stop || memcmp(text + start + 1, " DEF ", 5) != 0) return 0;
+    if ((uint8_t)(text[at] - 'A') > 25 && text[at] != '_') return 0;
+    while (at < stop && ((uint8_t)(text[at] - 'A') < 26 || (uint8_t)(text[at] - '0') < 10 || text[at] == '_')) at++;
     if (sign == '-') return at == stop;
-    if (at + 1 >= stop || data[at] != ' ') return 0;
+    if (at + 1 >= stop || text[at] != ' ') return 0;
     at++;
-    if (sign == '~' && data[at++] != ':') return 0;
-    return (sign == '+' || sign == '~') && at < stop && data[at] == '=' && (at + 1 == stop || data[at + 1] == ' ');
+    if (sign == '~' && text[at++] != ':') return 0;
+    return (sign == '+' || sign == '~') && at < stop && text[at] == '=' && (at + 1 == stop || text[at + 1] == ' ');
 }
 
-CSP_INLINE int csp_usual_checkpoint(const uint8_t *data, int64_t start, int64_t stop, int32_t *span) {
-    span[0] = (int32_t)start;
-    span[1] = (int32_t)(stop - start);
-    return start < stop && data[start] == 'C' && csp_digits(data, start + 1, stop);
+CSP_INLINE int csp_usual_checkpoint(const csp_cursor *c, int start, int stop, int32_t *span) {
+    csp_span(c, span, start, stop);
+    return start < stop && c->text[start] == 'C' && csp_digits(c->text, start + 1, stop);
 }
 
-/* The lines of a PATCH up to the blank line behind it. */
+/* The lines of a PATCH up to the blank line behind it, which is left: 1 for yes. */
 CSP_INLINE int csp_usual_patch(csp_cursor *c, int32_t *row) {
-    const uint8_t *data = c->data;
-    int64_t found, line = c->place;
-    if (line + 16 > c->end || !csp_advance(c, &found) || memcmp(data + line, "BASE ", 5) != 0) return 0;
-    if (!csp_usual_checkpoint(data, line + 5, found, row + 12)) return 0;
+    const uint8_t *text = c->text;
+    int found, line = c->place;
+    CSP_LINE_END(c, found);
+    if (!CSP_BEGINS(csp_load(text + line), "BASE ") || !csp_usual_checkpoint(c, line + 5, found, row + 12)) return CSP_UNUSUAL;
     for (;;) {
-        line = c->place = found + 1;
-        if (line + 16 > c->end || !csp_advance(c, &found)) return 0;
-        if (data[line] == 'A') break;
-        if (!csp_usual_change(data, line, found)) return 0;
+        line = found + 1;
+        CSP_LINE_END(c, found);
+        if (text[line] == 'A') break;
+        if (!csp_usual_change(text, line, found)) return CSP_UNUSUAL;
     }
-    if (memcmp(data + line, "APPLY -> ", 9) != 0) return 0;
-    if (!csp_usual_checkpoint(data, line + 9, found, row + 14)) return 0;
-    c->place = found + 1;
-    return c->place < c->end && csp_advance(c, &found) && found == c->place;
+    if (memcmp(text + line, "APPLY -> ", 9) != 0 || !csp_usual_checkpoint(c, line + 9, found, row + 14))
+        return CSP_UNUSUAL;
+    line = c->place = found + 1;
+    CSP_LINE_END(c, found);
+    return found == line ? 1 : CSP_UNUSUAL;
 }
 
-/* The lines of a PLAN, QUERY or MEM up to the blank line behind it; keys with values only. */
+/* The lines of a PLAN, QUERY or MEM up to the blank line behind it, which is left; keys with values only. 1 for yes. */
 CSP_INLINE int csp_usual_generic(csp_cursor *c) {
-    int64_t found, fields = 0;
+    int64_t fields = 0;
     for (;;) {
-        int64_t line = c->place;
-        if (line >= c->end || !csp_advance(c, &found)) return 0;
+        int found, size, line = c->place;
+        CSP_LINE_END(c, found);
         if (found == line) return 1;
-        int64_t size = csp_usual_key(c->data, line, found);
-        if (size == 0 || size > c->most_key || line + size == found || ++fields > c->most_fields) return 0;
-        if (size == 3 && memcmp(c->data + line, "CSP", 3) == 0) return 0;  /* "CSP /1" ends a message */
+        size = csp_usual_key(c->text, line, found);
+        if (size == 0 || size > c->most_key || line + size == found || ++fields > c->most_fields) return CSP_UNUSUAL;
+        if (size == 3 && memcmp(c->text + line, "CSP", 3) == 0) return CSP_UNUSUAL;  /* "CSP /1" ends a message */
         c->place = found + 1;
     }
 }
 
-/* Reads the message whose CSP/1 line the cursor has just passed. The intent, or -1 with nothing but the row touched;
-   stop is the end of the block, the cursor behind the blank line. */
-CSP_INLINE int csp_usual(csp_cursor *c, const csp_keys *k, int64_t bound, int32_t *row, int64_t *stop) {
-    const uint8_t *data = c->data;
-    int64_t found = 0, value = 0;
-    uint64_t word;
-    for (int i = 0; i < 4; i++) {
-        if (c->place + 16 > c->end || !csp_advance(c, &found)) return -1;
-        word = csp_word(data, c->place, c->end);
-        if ((word & k->header_mask[i]) != k->header_want[i]) return -1;
-        value = c->place + k->header_size[i] + 1;
-        if (!csp_is_token(data, value, found, c->end)) return -1;
-        row[4 + 2 * i] = (int32_t)value;  /* INTENT is overwritten by the id */
-        row[5 + 2 * i] = (int32_t)(found - value);
+/* Whether a value in one line is of its kind. */
+CSP_INLINE int csp_usual_value(const uint8_t *text, int value, int stop, int way) {
+    if (way == CSP_STATUS) return csp_is_status(csp_load(text + value), stop - value);
+    return way == CSP_PRIORITY && stop - value == 2 && text[value] == 'P' && text[value + 1] >= '1' && text[value + 1] <= '3';
+}
+
+/* The lines of a block with keys of its own, up to the blank line behind it, which is left. 1 for yes. */
+CSP_INLINE int csp_usual_fields(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
+    const uint8_t *text = c->text;
+    const csp_key *first = k->key[intent], *key = first;
+    int seen = 0;
+    for (;; key++) {
+        const csp_key *before = key;
+        int found, value, line = c->place;
+        uint64_t word;
+        CSP_LINE_END(c, found);
+        if (found == line) return (seen & k->required[intent]) == k->required[intent] ? 1 : CSP_UNUSUAL;
+        word = csp_load(text + line);
+        while ((word & key->mask) != key->want && key->way != CSP_NO_KEY) key++;
         c->place = found + 1;
-    }
-    if (found - value > 8) return -1;
-    word = csp_prefix(csp_word(data, value, c->end), (int)(found - value));
-    int slot = (int)((word * k->multiplier) >> 58);
-    int intent = k->hash_word[slot] - k->first_intent;
-    if (k->hash_key[slot] != word || intent < 0 || intent > 7 || (k->key_count[intent] == 0 && !c->log)) return -1;
-    if (!csp_advance(c, &found) || found != c->place) return -1;
-    c->place++;
-
-    if (c->place + 16 > c->end || !csp_advance(c, &found)) return -1;
-    word = csp_word(data, c->place, c->end);
-    if ((word & k->head_mask[intent]) != k->head_want[intent]) return -1;
-    value = c->place + k->head_size[intent] + 1;
-    int64_t id_stop = found;
-    if (intent == k->fileop) {
-        id_stop = value;
-        while (id_stop < found && data[id_stop] != ' ') id_stop++;
-        if (id_stop + 1 >= found) return -1;
-        for (int64_t at = id_stop + 1; at < found; at++)
-            if (data[at] < 'A' || data[at] > 'Z') return -1;
-        row[18] = (int32_t)(id_stop + 1);
-        row[19] = (int32_t)(found - id_stop - 1);
-    }
-    if (value >= found || data[value - 1] != ' ') return -1;
-    if (k->letter[intent] == 0 ? !csp_is_token(data, value, id_stop, c->end)
-                               : data[value] != k->letter[intent] || !csp_digits(data, value + 1, id_stop)) return -1;
-    row[10] = (int32_t)value;
-    row[11] = (int32_t)(id_stop - value);
-    c->place = found + 1;
-
-    if (k->key_count[intent] == 0) {
-        if (!(intent == k->patch ? csp_usual_patch(c, row) : csp_usual_generic(c))) return -1;
-        *stop = c->place++;
-        return *stop <= bound ? intent : -1;
-    }
-
-    int expected = 0, count = k->key_count[intent];
-    for (;;) {
-        int64_t line = c->place;
-        int before = expected;
-        if (line + 16 > c->end || !csp_advance(c, &found)) return -1;
-        if (found == line) break;
-        word = csp_word(data, line, c->end);
-        while (expected < count && (word & k->key_mask[intent][expected]) != k->key_want[intent][expected]) expected++;
-        if (expected == count) {  /* perhaps a key alone, and its heredoc */
-            for (expected = before; expected < count; expected++) {
-                int size = k->key_size[intent][expected];
-                if (found - line == size && csp_prefix(word ^ k->key_want[intent][expected], size) == 0) break;
-            }
-            if (expected == count || (intent == k->status[0] && expected == k->status[1]) ||
-                (intent == k->priority[0] && expected == k->priority[1])) return -1;
-            c->place = found + 1;
-            if (!csp_usual_heredoc(c, row + 12 + 2 * expected)) return -1;
-            expected++;
-            continue;
+        if (key->way == CSP_NO_KEY) {  /* perhaps a key alone, and its heredoc */
+            for (key = before; key->way != CSP_NO_KEY; key++)
+                if (found - line == key->size && csp_prefix(word ^ key->want, key->size) == 0) break;
+            if (key->way != CSP_ANY && key->way != CSP_HEREDOC) return CSP_UNUSUAL;
+            int yes = csp_usual_heredoc(c, row + 12 + 2 * (key - first));
+            if (yes != 1) return yes;
+        } else {
+            value = line + key->size + 1;
+            if (value > found || text[value - 1] != ' ') return CSP_UNUSUAL;
+            if (key->way && !csp_usual_value(text, value, found, key->way)) return CSP_UNUSUAL;
+            csp_span(c, row + 12 + 2 * (key - first), value, found);
         }
-        value = line + k->key_size[intent][expected] + 1;
-        if (value > found || data[value - 1] != ' ') return -1;
-        if (intent == k->fileop && expected == 2) return -1;
-        if (intent == k->status[0] && expected == k->status[1] &&
-            !csp_is_status(csp_word(data, value, c->end), found - value)) return -1;
-        if (intent == k->priority[0] && expected == k->priority[1] &&
-            (found - value != 2 || data[value] != 'P' || data[value + 1] < '1' || data[value + 1] > '3')) return -1;
-        row[12 + 2 * expected] = (int32_t)value;
-        row[13 + 2 * expected] = (int32_t)(found - value);
-        expected++;
-        c->place = found + 1;
+        seen |= 1 << (key - first);
     }
-    *stop = c->place;
+}
+
+/* The first line of the block, with the id. 1 for yes. */
+CSP_INLINE int csp_usual_head(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
+    const uint8_t *text = c->text;
+    int found, value = c->place + k->head_size[intent] + 1, stop;
+    CSP_LINE_END_AT_HAND(c, found);
+    if ((csp_load(text + c->place) & k->head_mask[intent]) != k->head_want[intent]) return CSP_UNUSUAL;
+    if (value >= found || text[value - 1] != ' ') return CSP_UNUSUAL;
+    stop = found;
+    if (intent == k->fileop) {
+        for (stop = value; stop < found && text[stop] != ' ';) stop++;
+        if (stop + 1 >= found) return CSP_UNUSUAL;
+        for (int at = stop + 1; at < found; at++)
+            if (text[at] < 'A' || text[at] > 'Z') return CSP_UNUSUAL;
+        csp_span(c, row + 18, stop + 1, found);
+    }
+    if (k->letter[intent] == 0 ? stop == found ? !csp_is_token_at(c->w, text, value, stop)
+                                               : !csp_is_token(text, value, stop, stop)
+                               : text[value] != k->letter[intent] || !csp_digits(text, value + 1, stop))
+        return CSP_UNUSUAL;
+    csp_span(c, row + 10, value, stop);
     c->place = found + 1;
-    return *stop <= bound ? intent : -1;
+    return 1;
+}
+
+/* One line of the header: its value. */
+#define CSP_HEADER(c, literal, value, found)                                            \
+    do {                                                                                \
+        CSP_LINE_END_AT_HAND(c, found);                                                 \
+        value = (c)->place + (int)sizeof(literal) - 1;                                  \
+        if (!CSP_BEGINS(csp_load((c)->text + (c)->place), literal)) return CSP_UNUSUAL; \
+        if (!csp_is_token_at((c)->w, (c)->text, value, found)) return CSP_UNUSUAL;      \
+        (c)->place = found + 1;                                                         \
+    } while (0)
+
+/* The four headers and the blank line behind them: the intent. */
+CSP_INLINE int csp_usual_header(csp_cursor *c, const csp_keys *k, int32_t *row) {
+    int found, value, intent, slot;
+    uint64_t word;
+    if (c->behind - c->next < 6) return CSP_CUT_OFF;  /* these lines and the one behind them */
+    CSP_HEADER(c, "FROM ", value, found);
+    csp_span(c, row + 4, value, found);
+    CSP_HEADER(c, "TO ", value, found);
+    csp_span(c, row + 6, value, found);
+    CSP_HEADER(c, "CTX ", value, found);
+    csp_span(c, row + 8, value, found);
+    CSP_HEADER(c, "INTENT ", value, found);
+    if (found - value > 8) return CSP_UNUSUAL;
+    word = csp_prefix(csp_load(c->text + value), found - value);
+    slot = (int)((word * k->multiplier) >> 58);
+    intent = k->hash_word[slot] - k->first_intent;
+    if (k->hash_key[slot] != word || intent < 0 || intent > 7) return CSP_UNUSUAL;
+    CSP_LINE_END_AT_HAND(c, found);
+    if (found != c->place) return CSP_UNUSUAL;
+    c->place++;
+    return intent;
+}
+
+/* What csp_usual is told, and where it leaves off. */
+typedef struct {
+    const csp_keys *keys;
+    const uint8_t *data;
+    int64_t most_bytes, most_fields, most_key;
+    int log;         /* operations of a PATCH and fields of a generic block are wanted as lines only */
+    int64_t place;   /* the start of a line, */
+    int next;        /* its line feed in the window, */
+    int64_t number;  /* and its number */
+} csp_reading;
+
+/* The line behind a CSP/1 line and all up to the blank line behind the block: the intent, or what is below 0. */
+CSP_INLINE int csp_usual_body(csp_cursor *c, const csp_keys *k, int log, int32_t *row) {
+    int yes, intent = csp_usual_header(c, k, row);
+    if (intent < 0) return intent;
+    yes = csp_usual_head(c, k, intent, row);
+    if (yes != 1) return yes;
+    if (k->known[intent]) yes = csp_usual_fields(c, k, intent, row);
+    else if (!log) return CSP_UNUSUAL;
+    else yes = intent == k->patch ? csp_usual_patch(c, row) : csp_usual_generic(c);
+    return yes == 1 ? intent : yes;
+}
+
+/* These bytes are wanted for the next window: memory is slow, and has nothing to do while messages are read. */
+#if defined(__GNUC__) || defined(__clang__)
+#define CSP_SOON(place) __builtin_prefetch(place)
+#else
+#define CSP_SOON(place) ((void)(place))
+#endif
+
+CSP_INLINE int csp_usual_of(const csp_window *w, csp_reading *r, int32_t *rows, int most, int returns, int *why) {
+    csp_cursor c = {w, r->data + w->base, w->feeds + r->next, w->feeds + w->usable, (int)(r->place - w->base), returns,
+                    (int)w->base, r->most_key < CSP_WINDOW ? (int)r->most_key : CSP_WINDOW, r->most_fields};
+    const uint16_t *next = c.next;
+    int start = c.place, count;
+    *why = CSP_UNUSUAL;
+    for (count = 0; count < most; count++) {
+        int32_t *row = rows + 24 * count;
+        int found, intent, size;
+        if (c.next >= c.behind) {
+            *why = CSP_CUT_OFF;
+            break;
+        }
+        found = *c.next++;
+        if (found != start + 5 || !CSP_BEGINS(csp_load(c.text + start), "CSP/1")) break;
+        c.place = found + 1;
+        memset(row + 12, 0xFF, 12 * sizeof(int32_t));
+        intent = csp_usual_body(&c, r->keys, r->log, row);
+        if (intent < 0) {
+            *why = intent;
+            break;
+        }
+        size = c.place - start;
+        if (size > r->most_bytes) break;
+        if (csp_may_be_high(w, w->base + start, w->base + c.place) && csp_bad_utf8(c.text, start, c.place) >= 0) break;
+        row[0] = c.base + start;
+        row[1] = size;
+        row[2] = (int32_t)(r->number + (next - (w->feeds + r->next)));
+        row[3] = intent;
+        for (int64_t at = start; at < c.place; at += 64) CSP_SOON(c.text + at + CSP_WINDOW);
+        start = ++c.place;  /* behind the blank line */
+        next = c.next;
+    }
+    r->number += next - (w->feeds + r->next);
+    r->place = w->base + start;
+    r->next = (int)(next - w->feeds);
+    return count;
+}
+
+static int csp_usual_lf(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return csp_usual_of(w, r, rows, most, 0, why);
+}
+
+static int csp_usual_crlf(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return csp_usual_of(w, r, rows, most, 1, why);
+}
+
+/* Reads usual messages that follow one another from r->place on, most of them at most, into rows (spec.ROW_WIDTH). How
+   many; r stands behind the last one. why: CSP_CUT_OFF where the window ends in the next one. */
+static inline int csp_usual(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return w->returns ? csp_usual_crlf(w, r, rows, most, why) : csp_usual_lf(w, r, rows, most, why);
 }
 
 #endif

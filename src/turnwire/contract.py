@@ -136,11 +136,23 @@ COMMON = (
 """What any record can have, whatever its wire, beside its place (``turnwire.log.batch.POSITIONS``)."""
 
 
+class Packed(NamedTuple):
+    """Texts that the core writes as one compact row a record, since each record has few of the wire's texts.
+
+    array: the name of that array among those that ``scan`` fills; dtype: of its rows. spans: (rows, text column) ->
+    (offsets, lengths) of the spans as i64 arrays, (0, 0) where a record has no such text.
+    """
+
+    array: str
+    dtype: str
+    spans: Callable[[Any, str], tuple[Any, Any]]
+
+
 class BulkScanner(NamedTuple):
     """How a wire is scanned in bulk: what ``turnwire.slip.bulk.SCANNER`` and its siblings are.
 
     columns: the wire's own columns. Each is one array of its dtype but for text, which is two i64 arrays
-    ``name.offset`` and ``name.length`` (a span of the scanned buffer, as written).
+    ``name.offset`` and ``name.length`` (a span of the scanned buffer, as written) unless ``packed`` says otherwise.
     present: dtype of the array ``present``, a bit mask a row; bits: column -> its bit there (nullable columns);
     escaped: text column -> the bit that says that its span holds escapes; plain: one such span without its escapes.
     smallest: bytes of the shortest record. reasons: the reason of each reject code.
@@ -151,7 +163,10 @@ class BulkScanner(NamedTuple):
     null. ``time`` comes from the head of the log line where the record has none. json: whether texts are insides of
     JSON strings, so that ``plain`` has a form for many of them at once. spans_lines: whether a record may go over
     several lines, so that a block that ends with a line may still cut one; where it may not, such a block needs nothing
-    of the one before, and any thread can scan it.
+    of the one before, and any thread can scan it. opens: a line that ends what is open, and with which a record begins:
+    blocks end in front of one where they can. follows: (state, left, block) -> whether what was found in a block with a
+    fresh state, which left ``left``, is what is found with ``state``; ``left`` becomes what that leaves. Without it a
+    wire that spans lines is scanned in order. packed: where texts have no arrays of their own.
     """
 
     wire: str
@@ -168,6 +183,9 @@ class BulkScanner(NamedTuple):
     common: Mapping[str, tuple[str, str]] = {}
     json: bool = False
     spans_lines: bool = False
+    opens: bytes = b""
+    follows: Callable[[Any, Any, memoryview], bool] | None = None
+    packed: Packed | None = None
 
 
 def bulk_scanner(name: str) -> BulkScanner:

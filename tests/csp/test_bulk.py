@@ -21,8 +21,9 @@ DTYPES = {
     **dict.fromkeys(("offset", "length", "line"), "i8"),
     "present": "u4",
     **dict.fromkeys(("intent", "status", "priority", "inside_unclosed_heredoc"), "u1"),
-    **{f"{name}.{part}": "i8" for name in spec.BULK_TEXTS for part in ("offset", "length")},
+    "spans": SCANNER.packed.dtype,
 }
+PARTS = ("offset", "length")
 REJECTS = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
 TEXT = (spec.REASONS.index(Reason.JUNK), spec.REASONS.index(Reason.TRAILING_TEXT))
 
@@ -41,13 +42,15 @@ class Found(NamedTuple):
 
 def fill(core: Any, data: bytes, *, cuts=(), limit=LIMIT, wanted=tuple(DTYPES), base=0, line=1, room=0) -> Found:
     """All of ``data``; at each of ``cuts`` the core is told that no more has come yet."""
-    columns: dict[str, list[int]] = {name: [] for name in wanted}
+    columns: dict[str, list[int]] = {name: [] for name in wanted if name != "spans"}
+    columns |= {f"{text}.{part}": [] for text in spec.BULK_TEXTS for part in PARTS if "spans" in wanted}
     rejects: dict[str, list[int]] = {name: [] for name in REJECTS}
     state = SCANNER.state()
     position, most = 0, room or len(data) // 5 + 2
     for size in (*cuts, len(data)):
         while True:
-            tables = {name: np.full(most, 77, DTYPES[name]) for name in wanted}
+            tables = {name: np.full(most * np.dtype(DTYPES[name]).itemsize, 77, "u1") for name in wanted}
+            tables = {name: table.view(DTYPES[name]) for name, table in tables.items()}
             bad_tables = {name: np.full(most, 77, dtype) for name, dtype in REJECTS.items()}
             rows, bad, position, line = core.scan_block(
                 *(data, position, size, size == len(data), tables, 0, most, bad_tables, 0, most),
@@ -56,6 +59,12 @@ def fill(core: Any, data: bytes, *, cuts=(), limit=LIMIT, wanted=tuple(DTYPES), 
                 limit=limit,
                 state=state,
             )
+            for text in spec.BULK_TEXTS if "spans" in tables else ():
+                spans = np.full((2, rows), 77)
+                core.text_spans(tables["spans"], rows, spec.BULK_TEXTS.index(text), *spans)
+                for part, numbers in zip(PARTS, spans.tolist(), strict=True):
+                    columns[f"{text}.{part}"] += numbers
+            tables.pop("spans", None)
             for name, table in tables.items():
                 columns[name] += table[:rows].tolist()
             for name, table in bad_tables.items():
@@ -191,12 +200,28 @@ def test_columns_that_nobody_wants_are_not_written(csp_core):
     once = fill(csp_core, data).columns
     for wanted in (
         ["offset"],
-        ["req.offset", "req.length", "present"],
+        ["spans", "present"],
         ["intent", "status"],
-        ["content.offset", "content.length"],
+        ["priority", "line"],
     ):
         found = fill(csp_core, data, wanted=wanted).columns
-        assert found == {name: once[name] for name in wanted}
+        assert found.keys() == {name for name in once if name in wanted or ("spans" in wanted and "." in name)}
+        assert found == {name: once[name] for name in found}
+
+
+def test_spans_of_texts_are_looked_for_in_rows_that_are_there(csp_core):
+    columns, rejects = {"spans": np.zeros(2, "V96")}, {name: np.zeros(1, kind) for name, kind in REJECTS.items()}
+    rows, *_ = csp_core.scan_block(GOOD, 0, len(GOOD), True, columns, 0, 2, rejects, 0, 1)
+    assert rows == 1
+    starts, lengths = np.zeros((2, 3), np.int64)
+    csp_core.text_spans(columns["spans"], 1, spec.BULK_TEXTS.index("data"), starts, lengths)
+    assert (starts.tolist(), lengths.tolist()) == ([GOOD.index(b"x\n"), 0, 0], [1, 0, 0])
+    for wrong in (-1, len(spec.BULK_TEXTS)):
+        with pytest.raises(ValueError, match="there are 21 texts"):
+            csp_core.text_spans(columns["spans"], 1, wrong, starts, lengths)
+    for spans, count, into in ((columns["spans"], 3, starts), (columns["spans"], 2, starts[:1]), (b"", 1, starts)):
+        with pytest.raises(ValueError, match="fewer rows"):
+            csp_core.text_spans(spans, count, 0, into, lengths)
 
 
 GOOD = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA x\n"

@@ -52,12 +52,49 @@ def test_twins_agree(csp_core, start):
         assert in_chunks(csp_core, data, limits, sizes, rng.choice([3, 50])) == expected, seed
 
 
-def test_every_mask_routine_agrees(backend):
+def long_log(seed: int) -> bytes:
+    """Usual messages, and nearly usual ones, over several of the native scanner's windows (8 KiB), anywhere in them."""
+    rng = random.Random(seed)
+    parts = ["x" * rng.randrange(9000) + "\n"]
+    while sum(map(len, parts)) < 40_000:
+        name = rng.choice(["A", "\u00e9", *("B" * size for size in (7, 8, 9, 55, 56, 57, 58, 63, 64, 65, 200))])
+        if rng.random() < 0.1:
+            name = rng.choice(["C\x7f", "D\t", "E F", ""])
+        token = name if rng.random() < 0.5 else "MAIN"
+        lines = list(rng.choice(list(GOOD_BLOCKS.items()))[1])
+        intent = "FILE" if lines[0].startswith("FILEOP") else lines[0].split()[0]
+        if rng.random() < 0.1:
+            lines[1:1] = [rng.choice(["", "REQ \u20ac", "REQ", "DATA", "K_1 v", "\xff"])]
+        if lines[-1] == ">>>":
+            lines[-1:-1] = ["+" + rng.choice(["a", "\u00fc", "\r", ">>>>", "<<<"]) * rng.randrange(60)] * rng.choice(
+                (1, 1, 1, 9, 9, 9, 300)
+            )
+        end = rng.choice(["\n", "\n", "\n", "\n", "\n", "\r\n"])
+        head = ["CSP/1", f"FROM {token}", "TO B", f"CTX {name}", f"INTENT {intent}", ""]
+        parts.append(end.join([*head, *lines, rng.choice(["", "\n", "\n\n"])]))
+    data = "".join(parts).encode()
+    return data[: len(data) - rng.randrange(40)] if rng.random() < 0.5 else data
+
+
+def test_twins_agree_on_logs_of_many_windows(csp_core):
+    rows = 0
+    for seed in range(25):
+        data = long_log(seed)
+        limits = (LIMITS[0], LIMITS[0], (9000, 256, 65536), LIMITS[1])[seed % 4]
+        expected = pure.tables(data, limits)
+        assert csp_core.tables(data, limits) == expected, seed
+        assert in_chunks(csp_core, data, limits, [5000, 8191, 8193], 50) == expected, seed
+        rows += len(expected[0])
+    assert rows > 1000
+
+
+@pytest.mark.parametrize("log", [document, long_log])
+def test_every_way_to_list_lines_agrees(log, backend):
     native = import_module("turnwire._native.csp") if backend == "native" else None
     if native is None:
         return
-    for seed in range(200):
-        data = document(seed)
+    for seed in range(50):
+        data = log(seed)
         assert native.tables_at(0, data) == native.tables_at(1, data) == native.tables_at(2, data)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire._pure.csp_bulk import scan_block
+from turnwire._pure.csp_bulk import scan_block, text_spans
 from turnwire._pure.csp_message import Cursor, Table
 from turnwire._pure.csp_stream import Stream
 from turnwire.csp.spec import EXTRA_WIDTH, REJECT_WIDTH, ROW_WIDTH
 
-__all__ = ["NO_LIMIT", "scan_block", "scan_into", "tables"]
+__all__ = ["NO_LIMIT", "scan_block", "scan_into", "tables", "text_spans"]
 
 NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
 

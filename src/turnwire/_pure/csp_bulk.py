@@ -9,6 +9,7 @@ message is text, so that a message cut off in a log costs none of the lines behi
 from __future__ import annotations
 
 import re
+import struct
 from typing import Any
 
 from turnwire._pure.csp_message import OPENING, Cursor, Line, Span, Table, is_blank
@@ -20,6 +21,7 @@ from turnwire.csp.spec import (
     BULK_KINDS,
     BULK_LINES,
     BULK_SLOTS,
+    BULK_SPANS,
     BULK_TEXTS,
     INSIDE_UNCLOSED,
     TEMPLATE,
@@ -31,6 +33,7 @@ _BLOCK = re.compile(rb"(?:%s)(?: |\Z)" % b"|".join(word.encode() for word in BLO
 _BIT = {name: 1 << place for place, name in enumerate((*BULK_TEXTS, *BULK_ENUMS))}
 _HEADERS = ("from", "to", "ctx", "id")
 _ABSENT = 255
+_ROW = struct.Struct("=24i")
 
 
 class LogStream(Stream):
@@ -107,13 +110,32 @@ def _store(data: bytes, row: tuple[int, ...], base: int, line: int, columns: dic
     values["present"] = sum(_BIT[name] for name in found)
     values["intent"] = row[3] & 0xFF
     values["inside_unclosed_heredoc"] = row[3] & INSIDE_UNCLOSED != 0
-    for name in BULK_TEXTS:
-        values[f"{name}.offset"], values[f"{name}.length"] = found.get(name, (0, 0))
     for name, words in BULK_ENUMS.items():
         start, length = found.get(name, (0, 0))
         values[name] = words.index(data[start : start + length].decode()) if name in found else _ABSENT
     for name, array in columns.items():
-        array[place] = values[name]
+        if name == "spans":
+            lines = found.get(BULK_LINES.get(BULK_KINDS[row[3] & 0xFF], ""), (-1, -1))
+            _ROW.pack_into(array, place * _ROW.size, *row[:22], *lines)
+        else:
+            array[place] = values[name]
+
+
+def text_spans(rows: Any, count: int, text: int, offsets: Any, lengths: Any) -> None:
+    """Where a text of each record stands: see the native twin."""
+    if not 0 <= text < len(BULK_TEXTS):
+        raise ValueError(f"there are {len(BULK_TEXTS)} texts")
+    data = memoryview(rows).tobytes()
+    if min(len(data) // _ROW.size, len(offsets), len(lengths)) < count:
+        raise ValueError("there are fewer rows than that")
+    for place in range(count):
+        row = _ROW.unpack_from(data, place * _ROW.size)
+        offset, length = 0, -1
+        names = BULK_SPANS[BULK_KINDS[row[3] & 0xFF]]
+        if BULK_TEXTS[text] in names:
+            span = 4 + 2 * names.index(BULK_TEXTS[text])
+            offset, length = row[span], row[span + 1]
+        offsets[place], lengths[place] = (offset, length) if length >= 0 else (0, 0)
 
 
 def scan_block(
@@ -157,5 +179,5 @@ def scan_block(
                 rejects[name][reject_rows] = value
             reject_rows += 1
         stream.rows, stream.rejects = [], []
-    state[1], state[2] = int(stream.tail), stream.run
+    state[1], state[2], state[3] = int(stream.tail), stream.run, int(stream.settled)
     return rows, reject_rows, stream.place, line + text.count(b"\n", start, stream.place)

@@ -49,6 +49,7 @@ class Stream:
         self.limits = limits
         self.tail = bool(state[1])
         self.run = state[2]
+        self.settled = bool(state[3])
         self.rows: Table = []
         self.extras: Table = []
         self.rejects: Table = []
@@ -78,11 +79,11 @@ class Stream:
 
     def step(self) -> bool:
         """One item; False, with nothing changed, where it may go on behind the bytes at hand."""
-        run, tail = self.run, self.tail
+        run, tail, settled = self.run, self.tail, self.settled
         try:
             behind = self.item(self.place)
         except NeedMore:
-            self.run, self.tail = run, tail
+            self.run, self.tail, self.settled = run, tail, settled
             return False
         if run > 0 and self.run == run and self.swallowed_end(self.place, behind, run):
             self.run = 0
@@ -105,8 +106,10 @@ class Stream:
         if is_blank(text):
             return line.next
         if text == MAGIC:
+            self.settled = True
             return self.message(line)
         if is_delimiter(text):
+            self.settled = True
             if text.startswith(b"```"):
                 self.tail = False
                 return self.row(line.start, line.next, FENCE)

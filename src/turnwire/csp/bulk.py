@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from array import array
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, BulkScanner, Column
+from turnwire.contract import LIMITS, BulkScanner, Column, Packed
 from turnwire.csp.codec import parse
 from turnwire.csp.messages import CspMessage, Template
-from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_TEXTS, REASONS, STATE_WIDTH, WIRE
+from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_TEXTS, REASONS, ROW_WIDTH, SETTLED, STATE_WIDTH, WIRE
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_OPENS = re.compile(rb"CSP/1\r?\n")
+_NEWLINE = 10
 _core = _backend.load("csp")
 
 
@@ -21,6 +29,41 @@ def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
     record = records[0]
     assert isinstance(record, (CspMessage, Template)), "a scan gives these only"
     return record
+
+
+def _spans(rows: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    offsets, lengths = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    _core.text_spans(rows, len(rows), BULK_TEXTS.index(name), offsets, lengths)
+    return offsets, lengths
+
+
+def follows(state: Any, left: Any, block: memoryview) -> bool:
+    """Whether a block scanned from a fresh state, which left ``left``, holds the same behind ``state``.
+
+    A heredoc that was left open marks all that follows it. Behind a message, with nothing open, all that differs from
+    the start of an input is that lines may be a heredoc nobody owns, up to the next line that ends a message; where the
+    block begins with such a line or has neither heredocs nor fences, there is no difference.
+    """
+    tail, run = state[1], state[2]
+    if run:
+        return False
+    if not tail:
+        return True
+    if not _OPENS.match(block) and (not block or block[-1] != _NEWLINE or _looks_open(block)):
+        return False
+    if not left[SETTLED]:
+        left[1] = tail
+    return True
+
+
+def _looks_open(block: memoryview) -> bool:
+    """Whether a line begins as openings of heredocs and fences do."""
+    data = np.frombuffer(block, np.uint8)
+    for sign in b"<`":
+        places = np.flatnonzero(data == sign)
+        if np.any((places == 0) | (data[places - 1] == _NEWLINE)):
+            return True
+    return False
 
 
 def _text(name: str) -> Column:
@@ -58,6 +101,9 @@ SCANNER = BulkScanner(
     decode=decode,
     state=lambda: array("q", bytes(8 * STATE_WIDTH)),
     spans_lines=True,
+    opens=b"CSP/1",
+    follows=follows,
+    packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans),
     common={
         "kind": ("column", "intent"),
         "sender": ("column", "from"),

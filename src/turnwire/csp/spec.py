@@ -108,7 +108,9 @@ value offset, value length (-1 where absent). A generic block has one per field,
 REJECT_WIDTH = 6
 """int32 columns of a reject: offset, length, line, index into REASONS, offset and line of the fault."""
 STATE_WIDTH = 4
-"""int64 state between calls: lines consumed, 1 in the tail of a message, run of an unclosed heredoc, reserved."""
+"""int64 state between calls: lines consumed, 1 in the tail of a message, run of an unclosed heredoc, and 1 once a bulk
+scan met a line that ends whatever was open (it is told, never asked)."""
+SETTLED = 3
 
 BULK_KINDS = (*INTENTS, "TEMPLATE")
 """Names of the records of a bulk scan by their code in a row."""
@@ -128,6 +130,18 @@ BULK_SLOTS: dict[str, tuple[str, ...]] = {
 BULK_LINES = {**dict.fromkeys(("PLAN", "QUERY", "MEM", "TEMPLATE"), "body"), "PATCH": "ops"}
 """Kind -> the column that holds its lines as written, without the last line end: operations of a PATCH, fields of a
 generic block, what follows the first line of a template."""
+
+BULK_SPANS: dict[str, tuple[str | None, ...]] = {
+    kind: (
+        *((None,) * 4 if kind == "TEMPLATE" else ("from", "to", "ctx", "id")),
+        *slots,
+        *(None,) * (5 - len(slots)),
+        BULK_LINES.get(kind),
+    )
+    for kind, slots in BULK_SLOTS.items()
+}
+"""Kind -> the columns whose spans stand in a row from its fifth number on: the header, the id, five slots, and in the
+place of the extras the lines of BULK_LINES."""
 
 CUTS_OPEN = 16
 """How many heredocs of different runs may look open at once before no more cuts are made."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from turnwire import _backend
 from turnwire.contract import WIRES, BulkScanner, Column
-from turnwire.log.columns import DTYPES, POSITIONS, own
+from turnwire.log.columns import DTYPES, POSITIONS, own, text_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -204,10 +204,11 @@ class Batch:
     def _text(self, name: str) -> TextColumn:
         rows = self._rows
         bit = self._scanner.escaped.get(name)
+        offsets, lengths = text_spans(self._scanner, rows.arrays, rows.count, name)
         return TextColumn(
             rows.buffer,
-            rows.arrays[f"{name}.offset"][: rows.count],
-            rows.arrays[f"{name}.length"][: rows.count],
+            offsets,
+            lengths,
             self._own_validity(name),
             None if bit is None else self._bits(bit),
             self._scanner.plain,

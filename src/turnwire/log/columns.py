@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import COMMON, BulkScanner, Column
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 DTYPES = {"u64": "u8", "i64": "i8", "u8": "u1", "enum": "u1", "bool": "?", "timestamp": "i8", "f64": "f8"}
 
@@ -75,6 +80,16 @@ def told(scanner: BulkScanner) -> str:
     return "a scan of all wires (none is named)" if "wire" in own(scanner) else scanner.wire
 
 
+def text_spans(
+    scanner: BulkScanner, arrays: Mapping[str, Any], count: int, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the texts of one of the wire's own columns stand: offsets and lengths of ``count`` rows, made from the
+    arrays that the core filled."""
+    if scanner.packed is not None:
+        return scanner.packed.spans(arrays[scanner.packed.array][:count], name)
+    return arrays[f"{name}.offset"][:count], arrays[f"{name}.length"][:count]
+
+
 def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, str]:
     """The arrays that the core fills for these columns, with their dtypes: also those that common ones come from."""
     mine = own(scanner)
@@ -85,7 +100,9 @@ def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, s
         dtypes["wire"] = "u1"
     for column in columns:
         source = column.name if column.name in mine else scanner.common.get(column.name, ("", column.name))[1]
-        if source in mine and mine[source].kind == "text":
+        if source in mine and mine[source].kind == "text" and scanner.packed is not None:
+            dtypes[scanner.packed.array] = scanner.packed.dtype
+        elif source in mine and mine[source].kind == "text":
             dtypes[f"{source}.offset"] = dtypes[f"{source}.length"] = "i8"
         elif source in mine:
             dtypes[source] = DTYPES[mine[source].kind]

@@ -71,7 +71,7 @@ class Course:
         whole = self._joined(reading, block)
         if whole is None:
             return
-        if whole is not block or reading.head or not self._engine.follows(reading.state):
+        if whole is not block or reading.head or found is None or not self._engine.follows(reading.state, found):
             found = None
         while whole is not None:
             batch, error, whole = self._take(reading, whole, found)
@@ -125,15 +125,17 @@ class Course:
             return None
         data: Any
         if reading.memory is not None:
-            data = reading.memory[left.base : left.base + size]
+            data = reading.memory[left.base : left.base + size + block.ahead]
         else:
-            data = self._pool.take(size)
+            data = self._pool.take(size + block.ahead)
             at = 0
             for part in (left, *reading.pending):
                 data[at : at + part.size] = np.frombuffer(part.data, np.uint8, part.size) if part.size else ()
                 at += part.size
+            if block.ahead:
+                data[size : size + block.ahead] = np.frombuffer(block.data, np.uint8)[block.size :][: block.ahead]
         reading.left, reading.pending = None, []
-        return Block(data, size, left.base, block.line_end, block.last, block.taken)
+        return Block(data, size, left.base, block.line_end, block.last, block.taken, block.ahead)
 
     def _quarantine(self, reading: Reading, found: Found) -> WireError | None:
         scanner = self._engine.scanner

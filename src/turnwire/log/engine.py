@@ -88,6 +88,8 @@ class Engine:
         ``head``: that of the line which the block begins in the middle of."""
         if state is None:
             state = {} if self.scanner.state is None else {"state": self.scanner.state()}
+        if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
+            block = block._replace(ahead=0)
         if self._mixed is None:
             arrays, rows, rejects, position, line = self._read(block, final, line, state)
         else:
@@ -110,18 +112,20 @@ class Engine:
         )
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
-    def follows(self, state: dict[str, Any] | None) -> bool:
-        """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state."""
+    def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
+        """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state. What
+        it leaves is made what it leaves there."""
         if state is None or not self.scanner.spans_lines:
             return True
-        return self._mixed is not None and bool(state["state"].idle())
+        follows = self.scanner.follows
+        return follows is not None and follows(state["state"], found.state["state"], found.buffer)
 
     def kept(self, state: dict[str, Any] | None) -> list[int] | None:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
         if state is None or not self.scanner.spans_lines:
             return None
-        carried = state["state"] if self._mixed is None else state["state"].csp
-        return list(carried) if any(carried) else None
+        carried = (state["state"] if self._mixed is None else state["state"].csp)[1:3]
+        return [0, *carried, 0] if any(carried) else None
 
     def restored(self, carried: list[int]) -> dict[str, Any] | None:
         """The state of which this was kept."""
@@ -129,7 +133,7 @@ class Engine:
             return None
         state = self.scanner.state()
         numbers = state if self._mixed is None else state.csp
-        for place, number in enumerate(carried[: len(numbers)]):
+        for place, number in enumerate(carried[:3]):
             numbers[place] = number
         return {"state": state}
 
@@ -137,11 +141,6 @@ class Engine:
     def wires(self) -> tuple[str, ...]:
         """The wires that are looked for."""
         return (self.scanner.wire,) if self._mixed is None else WIRES
-
-    @property
-    def independent(self) -> bool:
-        """Whether blocks can be scanned each by itself, at least as long as :meth:`follows` says so."""
-        return self._mixed is not None or not self.scanner.spans_lines
 
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
         if self._mixed is None:
@@ -166,7 +165,7 @@ class Engine:
             rows, bad, position, line = self.scanner.scan(
                 block.data,
                 position,
-                size,
+                size + block.ahead,
                 final,
                 arrays,
                 rows,

@@ -30,7 +30,7 @@ class _Tail:
             found = job.bookmarks.find(source.name, who)
             self.reading.offset, self.reading.line, self.reading.carried = found
         raw, found = opened(file, job.stop, job.limits)
-        self.cutter = Cutter(raw, found, job.pool, job.batch_bytes, grows=True)
+        self.cutter = Cutter(raw, found, job.pool, job.batch_bytes, grows=True, opens=job.opens)
         self.reading.kind = self.cutter.kind
         self._job = job
         if self.reading.offset and self.cutter.kind is None:

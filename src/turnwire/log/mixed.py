@@ -40,8 +40,8 @@ class State:
         self.within_line = False
 
     def idle(self) -> bool:
-        """Whether no CSP/1 message can be open: a block that follows may be scanned by itself."""
-        return not any(self.csp[1:])
+        """Whether no CSP/1 message can be open."""
+        return not any(self.csp[1:3])
 
 
 class _Csp(NamedTuple):
@@ -90,6 +90,8 @@ class Mixed:
             state=self.state,
             json=True,
             spans_lines=True,
+            opens=csp.opens,
+            follows=self._follows,
         )
 
     def state(self) -> State:
@@ -102,6 +104,11 @@ class Mixed:
     ) -> tuple[int, list[tuple[Arrays, int]], int, int]:
         """One block: (rows, tables of rejects with how many there are in each, position, line)."""
         return Pass(self, block, final, arrays, room, line, state, keep, limit).run()
+
+    def _follows(self, state: State, left: State, block: memoryview) -> bool:
+        """As :class:`BulkScanner` says. Blocks that follow begin lines, so only CSP/1 can go on in one."""
+        assert self._csp.scanner.follows is not None
+        return self._csp.scanner.follows(state.csp, left.csp, block)
 
     def plan(self, core: Any) -> Any:
         """The plan of the JSON wires with nSLIP among them, compiled for a core."""

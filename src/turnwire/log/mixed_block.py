@@ -10,6 +10,7 @@ import numpy as np
 from turnwire import _backend
 from turnwire.contract import WIRES
 from turnwire.log import rejects as quarantine
+from turnwire.log.columns import table_dtypes, text_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +49,7 @@ class Pass:
         self.mixed = mixed
         self.data = block.data
         self.size: int = block.size
+        self.ahead: int = block.ahead
         self.base: int = block.base
         self.final = final
         self.ends = final or block.line_end
@@ -191,8 +193,9 @@ class Pass:
         for name in TEXTS:
             source = scanner.common[name][1]
             if f"{name}.offset" in arrays:
-                arrays[f"{name}.offset"][into] = values[f"{source}.offset"]
-                arrays[f"{name}.length"][into] = values[f"{source}.length"]
+                offsets, lengths = text_spans(scanner, values, count, source)
+                arrays[f"{name}.offset"][into] = offsets
+                arrays[f"{name}.length"][into] = lengths
                 there = values["present"] >> np.uint32(scanner.bits[source]) & np.uint32(1)
                 present |= there.astype(np.uint64) << np.uint64(valid[name])
         plain = {
@@ -270,14 +273,9 @@ class Claims:
 
     def __init__(self, within: Pass, start: int, line: int) -> None:
         csp = within.mixed.csp
-        wanted = ["offset", "length", "line", "present", "intent"]
-        wanted += [
-            f"{csp.scanner.common[name][1]}.{part}"
-            for name in TEXTS
-            for part in ("offset", "length")
-            if f"{name}.offset" in within.arrays
-        ]
-        dtypes = dict.fromkeys(wanted, "i8") | {"present": csp.scanner.present, "intent": "u1"}
+        asked = [csp.scanner.common[name] for name in TEXTS if f"{name}.offset" in within.arrays]
+        columns_asked = [column for column in csp.scanner.columns if ("column", column.name) in asked]
+        dtypes = {**table_dtypes(csp.scanner, columns_asked), "line": "i8", "intent": "u1"}
         records: list[Arrays] = []
         rejects: list[Arrays] = []
         position, room = start, max((within.size - start) // 40, 64)
@@ -288,7 +286,7 @@ class Claims:
             rows, bad, position, line = csp.scanner.scan(
                 within.data,
                 position,
-                within.size,
+                within.size + within.ahead,
                 within.final,
                 columns,
                 0,

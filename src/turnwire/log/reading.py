@@ -31,7 +31,8 @@ class Block(NamedTuple):
 
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
     the first one in the input; line_end: whether it ends where a line does; last: whether the input ends with it;
-    taken: how many bytes of the input as it is stored (compressed, perhaps) are read by now.
+    taken: how many bytes of the input as it is stored (compressed, perhaps) are read by now; ahead: how many bytes of
+    the next block stand behind these in ``data``: a line that ends what this block holds, where it was cut there.
     """
 
     data: Any
@@ -40,6 +41,7 @@ class Block(NamedTuple):
     line_end: bool
     last: bool
     taken: int = 0
+    ahead: int = 0
 
     @property
     def final(self) -> bool:
@@ -169,15 +171,19 @@ class Cutter:
     """Cuts what an input gives into blocks: iterate it for all of them.
 
     Of an input that grows, ``read`` gives the next block, or None where there is no complete line for the moment;
-    ``ended`` says that it has nothing more now, ``finish`` gives what is left as the last block.
+    ``ended`` says that it has nothing more now, ``finish`` gives what is left as the last block. opens: a line in front
+    of which a full block ends rather than anywhere else.
     """
 
-    def __init__(self, raw: Input, source: Any, pool: Pool, batch_bytes: int, grows: bool = False) -> None:
+    def __init__(
+        self, raw: Input, source: Any, pool: Pool, batch_bytes: int, grows: bool = False, opens: bytes = b""
+    ) -> None:
         self._raw = raw
         self._grows = grows
         self._source = source
         self._pool = pool
         self._batch_bytes = batch_bytes
+        self._opens = opens
         self._carried = b""
         self.base = 0
         self.ended = False
@@ -230,12 +236,13 @@ class Cutter:
         last = self.ended and not self._grows
         if stop < 0 or last:
             stop = size if full or last else 0
+        stop, ahead = _opening(view, 0, stop, self._opens) if full and not last else (stop, 0)
         self._carried = bytes(view[stop:size])
         if not stop and not last:
             return None
         self.base += stop
         ends = not stop or view[stop - 1] == _NEWLINE
-        return Block(data, stop, self.base - stop, ends, last, self._raw.taken)
+        return Block(data, stop, self.base - stop, ends, last, self._raw.taken, ahead)
 
     def finish(self) -> Block:
         """What is left behind the last line end, as the last block; it may be empty."""
@@ -252,18 +259,18 @@ class Cutter:
                     return
 
 
-def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0) -> Iterator[Block]:
-    """The blocks of bytes that are there at once; each is a view of them."""
+def blocks_of_memory(data: memoryview, batch_bytes: int, start: int = 0, opens: bytes = b"") -> Iterator[Block]:
+    """The blocks of bytes that are there at once; each is a view of them. opens: as for :class:`Cutter`."""
     view = data
     size = len(view)
     stop = -1
     while stop < size:
-        stop = min(size, start + batch_bytes)
+        stop, ahead = min(size, start + batch_bytes), 0
         if stop < size:
             end = line_end(view, start, stop)
-            stop = stop if end < 0 else end
+            stop, ahead = _opening(view, start, stop if end < 0 else end, opens)
         ends = stop == start or view[stop - 1] == _NEWLINE
-        yield Block(view[start:stop], stop - start, start, ends, stop == size, stop)
+        yield Block(view[start : stop + ahead], stop - start, start, ends, stop == size, stop, ahead)
         start = stop
 
 
@@ -276,6 +283,20 @@ def mapped(file: Any) -> NDArray[np.uint8] | None:
     if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
         return None
     return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def _opening(view: memoryview, start: int, stop: int, opens: bytes) -> tuple[int, int]:
+    """Where the last line begins that is ``opens``, and how long it is; ``(stop, 0)`` where there is none near the end
+    of ``view[start:stop]``."""
+    low = max(start, stop - _BACK)
+    part = bytes(view[low:stop]) if opens else b""
+    place = len(part)
+    while (place := part.rfind(b"\n" + opens, 0, place)) >= 0:
+        behind = place + 1 + len(opens)
+        for end in (b"\n", b"\r\n"):
+            if part.startswith(end, behind):
+                return low + place + 1, len(opens) + len(end)
+    return stop, 0
 
 
 def line_end(view: memoryview, start: int, stop: int) -> int:

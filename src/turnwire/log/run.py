@@ -52,7 +52,9 @@ class Run:
             mixed=options["mixed"],
         )
         self.course = Course(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
-        self._job = Job(inputs, options["batch_bytes"], options["borrow"], options["limits"], self.stop, bookmarks)
+        self._job = Job(
+            inputs, options["batch_bytes"], options["borrow"], options["limits"], self.stop, bookmarks, scanner.opens
+        )
 
     def batches(self) -> Iterator[Batch]:
         """The batches of all sources, in order."""
@@ -95,12 +97,10 @@ class Run:
             for reading, block in pieces:
                 yield reading, block, None
             return
-        independent = self._engine.independent
         # A block with the columns of its records, if they are of the usual length.
         size = self._job.batch_bytes * (1 + self._engine.row_bytes / USUAL_RECORD)
         most = max(2, min(_most_in_flight(self._threads), int(IN_FLIGHT / size)))
-        work = self._work if independent else _nothing
-        crew = Crew(pieces, work, self._threads if independent else 1, most, self.stop)
+        crew = Crew(pieces, self._work, self._threads, most, self.stop)
         for (reading, block), found in crew:
             yield reading, block, found
 

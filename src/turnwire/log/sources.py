@@ -189,6 +189,7 @@ class Job(NamedTuple):
     limits: Limits
     stop: Stop
     bookmarks: Bookmarks
+    opens: bytes = b""  # see :class:`reading.Cutter`
 
 
 def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
@@ -212,7 +213,7 @@ def _of_data(reading: Reading, job: Job) -> Iterator[Block]:
         return
     data = reading.source.data if job.borrow or isinstance(reading.source.data, bytes) else bytes(view)
     reading.memory = memoryview(data).cast("B")
-    yield from blocks_of_memory(reading.memory, job.batch_bytes)
+    yield from blocks_of_memory(reading.memory, job.batch_bytes, 0, job.opens)
 
 
 class _Memory:
@@ -246,13 +247,13 @@ def _of_file(reading: Reading, job: Job) -> Iterator[Block]:
             yield from _of_open_file(reading, file, job)
             return
     reading.memory = memory.data
-    yield from blocks_of_memory(reading.memory, job.batch_bytes, reading.offset)
+    yield from blocks_of_memory(reading.memory, job.batch_bytes, reading.offset, job.opens)
 
 
 def _of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
     start = reading.offset
     raw, source = opened(file, job.stop, job.limits)
-    cutter = Cutter(raw, source, job.pool, job.batch_bytes)
+    cutter = Cutter(raw, source, job.pool, job.batch_bytes, opens=job.opens)
     reading.kind = cutter.kind
     if start and cutter.kind is None:
         raw.seek(start)
