@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import LIMITS, Limits, wire_package
+from turnwire.contract import LIMITS, Limits, checked_limits, wire_package
 
 if TYPE_CHECKING:
     from turnwire.contract import MessageStream
@@ -28,6 +28,7 @@ class Decoder:
     """
 
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
+        checked_limits(limits)
         package = None if wire is None else wire_package(wire)
         self._stream: MessageStream
         if package is not None and hasattr(package, "stream"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire._pure.csp_message import DEF_LINE, LAW_LINE
-from turnwire.contract import LIMITS, Limits
+from turnwire.contract import LIMITS, Limits, checked_limits
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
 from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import (
@@ -67,6 +67,7 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
     forgave in ``issues`` and keeps what it cannot read as :class:`Junk`; it raises only for what is no UTF-8 text.
     """
     raw = input_bytes(text)
+    checked_limits(limits)
     if _is_lenient(mode):
         return parse_leniently(raw, limits)
     rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key))
@@ -91,6 +92,7 @@ def read_log(data: str | Buffer, *, limits: Limits = LIMITS) -> tuple[Document, 
     Raises ValueError for 2 GiB or more.
     """
     raw = data.encode() if isinstance(data, str) else bytes(data)
+    checked_limits(limits)
     rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key))
     source = _Source(raw, extras)
     document = Document()

@@ -94,8 +94,8 @@ class Pass:
         return -1 if self.state.within_line else 0
 
     def _decided(self, start: int) -> int:
-        """Up to where the lines from ``start`` on are surely none of CSP/1: in front of the last one, if that has no end
-        and may become the first of a message. What is read of it in pieces cannot be one any more."""
+        """Up to where the lines from ``start`` on are surely none of CSP/1: in front of the last one, if that has no
+        end and may become the first of a message. What is read of it in pieces cannot be one any more."""
         if self.ends:
             return self.size
         last = max(line_end(self.view, start, self.size), start)
@@ -257,7 +257,8 @@ class Claims:
         self._order(_together(rejects), within.base, csp.reasons)
 
     def _order(self, rejects: Arrays, base: int, reasons: NDArray[np.uint8]) -> None:
-        both = _together([{name: found[name] for name in ("offset", "length", "line")} for found in (self.records, rejects)])
+        names = ("offset", "length", "line")
+        both = _together([{name: found[name] for name in names} for found in (self.records, rejects)])
         good = len(self.records["offset"])
         order = np.argsort(both["offset"], kind="stable") if len(rejects["offset"]) else slice(None)
         self.starts = both["offset"][order] - base

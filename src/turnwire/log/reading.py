@@ -158,6 +158,20 @@ def _pipe(file: Any) -> int | None:
     return file.fileno() if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode) else None
 
 
+class Growing:
+    """An input that grows, as :class:`compression.Bytes`: its end is none as long as it is ``open``; what was not read of
+    it when it is ``gone`` will never be."""
+
+    def __init__(self, raw: Input) -> None:
+        self._raw = raw
+        self.open = True
+        self.gone = False
+
+    def into(self, view: memoryview, /) -> int | None:
+        """How many bytes were read; None where there is nothing more for the moment, 0 at the end."""
+        return (0 if self.gone else self._raw.into(view)) or (None if self.open else 0)
+
+
 def opened(file: Any, stop: Stop, limits: Limits) -> tuple[Input, Any]:
     """The input of an open file, and what gives its decompressed bytes: the same thing where it is not compressed."""
     raw = Input(file, stop)
@@ -205,7 +219,7 @@ class Cutter:
         left = count
         while left:
             done = self._source.into(scratch[: min(left, len(scratch))])
-            if done == 0:
+            if done == 0 or (done is None and self._grows):
                 break
             left -= done or 0
         self.base += count - left
