@@ -22,8 +22,8 @@ class Decoder:
 
     Args:
         wire: the wire to read; None reads all of them. Then what may belong to a CSP/1 message, whose lines go on until
-            one begins something else, waits for that line; behind one, and in a line in which an object began that is
-            no message, messages come when their line ends.
+            one begins something else, waits for that line; in a line in which an object began that is no message,
+            messages come when their line ends.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` what is held between two calls.
     """
 

@@ -159,8 +159,8 @@ def _pipe(file: Any) -> int | None:
 
 
 class Growing:
-    """An input that grows, as :class:`compression.Bytes`: its end is none as long as it is ``open``; what was not read of
-    it when it is ``gone`` will never be."""
+    """An input that grows, as :class:`compression.Bytes`: its end is none as long as it is ``open``; what was not read
+    of it when it is ``gone`` will never be."""
 
     def __init__(self, raw: Input) -> None:
         self._raw = raw
