@@ -136,6 +136,39 @@ def test_truncation(tmp_path: Path) -> None:
         assert log.next(5) == [(9, line) for line in range(2, 7)], "it is longer than before, but begins otherwise"
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_file_that_is_written_anew_between_two_looks(
+    pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right behind the look that found it as it was: what is read then is none of the old text."""
+    path = tmp_path / "a.log"
+    path.write_bytes(pack(record(0) + record(1)[:5]))
+    looked = following._Tail.renamed
+    new: list[bytes] = []
+
+    def renamed(tail: Any) -> bool:
+        found, rewritten = looked(tail), tail.rewritten
+        if new:
+
+            def once() -> bool:
+                before: bool = rewritten()
+                path.write_bytes(new.pop())
+                del tail.rewritten
+                return before
+
+            tail.rewritten = once
+        return found
+
+    monkeypatch.setattr(following._Tail, "renamed", renamed)
+    with followed(path) as log:
+        assert log.next() == [(0, 1)]
+        new.append(pack(b"a new beginning\n" + record(9) * 50))
+        assert log.next(50) == [(9, line) for line in range(2, 52)]
+        assert log.quiet()
+    reasons = [row["reason"] for row in log.scan.rejects.rows()]
+    assert reasons == ["bad_framing"], "the half-written line, as it was"
+
+
 def test_a_directory_with_new_and_renamed_files(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(record(0))
     with followed(tmp_path) as log:

@@ -36,6 +36,7 @@ class _Tail:
         self._growing = Growing(self._raw)
         self._cutter: Cutter | None = None
         self._ended = False  # all was said about this file
+        self._lost = False  # it was written anew while it was read
 
     def _cut(self, certain: bool) -> Cutter | None:
         """What cuts the file into blocks; None as long as its first bytes do not say whether it is compressed.
@@ -59,9 +60,19 @@ class _Tail:
     def news(self, certain: bool = False) -> Iterator[tuple[Reading, Block]]:
         """The lines that are there by now; where nothing can come any more, the end and why."""
         cutter = None if self._ended else self._cut(certain)
-        while cutter is not None and (block := cutter.read()) is not None:
-            yield self.reading, block
-        if cutter is not None and cutter.fault is not None:
+        if cutter is None:
+            return
+        while not self._lost:
+            kept = cutter.kept
+            block = cutter.read()
+            if not self._growing.gone and self.rewritten():  # since the last look: what was read is of another text
+                cutter.take_back(block, kept)
+                self._lost = True
+            elif block is None:
+                break
+            else:
+                yield self.reading, block
+        if cutter.fault is not None and not self._lost:
             yield self._finished(cutter)
 
     def renamed(self) -> bool:
@@ -92,7 +103,7 @@ class _Tail:
             yield self._finished(self._cutter)
 
     def _finished(self, cutter: Cutter) -> tuple[Reading, Block]:
-        self.reading.fault = cutter.fault
+        self.reading.fault = None if self._lost else cutter.fault
         self.reading.closed = self._ended = True
         return self.reading, cutter.finish()
 

@@ -250,6 +250,16 @@ class Cutter:
         ends = not stop or view[stop - 1] == _NEWLINE
         return Block(data, stop, self.base - stop, ends, last, self._raw.taken)
 
+    @property
+    def kept(self) -> bytes:
+        """What was read behind the last block."""
+        return self._carried
+
+    def take_back(self, block: Block | None, kept: bytes) -> None:
+        """Forgets what ``read`` gave last, and what it read; ``kept``: what was kept before."""
+        self.base -= 0 if block is None else block.size
+        self._carried = kept
+
     def finish(self) -> Block:
         """What is left behind the last line end, as the last block; it may be empty."""
         data, self._carried = self._carried, b""
