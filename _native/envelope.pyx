@@ -10,6 +10,7 @@ from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIN
 
 from turnwire import json_text
 from turnwire.contract import LIMITS
+from turnwire.errors import expect
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY
 from turnwire.kick.rules import judge
@@ -290,14 +291,17 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
     return envelope
 
 
-def check(Envelope envelope not None, policy=DEFAULT_POLICY, *, bint strict=False):
+def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
     """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``.
 
     "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
     a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
     is raised as RuleError, its ``rule`` being the section of the specification.
     """
-    cdef dict known = STANDARD_KNOWN if policy is STANDARD else policy.known
-    if clean(envelope, known):
+    cdef dict known
+    if not isinstance(envelope, Envelope):
+        expect(envelope, Envelope, "an envelope is checked")
+    known = STANDARD_KNOWN if policy is STANDARD else policy.known
+    if clean(<Envelope>envelope, known):
         return []
     return judge(envelope, policy, strict)

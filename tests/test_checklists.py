@@ -152,7 +152,20 @@ def test_sstp_sessions() -> None:
     checklist = sstp.conformance(json.dumps(TALK[0]), json.dumps(missing))
     assert failing(checklist) == [("session", [2])]
     assert sstp.conformance(json.dumps(missing))
-    assert failing(sstp.conformance("no json")) == [("object", [1])]
+    assert failing(sstp.conformance("no json")) == failing(sstp.conformance("")) == [("object", [1])]
+
+
+def test_a_transcript_is_judged_by_its_lines() -> None:
+    broken = {**TALK[1], "header": {**TALK[1]["header"], "logical_clock": 7}}
+    fenced = f"```json\n{json.dumps(broken)}\n```"
+    transcript = f"Alex wrote:\n\n{json.dumps(TALK[0])}\n\nand Blake:\n{fenced}\n"
+    for text in (transcript, transcript.encode()):
+        found = dict(failing(sstp.conformance(text)))
+        assert found["clock"] == [7]
+        assert found["raw"] == [3, 7]
+    listed = "\n\n".join(json.dumps(message) for message in (*TALK[:1], broken))
+    assert dict(failing(sstp.conformance(listed)))["clock"] == [3]
+    assert dict(failing(sstp.conformance(*listed.split("\n\n"))))["clock"] == [2], "of several texts, their number"
     assert failing(module("sstp").conform(b"nothing here")) == [("object", [1])]
     assert moot(module("sstp").conform(b"")) == {clause.id for clause in module("sstp").CLAUSES}
 

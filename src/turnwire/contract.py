@@ -91,8 +91,8 @@ class MessageStream(Protocol):
 class Wire(Protocol):
     """The shape of a protocol package (``turnwire.slip`` and its siblings)."""
 
-    def detect(self, data: bytes, /) -> bool:
-        """Whether one record (white space around it removed) looks like this wire. Cheap; never raises."""
+    def detect(self, data: str | Buffer, /) -> bool:
+        """Whether one record looks like this wire; False for what is neither text nor bytes. Cheap; never raises."""
 
     def decode(self, data: str | Buffer, /) -> Any:
         """One message from text, strictly. Raises DecodeError."""
@@ -102,6 +102,18 @@ class Wire(Protocol):
 
     def check(self, message: Any, /) -> list[Issue]:
         """What is doubtful about a message."""
+
+
+def record_bytes(data: object) -> bytes | None:
+    """Text (as UTF-8) or a bytes-like object as bytes, or None for what is neither. Never raises."""
+    if type(data) is bytes:
+        return data
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogatepass")
+    try:
+        return memoryview(data).tobytes()  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):  # no buffer; one that was released, or cannot be had
+        return None
 
 
 def wire_package(name: str) -> ModuleType:

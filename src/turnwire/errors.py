@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 """Type checkers take this name for true. Here and in whatever else ``import turnwire`` loads it is not that of
 ``typing``, whose import costs too much (see _light.py)."""
 if TYPE_CHECKING:
+    from types import UnionType
     from typing import Any, NamedTuple
 else:
     from turnwire._light import NamedTuple
@@ -269,7 +270,7 @@ class WireError(ValueError):
         self.path = path
         super().__init__(self._render())
 
-    def _render(self) -> str:
+    def _place(self) -> str:
         place = ""
         if self.offset is not None:
             place = f" at byte {self.offset}"
@@ -279,9 +280,12 @@ class WireError(ValueError):
             place = f" at line {self.line}"
         if self.path:
             place += f" in {self.path}"
+        return place
+
+    def _render(self) -> str:
         head = f"{self.wire}: " if self.wire else ""
         tail = f": {self.text}" if self.text else ""
-        return f"{head}{self.reason}{place}{tail}"
+        return f"{head}{self.reason}{self._place()}{tail}"
 
     def relocated(self) -> WireError:
         """This error with its text made anew, after a reader higher up has corrected a position."""
@@ -327,9 +331,24 @@ class ConvertError(WireError):
         self.missing = tuple(missing)
         super().__init__(reason, text, **place)
 
+    def _place(self) -> str:
+        """Nothing where the text names the field already, as one that lists all of them does."""
+        named = self.text.replace(":", " ").replace(",", " ").split()
+        return "" if self.path in named else super()._place()
+
 
 class MissingDependency(ImportError):
     """An optional package is not installed; the text names the extra that brings it."""
+
+
+def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str) -> None:
+    """Refuses an argument of the wrong type: TypeError("a SAP message is checked, not int").
+
+    ``needed`` is the first half of that sentence. What reads text or writes messages raises DecodeError or EncodeError
+    with the reason wrong_type instead, as for any other input.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{needed}, not {type(value).__name__}")
 
 
 class Issue(NamedTuple):

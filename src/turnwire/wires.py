@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnwire.contract import ALWAYS_STRICT, WIRE_PACKAGES, WIRES, wire_package
+from turnwire.contract import ALWAYS_STRICT, WIRE_PACKAGES, WIRES, record_bytes, wire_package
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 TYPE_CHECKING = False
@@ -13,15 +13,11 @@ if TYPE_CHECKING:
 
 
 def _bytes(data: str | Buffer) -> bytes:
-    if isinstance(data, str):
-        return data.encode("utf-8", "surrogatepass")
-    try:
-        view = memoryview(data)
-    except TypeError:
-        kind = type(data).__name__
-        text = f"text or contiguous bytes are read, not {kind}"
-        raise DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1) from None
-    return view.tobytes()
+    raw = record_bytes(data)
+    if raw is None:
+        text = f"text or contiguous bytes are read, not {type(data).__name__}"
+        raise DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1)
+    return raw
 
 
 def detect(data: str | Buffer) -> str | None:

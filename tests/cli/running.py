@@ -70,8 +70,10 @@ def process(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None,
 
 
 def through_shell(script: str, cwd: Path | None = None, **changes: str) -> Finished:
-    """Runs a line of bash in which ``turnwire`` is the command."""
-    wrapped = f'turnwire() {{ "{sys.executable}" -m turnwire "$@"; }}; {script}'
+    """Runs a line of bash in which ``turnwire`` is the command, and ``python`` this interpreter."""
+    wrapped = (
+        f'turnwire() {{ "{sys.executable}" -m turnwire "$@"; }}; python() {{ "{sys.executable}" "$@"; }}; {script}'
+    )
     done = subprocess.run(["bash", "-c", wrapped], capture_output=True, env=environment(**changes), cwd=cwd, timeout=60)
     return Finished(done.returncode, done.stdout, done.stderr.decode())
 

@@ -1,28 +1,36 @@
-"""The page about the command line shows what the commands print."""
+"""The pages show what the commands print: that about the command line, and every other with a console in it."""
 
 from __future__ import annotations
 
 import doctest
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.cli.running import ROOT, needs_posix, through_shell
 
-PAGE = ROOT / "docs" / "cli.md"
-EXAMPLES = re.findall(
-    r"^```console\n\$ (.*?)\n(.*?)^```$", PAGE.read_text("utf-8") if PAGE.exists() else "", re.M | re.S
-)
+PAGES = [
+    page for page in (ROOT / "docs" / "cli.md", ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if page.exists()
+]
+EXAMPLES = [
+    pytest.param(fence, id=f"{page.name}-{fence[2:40]}")
+    for page in dict.fromkeys(PAGES)
+    for fence in re.findall(r"^```console\n(\$ .*?)^```$", page.read_text("utf-8"), re.M | re.S)
+]
 
 
 @needs_posix
-@pytest.mark.skipif(not PAGE.exists(), reason="needs the page")
-def test_the_page_has_examples() -> None:
-    assert len(EXAMPLES) >= 6
+@pytest.mark.skipif(not PAGES, reason="needs the pages")
+def test_the_pages_have_examples() -> None:
+    assert len(EXAMPLES) >= 20
 
 
 @needs_posix
-@pytest.mark.parametrize(("script", "shown"), EXAMPLES, ids=[script[:40] for script, _ in EXAMPLES])
-def test_an_example_prints_what_is_shown(script: str, shown: str) -> None:
-    done = through_shell(f"exec 2>&1; {script}", cwd=ROOT)
-    assert doctest.OutputChecker().check_output(shown, done.out.decode(), doctest.ELLIPSIS), done.out.decode()
+@pytest.mark.parametrize("fence", EXAMPLES)
+def test_an_example_prints_what_is_shown(fence: str, tmp_path: Path) -> None:
+    """In a folder that looks like the top of the project, where examples may leave files."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for script, shown in re.findall(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", fence, re.M | re.S):
+        done = through_shell(f"exec 2>&1; {script}", cwd=tmp_path)
+        assert doctest.OutputChecker().check_output(shown, done.out.decode(), doctest.ELLIPSIS), done.out.decode()

@@ -56,8 +56,10 @@ def test_the_history_of_a_name(log: Path) -> None:
     )
     assert len(turnwire("replay", log, "--name", "SRC", "--at", "C1").out.splitlines()) == 2
     never = turnwire("replay", log, "--name", "NONE")
-    assert (never.code, never.out) == (0, b"NONE was never defined up to C2\n")
-    assert turnwire("replay", log, "--name", "NONE", "--json").records == []
+    assert never == (1, b"", "NONE was never defined up to C2\n")
+    assert turnwire("replay", log, "--name", "NONE", "--json") == never
+    assert turnwire("replay", log, "--name", "NEW", "--at", "C0") == (1, b"", "NEW was never defined up to C0\n")
+    assert turnwire("replay", log, "--name", "x\x1b[31m").err == "x\\x1b[31m was never defined up to C2\n"
 
 
 def test_json(log: Path) -> None:
@@ -108,7 +110,29 @@ def test_forks() -> None:
     done = turnwire("replay", "-", "--forks", stdin=text.encode())
     assert (done.code, done.out.splitlines()[1:]) == (0, [b"DEF B = 1"])
     history = turnwire("replay", "-", "--forks", "--name", "A", "--at", "C2", stdin=text.encode())
-    assert history.out == b"A was never defined up to C2\n"
+    assert (history.code, history.err) == (1, "A was never defined up to C2\n")
+
+
+NEEDED = "a replay needs the log from its beginning"
+
+
+def test_a_log_without_its_beginning_is_told_what_it_lacks() -> None:
+    tail = "".join(patch(number, ("+", f"N{number}", "1")) for number in (5, 6, 7))
+    done = turnwire("replay", "-", stdin=tail.encode())
+    lines = done.err.splitlines()
+    assert done.code == 1
+    assert [line.split(": ")[1:3] for line in lines[:-1]] == [["refused", "ctx_unknown in C4"]] + [
+        ["refused", f"ctx_unknown in C{number}"] for number in (5, 6)
+    ]
+    assert lines[-1].startswith(NEEDED)
+    assert sum(NEEDED in line for line in lines) == 1
+    assert NEEDED not in turnwire("replay", "-", stdin=BAD.encode()).err, "what is wrong there is not missing"
+
+
+def test_a_log_without_csp() -> None:
+    done = turnwire("replay", "-", stdin=b"nothing here\n")
+    assert (done.code, done.err) == (0, "there is no CSP/1 message here\n")
+    assert done.out.startswith(b"C0 (init) ")
 
 
 def test_a_ledger_that_a_store_was_kept_in(tmp_path: Path) -> None:

@@ -50,3 +50,41 @@ def test_an_empty_log_and_wrong_usage(tmp_path: Path) -> None:
     assert turnwire("stats").code == 2
     assert turnwire("stats", tmp_path / "missing").code == 3
     assert turnwire("stats", "-", stdin=GOOD).code == 0
+
+
+def latencies(tmp_path: Path, *seconds: str) -> list[list[str]]:
+    """The numbers of the table of answers in a log of one question and one answer for each latency."""
+    path = tmp_path / "answers.log"
+    lines = []
+    for number, later in enumerate(seconds):
+        ask = slip.encode(slip.SlipMessage(number, 1, 1, 2, slip.Act.ASK, slip.FrameType.TASK))
+        inform = slip.encode(slip.SlipMessage(number, 2, 2, 1, slip.Act.INFORM, slip.FrameType.TASK))
+        lines += [f"2026-01-05T09:00:00.000000Z {ask}", f"2026-01-05T09:00:{later}Z {inform}"]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    text = turnwire("stats", path).out.decode()
+    _, _, table = text.partition("\nanswers\n")
+    return [line.split()[-5:] for line in table.splitlines()[1:]]
+
+
+def test_latencies_of_a_column_have_one_precision(tmp_path: Path) -> None:
+    from turnwire.cli.commands.stats import _decimals, _tables
+
+    assert latencies(tmp_path, "01.000000") == [["1.0"] * 5]
+    ((least, *_, most),) = latencies(tmp_path, "00.250000", "01.500000")
+    assert (least, most) == ("0.25", "1.5")
+    seconds = {"count": 1, "p50": 2.0, "p90": 2.0, "p99": 2.0}
+    answers = {"stat": "answers", "wire": "csp", "requests": 1}
+    total = {"stat": "total", "records": 0, "rejects": 0, "first": None, "last": None, "bytes": 0}
+    total |= {f"{name}_bytes": 0 for name in ("record", "reject", "text")}
+    rows = [
+        total,
+        {**answers, "rule": "task", "seconds": {**seconds, "min": 0.25, "max": 3600.0}},
+        {**answers, "rule": "ask", "seconds": {**seconds, "min": 12.0, "max": 7.123456}},
+        {**answers, "rule": "none", "seconds": dict.fromkeys((*seconds, "min", "max"))},
+    ]
+    table = "".join(_tables(rows)).partition("answers\n")[2].splitlines()
+    assert [line.split()[-5:] for line in table[1:3]] == [
+        ["0.25", "2.0", "2.0", "2.0", "3600.000"],
+        ["12.00", "2.0", "2.0", "2.0", "7.123"],
+    ]
+    assert (_decimals([None, 0.0]), _decimals([0.00012, 2.0]), _decimals([1 / 3])) == (1, 5, 3)

@@ -75,14 +75,26 @@ def test_damaged_records_are_not_counted(log: Path) -> None:
     assert done.code == 1
     assert done.records[0]["tokens"] == sum(count(GOOD, WIDE))
     assert "2 damaged records are not counted" in done.err
+    for option in ("-q", "--quiet"):
+        quiet = turnwire("tokens", log, "--wire", "nslip", "--json", "--max", 1, option)
+        assert quiet == (1, done.out, "")
 
 
 def test_advice_a_price_and_a_page(good: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = turnwire("tokens", good, "--wire", "nslip", "--price", "2.5,1.25", "--html", page)
-    assert done.code == 0 and "USD" in done.out.decode() and "not tried: nslip as kick" in done.out.decode()
+    text = done.out.decode()
+    assert done.code == 0 and "USD" in text
+    assert [line for line in text.splitlines() if "not tried" in line] == [
+        "not tried: nslip as csp, sstp, sap, kick: they need what this log does not say; "
+        "pass a Context (--context FILE) with it"
+    ]
+    assert all(name in text for name in ("once", "growing", "uncached"))
     assert page.read_text("utf-8").startswith("<!DOCTYPE html>")
     row, advice = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json").records
+    assert advice["advice"]["absent"]["nslip as kick"].startswith("missing_field"), "each, with its reason"
+    shown = turnwire("tokens", good, "--wire", "nslip", "--advise", "--html", page).out.decode()
+    assert not any(name in shown + page.read_text("utf-8") for name in ("once", "growing", "uncached", "every turn"))
     own = advice["advice"]["costs"][0]
     assert (own["wire"], own["tokens"]) == ("nslip", row["tokens"])
 
@@ -93,10 +105,13 @@ def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None
     good.write_bytes(GOOD + b"\n")
     records = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json", "--context", given).records
     assert {cost["wire"] for cost in records[1]["advice"]["costs"]} == {"nslip", "kick"}
+    shown = turnwire("tokens", good, "--wire", "nslip", "--advise", "--context", given).out.decode()
+    untried = [line for line in shown.splitlines() if line.startswith("not tried")]
+    assert [line.split(":")[1].strip() for line in untried] == ["nslip as csp", "nslip as sstp", "nslip as sap"]
     given.write_text("agents = 3")
     refused = turnwire("tokens", good, "--wire", "nslip", "--context", given)
     assert refused.code == 2
-    assert "context.toml: bad_context in agents" in refused.err
+    assert "context.toml: bad_context: agents maps names to values" in refused.err
 
 
 def test_standard_input() -> None:

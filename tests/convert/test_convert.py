@@ -166,6 +166,41 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
         turnwire.convert(message, "csp", context=wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"now": 3}, "now is a time as text or a function that gives one, not int"),
+        ({"now": "yesterday"}, "now is a time such as 2026-01-15T08:00:00Z, not 'yesterday'"),
+        ({"new_id": ID}, "new_id is a function that gives a fresh UUID, not str"),
+        ({"uuids": {"3": "7fbb32b6"}}, "'3' is mapped to '7fbb32b6', which is no UUID"),
+        ({"uuids": {"3": 3}}, "'3' is mapped to 3; a str for a name is needed"),
+        ({"uuids": [ID]}, "uuids maps names to values"),
+    ],
+)
+def test_a_context_is_refused_when_it_is_made(wrong: dict[str, Any], said: str) -> None:
+    for make in (lambda: Context(**wrong), lambda: FULL.replace(**wrong)):
+        with pytest.raises(ConvertError) as caught:
+            make()
+        assert (caught.value.reason, caught.value.text) == (Reason.BAD_CONTEXT, said)
+    assert Context(now=lambda: "2026-01-15T08:00:00Z", new_id=lambda: ID).now is not None
+
+
+def test_an_error_names_a_field_once() -> None:
+    """In its text, or in front of it where the text does not."""
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(turnwire.decode("@a3|f0|c3|S0|d1|T1#"), "csp")
+    missing = "neither the message nor the context has block.id, block.REQ"
+    assert (caught.value.path, str(caught.value)) == ("block.id", f"csp: missing_field: {missing}")
+    defaults = {**FULL.defaults["sap"], "constitutionalContext.pressureLevel": "never"}
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(NSLIP, "sap", context=FULL.replace(defaults={"sap": defaults}))
+    assert caught.value.path == "/constitutionalContext/pressureLevel"
+    assert str(caught.value).count("/constitutionalContext/pressureLevel") == 1
+    with pytest.raises(ConvertError) as caught:
+        Context(uuids={"a": "b"})
+    assert str(caught.value) == "bad_context in uuids: 'a' is mapped to 'b', which is no UUID"
+
+
 def test_numbers_and_names_are_one_to_one() -> None:
     """A decimal text is a number unless the mapping gives one of the two to something else."""
     message = slip.decode("@a3|f0|c3|S0|d1|T1|k5#")

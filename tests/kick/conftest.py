@@ -7,7 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from turnwire.kick import codec, space
+from tests.kick import traffic
+from turnwire.kick import channels, checklist, codec, space
 
 
 @pytest.fixture
@@ -15,7 +16,8 @@ def twin(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, req
     """Puts the core modules of the backend under test into the package; its name."""
     monkeypatch.setattr(space, "_core", core("space"))
     monkeypatch.setattr(codec, "_core", core("envelope"))
-    for name in ("decode", "check"):  # the package hands out the functions of its own core
-        if hasattr(request.module, name):
-            monkeypatch.setattr(request.module, name, getattr(core("envelope"), name))
+    for module in (request.module, channels, checklist, traffic):
+        for name in ("decode", "check", "Envelope"):  # the package hands out those of its own core
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, getattr(core("envelope"), name))
     return core("space").__name__

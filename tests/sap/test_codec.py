@@ -352,3 +352,34 @@ def test_detect() -> None:
     assert sap.detect(sap.encode(sap.Ack(message_id="x", correlation_id=None)).encode())
     for data in (b"", b"@a1#", b"CSP/1", b'{"header":{"kind":"intent"}}', b'["protocolVersion","taskId"]'):
         assert not sap.detect(data)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        *(("taskId", "task_id"), ("taskid", "task_id"), ("task_Id", "task_id"), ("correlationID", "correlation_id")),
+        *(("isuer", "issuer"), ("constitutional_contxt", "constitutional_context")),
+    ],
+)
+def test_an_unknown_attribute_is_refused_with_the_one_that_was_meant(given: str, meant: str) -> None:
+    task = sap.Task.from_dict(dict(TASK))
+    said = f"Task has no field '{given}'; did you mean '{meant}'?"
+    for refused, error in (
+        (lambda: setattr(task, given, "x"), AttributeError),
+        (lambda: task.replace(**{given: "x"}), TypeError),
+    ):
+        with pytest.raises(error) as caught:
+            refused()
+        assert str(caught.value) == said
+    if given != "taskId":  # which reading and making take, since it is the name on the wire
+        with pytest.raises(AttributeError) as caught:
+            getattr(task, given)
+        assert str(caught.value) == said
+        with pytest.raises(TypeError) as caught:
+            sap.Task(**{given: "x"})
+        assert str(caught.value) == f"{said}; unknown fields go into .fields"
+    with pytest.raises(AttributeError, match=r"^Task has no field 'zzz'$"):
+        task.zzz = 3  # type: ignore[attr-defined]
+    assert task.to_dict() == TASK
+    task.task_id = TASK["correlationId"]
+    assert (task.taskId, task.fields["taskId"]) == (TASK["correlationId"],) * 2

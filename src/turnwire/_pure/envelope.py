@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import json_text
 from turnwire._pure.space import has_section
 from turnwire.contract import LIMITS, Limits
+from turnwire.errors import expect
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.rules import is_uuid4, judge
@@ -183,6 +184,7 @@ def check(envelope: Envelope, policy: Policy = DEFAULT_POLICY, *, strict: bool =
     a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
     is raised as RuleError, its ``rule`` being the section of the specification.
     """
+    expect(envelope, Envelope, "an envelope is checked")
     if is_clean(envelope, policy.known):
         return []
     return judge(envelope, policy, strict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnwire.cli.text import ELLIPSIS, escaped, file_name, shortened, width
@@ -24,14 +24,22 @@ def cell(value: Any, path: bool = False) -> str:
     return shortened(escaped(value[:longest]) + ELLIPSIS * (len(value) > longest), WIDEST)
 
 
-def table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """The rows under their names, numbers to the right; ends with a newline."""
+def table(names: Sequence[str], rows: Sequence[Sequence[Any]], decimals: Mapping[str, int] | None = None) -> str:
+    """The rows under their names, numbers to the right; ends with a newline. decimals: column -> how many its numbers
+    have behind the point."""
     numbers = [
         any(isinstance(row[place], (int, float)) for row in rows)
         and not any(isinstance(row[place], str) for row in rows)
         for place in range(len(names))
     ]
-    cells = [[cell(value, name == "file") for name, value in zip(names, row, strict=True)] for row in rows]
+    fixed = decimals or {}
+    cells = [
+        [
+            f"{value:.{fixed[name]}f}" if name in fixed and value is not None else cell(value, name == "file")
+            for name, value in zip(names, row, strict=True)
+        ]
+        for row in rows
+    ]
     if sys.stdout is not None and sys.stdout.isatty():
         rendered = _with_rich(names, cells, numbers)
         if rendered is not None:

@@ -10,6 +10,8 @@ from turnwire.contract import WIRES
 from turnwire.conversion.faults import bad_context
 from turnwire.conversion.paths import ABSENT
 from turnwire.conversion.tables import PLACES
+from turnwire.kick.times import is_timestamp
+from turnwire.sap.times import UUID
 
 LARGEST = (1 << 64) - 1
 """The largest number of nSLIP."""
@@ -49,6 +51,7 @@ class Context:
     def __post_init__(self) -> None:
         for name, kind in _MAPPINGS.items():
             _judge(name, getattr(self, name), kind)
+        _judge_makers(self.now, self.new_id)
         if not isinstance(self.defaults, Mapping):
             raise bad_context("defaults maps a wire to its fields", "defaults")
         for wire, values in self.defaults.items():
@@ -95,12 +98,23 @@ def _judge(name: str, mapping: Any, kind: type) -> None:
     for key, value in mapping.items():
         if not isinstance(key, str) or not isinstance(value, kind) or isinstance(value, bool):
             raise bad_context(f"{key!r} is mapped to {value!r}; a {kind.__name__} for a name is needed", name)
+        if name == "uuids" and not UUID.fullmatch(str(value)):
+            raise bad_context(f"{key!r} is mapped to {value!r}, which is no UUID", name)
         if isinstance(value, int) and not 0 <= value <= LARGEST:
             raise bad_context(f"{key!r} is mapped to {value}, which is no number of nSLIP", name)
         mark = str(value).lower() if name == "uuids" else value
         if mark in seen:
             raise bad_context(f"{seen[mark]!r} and {key!r} are both mapped to {value!r}", name)
         seen[mark] = key
+
+
+def _judge_makers(now: Any, new_id: Any) -> None:
+    if not (now is None or callable(now) or isinstance(now, str)):
+        raise bad_context(f"now is a time as text or a function that gives one, not {type(now).__name__}", "now")
+    if isinstance(now, str) and not is_timestamp(now):
+        raise bad_context(f"now is a time such as 2026-01-15T08:00:00Z, not {now!r}", "now")
+    if not (new_id is None or callable(new_id)):
+        raise bad_context(f"new_id is a function that gives a fresh UUID, not {type(new_id).__name__}", "new_id")
 
 
 def _judge_path(wire: str, path: str) -> None:

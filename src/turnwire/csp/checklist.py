@@ -13,7 +13,7 @@ from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Pre
 from turnwire.csp.replaying import replay
 from turnwire.csp.rules import lint
 from turnwire.csp.spec import WIRE
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, Reason, expect
 
 __all__ = ["CLAUSES", "REASONS", "conform", "conform_files", "conformance"]
 
@@ -71,6 +71,7 @@ def conformance(*messages: Record | Document | str | bytes) -> Checklist:
             except DecodeError as error:
                 faults.append(Fault(REASONS[error.reason], error.line or 1, f"{error.reason}: {error.text}"))
                 continue
+        expect(message, Record | Document, "a CSP/1 record, a Document or a text is judged")
         records += message.records if isinstance(message, Document) else [message]
     return _judged(Document(records), faults)
 

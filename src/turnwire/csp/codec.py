@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire._pure.csp_message import DEF_LINE, LAW_LINE
-from turnwire.contract import LIMITS, Limits, checked_limits
-from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
+from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
+from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue, type_fault
 from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import (
     AnyBlock,
@@ -39,7 +39,7 @@ from turnwire.csp.spec import (
     Intent,
 )
 from turnwire.csp.writing import write
-from turnwire.errors import DecodeError, EncodeError, Issue, Reason
+from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -55,9 +55,12 @@ _PROSE = (Reason.JUNK, Reason.TRAILING_TEXT)
 _WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
 
 
-def detect(data: bytes) -> bool:
-    """Whether one record starts as CSP/1 does: blank lines and code fences, then ``CSP/1`` (or a template)."""
-    return _DETECT.match(data) is not None
+def detect(data: str | Buffer) -> bool:
+    """Whether one record starts as CSP/1 does: blank lines and code fences, then ``CSP/1`` (or a template).
+
+    Never raises.
+    """
+    return _DETECT.match(record_bytes(data) or b"") is not None
 
 
 def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> Document:
@@ -89,10 +92,12 @@ def read_log(data: str | Buffer, *, limits: Limits = LIMITS) -> tuple[Document, 
 
     Every record is read strictly; lines of other text are passed over. A message that an unclosed heredoc would have
     swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode`` nor a store takes it.
-    Raises ValueError for 2 GiB or more.
+    Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what is neither text nor bytes.
     """
-    raw = data.encode() if isinstance(data, str) else bytes(data)
     checked_limits(limits)
+    raw = record_bytes(data)
+    if raw is None:
+        raise type_fault(data)
     rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key))
     source = _Source(raw, extras)
     document = Document()
@@ -298,8 +303,9 @@ def check(message: Record | Document) -> list[Issue]:
     """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
 
     ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
-    with, the line they were found at.
+    with, the line they were found at. Raises TypeError for what is neither.
     """
+    expect(message, Record | Document, "a CSP/1 record or a Document is checked")
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]
     try:

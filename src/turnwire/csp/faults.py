@@ -96,9 +96,9 @@ def input_bytes(data: Any) -> bytes:
         try:
             view = memoryview(data)
         except TypeError:
-            raise _type_fault(data) from None
+            raise type_fault(data) from None
         if not view.c_contiguous:
-            raise _type_fault(data)
+            raise type_fault(data)
         raw = view.tobytes()
     if not raw.isascii():
         try:
@@ -108,7 +108,8 @@ def input_bytes(data: Any) -> bytes:
     return raw
 
 
-def _type_fault(data: Any) -> DecodeError:
+def type_fault(data: Any) -> DecodeError:
+    """What reading something that is no text raises."""
     kind = type(data).__name__
     return DecodeError(
         Reason.WRONG_TYPE, f"text or contiguous bytes are decoded, not {kind}", offset=0, line=1, wire=WIRE

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from turnwire.csp.spec import BLOCK_WORD, FIELDS, Intent
+from turnwire.errors import expect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,6 +220,7 @@ class CspMessage(_Record):
 
 def message(sender: str, receiver: str, ctx: str, block: AnyBlock) -> CspMessage:
     """A message around a block; the intent follows from the block."""
+    expect(block, AnyBlock, "a message is made around a block")
     intent = next(intent for intent in Intent if BLOCK_WORD[intent] == block.kind)
     return CspMessage(sender, receiver, ctx, intent, block)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.persistent import PersistentMap
-from turnwire.errors import Issue, Reason
+from turnwire.errors import Issue, Reason, expect
 
 if TYPE_CHECKING:
     from turnwire.csp.store import Store
@@ -106,8 +106,9 @@ def lint(document: Document | CspMessage, store: Store | None = None) -> list[Is
     restate, expanded, undef, ctx_stale, no_task, dup_result, filler, full_rewrite, synonym.
 
     Judged against what the document itself and ``store`` (the state before it) define. ``where`` is the first line of
-    the record.
+    the record. Raises TypeError for what is neither.
     """
+    expect(document, Record | Document, "a Document or a CSP/1 record is judged")
     records: list[Record] = document.records if isinstance(document, Document) else [document]
     context = _Context(store)
     issues = []
@@ -267,6 +268,7 @@ class Law(NamedTuple):
 
 def routing_laws(laws: Mapping[str, str]) -> list[Law]:
     """The laws that route; a text of another form is no routing law and is left out."""
+    expect(laws, Mapping, "laws are a mapping of ids to texts")
     matches = ((name, _LAW.fullmatch(text.strip())) for name, text in laws.items())
     return [Law(name, *match.groups()) for name, match in matches if match is not None]
 
@@ -283,6 +285,7 @@ def judge_laws(
     (OWNER, or TO without one). ``first``: a task under the same law must have gone to that agent before any other may.
     ``defs`` let an agent be named by the value of its DEF, too.
     """
+    expect(document, Document, "a Document is judged by its laws")
     known = {law.id: law for law in routing_laws(laws)}
     done: set[str] = set()
     issues = []
@@ -324,6 +327,7 @@ def board(messages: Document | Iterable[CspMessage]) -> Board:
     states: dict[str, str] = {}
     orphans: dict[str, dict[str, None]] = {}
     for message in messages.messages if isinstance(messages, Document) else messages:
+        expect(message, CspMessage, "a board is made of CSP/1 messages")
         block = message.block
         if isinstance(block, Task):
             owners[block.id] = block.get("OWNER") or message.receiver or ""

@@ -18,7 +18,7 @@ from turnwire.csp.codec import decode, encode
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.persistent import PersistentMap
 from turnwire.csp.spec import WIRE
-from turnwire.errors import DecodeError, Reason, RuleError, WireError
+from turnwire.errors import DecodeError, Reason, RuleError, WireError, expect
 
 _FORMAT = 1
 _INIT = "csp-init"
@@ -273,7 +273,10 @@ class Store:
         """
         store: Store | None = None
         for entry in journal:
-            if entry.kind not in (_INIT, WIRE):
+            kind = getattr(entry, "kind", None)
+            if kind is None:
+                raise TypeError(f"a journal gives entries, not {type(entry).__name__}")
+            if kind not in (_INIT, WIRE):
                 continue
             place = f"entry {entry.seq}"
             if (store is None) != (entry.kind == _INIT):
@@ -367,7 +370,8 @@ class Store:
     @classmethod
     def load(cls, data: bytes, *, journal: Journal | None = None) -> Store:
         """The store of a dump. Every byte is checked: RuleError(digest_mismatch) names the first line that differs."""
-        lines = data.split(b"\n")
+        expect(data, (bytes, bytearray, memoryview), "the bytes of a dump are loaded")
+        lines = bytes(data).split(b"\n")
         footer = len(lines) - 1 if lines[-1] == b"" else len(lines)
         store: Store | None = None
         offset = 0

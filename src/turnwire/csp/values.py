@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from turnwire.csp.spec import WIRE
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, Reason, expect
 
 _REF = re.compile(r"(.+):([0-9]{1,18})(?:-([0-9]{1,18}))?", re.DOTALL)
 
@@ -17,6 +17,7 @@ def refs(text: str) -> list[tuple[str, int | None, int | None]]:
     ``src/a.ts:7`` is ("src/a.ts", 7, 7); a part that is no reference is kept whole as (part, None, None); no text
     has no parts. Raises DecodeError(bad_range) for a range that ends before it starts.
     """
+    expect(text, str, "the text of a value is read")
     found: list[tuple[str, int | None, int | None]] = []
     offset = 0
     for part in text.split(";") if text else ():
@@ -44,6 +45,8 @@ def expand(text: str, defs: Mapping[str, str]) -> str:
 
     A view for readers: white space around a token stays, values are not expanded again, the wire text is untouched.
     """
+    expect(text, str, "the text of a value is expanded")
+    expect(defs, Mapping, "DEFs are a mapping of names to values")
     return ",".join(_expanded(token, defs) for token in text.split(","))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, Reason, expect
 from turnwire.kick.codec import check, decode
 from turnwire.kick.messages import Envelope
 from turnwire.kick.monitor import Monitor
@@ -95,6 +95,7 @@ def _judged(messages: Iterable[tuple[int, Envelope | str | bytes]], policy: Poli
             clause = REASONS.get(error.reason, "envelope")
             faults.append(Fault(clause, line, f"{error.reason}: {error.text}"))
             continue
+        expect(envelope, Envelope, "an envelope or its text is judged")
         applied.update(_ALWAYS)
         applied.update(_applies(envelope))
         faults += _of_envelope(envelope, line, monitor, policy)

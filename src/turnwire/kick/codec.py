@@ -6,12 +6,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend, json_text
+from turnwire.contract import record_bytes
+from turnwire.errors import Reason
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from turnwire._pure import envelope as _core
     from turnwire._pure.envelope import check, decode
     from turnwire.kick.messages import Envelope
@@ -27,8 +31,10 @@ def encode(envelope: Envelope, strict: bool = True, *, policy: Policy = DEFAULT_
     """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
 
     Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
-    everything that ``decode`` reads. Both raise EncodeError for what has no JSON form.
+    everything that ``decode`` reads. Both raise EncodeError for what has no JSON form, or is no envelope (wrong_type).
     """
+    if not isinstance(envelope, _core.Envelope):
+        raise encode_fault(Reason.WRONG_TYPE, f"an Envelope is encoded, not {type(envelope).__name__}")
     if strict:
         for reason, where, severity, text in _core.check(envelope, policy):
             if severity == "warning":
@@ -44,12 +50,13 @@ def encode(envelope: Envelope, strict: bool = True, *, policy: Policy = DEFAULT_
 _CHANNEL = re.compile(rb'"channel"\s*:\s*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
 
 
-def detect(data: bytes) -> bool:
+def detect(data: str | Buffer) -> bool:
     """Whether one record looks like a KickLang envelope: a JSON object with a channel that starts with the sigil, or
-    with a sender, a receiver and a channel."""
-    if data.lstrip()[:1] != b"{":
+    with a sender, a receiver and a channel. Never raises."""
+    raw = record_bytes(data) or b""
+    if raw.lstrip()[:1] != b"{":
         return False
-    return _CHANNEL.search(data) is not None or all(key in data for key in (b'"sender"', b'"receiver"', b'"channel"'))
+    return _CHANNEL.search(raw) is not None or all(key in raw for key in (b'"sender"', b'"receiver"', b'"channel"'))
 
 
 def json_schema() -> dict[str, Any]:

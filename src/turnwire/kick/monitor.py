@@ -6,9 +6,10 @@ The tables are in ``spec.py``. No clock is read here: the host passes the time, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import NoneType
 from typing import TYPE_CHECKING
 
-from turnwire.errors import Issue, Reason
+from turnwire.errors import Issue, Reason, expect
 from turnwire.kick import codec  # for its core, which tests exchange
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.escalation import Escalation
@@ -56,6 +57,10 @@ class Monitor:
         words: Mapping[str, Signal] = STATUS_WORDS,
         remember: int = 100_000,
     ) -> None:
+        expect(policy, Policy, "a Policy says who may send what")
+        expect(deadlines, Deadlines, "deadlines are kick.Deadlines")
+        for name, limit in deadlines._asdict().items():
+            expect(limit, (int, float, NoneType), f"the deadline {name} is a number of seconds or None")
         self.policy = policy
         self._seen = Recent(remember)
         self._kept = Kept(deadlines, remember)
@@ -85,6 +90,7 @@ class Monitor:
         now: the host's time in seconds, never going back. Without it, deadlines start at the envelope's own timestamp
         and nothing falls overdue until :meth:`overdue` is asked.
         """
+        expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
         events = [] if now is None else self.overdue(now)
         warnings = [issue for issue in codec._core.check(envelope, self.policy) if issue.severity == "warning"]
         if any(issue.reason in _NO_TEXT for issue in warnings):
@@ -108,6 +114,7 @@ class Monitor:
     ) -> Iterator[Event]:
         """The events of a whole stream. ``clock`` tells the time at an envelope; without it the timestamps do."""
         for envelope in envelopes:
+            expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
             yield from self.feed(envelope, _stamped(envelope) if clock is None else clock(envelope))
 
     def overdue(self, now: float) -> list[Event]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.spec import DEFAULT_ROWS, ROLES, SIGIL, TYPES, WIRE
 
@@ -127,6 +127,8 @@ class Policy:
 
         Raises DecodeError(bad_policy) with ``path``; nothing is guessed and no key is ignored.
         """
+        if not isinstance(table, Mapping):
+            raise _bad(f"a policy is a table, not {type(table).__name__}", None)
         rows = table.get("row")
         if not isinstance(rows, list) or not rows:
             raise _bad("a policy needs at least one [[row]]", "/row")
@@ -143,6 +145,7 @@ class Policy:
         """
         import tomllib
 
+        expect(source, (str, Path), "a policy is TOML text or the Path of a file")
         text = source.read_text("utf-8") if isinstance(source, Path) else source
         try:
             table = tomllib.loads(text)

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.space import has_section
-from turnwire.errors import Issue, Reason, RuleError
+from turnwire.errors import Issue, Reason, RuleError, expect
 from turnwire.kick.policy import Policy
+from turnwire.kick.space import Space
 from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, TYPES, WIRE
 from turnwire.kick.times import is_timestamp
 
 if TYPE_CHECKING:
     from turnwire.kick.messages import Envelope
-    from turnwire.kick.space import Space
 
 
 def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
@@ -85,6 +85,7 @@ def lint(space: Space) -> list[Issue]:
     Sections are alike when name, type and place are; ``where`` is the number of the section, from 1. A number is an
     index of digits alone; the first one may be anything, each next one is one more.
     """
+    expect(space, Space, "a Space document is judged")
     issues = []
     last: dict[tuple[Any, ...], int] = {}
     seen = set()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from turnwire.canonical import canonical
-from turnwire.errors import MissingDependency, Reason, RuleError
+from turnwire.errors import MissingDependency, Reason, RuleError, expect
 from turnwire.ledger import merkle
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Checkpoint(NamedTuple):
         """The checkpoint that :meth:`to_json` wrote. Raises RuleError(bad_checkpoint)."""
         try:
             fields = msgspec.json.decode(text)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:  # a text with a lone surrogate has no bytes
             raise _bad_checkpoint(str(error)) from None
         if not isinstance(fields, dict) or not set(fields) <= set(cls._fields):
             raise _bad_checkpoint(f"a checkpoint has the fields {', '.join(cls._fields)}")
@@ -130,7 +130,10 @@ class InclusionProof(NamedTuple):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> InclusionProof:
-        """The proof that :meth:`to_dict` gave."""
+        """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is no hex."""
+        expect(fields, Mapping, "the fields of a proof are a mapping")
+        if not set(cls._fields) <= fields.keys():
+            raise ValueError(f"a proof has the fields {', '.join(cls._fields)}")
         path = tuple(bytes.fromhex(step) for step in fields["path"])
         leaf, top = bytes.fromhex(fields["leaf"]), bytes.fromhex(fields["root"])
         return cls(fields["seq"], fields["size"], leaf, path, top)

@@ -12,12 +12,19 @@ from turnwire.errors import Reason, RuleError
 from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA
 
 SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
+MEMORY = ":memory:"
+"""The path of a ledger that is no file. A file of that name is reached by another path, such as ``./:memory:``."""
 _PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
+
+
+def in_memory(path: object) -> bool:
+    """Whether a path is that of no file: the text ``:memory:``, as everywhere in SQLite. A Path is always a file's."""
+    return isinstance(path, str) and path == MEMORY
 
 
 def connect(path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc") -> sqlite3.Connection:
     """A connection in autocommit mode. ``mode`` is that of SQLite's URI: rwc creates, rw and ro do not."""
-    uri = f"{Path(os.fspath(path)).absolute().as_uri()}?mode={mode}"
+    uri = "file::memory:" if in_memory(path) else f"{Path(os.fspath(path)).absolute().as_uri()}?mode={mode}"
     return sqlite3.connect(uri, timeout=timeout, isolation_level=None, uri=True, check_same_thread=False)
 
 
@@ -61,7 +68,8 @@ def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:
 
 
 def _create(connection: sqlite3.Connection, path: object, timeout: float) -> None:
-    _set_wal(connection, timeout)
+    if not in_memory(path):
+        _set_wal(connection, timeout)
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not _is_ledger(connection, path):  # another process may have been first

@@ -15,7 +15,7 @@ from turnwire import _backend
 from turnwire.canonical import canonical
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
-from turnwire.ledger.connection import open_reader, open_writer
+from turnwire.ledger.connection import in_memory, open_reader, open_writer
 from turnwire.ledger.schema import TILE, Entry, first_link
 
 if TYPE_CHECKING:
@@ -86,10 +86,14 @@ class Ledger:
     returned is on the disk; concurrent appends of several threads share a commit. Several processes may write.
 
     Args:
-        path: the file; made when it is not there.
+        path: the file; made when it is not there. The text ``":memory:"`` is a ledger in memory: this object's alone,
+            for its threads only, gone when it is closed.
         signer: an Ed25519 private key, or its 32 raw bytes, that signs heads (extra ``sign``).
         synchronous: SQLite's "FULL" (default), "EXTRA" or "NORMAL" (a crash of the machine may lose the last commits).
         timeout: seconds to wait for another process's lock.
+
+    Attributes:
+        path: as it was given. in_memory: whether there is no file. id: 32 hex digits that no other ledger has.
 
     Raises RuleError(bad_ledger) for a file that is something else, sqlite3.OperationalError for a full disk or a lock
     that is never released. Do not share one object across a fork.
@@ -107,9 +111,11 @@ class Ledger:
         self._timeout = timeout
         self._signer = None if signer is None else private_key(signer)
         self._writer, self.id = open_writer(path, timeout, synchronous)
-        self._reader = open_reader(path, timeout)
-        self._write_lock = threading.Lock()
-        self._read_lock = threading.Lock()
+        # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
+        self.in_memory = in_memory(path)
+        self._reader = self._writer if self.in_memory else open_reader(path, timeout)
+        self._write_lock: Any = threading.RLock() if self.in_memory else threading.Lock()
+        self._read_lock: Any = self._write_lock if self.in_memory else threading.Lock()
         self._waiting: deque[_Ticket] = deque()
         self._known_version = -1  # of the file, as SQLite counts other connections' commits
         self._last = 0
@@ -297,8 +303,11 @@ class Ledger:
 
         ``trusted``: public keys (Ed25519, raw bytes or hex); with any, every head must be signed by one of them.
         """
-        from turnwire.ledger.verify import verify_file
+        from turnwire.ledger.verify import verify_connection, verify_file
 
+        if self.in_memory:
+            with self._read_lock:
+                return verify_connection(self._reader, self.path, *heads, trusted=trusted)
         return verify_file(self.path, *heads, trusted=trusted, timeout=self._timeout)
 
     @contextmanager

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
-from turnwire.errors import Reason, RuleError
+from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
-from turnwire.ledger.connection import connect, ledger_id
+from turnwire.ledger.connection import connect, in_memory, ledger_id
 from turnwire.ledger.schema import APPLICATION_ID, SCHEMA, TILE, first_link
 
 if TYPE_CHECKING:
@@ -167,11 +167,21 @@ def verify_file(
     Without a kept head nobody can see a tail that was cut off, or a file forged from the start. Raises
     FileNotFoundError, or OSError for a file that cannot be read.
     """
-    if not os.path.isfile(path):
+    if in_memory(path) or not os.path.isfile(path):
         raise FileNotFoundError(2, "no such file", os.fspath(path))
+    connection = connect(path, timeout, mode="ro")
+    try:
+        return verify_connection(connection, path, *heads, trusted=trusted)
+    finally:
+        connection.close()
+
+
+def verify_connection(
+    connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Iterable[Any] = ()
+) -> Verdict:
+    """Proves the ledger behind an open connection, in one transaction; ``path`` is what errors call it."""
     run = _Pass(heads, tuple(trusted))
     fault: Fault | None = None
-    connection = connect(path, timeout, mode="ro")
     try:
         connection.execute("BEGIN")
         run.run(connection, path)
@@ -182,12 +192,14 @@ def verify_file(
     except RuleError as error:
         fault = Fault("file", None, error.text)
     finally:
-        connection.close()
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")  # nothing was written
     return Verdict(run.size, run.root(), run.chain.hex(), tuple(run.proved), fault)
 
 
 def require(verdict: Verdict) -> Verdict:
     """The verdict itself when nothing failed. Raises RuleError(ledger_broken) with the first fault."""
+    expect(verdict, Verdict, "the Verdict of a ledger is required")
     if verdict.fault is not None:
         where = "" if verdict.fault.seq is None else f" at entry {verdict.fault.seq}"
         raise RuleError(Reason.LEDGER_BROKEN, f"{verdict.fault.where}{where}: {verdict.fault.text}", rule="ledger")

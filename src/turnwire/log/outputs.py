@@ -89,6 +89,8 @@ def write(
     is left behind when the scan or the disk fails. Raises OSError, ValueError and MissingDependency.
     """
     name = os.fspath(path)
+    if not hasattr(found, "columns"):
+        raise TypeError(f"what turnwire.scan gives is written, not {type(found).__name__}")
     if partition_by is None:
         output: Any = FileOutput(name, found.columns, format_of(name, format), formulas)
     else:

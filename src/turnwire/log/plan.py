@@ -18,7 +18,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, WIRES, Limits
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, Reason, expect
 from turnwire.log.compression import LONGEST_MAGIC, format_of
 from turnwire.log.scan import Scan, scan
 from turnwire.log.sources import Source, sources
@@ -57,7 +57,10 @@ class Block(NamedTuple):
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """The block of :meth:`to_dict`."""
+        """The block of :meth:`to_dict`. Raises ValueError where a field is missing or one too many."""
+        expect(fields, dict, "the fields of a block are a dict")
+        if fields.keys() != set(cls._fields):
+            raise ValueError(f"a block has the fields {', '.join(cls._fields)}")
         return cls(**{**fields, "file": _restored(fields["file"]), "options": _restored(fields["options"])})
 
     @property
@@ -100,6 +103,7 @@ def read_block(block: Block, **changes: Any) -> Scan:
     ``changes`` are options of :func:`turnwire.scan` that replace those of the plan. Raises OSError, and
     DecodeError(file_changed) when the file is not the one that was planned with, also when it changes while it is read.
     """
+    expect(block, Block, "a Block of turnwire.log.plan is read")
     size = (block.size if block.stop is None else block.stop) - block.start
     source = Source(block.file, open=lambda: _Part(block), size=size, start=block.start, line=block.line)
     return scan(source, wire=block.wire, **{**block.options, **changes})

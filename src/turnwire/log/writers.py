@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turnwire.contract import Column
-from turnwire.errors import MissingDependency
+from turnwire.errors import MissingDependency, expect
 
 if TYPE_CHECKING:
     from turnwire.log.batch import Batch
@@ -51,11 +51,13 @@ def format_of(path: str, named: str | None = None) -> str:
 def guarded(text: str) -> str:
     """Text as a cell of a CSV file that no spreadsheet takes for a formula: an apostrophe stands before what starts
     with ``= + - @``, a tab or a carriage return, also where apostrophes stand before that already."""
+    expect(text, str, "the text of a cell is guarded")
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def unguarded(text: str) -> str:
     """The text that :func:`guarded` was given."""
+    expect(text, str, "the text of a cell is read")
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from turnwire.errors import expect
 from turnwire.sap.messages import Task
 from turnwire.sap.spec import ErrorCode
 
@@ -34,12 +35,12 @@ class Access:
 
     @classmethod
     def from_toml(cls, text: str) -> Access:
-        """Rules from TOML: ``[[allow]]`` tables with issuer, capabilities and, optionally, kinds."""
-        tables: list[Mapping[str, object]] = tomllib.loads(text).get("allow", [])
-        return cls(
-            Rule(str(table["issuer"]), _names(table["capabilities"]), _names(table.get("kinds", [])))
-            for table in tables
-        )
+        """Rules from TOML: ``[[allow]]`` tables with issuer, capabilities and, optionally, kinds. Raises ValueError."""
+        expect(text, str, "rules are TOML text")
+        tables = tomllib.loads(text).get("allow", [])
+        if not isinstance(tables, list):
+            raise ValueError("rules are [[allow]] tables")
+        return cls(map(_rule, tables))
 
     def refusal(self, task: Task, identity: str | None = None) -> tuple[ErrorCode, str] | None:
         """Why a task is refused, or None.
@@ -60,6 +61,12 @@ class Access:
         if not any(fnmatchcase(capability, pattern) for rule in known for pattern in rule.capabilities):
             return ErrorCode.FORBIDDEN, f"{issuer.agent_id} may not use {capability}"
         return None
+
+
+def _rule(table: object) -> Rule:
+    if not isinstance(table, Mapping) or not {"issuer", "capabilities"} <= table.keys():
+        raise ValueError("a table [[allow]] has issuer and capabilities")
+    return Rule(str(table["issuer"]), _names(table["capabilities"]), _names(table.get("kinds", [])))
 
 
 def _names(value: object) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import json_text
-from turnwire.errors import EncodeError, Reason, RuleError
+from turnwire.errors import EncodeError, Reason, RuleError, expect
 from turnwire.ledger import Ledger
 from turnwire.sap.alignment import SNAPSHOT, Align, aligned
 from turnwire.sap.essence import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
@@ -74,7 +74,7 @@ class Cache:
     """The cache of one tenant, in a ledger: rows are never changed, a new outcome is a further row.
 
     Args:
-        path: the ledger file; several processes may share it.
+        path: the ledger file; several processes may share it. ``":memory:"`` keeps the cache in memory.
         essence: how the essence is drawn from a payload (default: all of it).
         salt: a tenant's salt; keys of different salts never meet.
         align: the check behind mustAlign (default :func:`turnwire.sap.alignment.aligned`).
@@ -113,6 +113,7 @@ class Cache:
         ``now``: for ageSec (default: the clock). A record must be younger than maxAgeSec, and with mustAlign (the
         default) aligned with the task's context. Without a policy or a mode the cache is bypassed.
         """
+        expect(task, Task, "a Task is looked up")
         context = task.fields["constitutionalContext"]
         policy = context.get("cachePolicy", {})
         if policy.get("mode", "bypass") == "bypass":
@@ -144,6 +145,8 @@ class Cache:
         Stored are SUCCEEDED and VALID results of tasks that do not bypass the cache; never one that came out of the
         cache. Raises RuleError(wrong_task, wrong_correlation) when the result is not the task's.
         """
+        expect(task, Task, "the outcome of a Task is stored")
+        expect(result, Result, "a Result is stored")
         fields, evidence = result.fields, result.fields["constitutionalEvidence"]
         if fields["taskId"] != task.fields["taskId"]:
             raise RuleError(Reason.WRONG_TASK, "the result answers another task", rule="task-id", wire=WIRE)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend, json_text
-from turnwire.contract import LIMITS, Limits
+from turnwire.contract import LIMITS, Limits, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json_places import place_of
+from turnwire.sap.members import set_fields
 from turnwire.sap.messages import Ack, Message, Nack, Record, Result, Task
 from turnwire.sap.spec import KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
 
@@ -82,7 +83,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     if not is_sound(fields, kind.TABLE):
         _refuse(raw, fields, kind.TABLE)
     message: Task | Result | Ack | Nack = kind.__new__(kind)
-    message.fields = fields
+    set_fields(message, fields)
     return message
 
 
@@ -156,16 +157,17 @@ def _whole_pressure(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "constitutionalContext": {**context, "pressure": whole}}
 
 
-def detect(data: bytes) -> bool:
+def detect(data: str | Buffer) -> bool:
     """Whether one record looks like SAP: a JSON object that names protocolVersion and taskId, or messageId.
 
     Cheap; never raises.
     """
-    if not data.lstrip(b" \t\r\n").startswith(b"{"):
+    raw = record_bytes(data) or b""
+    if not raw.lstrip(b" \t\r\n").startswith(b"{"):
         return False
-    if b'"protocolVersion"' in data and b'"taskId"' in data:
+    if b'"protocolVersion"' in raw and b'"taskId"' in raw:
         return True
-    return b'"messageId"' in data and b'"correlationId"' in data and (b'"ACK"' in data or b'"NACK"' in data)
+    return b'"messageId"' in raw and b'"correlationId"' in raw and (b'"ACK"' in raw or b'"NACK"' in raw)
 
 
 def issue_of(finding: Any) -> Issue:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from turnwire.canonical import canonical
+from turnwire.errors import expect
 from turnwire.sap.messages import Task
 
 KEY_PREFIX = "sapck1:sha256:"
@@ -59,6 +60,7 @@ def cache_key(task: Task, *, essence: Essence = WHOLE_PAYLOAD, salt: bytes = b""
     and territory. With a tenant's ``salt`` it is an HMAC under that salt, ``sapck1:hmac-sha256:``, so that tenants
     neither share rows nor can guess each other's payloads. Raises EncodeError for a payload without canonical form.
     """
+    expect(task, Task, "a Task has a key")
     text = key_text(task, essence.of(task))
     if salt:
         return SALTED_PREFIX + hmac.new(salt, text, sha256).hexdigest()
@@ -83,4 +85,5 @@ def key_text(task: Task, essence: Any) -> bytes:
 
 def fingerprint(task: Task, *, essence: Essence = WHOLE_PAYLOAD) -> str:
     """``sha256:`` and the SHA-256 of the canonical JSON of the essence."""
+    expect(task, Task, "a Task has a fingerprint")
     return "sha256:" + sha256(canonical(essence.of(task))).hexdigest()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from turnwire.canonical import canonical
+from turnwire.errors import expect
 from turnwire.json_text import write
 from turnwire.ledger import Entry, Ledger
 from turnwire.sap import derivation
@@ -82,12 +83,19 @@ class Folder:
         return f"{artifact.kind}-{readable}-{unique}-v{artifact.version}.{suffix}"
 
 
+class Nowhere:
+    """The sink of a loop in memory: artifacts are in its ledger, and nowhere else."""
+
+    def emit(self, artifact: Artifact, /) -> None:
+        """Takes the artifact, which the ledger has."""
+
+
 class LearningLoop:
     """Records signals and derives artifacts from them.
 
     Args:
         path: the ledger file (or a Ledger, to share one with cache and transcript).
-        sink: where new artifacts go (default: the folder ``<path>.library``).
+        sink: where new artifacts go (default: the folder ``<path>.library``; of a ledger in memory, nowhere else).
         essence: as in the cache, for the fingerprints.
     """
 
@@ -95,7 +103,8 @@ class LearningLoop:
         self, path: str | os.PathLike[str] | Ledger, *, sink: Sink | None = None, essence: Essence = WHOLE_PAYLOAD
     ) -> None:
         self.ledger = path if isinstance(path, Ledger) else Ledger(path)
-        self.sink: Sink = sink if sink is not None else Folder(f"{os.fspath(self.ledger.path)}.library")
+        home = Nowhere() if self.ledger.in_memory else Folder(f"{os.fspath(self.ledger.path)}.library")
+        self.sink: Sink = home if sink is None else sink
         self.essence = essence
 
     def __enter__(self) -> Self:
@@ -110,6 +119,7 @@ class LearningLoop:
 
     def record(self, signal: Signal) -> int:
         """Appends a signal and answers its number."""
+        expect(signal, Signal, "a Signal is recorded")
         return self.ledger.append(SIGNAL_KIND, write(signal.to_dict()), key=signal.key)
 
     def observe(self, task: Task, result: Result) -> int:

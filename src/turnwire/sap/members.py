@@ -35,8 +35,9 @@ class Record:
 
     def __init__(self, **values: Any) -> None:
         self.fields = {}
-        for name in values.keys() - self.MEMBERS.keys() - _wire_names(type(self)):
-            raise TypeError(f"{type(self).__name__} has no field {name!r}; unknown fields go into .fields")
+        for name in values:
+            if name not in self.MEMBERS and name not in _wire_names(type(self)):
+                raise TypeError(f"{_unknown(type(self), name)}; unknown fields go into .fields")
         for attribute, member in self.MEMBERS.items():
             if attribute in values or member.name in values:
                 member.__set__(self, values.get(attribute, values.get(member.name)))
@@ -50,7 +51,7 @@ class Record:
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """A record over the given dict (kept, not copied), unknown fields and all; not checked."""
         made = cls.__new__(cls)
-        made.fields = fields if isinstance(fields, dict) else dict(fields)
+        set_fields(made, fields if isinstance(fields, dict) else dict(fields))
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,7 +63,7 @@ class Record:
         made = self.from_dict(self.to_dict())
         for name, value in values.items():
             if name not in self.MEMBERS:
-                raise TypeError(f"{type(self).__name__} has no field {name!r}")
+                raise TypeError(_unknown(type(self), name))
             self.MEMBERS[name].__set__(made, value)
         return made
 
@@ -92,7 +93,13 @@ class Record:
         for member in type(self).MEMBERS.values():
             if member.name == name:
                 return member.__get__(self, type(self))
-        raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        raise AttributeError(_unknown(type(self), name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            raise AttributeError(_unknown(type(self), name)) from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record) or type(other) is not type(self):
@@ -108,6 +115,24 @@ class Record:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.fields,)
+
+
+set_fields = Record.__dict__["fields"].__set__
+"""Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
+
+
+def _unknown(cls: type[Record], name: str) -> str:
+    """That there is no such attribute, and which one may have been meant (``task_id`` for ``taskId`` or ``taskid``)."""
+    from difflib import get_close_matches
+
+    alike = {_folded(spelt): known for known, member in cls.MEMBERS.items() for spelt in (known, member.name)}
+    near = [] if name.startswith("__") else get_close_matches(_folded(name), alike, 1, 0.75)
+    hint = f"; did you mean {alike[near[0]]!r}?" if near else ""
+    return f"{cls.__name__} has no field {name!r}{hint}"
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def _wire_names(cls: type[Record]) -> set[str]:

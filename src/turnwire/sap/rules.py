@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from turnwire.errors import Issue, Reason
+from turnwire.errors import Issue, Reason, expect
 from turnwire.sap.codec import findings, is_clean_task, is_quiet, issue_of
 from turnwire.sap.messages import Ack, Nack, Record, Result, Task
 from turnwire.sap.secrets import secrets
@@ -26,8 +26,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
 
     Returns issues with a JSON pointer each: "warning" is what strict writing refuses, "info" what may well be fine.
     """
-    if not isinstance(message, Record):
-        raise TypeError(f"a SAP message is checked, not {type(message).__name__}")
+    expect(message, Record, "a SAP message is checked")
     if type(message) is Task and is_clean_task(message.fields):
         return []
     found = findings(message)
@@ -77,6 +76,7 @@ def _answers(message: Result | Ack | Nack, task: Task) -> Iterator[Issue]:
 
 def lint(message: Record) -> list[Issue]:
     """What may well be meant but is better done otherwise: secrets in a payload, odd or telling URIs (section 11)."""
+    expect(message, Record, "a SAP message is judged")
     fields = message.fields
     if isinstance(message, Task):
         issues = [] if is_quiet(fields["payload"]) else _lint_payload(fields["payload"])

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from turnwire.canonical import canonical
-from turnwire.errors import EncodeError, Reason, RuleError
+from turnwire.errors import EncodeError, Reason, RuleError, expect
 from turnwire.json_text import write
 from turnwire.sap.essence import WHOLE_PAYLOAD, Essence, fingerprint
 from turnwire.sap.messages import Result, Task
@@ -67,6 +67,7 @@ class Signal:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Signal:
         """The signal that :meth:`to_dict` gave."""
+        expect(fields, Mapping, "the fields of a signal are a mapping")
         arrays = {name: tuple(fields.get(name, ())) for name in ("policy_checks", "violations", "next_actions")}
         return cls(**{"territory": None, **fields, **arrays})
 
@@ -82,6 +83,8 @@ def signal_key(capability: str, territory: str | None, fingerprint_: str) -> str
 
 def from_result(task: Task, result: Result, *, essence: Essence = WHOLE_PAYLOAD) -> Signal:
     """The producer's signal in a Result."""
+    expect(task, Task, "a Result answers a Task")
+    expect(result, Result, "a signal comes from a Result")
     fields, evidence = result.fields, result.fields["constitutionalEvidence"]
     context = task.fields["constitutionalContext"]
     return Signal(
@@ -108,6 +111,7 @@ def from_operator(
     essence: Essence = WHOLE_PAYLOAD,
 ) -> Signal:
     """An operator's opinion of what came of a task."""
+    expect(task, Task, "an opinion is about a Task")
     pressure = task.fields["constitutionalContext"].get("pressure", {})
     return Signal(
         source=OPERATOR, **_place(task, essence), pressure=pressure, rating=rating, note=note, approval=approval

@@ -6,13 +6,11 @@ Messages carry ids; code, documents and logs live elsewhere. turnwire imports no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from turnwire.errors import Reason, RuleError
+from turnwire.errors import Reason, RuleError, expect
+from turnwire.slip.messages import SlipMessage
 from turnwire.slip.spec import WIRE, Slot
-
-if TYPE_CHECKING:
-    from turnwire.slip.messages import SlipMessage
 
 __all__ = ["ArtifactStore", "resolve"]
 
@@ -39,6 +37,7 @@ def resolve(
     stands in for those that are not given, and a slot without any store is left out. Raises RuleError(unknown_id),
     ``path`` naming the slot, for an id that its store does not have.
     """
+    expect(message, SlipMessage, "the ids of a SlipMessage are resolved")
     stores = {Slot.GOAL_ID: goals, Slot.TASK_ID: tasks, Slot.PARENT_TASK_ID: tasks, Slot.RESULT_ID: results}
     found: dict[Slot, object] = {}
     for key, number in message.slots.items():

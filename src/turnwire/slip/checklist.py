@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
-from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.slip.codec import decode, encode
+from turnwire.slip.messages import SlipMessage
 from turnwire.slip.rules import check
 from turnwire.slip.spec import STRING_SLOTS, WIRE, Slot
 from turnwire.slip.streaming import stream
-
-if TYPE_CHECKING:
-    from turnwire.slip.messages import SlipMessage
 
 __all__ = ["CLAUSES", "REASONS", "conform", "conform_files", "conformance"]
 
@@ -70,6 +67,7 @@ def conformance(*messages: SlipMessage | str | bytes) -> Checklist:
                 text = message if isinstance(message, str) else message.decode(errors="replace")
                 faults += _of_message(decode(message), number, text.strip(), applied)
             else:
+                expect(message, SlipMessage, "a SlipMessage or its text is judged")
                 faults += _of_message(message, number, None, applied)
         except (DecodeError, EncodeError) as error:
             faults.append(_refused(error, number))

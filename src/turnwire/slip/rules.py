@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire.errors import EncodeError, Issue, Reason
+from turnwire.errors import EncodeError, Issue, Reason, expect
 from turnwire.slip import base62
 from turnwire.slip.spec import HEADER, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, WIRE, Act, FrameType, Slot
 
@@ -31,13 +31,12 @@ def check(message: SlipMessage) -> list[Issue]:
       (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
     * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
 
-    Raises EncodeError(wrong_type) for what is no message.
+    Raises TypeError for what is no message.
     """
+    expect(message, _core.SlipMessage, "a SlipMessage is checked")
     try:
         _core.encode(message)
-    except EncodeError as error:
-        if error.path is None:
-            raise  # no message at all
+    except EncodeError:
         return [*_refusals(message), *_remarks(message)]
     return list(_remarks(message))
 
@@ -119,6 +118,7 @@ def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHE
 
 def announced(message: SlipMessage) -> int | None:
     """The schema version that a message announces, or None for a message that announces none."""
+    expect(message, _core.SlipMessage, "a SlipMessage announces a version")
     if (message.act, message.frame) != (Act.META, FrameType.CONTROL):
         return None
     tag = message.get(Slot.TAG)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
-from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.contract import record_bytes
+from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
 from turnwire.sstp.messages import Message
 from turnwire.sstp.salvage import salvage
@@ -67,13 +68,19 @@ class _Found(NamedTuple):
 
 
 def conformance(*messages: Message | str | bytes) -> Checklist:
-    """Judges the messages of a conversation, or their texts, in order. Faults are placed by number, from 1."""
+    """Judges the messages of a conversation, or their texts, in order. Faults are placed by number, from 1.
+
+    One text alone may be a whole transcript, as :func:`conform` reads it: then faults are placed by its lines.
+    """
+    if len(messages) == 1 and isinstance(messages[0], (str, bytes)) and messages[0].strip():
+        return conform(record_bytes(messages[0]) or b"")
     found: list[_Found] = []
     faults: list[Fault] = []
     for number, message in enumerate(messages, 1):
         if isinstance(message, Message):
             found.append(_Found(number, message, "bare"))
         else:
+            expect(message, (str, bytes), "an SSTP message or its text is judged")
             text = message if isinstance(message, str) else message.decode(errors="replace")
             _read(message, text, number, found, faults)
     return _judged(found, faults)

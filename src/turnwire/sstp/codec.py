@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, Limits
-from turnwire.errors import DecodeError, EncodeError, Issue, Reason
+from turnwire.contract import LIMITS, Limits, record_bytes
+from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
 from turnwire.json_text import input_bytes, locate, reader, write
 from turnwire.sstp.messages import CLASSES, Message
 from turnwire.sstp.rules import findings
@@ -62,6 +62,10 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
 
 def from_fields(fields: dict[str, Any]) -> Message:
     """The message over a JSON object that was read elsewhere; the object is taken, not copied. Raises DecodeError."""
+    if not isinstance(fields, dict):
+        raise DecodeError(
+            Reason.WRONG_TYPE, f"the fields of a message are a dict, not {type(fields).__name__}", wire=WIRE
+        )
     message: Message = _judge.message(fields, None)
     return message
 
@@ -87,8 +91,7 @@ def _refusal(issue: Issue, data: Any) -> DecodeError:
 def check(message: Message) -> list[Issue]:
     """What is doubtful about a message, with JSON pointers: severity "warning" is what strict writing refuses, "info"
     may well be fine, and "error" (in messages made by hand) is what reading would refuse."""
-    if not isinstance(message, Message):
-        raise TypeError(f"an SSTP message is checked, not {type(message).__name__}")
+    expect(message, Message, "an SSTP message is checked")
     if message._plain or _judge.is_plain(message._fields):
         return []
     return list(findings(message._fields))
@@ -125,19 +128,23 @@ _judge = _core.Judge(kinds(), _read, judged)
 _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*)"')
 
 
-def detect(data: bytes) -> bool:
-    """Whether one record looks like SSTP (or like a dialect that ``decode`` then names): an object with a header."""
-    first = _FIRST_KEY.match(data)
+def detect(data: str | Buffer) -> bool:
+    """Whether one record looks like SSTP (or like a dialect that ``decode`` then names): an object with a header.
+
+    Never raises.
+    """
+    raw = record_bytes(data) or b""
+    first = _FIRST_KEY.match(raw)
     if first is None:
         return False
     if first.group(1) == b"header":
         return True
-    if b'"header"' not in data and b'"origin"' not in data:
+    if b'"header"' not in raw and b'"origin"' not in raw:
         return False
     try:
-        fields = _read(data, LIMITS)
+        fields = _read(raw, LIMITS)
     except DecodeError:
-        return b'"header"' in data and b'"actor_id"' in data
+        return b'"header"' in raw and b'"actor_id"' in raw
     if "header" in fields:
         return isinstance(fields["header"], dict) and "payload" in fields
     return "kind" in fields and isinstance(fields.get("origin"), dict)

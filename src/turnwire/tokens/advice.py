@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from turnwire.errors import Reason
 from turnwire.tokens.tables import aligned, safe
 
 COLUMNS = ("log", "wire", "messages", "tokens", "cached", "once", "growing", "uncached", "carries all", "dropped")
@@ -55,7 +56,8 @@ class Advice:
 
     Attributes:
         costs: for each wire in the log and each tokenizer, its own wire first. changes: the most saving first.
-        absent: what could not be tried, and why. facts: messages, sampled, damaged, tokenizers, prices.
+        absent: what could not be tried, and why. facts: messages, sampled, damaged, tokenizers, prices,
+        context (whether one was given).
     """
 
     def __init__(
@@ -102,8 +104,23 @@ class Advice:
                 text = f"{change.log}: {change.text}"
                 parts.append(f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})  {safe(text)}\n")
             parts.append("\n")
-        parts += [f"not tried: {safe(name)}: {safe(why)}\n" for name, why in self.absent.items()]
+        parts += [f"not tried: {safe(line)}\n" for line in self._untried()]
         return "".join(parts).rstrip("\n") + "\n"
+
+    def _untried(self) -> list[str]:
+        """What was not tried, and why; without a context in one line for all that wants one."""
+        wanting: dict[str, list[str]] = {}
+        lines = []
+        for name, why in self.absent.items():
+            log, _, wire = name.partition(" as ")
+            if self.facts["context"] or not why.startswith(Reason.MISSING_FIELD):
+                lines.append(f"{name}: {why}")
+            else:
+                wanting.setdefault(log, []).append(wire)
+        if wanting:
+            pairs = "; ".join(f"{log} as {', '.join(wires)}" for log, wires in wanting.items())
+            lines.append(f"{pairs}: they need what this log does not say; pass a Context (--context FILE) with it")
+        return lines
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained page: no script, nothing fetched. Raises OSError."""

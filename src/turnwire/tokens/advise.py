@@ -81,6 +81,7 @@ def advice_on(
         "sampled": {wire: len(kept.messages) for wire, kept in found.samples.items()},
         "damaged": found.damaged,
         "tokenizers": {counter.name: counter.provenance for counter in counters},
+        "context": context is not None,
         "prices": {name: price._asdict() for name, price in prices.items()},
     }
     return Advice(costs, sorted(changes, key=lambda change: -change.tokens), absent, facts)

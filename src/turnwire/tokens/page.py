@@ -156,4 +156,11 @@ def _cost_table(advice: Advice, tokenizer: str) -> str:
             ]
         )
     names = ("log", "as", "", "messages", "tokens", "read again", "once", "every turn", "without a cache", "dropped")
-    return _table(names, ("", "", "bar", *["number"] * 6, "text"), lines)
+    kinds = ("", "", "bar", *["number"] * 6, "text")
+    priced = any(cost.once is not None for cost in costs)
+    kept = [place for place in range(len(names)) if priced or not 6 <= place <= 8]  # the three prices
+    return _table(
+        [names[place] for place in kept],
+        [kinds[place] for place in kept],
+        [[line[place] for place in kept] for line in lines],
+    )

@@ -17,7 +17,7 @@ def aligned(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozen
 
     Columns that say nothing in any row are left out.
     """
-    kept = [place for place, name in enumerate(names) if name in numbers or any(row[place] for row in rows)]
+    kept = [place for place in range(len(names)) if not rows or any(row[place] for row in rows)]
     lines = [[names[place] for place in kept], *([safe(row[place]) for place in kept] for row in rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(kept))]
     right = [names[place] in numbers for place in kept]

@@ -54,6 +54,8 @@ class Tokenizer:
         careful: Callable[[], Any],
         composed: bool = False,
     ) -> None:
+        if not hasattr(native, "encode_ordinary"):
+            raise TypeError(f"a Tokenizer is made by turnwire.tokens.load, not around {type(native).__name__}")
         self.name = name
         self.provenance = provenance
         self._native = native

@@ -14,11 +14,18 @@ from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, Refused
 from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.text import escaped, printable
+from turnwire.errors import Reason
 
 if TYPE_CHECKING:
     from turnwire.csp import Change, Checkpoint, Store
 
 _SQLITE = b"SQLite format 3\0"
+_BEFORE = frozenset({Reason.CTX_UNKNOWN, Reason.BASE_NOT_HEAD, Reason.DEF_MISSING})
+"""What is refused for want of something that should stand further up."""
+_NEEDED = (
+    "a replay needs the log from its beginning: DEF and LAWS lines before the first message (C0), and every PATCH that "
+    "leads to the checkpoints its messages name"
+)
 _MOST = 1 << 31  # bytes; places in a log are kept in 32 bits
 
 
@@ -33,17 +40,20 @@ def command(log: str, at: str | None, name: str | None, forks: bool, as_json: bo
 
     LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in. What
     stands before the first message as DEF and LAWS is C0. Damaged messages and those that a store refuses are named
-    on standard error and change nothing; they make the exit code 1.
+    on standard error and change nothing; they make the exit code 1. So does a --name that was never defined.
     """
     inputs.checked([log])
-    store, complaints = _read(log, forks)
+    store, complaints, hint = _read(log, forks)
     for line in complaints:
         complain(printable(f"{inputs.shown(log)}:{line}"))
+    if hint is not None:
+        complain(hint)
     checkpoint = store.at(at or store.head)
     if name is not None:
         lines = [_change(change, name, as_json) for change in store.explain(name, at=checkpoint.id)]
-        if not lines and not as_json:
-            lines = [escaped(f"{name} was never defined up to {checkpoint.id}")]
+        if not lines:
+            complain(printable(f"{name} was never defined up to {checkpoint.id}"))
+            return BAD_RECORDS
     else:
         lines = [_json(_fields(checkpoint))] if as_json else _state(store, checkpoint)
     standard_output().write(b"".join(_line(line, as_json) for line in lines))
@@ -55,8 +65,8 @@ def _line(text: str, as_json: bool) -> bytes:
     return escaped_json(raw) if as_json else raw
 
 
-def _read(log: str, forks: bool) -> tuple[Store, list[str]]:
-    """The store at the end of a log, and a line for each record that is not in it."""
+def _read(log: str, forks: bool) -> tuple[Store, list[str], str | None]:
+    """The store at the end of a log, a line for each record that is not in it, and what the log lacks, or None."""
     from turnwire import csp
 
     try:
@@ -64,14 +74,19 @@ def _read(log: str, forks: bool) -> tuple[Store, list[str]]:
     except OSError as error:
         raise named(error, log) from None
     if data.startswith(_SQLITE) and log != "-":
-        return _kept(log), []
+        return _kept(log), [], None
     if len(data) >= _MOST:
         raise Refused([f"{inputs.shown(log)}: 2 GiB or more cannot be replayed at once"])
     document, damaged = csp.read_log(data)
     store, refused = csp.replay(document, forks=forks)
     found = [(error.line or 0, f"damaged: {error.reason}: {error.text}") for error in damaged]
     found += [(record.line or 0, f"refused: {_words(error)}") for record, error in refused]
-    return store, [f"{line}: {text}" for line, text in sorted(found)]
+    hint = None
+    if not document.records:
+        hint = "there is no CSP/1 message here"
+    elif any(error.reason in _BEFORE for _, error in refused):
+        hint = _NEEDED
+    return store, [f"{line}: {text}" for line, text in sorted(found)], hint
 
 
 def _bytes(log: str) -> bytes:

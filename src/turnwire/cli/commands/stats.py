@@ -20,6 +20,7 @@ TITLES = {
     "receiver": "receivers",
     "reason": "damaged, by reason",
 }
+LATENCIES = ("min s", "p50 s", "p90 s", "p99 s", "max s")
 TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 
 
@@ -73,7 +74,15 @@ def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
         for row, shown in zip(chosen, cells, strict=True):
             if "others" in row:
                 shown[0] = "(others)"
-        yield f"{title}\n{table(names, cells)}"
+        decimals = {name: _decimals([row.get(name) for row in chosen]) for name in names if name in LATENCIES}
+        yield f"{title}\n{table(names, cells, decimals)}"
+
+
+def _decimals(seconds: list[float | None]) -> int:
+    """The digits behind the point that show every number of a column: three at most, or six where one is below 1 ms."""
+    known = [one for one in seconds if one]
+    most = 6 if any(one < 0.001 for one in known) else 3
+    return max([1, *(len(f"{one:.{most}f}".rstrip("0").partition(".")[2]) for one in known)])
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +93,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return {
         **row,
         "timed": seconds["count"],
-        **{f"{name} s": seconds[name] for name in ("min", "p50", "p90", "p99", "max")},
+        **{name: seconds[name.removesuffix(" s")] for name in LATENCIES},
     }
 
 

@@ -46,6 +46,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 )
 @click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.", show_default=True)
 @click.option("--html", metavar="FILE", help="Write a page with the advice.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 def command(sources: tuple[str, ...], **options: Any) -> int:
     """Counts the tokens of all messages in SOURCES, as they stand there.
@@ -177,10 +178,11 @@ def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, o
 def _judged(found: Tally, options: dict[str, Any]) -> int:
     """The exit code; what is over the budget is said, and how many records could not be counted."""
     code = GOOD
+    say = (lambda _: None) if options["quiet"] else complain
     if not found.spent:
-        complain("there is no message here")
+        say("there is no message here")
     if found.damaged:
-        complain(f"{found.damaged:,} damaged records are not counted (turnwire scan shows them)")
+        say(f"{found.damaged:,} damaged records are not counted (turnwire scan shows them)")
         code = BAD_RECORDS
     budget = options["budget"]
     if budget is None:
@@ -188,10 +190,10 @@ def _judged(found: Tally, options: dict[str, Any]) -> int:
     for spent in found.spent.values():
         over = _over(spent, options["per"], budget)
         for tokens, what in over[:SHOWN]:
-            complain(printable(f"{what}: {tokens:,} tokens ({spent.tokenizer}), {tokens - budget:,} over {budget:,}"))
+            say(printable(f"{what}: {tokens:,} tokens ({spent.tokenizer}), {tokens - budget:,} over {budget:,}"))
         count = spent.over if options["per"] == "message" else len(over)
         if count > SHOWN:
-            complain(f"... and {count - SHOWN:,} more {spent.wire} {options['per']}s over {budget:,}")
+            say(f"... and {count - SHOWN:,} more {spent.wire} {options['per']}s over {budget:,}")
         if count:
             code = BAD_RECORDS
     return code

@@ -1,0 +1,165 @@
+"""What is not taken is refused in the same words by both cores, and never by an error from inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests import wrong_types
+from tests.conftest import PURE_ONLY
+from turnwire import WIRES, DecodeError, EncodeError, Reason, contract, csp, kick, sap, slip, sstp
+from turnwire.contract import record_bytes
+from turnwire.errors import expect
+from turnwire.kick import codec
+
+INSIDE = ("AttributeError", "IndexError", "KeyError", "UnicodeDecodeError", "UnicodeEncodeError", "AssertionError")
+INSIDE += ("NameError", "UnboundLocalError", "RecursionError", "SystemError", "NotImplementedError")
+OF_FILES = {"sap.conform_files", "tokens.advise", "report.report", "log.plan", "log.stats"}
+"""What takes the name of a file raises what ``open`` does for a name that no file can have."""
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str]]:
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("wrong"))
+    try:
+        return wrong_types.outcomes()
+    finally:
+        os.chdir(before)
+
+
+def test_no_error_comes_from_inside(outcomes: dict[str, tuple[str, str]]) -> None:
+    assert len(outcomes) > 1000
+    inside = {call: what for call, what in outcomes.items() if what[0] in INSIDE}
+    named = {f"{name}(half a surrogate pair)" for name in OF_FILES}
+    assert {call for call, what in inside.items() if what[0] == "UnicodeEncodeError"} == named
+    assert inside.keys() == named, inside
+
+
+@pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")
+def test_both_cores_say_the_same(outcomes: dict[str, tuple[str, str]], tmp_path: Path) -> None:
+    here = os.pathsep.join([str(Path(turnwire.__file__).parent.parent), str(ROOT)])
+    environment = os.environ | {"TURNWIRE_PURE": "1", "PYTHONPATH": here}
+    command = [sys.executable, "-W", "ignore", "-m", "tests.wrong_types"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, check=True)
+    pure = {call: tuple(what) for call, what in json.loads(done.stdout).items()}
+    assert pure.keys() == outcomes.keys()
+    assert {call: (what, pure[call]) for call, what in outcomes.items() if what != pure[call]} == {}
+
+
+class Heir(str):
+    """A text, though not of the type str itself."""
+
+
+def test_every_wire_detects_texts_and_bytes_alike() -> None:
+    from tests.convert.messages import right
+
+    for message in right():
+        text = turnwire.encode(message)
+        name = turnwire.wires.wire_of(message)
+        raw = text.encode()
+        held = bytearray(b"-".join(bytes([byte]) for byte in raw))
+        for data in (text, Heir(text), raw, bytearray(raw), memoryview(raw), memoryview(held)[::2]):
+            found = [wire for wire in WIRES if contract.wire_package(wire).detect(data)]
+            assert found[0] == name == turnwire.detect(data), data
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_detect_never_raises(wire: str) -> None:
+    released = memoryview(b"@a3")
+    released.release()
+    detect = contract.wire_package(wire).detect
+    for wrong in (*wrong_types.WRONG.values(), released, "\ud800", "{\ud800", object(), ["@a3"], {"header": {}}):
+        assert detect(wrong) is False
+
+
+def test_record_bytes() -> None:
+    assert record_bytes("é\ud800") == b"\xc3\xa9\xed\xa0\x80"
+    assert record_bytes(memoryview(b"abcd")[::2]) == b"ac"
+    assert record_bytes([97]) is record_bytes(None) is None
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "@a3", b"", [], object()])
+def test_check_wants_a_message_of_its_wire(wrong: Any) -> None:
+    for package in (slip, csp, sstp, sap, kick):
+        with pytest.raises(TypeError, match=rf" is checked, not {type(wrong).__name__}$"):
+            package.check(wrong)
+        with pytest.raises(EncodeError) as caught:
+            package.encode(wrong)
+        assert caught.value.reason in (Reason.WRONG_TYPE, Reason.UNKNOWN_KIND)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "text", {}])
+def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, monkeypatch: Any) -> None:
+    envelopes = core("envelope")
+    monkeypatch.setattr(codec, "_core", envelopes)
+    said = type(wrong).__name__
+    with pytest.raises(TypeError, match=f"^an envelope is checked, not {said}$"):
+        envelopes.check(wrong)
+    with pytest.raises(EncodeError, match=f"an Envelope is encoded, not {said}"):
+        codec.encode(wrong)
+    monitor = kick.Monitor()
+    with pytest.raises(TypeError, match=f"^a monitor is fed envelopes, not {said}$"):
+        monitor.feed(wrong, 1e9)
+    with pytest.raises(TypeError, match=f"^a monitor is fed envelopes, not {said}$"):
+        list(monitor.feed_many([wrong]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"deadlines": {"accept": 3}}, "deadlines are kick.Deadlines, not dict"),
+        ({"deadlines": 60.0}, "deadlines are kick.Deadlines, not float"),
+        ({"deadlines": kick.Deadlines(finish="1")}, "the deadline finish is a number of seconds or None, not str"),  # type: ignore[arg-type]
+        ({"policy": {"row": []}}, "a Policy says who may send what, not dict"),
+    ],
+)
+def test_a_monitor_refuses_its_settings_when_it_is_made(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=f"^{said}$"):
+        kick.Monitor(**settings)
+    assert kick.Monitor(deadlines=kick.Deadlines(1, None, 2.5))
+
+
+def test_half_a_surrogate_pair_is_damage() -> None:
+    """As it is where it comes as bytes; and never an error of Python's codecs."""
+    from turnwire.errors import RuleError
+    from turnwire.ledger import Checkpoint
+
+    text = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\ud800\n"
+    for data in (text, text.encode("utf-8", "surrogatepass")):
+        document, damaged = csp.read_log(data)
+        assert (len(document), [error.reason for error in damaged]) == (0, [Reason.BAD_UTF8])
+    with pytest.raises(RuleError, match="bad_checkpoint"):
+        Checkpoint.from_json('{"ledger": "\ud800"}')
+
+
+def test_what_was_read_elsewhere_is_refused_with_what_is_missing() -> None:
+    from turnwire.ledger import InclusionProof
+    from turnwire.log import Block
+
+    with pytest.raises(ValueError, match="a proof has the fields seq, size"):
+        InclusionProof.from_dict({"seq": 1})
+    with pytest.raises(ValueError, match="a block has the fields file, start"):
+        Block.from_dict({"file": "a"})
+    with pytest.raises(DecodeError, match="a policy is a table, not int"):
+        kick.Policy.from_dict(3)  # type: ignore[arg-type]
+    for text in ("[[allow]]\nissuer='A'", "allow=[3]", "allow=3"):
+        with pytest.raises(ValueError, match=r"\[\[allow\]\]"):
+            sap.Access.from_toml(text)
+
+
+def test_expect() -> None:
+    expect(3, int, "never said")
+    expect("a", int | str, "never said")
+    with pytest.raises(TypeError, match=r"^a number is needed, not str$"):
+        expect("a", (int, float), "a number is needed")
