@@ -280,11 +280,29 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
     k.rejects.fault = <int64_t *>always(rejects, "fault", reject_room, 8)
     k.rejects.reason = <uint8_t *>always(rejects, "reason", reject_room, 1)
     k.rejects.wire = <uint8_t *>column(rejects, "wire", reject_room, 1)
+    k.rejects.inner = <int64_t *>column(rejects, "inner", reject_room, 8)
+    k.rejects.row = <int64_t *>column(rejects, "row", reject_room, 8)
+    return 0
+
+
+cdef int attach_parts(tw_parts *parts, dict table, size_t size) except -1:
+    parts.count, parts.wire = len(table["what"]), table["wire"]
+    parts.start = <int64_t *>always(table, "start", parts.count, 8)
+    parts.stop = <int64_t *>always(table, "stop", parts.count, 8)
+    parts.line = <int64_t *>always(table, "line", parts.count + 1, 8)
+    parts.fault = <int64_t *>always(table, "fault", parts.count, 8)
+    parts.row = <int64_t *>always(table, "row", parts.count, 8)
+    parts.what = <uint8_t *>always(table, "what", parts.count, 1)
+    parts.reason = <uint8_t *>always(table, "reason", parts.count, 1)
+    cdef size_t part
+    for part in range(parts.count):
+        if not 0 <= parts.start[part] <= parts.stop[part] <= <int64_t>size:
+            raise ValueError("parts must lie in the data")
     return 0
 
 
 def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, dict rejects, reject_rows, reject_room, *,
-               base=0, line=1, keep=False, limit=16 << 20, state=None):
+               base=0, line=1, keep=False, limit=16 << 20, state=None, parts=None):
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on, as ``nslip_scan.scan_block`` does.
 
     Args:
@@ -293,14 +311,24 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             is ``name.offset`` and ``name.length`` (i64), an enum u8, f64 a double, the rest i64. ``line`` and ``wire`` are
             filled where they are there. A place or an offset from ``size`` on lies in ``columns["arena"]`` (bytes), what
             strings said, which is set here, and continued by the next call for the same block.
-        rejects: as there, and ``wire`` (u8, its number in WIRES) where it is there.
+        rejects: as there, and where they are there ``wire`` (u8, its number in WIRES), ``inner`` (i64: as of a row; -1
+            outside of strings) and ``row`` (i64: how many rows stand before the reject).
         state: an object with at, known and time, which goes from block to block of one input.
         keep: for nSLIP, as there.
+        parts: which parts of the block are read, where another wire has claimed ranges of it. ``start`` is then the
+            number of a part, and so is the position that is returned. Arrays start, stop, line, fault, row (i64), what,
+            reason (u8), and ``wire``, the claims' number. What: 0, between claims (``line`` is that of its stop); 1, a
+            claim, for which a row is left open, its number in ``row``; 2, a damaged claim, rejected with ``reason``
+            and ``fault`` but for the lines in it that are a record. ``line`` has an entry for the end, too. ``start``
+            and ``line`` move as parts are read.
 
     Returns (rows, reject rows, position, line).
     """
     cdef tw_lines *k
     cdef tw_among others
+    cdef tw_parts table
+    cdef size_t part = 0
+    cdef bint among = parts is not None
     cdef Py_buffer view
     cdef Call call = Call.__new__(Call)
     cdef bytes before = columns.get("arena", b"")
@@ -314,9 +342,15 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
     try:
         if k is NULL:
             raise MemoryError
+        memset(&table, 0, sizeof(table))
+        if among:
+            attach_parts(&table, parts, size)
+            part = start
+            start = table.start[part] if part < table.count else size
         if not 0 <= start <= size <= view.len:
             raise ValueError("start and size must lie in the data")
         k.s, k.size, k.position, k.limit = <const uint8_t *>view.buf, size, start, limit
+        k.stop = size
         k.final, k.base, k.line = final, base, line
         k.plan = &plan.c
         k.json.shape = &plan.c.shape
@@ -335,7 +369,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             memcpy(k.arena, <const char *>before, len(before))
             k.arena_size = k.arena_room = len(before)
         with nogil:
-            result = tw_json_lines(k)
+            result = tw_json_parts(k, &table, &part) if among else tw_json_lines(k)
         if result == TW_STOPPED:
             raise MemoryError if call.error is None else call.error
         if k.arena_size > <size_t>len(before):
@@ -343,7 +377,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         if state is not None:
             state.at = base + k.position if k.carried else -1
             state.known, state.time = k.head_known, k.head_time
-        return k.rows.count, k.rejects.count, k.position, k.line
+        return k.rows.count, k.rejects.count, part if among else k.position, k.line
     finally:
         PyBuffer_Release(&view)
         if k is not NULL:

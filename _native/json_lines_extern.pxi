@@ -115,6 +115,8 @@ cdef extern from "json_scan.h" nogil:
         int64_t *length
         int64_t *line
         int64_t *fault
+        int64_t *inner
+        int64_t *row
         uint8_t *reason
         uint8_t *wire
         size_t count
@@ -133,6 +135,7 @@ cdef extern from "json_scan.h" nogil:
         size_t size
         size_t limit
         size_t position
+        size_t stop
         int final
         int64_t base
         int64_t line
@@ -160,6 +163,19 @@ cdef extern from "json_scan.h" nogil:
     uint64_t tw_name_hash(const uint8_t *p, size_t n)
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
     int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
+
+cdef extern from "json_parts.h" nogil:
+    ctypedef struct tw_parts:
+        int64_t *start
+        int64_t *stop
+        int64_t *line
+        int64_t *fault
+        int64_t *row
+        uint8_t *what
+        uint8_t *reason
+        size_t count
+        uint8_t wire
+    int tw_json_parts(tw_lines *k, const tw_parts *parts, size_t *part)
 
 cdef extern from "json_others.h" nogil:
     enum:

@@ -3,7 +3,7 @@
  *
  * The scan of one line, for whoever adds a wire that is no JSON (all functions here take a tw_lines *k):
  *
- *   tw_json_lines(k)                     reads k->s[k->position .. k->size) line by line until the input, the rows or the
+ *   tw_json_lines(k)                     reads k->s[k->position .. k->stop) line by line until the input, the rows or the
  *                                        rejects are full; k->position says where to go on.
  *   tw_walk(k, r, from, to)              one region: a line of the input (level 0), or what a JSON string says (level 1
  *                                        and up, in the arena). Goes from '{' to '{':
@@ -31,6 +31,7 @@
 #define TURNWIRE_JSON_SCAN_H
 
 #include "json_rows.h"
+#include "json_wrapper.h"
 
 enum { TW_FINE, TW_FULL, TW_STOPPED };
 enum { TW_OPENS_OBJECT = 1, TW_OPENS_STRING = 2 };
@@ -39,6 +40,7 @@ enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512 };
 
 typedef struct {
     int64_t *offset, *length, *line, *fault;
+    int64_t *inner, *row;                    /* as of a row, -1 outside of strings; how many rows stand before it */
     uint8_t *reason, *wire;
     size_t count, room;
 } tw_json_rejects;
@@ -52,6 +54,10 @@ typedef struct tw_region {
     size_t inside, until;                    /* where the string's inside starts and ends in the outer text */
     size_t seen, written;                    /* a place in here and the same place in the outer text, for tw_outside */
     int cut;                                 /* level 0: the line goes on behind the end */
+    int numbers;                             /* the string is written as an array of bytes */
+    int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
+    size_t object;                           /* for, 2 it is `moment`, 3 it has none */
+    int64_t moment;
 } tw_region;
 
 typedef struct { int what, wire, variant, reason, cut; size_t end, fault; } tw_tried;
@@ -64,7 +70,8 @@ typedef struct { int what; size_t at, end; } tw_other;
 typedef struct tw_lines {
     const uint8_t *s;
     size_t size, limit, position;
-    int final;
+    size_t stop;                             /* up to here lines are read; places behind `size` are those of the arena */
+    int final, mute;                         /* mute: rejects are not stored */
     int64_t base, line;
     const tw_plan *plan;
     tw_json json;
@@ -106,6 +113,12 @@ static size_t tw_outside(tw_lines *k, tw_region *r, size_t at)
     }
     const uint8_t *p = outer + r->written, *end = outer + r->until;
     while (r->seen < at) {
+        if (r->numbers) {
+            uint8_t byte;
+            p = tw_next_byte(p, end, &byte);
+            r->seen++;
+            continue;
+        }
         if (*p != '\\') { p++; r->seen++; continue; }
         uint8_t said[4];
         const uint8_t *behind = p;
@@ -147,6 +160,21 @@ static void tw_line_head(tw_lines *k)
     k->head_known = tw_head_time(line, size, &k->head_time) ? 1 : 2;
 }
 
+/* The time of the object around what is read in a region, or of one around that. */
+static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
+{
+    for (; r; r = (tw_region *)r->outer) {
+        if (r->around == 1) {
+            const uint8_t *s = tw_text(k, r);
+            r->around = tw_wrapper_time(s + r->object, s + tw_hard(k, r), &r->moment) ? 2 : 3;
+        }
+        *micros = r->moment;
+        if (r->around == 2) return 1;
+    }
+    return 0;
+}
+
+/* The time of a record that has none of its own: what stands closest around it. */
 static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
 {
     if (r->level) {
@@ -154,6 +182,7 @@ static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
         while (first > r->start && k->arena[first - 1] != '\n') first--;
         if (tw_head_time(k->arena + first, r->end - first, micros)) return 1;
     }
+    if (tw_around(k, r, micros)) return 1;
     if (!k->head_known) tw_line_head(k);
     *micros = k->head_time;
     return k->head_known == 1;
@@ -234,20 +263,30 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     return TW_FINE;
 }
 
+/* Where reject `n` stands among rows, and in a string. */
+static inline void tw_place_reject(tw_lines *k, size_t n, int64_t inner)
+{
+    if (k->rejects.inner) k->rejects.inner[n] = inner;
+    if (k->rejects.row) k->rejects.row[n] = (int64_t)k->rows.count;
+}
+
 /* Stores the reject [at, end) of a region; `fault` is a place in it, too. */
 static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end, size_t fault, int wire, int reason)
 {
     tw_json_rejects *c = &k->rejects;
-    size_t n = c->count, first = tw_as_written(k, r, at);
+    size_t n = c->count, first;
+    if (k->mute) return TW_FINE;
     if (r->level && k->string_rejects++ >= TW_STRING_REJECTS) return TW_FINE;
     if (n == c->room) return TW_FULL;
     c->count++;
+    first = tw_as_written(k, r, at);
     c->offset[n] = k->base + (int64_t)first;
     c->fault[n] = k->base + (int64_t)tw_as_written(k, r, fault);
     c->length[n] = (int64_t)(tw_as_written(k, r, end) - first);
     c->line[n] = k->line;
     c->reason[n] = (uint8_t)reason;
     if (c->wire) c->wire[n] = k->plan->wires[wire].code;
+    tw_place_reject(k, n, r->level ? (int64_t)tw_inner(k, r, at) : -1);
     return TW_FINE;
 }
 
@@ -318,15 +357,17 @@ static int tw_arena_room(tw_lines *k, size_t more)
     return 1;
 }
 
-static int tw_literal(tw_lines *k, tw_region *r, size_t open, size_t from, size_t to)
+static int tw_literal(tw_lines *k, tw_region *r, size_t open, size_t from, size_t to, int numbers)
 {
-    tw_region inside = { r, r->level + 1, 0, 0, r->level ? r->quote : open, from, to, 0, from, 0 };
+    tw_region inside = { .outer = r, .level = r->level + 1, .quote = r->level ? r->quote : open, .inside = from,
+                         .until = to, .written = from, .numbers = numbers };
     size_t stopped;
     if (!r->level) k->string_rejects = 0;
     if (!tw_arena_room(k, to - from + 1)) { k->json.no_memory = 1; return TW_STOPPED; }
     const uint8_t *s = tw_text(k, r);
     inside.start = inside.seen = k->arena_size;
-    inside.end = inside.start + tw_unescape(s + from, s + to, k->arena + inside.start);
+    inside.end = inside.start + (numbers ? tw_bytes_said(s + from, s + to, k->arena + inside.start)
+                                         : tw_unescape(s + from, s + to, k->arena + inside.start));
     k->arena[inside.end] = '\n';
     k->arena_size = inside.end + 1;
     size_t rows = k->rows.count, rejects = k->rejects.count;
@@ -348,8 +389,42 @@ static int tw_refused(tw_lines *k, tw_region *r, size_t at, const tw_tried *t)
     return tw_store_json_reject(k, r, at, t->end, t->fault, t->wire, t->reason);
 }
 
+/* Looks into the string of a good object whose quote stands at `open`, where that is worth it. *behind: its end, or that
+ * of the array of bytes whose key it is. */
+static int tw_inside_string(tw_lines *k, tw_region *r, size_t open, size_t *behind)
+{
+    const uint8_t *s = tw_text(k, r), *p = s + open + 1, *hard = s + tw_hard(k, r), *bracket, *first, *last;
+    int slash = 0, worth, numbers = 0;
+    for (;;) {                               /* the string is good: only its end is looked for */
+        p = tw_plain(p, hard);
+        if (*p == '"') break;
+        if (*p == '\\') { slash = 1; p++; }
+        p++;
+    }
+    size_t close = (size_t)(p - s), from = open + 1, to = close, quote = open;
+    *behind = close + 1;
+    worth = (slash && memchr(s + from, '{', to - from)) || (k->look && k->look(k, s + from, p));
+    if (!worth && tw_is_key(s + from, to - from, "MESSAGE") && (last = tw_message_bytes(p, &bracket, &first))) {
+        worth = numbers = 1;
+        quote = (size_t)(bracket - s);
+        from = (size_t)(first - s);
+        to = (size_t)(last - s);
+        *behind = to + 1;
+    }
+    if (!worth || r->level >= TW_DEEPEST_STRING) return TW_FINE;
+    size_t rows = k->rows.count, rejects = k->rejects.count, arena = k->arena_size;
+    int result = tw_literal(k, r, quote, from, to, numbers);
+    if (result == TW_FULL && !r->level && !k->partial) {
+        k->partial = open;
+        k->rows.count = rows;
+        k->rejects.count = rejects;
+        k->arena_size = arena;
+    }
+    return result;
+}
+
 /* Looks into the object [at, end) of a region, which is no message: its objects and its strings. */
-static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end)
+static int tw_inside_object(tw_lines *k, tw_region *r, size_t at, size_t end)
 {
     const uint8_t *s = tw_text(k, r);
     int objects = tw_any_token(k->plan->inside, k->plan->inside_count, s + at + 1, s + end), result;
@@ -366,33 +441,23 @@ static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end)
             if (result != TW_FINE) return result;
             q = tried.what == TW_TRIED_RECORD || tried.what == TW_TRIED_REJECT ? tried.end : q + 1;
         } else if (s[q] == '"') {
-            const uint8_t *p = s + q + 1, *hard = s + tw_hard(k, r);
-            int brace = 0, slash = 0;
-            for (;;) {                       /* the string is good: only its end is looked for */
-                p = tw_plain(p, hard);
-                if (*p == '"') break;
-                if (*p == '\\') { slash = 1; p++; }
-                p++;
-            }
-            size_t close = (size_t)(p - s);
-            if (slash) brace = memchr(s + q + 1, '{', close - q - 1) != NULL;
-            if (r->level < TW_DEEPEST_STRING && (brace || (k->look && k->look(k, s + q + 1, p)))) {
-                size_t rows = k->rows.count, rejects = k->rejects.count, arena = k->arena_size;
-                result = tw_literal(k, r, q, q + 1, close);
-                if (result == TW_FULL && !r->level && !k->partial) {
-                    k->partial = q;
-                    k->rows.count = rows;
-                    k->rejects.count = rejects;
-                    k->arena_size = arena;
-                }
-                if (result != TW_FINE) return result;
-            }
-            q = close + 1;
+            if ((result = tw_inside_string(k, r, q, &q)) != TW_FINE) return result;
         } else {
             q++;
         }
     }
     return TW_FINE;
+}
+
+/* The same, with the time of the object for the records in it. Of objects in objects the outermost counts. */
+static int tw_inside(tw_lines *k, tw_region *r, size_t at, size_t end)
+{
+    if (r->around) return tw_inside_object(k, r, at, end);
+    r->around = 1;
+    r->object = at;
+    int result = tw_inside_object(k, r, at, end);
+    r->around = 0;
+    return result;
 }
 
 #include "json_walk.h"

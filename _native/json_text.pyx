@@ -11,7 +11,7 @@ from libc.string cimport memcmp, memcpy
 
 from _native.json_bytes cimport Bytes, hex_code, is_digit, skip, turnwire_hex, turnwire_plain, turnwire_put, utf8_size, word_hash
 from turnwire._pure.json_text import Reader as _PureReader
-from turnwire.contract import LIMITS
+from turnwire.contract import LIMITS, checked_limits
 from turnwire.errors import DecodeError, Reason
 from turnwire.json_faults import broken_utf8, fault, input_bytes, opening, unexpected
 
@@ -103,6 +103,7 @@ cdef class Reader:
         text.key = default_key
         text.digits = default_digits
         if limits is not DEFAULT:
+            checked_limits(limits)
             most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
         if text.nesting > DEEPEST:
             return _PureReader(self.wire, self.kept).read(data, limits)

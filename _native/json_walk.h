@@ -60,10 +60,11 @@ static void tw_mark(const tw_lines *k, tw_way *w)
     w->arena = k->arena_size;
 }
 
-/* Goes back to where the unit that did not fit began. */
+/* Goes back to where the unit that did not fit began; a long object is given in parts only where all of it never fits. */
 static void tw_take_back(tw_lines *k, const tw_way *w)
 {
-    if (k->partial) return;
+    if (k->partial && !(k->rows_full ? w->rows : w->rejects)) return;
+    k->partial = 0;
     k->rows.count = w->rows;
     k->rejects.count = w->rejects;
     k->arena_size = w->arena;
@@ -91,7 +92,7 @@ static int tw_look_into(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t e
     int waiting = w->bad != TW_NOWHERE;
     int result = tw_settle_before(k, r, w, q);
     if (result == TW_FINE)
-        result = !tried                             ? tw_literal(k, r, q, from, to)
+        result = !tried                             ? tw_literal(k, r, q, from, to, 0)
                  : tried->what == TW_TRIED_REJECT ? tw_refused(k, r, q, tried)
                                                     : tw_inside(k, r, q, tried->end);
     if (result == TW_FULL && waiting) {
@@ -228,10 +229,10 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
 static int tw_json_lines(tw_lines *k)
 {
     int result = TW_FINE;
-    while (k->position < k->size) {
-        size_t p = k->position, left = k->size - p, stopped = p;
+    while (k->position < k->stop) {
+        size_t p = k->position, left = k->stop - p, stopped = p;
         const uint8_t *newline = (const uint8_t *)memchr(k->s + p, '\n', left);
-        size_t line_end = newline ? (size_t)(newline - k->s) : k->size;
+        size_t line_end = newline ? (size_t)(newline - k->s) : k->stop;
         if (!newline && !k->final && left <= k->limit + 1) break;
         tw_region line = { .start = p, .end = line_end };
         if (newline && line_end > p && k->s[line_end - 1] == '\r') line.end--;

@@ -180,9 +180,29 @@ def test_a_message_of_any_wire_is_complete_as_soon_as_it_is_there() -> None:
     assert decoder.feed(b"\n" + CSP[:-1].encode() % 1) == []
     (message,) = decoder.feed(b"\n")
     assert wire_of(message) == "csp"
-    assert decoder.feed(b"2026 " + NSLIP % 4) == []  # behind a CSP/1 message whole lines are read
-    assert [message.conv_id for message in decoder.feed(b"\n")] == [4]
+    assert [message.conv_id for message in decoder.feed(b"2026 " + NSLIP % 4)] == [4]
+    assert [message.conv_id for message in decoder.feed(b" and " + NSLIP % 5)] == [5]
     assert decoder.close() == []
+
+
+def test_behind_a_csp_message_messages_come_as_soon_as_before() -> None:
+    """Also where the next one begins at once; what may still be a line of CSP/1 waits."""
+    decoder = Decoder()
+    for _ in range(2):
+        assert len(decoder.feed(CSP.encode() % 1 + b"\n")) == 1
+        for wire in JSON_WIRES:
+            record = next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
+            assert decoder.feed(record[:-1]) == []
+            assert len(decoder.feed(record[-1:])) == 1
+            assert len(decoder.feed(NSLIP % 2)) == 1
+            assert decoder.feed(b"\n") == []
+        for piece in (b" ", b"C", b"S", b"P", b"/"):
+            assert decoder.feed(piece) == []
+        assert len(decoder.feed(b"x " + NSLIP % 3)) == 1
+        assert decoder.feed(b"\n") == []
+    assert decoder.feed(CSP[:-1].encode() % 1 + b"NOTE " + NSLIP % 4) == [], "it may be a field of the message"
+    with pytest.raises(DecodeError):
+        decoder.close()
 
 
 def test_what_may_belong_to_something_larger_waits() -> None:

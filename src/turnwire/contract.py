@@ -53,6 +53,14 @@ LIMITS = Limits()
 """The default limits. Pass ``LIMITS._replace(message=...)`` where an API takes ``limits=``."""
 
 
+def checked_limits(limits: object) -> Limits:
+    """What was given as ``limits=``. Raises TypeError where that is something else."""
+    if not isinstance(limits, Limits):
+        kind = type(limits).__name__
+        raise TypeError(f"limits is a turnwire.Limits such as turnwire.LIMITS._replace(message=...), not {kind}")
+    return limits
+
+
 class Column(NamedTuple):
     """One column of a bulk scan.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire._pure.json_text import locate
-from turnwire.contract import LIMITS, Limits
+from turnwire.contract import LIMITS, Limits, checked_limits
 from turnwire.json_faults import input_bytes
 
 if TYPE_CHECKING:
@@ -52,5 +52,5 @@ def write(value: Any, wire: str | None = None, *, limits: Limits = LIMITS) -> st
     dict (with str keys), list, tuple, str, int, float, bool and None are written, their subclasses as what they are
     based on. Raises EncodeError(wrong_type|not_finite|lone_surrogate|too_deep|number_too_long) with ``path``.
     """
-    result: str = _writer.write(value, wire, limits)
+    result: str = _writer.write(value, wire, checked_limits(limits))
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import LIMITS, Limits, wire_package
+from turnwire.contract import LIMITS, Limits, checked_limits, wire_package
 
 if TYPE_CHECKING:
     from turnwire.contract import MessageStream
@@ -22,12 +22,13 @@ class Decoder:
 
     Args:
         wire: the wire to read; None reads all of them. Then what may belong to a CSP/1 message, whose lines go on until
-            one begins something else, waits for that line; behind one, and in a line in which an object began that is
-            no message, messages come when their line ends.
+            one begins something else, waits for that line; in a line in which an object began that is no message,
+            messages come when their line ends.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` what is held between two calls.
     """
 
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
+        checked_limits(limits)
         package = None if wire is None else wire_package(wire)
         self._stream: MessageStream
         if package is not None and hasattr(package, "stream"):

@@ -15,6 +15,7 @@ def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ("turnwire.csp.bulk", "_core", "csp"),
         ("turnwire.json_bulk", "_core", "json_lines"),
         ("turnwire.log.mixed_block", "_core", "json_lines"),
+        ("turnwire.log.mixed_block", "_heads", "line_heads"),
         ("turnwire.log.batch", "_views", "views"),
         ("turnwire.log.batch", "_times", "log_times"),
         ("turnwire.log.arrow", "_views", "views"),

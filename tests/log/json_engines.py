@@ -19,7 +19,16 @@ from turnwire.log.columns import DTYPES
 
 JSON_WIRES = ("sstp", "sap", "kick")
 LIMIT = 16 << 20
-REJECT_DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1", "wire": "u1"}
+REJECT_DTYPES = {
+    "offset": "i8",
+    "length": "i8",
+    "line": "i8",
+    "fault": "i8",
+    "reason": "u1",
+    "wire": "u1",
+    "inner": "i8",
+    "row": "i8",
+}
 
 
 def scanner_of(wire: str) -> BulkScanner:

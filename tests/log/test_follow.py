@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import queue
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,6 +136,39 @@ def test_truncation(tmp_path: Path) -> None:
         assert log.next(5) == [(9, line) for line in range(2, 7)], "it is longer than before, but begins otherwise"
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_file_that_is_written_anew_between_two_looks(
+    pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right behind the look that found it as it was: what is read then is none of the old text."""
+    path = tmp_path / "a.log"
+    path.write_bytes(pack(record(0) + record(1)[:5]))
+    looked = following._Tail.renamed
+    new: list[bytes] = []
+
+    def renamed(tail: Any) -> bool:
+        found, rewritten = looked(tail), tail.rewritten
+        if new:
+
+            def once() -> bool:
+                before: bool = rewritten()
+                path.write_bytes(new.pop())
+                del tail.rewritten
+                return before
+
+            tail.rewritten = once
+        return found
+
+    monkeypatch.setattr(following._Tail, "renamed", renamed)
+    with followed(path) as log:
+        assert log.next() == [(0, 1)]
+        new.append(pack(b"a new beginning\n" + record(9) * 50))
+        assert log.next(50) == [(9, line) for line in range(2, 52)]
+        assert log.quiet()
+    reasons = [row["reason"] for row in log.scan.rejects.rows()]
+    assert reasons == ["bad_framing"], "the half-written line, as it was"
+
+
 def test_a_directory_with_new_and_renamed_files(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(record(0))
     with followed(tmp_path) as log:
@@ -170,3 +205,104 @@ def test_where_and_follow(tmp_path: Path) -> None:
         assert log.next() == [(1, 2)]
         append(path, record(2) + record(3))
         assert log.next() == [(3, 4)]
+
+
+# --- compressed files -------------------------------------------------------------------------------------------------
+
+
+def zstd(data: bytes) -> bytes:
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=1).compress(data)
+
+
+PACKERS = [pytest.param(gzip.compress, id="gzip"), pytest.param(zstd, id="zstd")]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("pack", PACKERS)
+def test_a_compressed_file_grows_by_members(pack: Any, threads: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(pack(record(0) + record(1)))
+    with followed(path, threads=threads) as log:
+        assert log.next(2) == [(0, 1), (1, 2)]
+        append(path, pack(record(2)) + pack(record(3)[:6]))
+        assert log.next() == [(2, 3)]
+        member = pack(record(3)[6:] + record(4))
+        append(path, member[: len(member) // 2])
+        assert log.quiet(), "a half-written member waits"
+        token = log.scan.position
+        append(path, member[len(member) // 2 :])
+        assert log.next(2) == [(3, 4), (4, 5)]
+        append(path, b"\0" * 40)
+        append(path, pack(b"@a3 bad\n" + record(5)))
+        assert log.next() == [(5, 7)]
+        assert [(row["wire"], row["line"]) for row in log.scan.rejects.rows()] == [("nslip", 6)]
+    assert table(nslip(path, resume=token))["conv_id"] == [3, 4, 5]
+    with followed(path, resume=token) as log:
+        assert log.next(3) == [(3, 4), (4, 5), (5, 7)]
+        append(path, pack(record(6)))
+        assert log.next() == [(6, 8)]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+def test_a_writer_that_flushes(kind: str, tmp_path: Path) -> None:
+    """One member or frame that never ends: what was flushed can be decompressed."""
+    import zstandard
+
+    path = tmp_path / "a.log"
+    if kind == "gzip":
+        packer: Any = zlib.compressobj(wbits=31)
+        flush = zlib.Z_SYNC_FLUSH
+    else:
+        packer = zstandard.ZstdCompressor(level=1).compressobj()
+        flush = zstandard.COMPRESSOBJ_FLUSH_BLOCK
+    path.write_bytes(b"")
+    with followed(path) as log:
+        assert log.quiet(), "nobody knows yet whether it is compressed"
+        for number in range(4):
+            data = packer.compress(record(number)) + packer.flush(flush)
+            append(path, data[:2])
+            append(path, data[2:])
+            assert log.next() == [(number, number + 1)]
+    assert len(log.scan.rejects) == 0
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+def test_rotation_and_truncation_of_compressed_files(pack: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(pack(record(0)))
+    with followed(path) as log:
+        assert log.next() == [(0, 1)]
+        append(path, pack(record(1) * 50)[:-5])
+        path.rename(tmp_path / "a.log.1")
+        assert log.next(50) == [(1, line) for line in range(2, 52)] if pack is gzip.compress else log.quiet()
+        path.write_bytes(record(2))
+        assert log.next() == [(2, 1)], "the new file is not compressed"
+        rejects = log.scan.rejects.rows()
+        assert [row["reason"] for row in rejects] == ["cut_off"], "nobody goes on with the old file"
+        path.write_bytes(pack(record(3)))
+        assert log.next() == [(3, 1)], "it is compressed now"
+        append(path, pack(record(4)))
+        assert log.next() == [(4, 2)]
+        path.write_bytes(b"")
+        assert log.quiet()
+        append(path, pack(record(5)))
+        assert log.next() == [(5, 1)]
+    assert len(log.scan.rejects) == 1
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+def test_damage_ends_a_compressed_file_at_once(pack: Any, tmp_path: Path) -> None:
+    """It is said when it is met, not silently waited for."""
+    path = tmp_path / "a.log"
+    path.write_bytes(pack(record(0)) + b"this is no member")
+    with followed(path) as log:
+        assert log.next() == [(0, 1)]
+        assert log.quiet()
+        assert [row["reason"] for row in log.scan.rejects.rows()] == ["trailing_junk"]
+        append(path, pack(record(1)))
+        assert log.quiet(), "nothing behind it can be trusted"
+        path.write_bytes(pack(record(2)))
+        assert log.next() == [(2, 1)], "it was written anew"
+    assert len(log.scan.rejects) == 1

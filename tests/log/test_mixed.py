@@ -153,6 +153,7 @@ def use(backend: str, patch: pytest.MonkeyPatch) -> None:
         ("turnwire.log.mixed_block", "json_lines"),
     ):
         patch.setattr(import_module(module), "_core", import_module(f"turnwire._{backend}.{core}"))
+    patch.setattr("turnwire.log.mixed_block._heads", import_module(f"turnwire._{backend}.line_heads"))
 
 
 @usesbackend

@@ -38,17 +38,18 @@ def test_what_a_reject_says(tmp_path: Path) -> None:
     ]
     names = ("offset", "length", "line", "fault", "reason", "raw")
     rejects = scanned(path)
-    rows = [{"file": str(path), "wire": "nslip", **dict(zip(names, row, strict=True))} for row in expected]
+    common = {"file": str(path), "wire": "nslip", "inner": None}
+    rows = [{**common, **dict(zip(names, row, strict=True))} for row in expected]
     assert rejects.rows() == list(rejects.since(0)) == rows
     assert list(rejects.since(2)) == rows[2:]
     assert list(rejects.since(3)) == []
     assert (len(rejects), rejects.bytes) == (3, 17)
     assert rejects.counts == {"bad_digit": 1, "newline_in_string": 1, "bad_framing": 1}
-    assert rejects.names == ("file", "offset", "length", "line", "fault", "wire", "reason", "raw")
+    assert rejects.names == ("file", "offset", "length", "line", "fault", "wire", "reason", "raw", "inner")
     assert repr(rejects) == "<Rejects 3 ranges, 17 bytes>"
     assert rejects["offset"].dtype == rejects["fault"].dtype == np.int64
     assert rejects["raw"] == [row["raw"] for row in rows]
-    assert {type(value) for row in rejects.rows() for value in row.values()} == {str, int, bytes}
+    assert {type(value) for row in rejects.rows() for value in row.values()} == {str, int, bytes, type(None)}
     with pytest.raises(KeyError, match="file, offset"):
         rejects["tag"]
 

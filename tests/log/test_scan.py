@@ -240,6 +240,16 @@ def test_each_column_alone_is_the_same(name: str) -> None:
         ({"limits": LIMITS._replace(message=0)}, ValueError, "limits.message"),
         ({"limits": LIMITS._replace(message=1 << 40)}, ValueError, "limits.message"),
         ({"wire": "morse"}, DecodeError, "morse"),
+        ({"wire": 3}, TypeError, "wire is a name"),
+        ({"wire": ["nslip"]}, TypeError, "wire is a name"),
+        ({"limits": None}, TypeError, "limits is a turnwire.Limits .* not NoneType"),
+        ({"limits": 1 << 20}, TypeError, "limits is a turnwire.Limits"),
+        ({"limits": {"message": 9}}, TypeError, "limits is a turnwire.Limits"),
+        ({"follow": "no"}, TypeError, "follow is True or False"),
+        ({"borrow": None}, TypeError, "borrow is True or False"),
+        ({"threads": "2"}, TypeError, "integer"),
+        ({"progress": "bar"}, TypeError, "progress"),
+        ({"where": "src"}, TypeError, "where is a dict"),
     ],
 )
 def test_arguments_that_make_no_sense(wrong: dict[str, Any], kind: type[Exception], words: str) -> None:

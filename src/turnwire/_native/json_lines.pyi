@@ -48,5 +48,6 @@ def scan_block(
     keep: bool = False,
     limit: int = ...,
     state: Any = None,
+    parts: dict[str, Any] | None = None,
 ) -> tuple[int, int, int, int]: ...
 def plain(span: bytes) -> bytes: ...

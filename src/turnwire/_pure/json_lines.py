@@ -12,12 +12,22 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from turnwire._pure import mixed_lines
-from turnwire._pure.json_region import BROKEN, DEEPEST_STRING, TOKEN, Region, Tried, opened_at, parse, quote_before
+from turnwire._pure import mixed_lines, mixed_parts
+from turnwire._pure.json_region import (
+    BROKEN,
+    DEEPEST_STRING,
+    TOKEN,
+    Region,
+    Tried,
+    Way,
+    opened_at,
+    parse,
+    quote_before,
+)
 from turnwire._pure.json_rows import Filled, Reading, filled, time_of
 from turnwire._pure.json_text import Reader
 from turnwire._pure.json_unescape import plain
-from turnwire._pure.log_times import head_time
+from turnwire._pure.json_wrapper import Times, bytes_said, message_bytes
 from turnwire.contract import LIMITS, WIRES, Column
 from turnwire.errors import DecodeError, Reason
 from turnwire.json_plan import OTHER, RECORD, REJECT, Judgement, WirePlan
@@ -57,24 +67,7 @@ class _Full(Exception):
     """There is no room for a row or a reject."""
 
 
-class _Way:
-    """How far a region has been gone through: twin of tw_way."""
-
-    def __init__(self, lines: _Lines) -> None:
-        self.done = 0
-        self.bad = -1
-        self.searched = 0
-        self.too_large = False
-        self.opened: set[int] = set()
-        self.mark(lines)
-
-    def mark(self, lines: _Lines) -> None:
-        """Remembers how much there is: what begins now may not fit."""
-        self.rows, self.rejects = lines.rows, lines.bad
-        self.arena, self.parts = lines.arena_size, len(lines.arena)
-
-
-class _Lines(mixed_lines.Among):
+class _Lines(mixed_lines.Among, Times):
     """One call of :func:`scan_block`: the same state as tw_lines in json_scan.h."""
 
     plan: Plan
@@ -101,24 +94,9 @@ class _Lines(mixed_lines.Among):
         self.string_rejects = 0
         self.stopped = 0
         self.partial = -1
-        self.rows_full = False
+        self.rows_full = self.mute = False
 
     # --- rows and rejects ---
-
-    def line_head(self) -> None:
-        end = self.data.find(b"\n", self.head)
-        time = head_time(self.data[self.head : len(self.data) if end < 0 else end][:256])
-        self.head_known, self.head_time = (2, 0) if time is None else (1, time)
-
-    def time_at_head(self, region: Region, at: int) -> int | None:
-        if region.level:
-            first = region.raw.rfind(b"\n", 0, at) + 1
-            time = head_time(region.raw[first : region.end][:256])
-            if time is not None:
-                return time
-        if not self.head_known:
-            self.line_head()
-        return self.head_time if self.head_known == 1 else None
 
     def emit(self, region: Region, at: int, tried: Tried) -> None:
         """Stores the record from ``at`` to its end."""
@@ -185,12 +163,12 @@ class _Lines(mixed_lines.Among):
         self, region: Region, at: int, end: int, fault: int, wire: int, reason: int, code: int | None = None
     ) -> None:
         """Stores the reject from ``at`` to ``end``; ``code``: the wire's number, where it has no plan."""
+        if self.mute:
+            return
         if region.level:
             self.string_rejects += 1
             if self.string_rejects > STRING_REJECTS:
                 return
-        if self.bad == self.reject_room:
-            raise _Full
         first = region.in_block(at)
         row = {
             "offset": self.base + first,
@@ -199,10 +177,20 @@ class _Lines(mixed_lines.Among):
             "fault": self.base + region.in_block(fault),
             "reason": reason,
             "wire": WIRES.index(self.plan.plans[wire].wire) if code is None else code,
+            "inner": region.inner(at) if region.level else -1,
         }
+        if not self.put_reject(row):
+            raise _Full
+
+    def put_reject(self, row: dict[str, int]) -> bool:
+        """Stores a reject, if there is room, with the number of rows before it."""
+        if self.bad == self.reject_room:
+            return False
+        row["row"] = self.rows
         for name, array in self.reject_columns.items():
             array[self.bad] = row[name]
         self.bad += 1
+        return True
 
     # --- one candidate ---
 
@@ -229,12 +217,12 @@ class _Lines(mixed_lines.Among):
 
     # --- strings ---
 
-    def literal(self, region: Region, quote: int, start: int, end: int) -> None:
-        """Looks through what the string says whose inside is ``start`` to ``end``."""
-        text = plain(region.raw[start:end])
+    def literal(self, region: Region, quote: int, start: int, end: int, numbers: bool = False) -> None:
+        """Looks through what the string (``numbers``: the array of bytes) says whose inside is ``start`` to ``end``."""
+        text = bytes_said(region.raw[start:end]) if numbers else plain(region.raw[start:end])
         outermost = region.quote if region.level else region.start + quote
         inside = Region(text, self.arena_size, region, start, outermost)
-        inside.size_as_written = end - start
+        inside.size_as_written, inside.numbers = end - start, numbers
         if not region.level:
             self.string_rejects = 0
         rows, bad, size, parts = self.rows, self.bad, self.arena_size, len(self.arena)
@@ -250,7 +238,17 @@ class _Lines(mixed_lines.Among):
     # --- inside good JSON ---
 
     def inside(self, region: Region, at: int, end: int) -> None:
-        """Looks into the good object from ``at`` to ``end``, which is no message: its objects and its strings."""
+        """Looks into the good object from ``at`` to ``end``, which is no message: its objects and its strings. The
+        outermost of objects in objects gives its time to the records in it."""
+        if region.around >= 0:
+            return self.inside_object(region, at, end)
+        region.around, region.moment = at, False
+        try:
+            self.inside_object(region, at, end)
+        finally:
+            region.around = -1
+
+    def inside_object(self, region: Region, at: int, end: int) -> None:
         objects = any(token in region.raw[at:end] for token in self.plan.inside)
         place = at + 1
         while place < end:
@@ -258,7 +256,7 @@ class _Lines(mixed_lines.Among):
             if token is None:
                 return
             first, place = token.span()
-            before = _Way(self)
+            before = Way(self)
             try:
                 place = self.inner_token(region, first, place, end, objects)
             except _Full:
@@ -272,9 +270,13 @@ class _Lines(mixed_lines.Among):
         if region.raw[first] == 0x22:
             text = region.raw[first + 1 : place - 1]
             object_inside = b"\\" in text and b"{" in text
-            if region.level < DEEPEST_STRING and (object_inside or (self.plan.nslip and mixed_lines.look(text))):
-                self.literal(region, first, first + 1, place - 1)
-        elif region.raw[first] == 0x7B and objects:
+            worth = object_inside or (self.plan.nslip and mixed_lines.look(text))
+            array = message_bytes(region.raw, place) if text == b"MESSAGE" and not worth else None
+            if region.level < DEEPEST_STRING and (worth or array):
+                span = array or (first, first + 1, place - 1)
+                self.literal(region, *span, numbers=array is not None)
+            return place if array is None else array[2] + 1
+        if region.raw[first] == 0x7B and objects:
             tried = self.try_object(region, first, end)
             if tried.what == RECORD:
                 self.emit(region, first, tried)
@@ -301,11 +303,11 @@ class _Lines(mixed_lines.Among):
             if what == REJECT:
                 self.reject(region, at, end, at + fault, wire, reason)
 
-    def settle_before(self, region: Region, way: _Way, place: int) -> None:
+    def settle_before(self, region: Region, way: Way, place: int) -> None:
         if way.bad >= 0:
             self.settle(region, way.bad, place, way.too_large)
 
-    def look_into(self, region: Region, way: _Way, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
+    def look_into(self, region: Region, way: Way, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
         """Looks into a literal or good JSON. Where damaged bytes wait, only a record in it ends them."""
         rows, before = self.rows, self.bad
         arena, parts = self.arena_size, len(self.arena)
@@ -331,7 +333,7 @@ class _Lines(mixed_lines.Among):
         way.bad = -1
         way.done = end
 
-    def look_into_string(self, region: Region, way: _Way, place: int) -> int:
+    def look_into_string(self, region: Region, way: Way, place: int) -> int:
         """The literal around the byte at ``place``; returns the offset behind it."""
         raw = region.raw
         floor = way.done if way.bad < 0 else way.bad
@@ -346,7 +348,7 @@ class _Lines(mixed_lines.Among):
         self.look_into(region, way, quote, behind, (start, close), None)
         return behind
 
-    def broken(self, region: Region, way: _Way, place: int, tried: Tried) -> None:
+    def broken(self, region: Region, way: Way, place: int, tried: Tried) -> None:
         way.opened = tried.opened
         if region.cut and tried.cut:
             way.too_large = True
@@ -354,23 +356,24 @@ class _Lines(mixed_lines.Among):
         if way.bad < 0:
             way.bad = place
 
-    def take_back(self, way: _Way) -> None:
+    def take_back(self, way: Way) -> None:
         self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
         del self.arena[way.parts :]
 
     def walk(self, region: Region) -> None:
         """One region to its end; at level 0, ``stopped`` is where reading stopped."""
-        way = _Way(self)
+        way = Way(self)
         try:
             self._walk(region, way)
         except _Full:
-            if self.partial < 0:
+            if self.partial < 0 or (way.rows if self.rows_full else way.rejects):
+                self.partial = -1
                 self.take_back(way)
             elif not region.level:
                 self.stopped, self.partial = region.start + self.partial, -1
             raise
 
-    def _walk(self, region: Region, way: _Way) -> None:
+    def _walk(self, region: Region, way: Way) -> None:
         place = 0
         while True:
             opening = _OPENING.search(region.raw, place, region.end)
@@ -418,7 +421,7 @@ class _Lines(mixed_lines.Among):
     def read(self, position: int, size: int, final: bool) -> int:
         """Reads from ``position`` on, line by line; returns where to go on."""
         while position < size:
-            newline = self.data.find(b"\n", position)
+            newline = self.data.find(b"\n", position, size)
             line_end = size if newline < 0 else newline
             if newline < 0 and not final and size - position <= self.limit + 1:
                 break
@@ -470,8 +473,12 @@ def scan_block(
     keep: bool = False,
     limit: int = 16 << 20,
     state: Any = None,
+    parts: dict[str, Any] | None = None,
 ) -> tuple[int, int, int, int]:
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on: see the native twin."""
+    first = start
+    if parts is not None:
+        start = int(parts["start"][first]) if first < len(parts["what"]) else size
     if not 0 <= start <= size <= len(memoryview(data).cast("B")):
         raise ValueError("start and size must lie in the data")
     lines = _Lines(plan, bytes(memoryview(data)[:size]), columns, rejects, limit, keep)
@@ -479,10 +486,14 @@ def scan_block(
     lines.base, lines.line, lines.head = base, line, start
     if state is not None and state.at == base + start:
         lines.carried, lines.head_known, lines.head_time = True, state.known, state.time
-    position = lines.read(start, size, final)
+    if parts is None:
+        place = position = lines.read(start, size, final)
+    else:
+        position = mixed_parts.read_parts(lines, parts, first)
+        place = int(parts["start"][position]) if position < len(parts["what"]) else size
     if lines.arena_size > len(lines.arena[0]):
         columns["arena"] = b"".join(lines.arena)
     if state is not None:
-        state.at = base + position if lines.carried else -1
+        state.at = base + place if lines.carried else -1
         state.known, state.time = lines.head_known, lines.head_time
     return lines.rows, lines.bad, position, lines.line

@@ -8,6 +8,7 @@ from typing import Any
 
 from turnwire._pure.json_rows import Written
 from turnwire._pure.json_text import _QUICK, _SURROGATE_ESCAPE, _Doubtful, _Silent
+from turnwire._pure.json_wrapper import Numbers
 from turnwire.contract import Limits
 
 DEEPEST_STRING = 8
@@ -31,13 +32,17 @@ class Region:
         self.quote = quote
         self.end = len(raw)
         self.cut = False
-        self.written: Written | None = None
+        self.written: Written | Numbers | None = None
+        self.numbers = False  # the string is written as an array of bytes
+        self.around = -1  # where the good object starts that is looked into
+        self.moment: int | bool | None = False  # its time; False: nobody has looked yet
 
     def outside(self, at: int) -> int:
         """Where the byte at ``at`` stands in the text around the string, as written."""
         if self.written is None:
             assert self.outer is not None, "only a string stands in other text"
-            self.written = Written(self.outer.raw[self.inside : self.inside + self.size_as_written])
+            span = self.outer.raw[self.inside : self.inside + self.size_as_written]
+            self.written = Numbers(span) if self.numbers else Written(span)
         return self.inside + self.written.place(at)
 
     size_as_written = 0
@@ -74,6 +79,23 @@ class Tried:
 
 
 BROKEN = 3
+
+
+class Way:
+    """How far a region has been gone through: twin of tw_way."""
+
+    def __init__(self, lines: Any) -> None:
+        self.done = 0
+        self.bad = -1
+        self.searched = 0
+        self.too_large = False
+        self.opened: set[int] = set()
+        self.mark(lines)
+
+    def mark(self, lines: Any) -> None:
+        """Remembers how much there is: what begins now may not fit."""
+        self.rows, self.rejects = lines.rows, lines.bad
+        self.arena, self.parts = lines.arena_size, len(lines.arena)
 
 
 def parse(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int]:

@@ -11,7 +11,7 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import LIMITS, Limits
+from turnwire.contract import LIMITS, Limits, checked_limits
 from turnwire.errors import DecodeError, Reason
 from turnwire.json_faults import broken_utf8, fault, input_bytes, looks_wide, opening, unexpected, utf8_length
 
@@ -89,6 +89,7 @@ class Reader:
     def read(self, data: str | Buffer, limits: Limits = LIMITS) -> dict[str, Any]:
         """The object in ``data``. Raises DecodeError."""
         raw = input_bytes(data, self.wire)
+        checked_limits(limits)
         quick = _quick(raw, limits)
         if quick is not None:
             return quick

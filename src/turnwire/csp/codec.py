@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire._pure.csp_message import DEF_LINE, LAW_LINE
-from turnwire.contract import LIMITS, Limits, record_bytes
+from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue, type_fault
 from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import (
@@ -70,6 +70,7 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
     forgave in ``issues`` and keeps what it cannot read as :class:`Junk`; it raises only for what is no UTF-8 text.
     """
     raw = input_bytes(text)
+    checked_limits(limits)
     if _is_lenient(mode):
         return parse_leniently(raw, limits)
     rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key))
@@ -93,6 +94,7 @@ def read_log(data: str | Buffer, *, limits: Limits = LIMITS) -> tuple[Document, 
     swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode`` nor a store takes it.
     Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what is neither text nor bytes.
     """
+    checked_limits(limits)
     raw = record_bytes(data)
     if raw is None:
         raise type_fault(data)

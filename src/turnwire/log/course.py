@@ -170,7 +170,7 @@ class Course:
         if reading.identity is not None and not block.line_end and not self._bookmarks.waits:
             reading.waiting = self._waiting(found, reading)
         fault = reading.fault
-        if fault is None or (self._bookmarks.waits and fault.reason is Reason.CUT_OFF):
+        if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
             return None
         table = quarantine.table(1)
         values = (reading.offset, 0, reading.line, fault.place, REASONS.index(fault.reason))

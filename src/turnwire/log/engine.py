@@ -101,7 +101,7 @@ class Engine:
         if rejects and self._first_error:
             first = rejects[0][0]
             rejects = [(first, 1)]
-            rows = int(arrays["offset"][:rows].searchsorted(first["offset"][0]))
+            rows = int(first["row"][0] if "row" in first else arrays["offset"][:rows].searchsorted(first["offset"][0]))
             position = int(first["offset"][0] + first["length"][0]) - block.base
         buffer = memoryview(block.data)[: block.size].toreadonly()
         lengths = arrays["length"][:rows]
@@ -161,7 +161,7 @@ class Engine:
         rows = position = 0
         reject_room, full = quarantine.ROOM, True
         while full:
-            table = quarantine.table(reject_room)
+            table = quarantine.table(reject_room, json=self.scanner.json)
             rows, bad, position, line = self.scanner.scan(
                 block.data,
                 position,

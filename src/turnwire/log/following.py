@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire.log.reading import Block, Cutter, opened
+from turnwire.log.compression import Decompressed, format_of, undecided
+from turnwire.log.reading import Block, Cutter, Growing, Input
 from turnwire.log.resuming import Identity, identity
 from turnwire.log.sources import Job, Reading, Source, blocks, sources
 
@@ -17,7 +18,8 @@ LISTED = 5
 
 
 class _Tail:
-    """One file that is followed."""
+    """One file that is followed. Of a compressed one, what can be decompressed by now is read; a member or frame that
+    is half-written waits. Its end is where nobody writes to it any more."""
 
     def __init__(self, source: Source, job: Job, known: bool) -> None:
         self.source = source
@@ -29,24 +31,50 @@ class _Tail:
         if known:
             found = job.bookmarks.find(source.name, who)
             self.reading.offset, self.reading.line, self.reading.carried = found
-        raw, found = opened(file, job.stop, job.limits)
-        self.cutter = Cutter(raw, found, job.pool, job.batch_bytes, grows=True, opens=job.opens)
-        self.reading.kind = self.cutter.kind
         self._job = job
-        if self.reading.offset and self.cutter.kind is None:
-            raw.seek(self.reading.offset)
-            self.cutter.base = self.reading.offset
-        elif self.reading.offset:
-            self.cutter.skip(self.reading.offset)
+        self._raw = Input(file, job.stop)
+        self._growing = Growing(self._raw)
+        self._cutter: Cutter | None = None
+        self._ended = False  # all was said about this file
+        self._lost = False  # it was written anew while it was read
 
-    def news(self) -> Iterator[tuple[Reading, Block]]:
-        """The lines that are there by now."""
-        while True:
-            block = self.cutter.read()
-            if block is not None:
+    def _cut(self, certain: bool) -> Cutter | None:
+        """What cuts the file into blocks; None as long as its first bytes do not say whether it is compressed.
+        ``certain``: nothing follows them."""
+        if self._cutter is not None:
+            return self._cutter
+        head = self._raw.head()
+        if undecided(head) and not certain:
+            return None
+        kind, start = format_of(head), self.reading.offset
+        source = self._growing if kind is None else Decompressed(kind, self._growing, self._job.limits)
+        job = self._job
+        self._cutter = cutter = Cutter(self._raw, source, job.pool, job.batch_bytes, grows=True, opens=job.opens)
+        self.reading.kind = kind
+        if start and kind is None:
+            self._raw.seek(start)
+            cutter.base = start
+        elif start:
+            self._job.bookmarks.reached(self.source.name, start, cutter.skip(start))
+        return cutter
+
+    def news(self, certain: bool = False) -> Iterator[tuple[Reading, Block]]:
+        """The lines that are there by now; where nothing can come any more, the end and why."""
+        cutter = None if self._ended else self._cut(certain)
+        if cutter is None:
+            return
+        while not self._lost:
+            kept = cutter.kept
+            block = cutter.read()
+            if not self._growing.gone and self.rewritten():  # since the last look: what was read is of another text
+                cutter.take_back(block, kept)
+                self._lost = True
+            elif block is None:
+                break
+            else:
                 yield self.reading, block
-            elif self.cutter.ended:
-                return
+        if cutter.fault is not None and not self._lost:
+            yield self._finished(cutter)
 
     def renamed(self) -> bool:
         """Whether the name leads to another file by now."""
@@ -58,20 +86,27 @@ class _Tail:
 
     def rewritten(self) -> bool:
         """Whether the file was cut, or begins otherwise than before: what stands in it was not read yet."""
-        if self.cutter.kind is not None:
-            return False
-        if os.fstat(self.file.fileno()).st_size < self.cutter.end:
+        cutter = self._cutter
+        read = self._raw.taken if cutter is None or cutter.kind is not None else cutter.end
+        if os.fstat(self.file.fileno()).st_size < read:
             return True
         now: Identity | None = identity(self.file)
         if now is not None and len(now.head) > len(self.who.head) and now.head.startswith(self.who.head):
             self.reading.identity = self.who = now  # it was shorter when it was opened
         return now is not None and not now.head.startswith(self.who.head)
 
-    def end(self) -> tuple[Reading, Block]:
-        """What is left of a file that is not followed any more; a half-written line has no end to wait for."""
-        self.reading.fault = self.cutter.fault
-        self.reading.closed = True
-        return self.reading, self.cutter.finish()
+    def end(self, gone: bool) -> Iterator[tuple[Reading, Block]]:
+        """What is left of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
+        is half-written has no end to wait for."""
+        self._growing.open, self._growing.gone = False, gone
+        yield from self.news(certain=True)
+        if not self._ended and self._cutter is not None:
+            yield self._finished(self._cutter)
+
+    def _finished(self, cutter: Cutter) -> tuple[Reading, Block]:
+        self.reading.fault = None if self._lost else cutter.fault
+        self.reading.closed = self._ended = True
+        return self.reading, cutter.finish()
 
 
 def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
@@ -94,7 +129,7 @@ def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
                     news = True
                     yield item
                 if renamed or rewritten:
-                    yield tail.end()
+                    yield from tail.end(gone=rewritten)
                     ended[tail.who[:2]] = tail.who
                     tail.file.close()
                     del tails[name]

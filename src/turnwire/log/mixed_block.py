@@ -1,4 +1,4 @@
-"""One block of a mixed scan: CSP/1 claims its ranges, lines are searched for the other wires. See ``mixed.py``."""
+"""One block of a mixed scan: CSP/1 claims its ranges, the rest is searched for the other wires. See ``mixed.py``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from turnwire import _backend
 from turnwire.contract import WIRES
 from turnwire.log import rejects as quarantine
 from turnwire.log.columns import table_dtypes, text_spans
+from turnwire.log.reading import line_end
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,15 +21,21 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 _core = _backend.load("json_lines")
+_heads = _backend.load("line_heads")
 _CSP = WIRES.index("csp")
-_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]")
-_SLASH, _NEWLINE, _BRACE, _AT = b"/\n{@"
+_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|```")
+_BEGINNING = re.compile(
+    rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?|`{1,2}|<+-?\r?|>+\r?"
+)
 TEXTS = ("sender", "receiver", "conversation", "subject")
-_REJECT_DTYPES = {**quarantine.DTYPES, "wire": "u1"}
+_HELD = 4096
+"""Bytes of a line without an end that are held back at least, as long as it may become the first of a CSP/1 message."""
+_CLAIMED, _DAMAGED = 1, 2
 
 
-def _table(room: int) -> Arrays:
-    return {name: np.empty(room, dtype) for name, dtype in _REJECT_DTYPES.items()}
+def is_text(beginning: bytes) -> bool:
+    """Whether a line that begins so is text for CSP/1 where no message is open, however it goes on."""
+    return _MAGIC.match(beginning) is None and _BEGINNING.fullmatch(beginning) is None
 
 
 class Pass:
@@ -59,135 +66,127 @@ class Pass:
         self.state = state
         self.keep = keep
         self.limit = limit
-        self.bytes = np.frombuffer(memoryview(block.data)[: self.size], np.uint8)
+        self.view = memoryview(block.data)[: self.size].cast("B")
         self.rows = 0
-        self.arena: list[bytes] = []
-        self.arena_size = 0
         self.rejects: list[tuple[Arrays, int]] = []
-        self.table = _table(quarantine.ROOM)
+        self.table = quarantine.table(quarantine.ROOM, mixed=True)
 
     def run(self) -> tuple[int, list[tuple[Arrays, int]], int, int]:
         """(rows, tables of rejects with how many there are in each, position, line)."""
         start = self._first_line()
-        if start < 0 or not (self._looks_like_csp(start) or not self.state.idle()):
-            position, line = self._lines(0, self.size, self.line, self.ends)
+        if start >= 0 and (not self.state.idle() or _heads.first_magic(self.view, start, self.size) >= 0):
+            position, line = self._with_csp(start)
         else:
-            line = self.line + self._newlines(0, start)
-            position, line = self._with_csp(start, line)
-        if self.arena:
-            self.arrays["arena"] = b"".join(self.arena)
+            stop = self.size if start < 0 else self._decided(start)
+            position, line = self._lines(self.line) if stop == self.size else self._whole_lines(stop)
         if position:
-            self.state.within_line = int(self.bytes[position - 1]) != _NEWLINE
+            self.state.within_line = self.view[position - 1] != ord("\n")
         return self.rows, self.rejects, position, line
 
     # --- where CSP/1 may be ---
 
     def _first_line(self) -> int:
         """Where the first line begins, or -1 where none does."""
-        if not self.state.within_line:
-            return 0
-        newlines = np.flatnonzero(self.bytes == _NEWLINE)
-        return int(newlines[0]) + 1 if len(newlines) else -1
+        start = 0
+        while self.state.within_line and start < self.size:
+            newline = self.view[start : start + (1 << 16)].tobytes().find(b"\n")
+            if newline >= 0:
+                return start + newline + 1
+            start += 1 << 16
+        return -1 if self.state.within_line else 0
 
-    def _looks_like_csp(self, start: int) -> bool:
-        """Whether a line from ``start`` on looks like the first of a CSP/1 message: any other line is text for CSP/1
-        where no message is open."""
-        slashes = np.flatnonzero(self.bytes == _SLASH)
-        slashes = slashes[(slashes > start) & (slashes < self.size - 1)]
-        before, behind = self.bytes[slashes - 1], self.bytes[slashes + 1]
-        space = (before == 32) | (before == 9)
-        digit = ((behind >= 48) & (behind <= 57)) | (behind == 32) | (behind == 9)
-        for slash in slashes[((before | 32) == ord("p")) & digit | space & digit].tolist():
-            head = self.bytes[max(start, slash - 64) : slash + 1].tobytes()
-            begin = max(start, slash - 64) + head.rfind(b"\n") + 1
-            if _MAGIC.match(self.bytes[begin : slash + 64].tobytes()) and (b"\n" in head or begin == start):
-                return True
-        return False
+    def _decided(self, start: int) -> int:
+        """Up to where the lines from ``start`` on are surely none of CSP/1: in front of the last one, if that has no
+        end and may become the first of a message. What is read of it in pieces cannot be one any more."""
+        if self.ends:
+            return self.size
+        last = max(line_end(self.view, start, self.size), start)
+        held = self.size - last <= max(self.limit + 1, _HELD)
+        return last if held and not is_text(self.view[last:].tobytes()) else self.size
 
     # --- lines ---
 
-    def _newlines(self, start: int, stop: int) -> int:
-        return int(np.count_nonzero(self.bytes[start:stop] == _NEWLINE))
+    def _lines(self, line: int, start: int = 0) -> tuple[int, int]:
+        """Finds JSON and nSLIP from ``start`` on, where CSP/1 claims nothing: (position, line)."""
+        while start < self.size:
+            position, line, on = self._read(start, self.ends, line, None)
+            if not on and (not self.ends or not self._more_room()):
+                return position, line
+            start = position
+        return start, line
 
-    def _lines(self, start: int, stop: int, line: int, final: bool) -> tuple[int, int]:
-        """Finds JSON and nSLIP in a part of the block, which begins where CSP/1 leaves off: (position, line)."""
-        position = start
-        plan = self.mixed.plan(_core)
-        while position < stop:
-            room = len(self.table["offset"])
-            before = position, self.rows
-            self.rows, bad, position, line = _core.scan_block(
-                plan,
-                self.data,
-                position,
-                stop,
-                final,
-                self.arrays,
-                self.rows,
-                self.room,
-                self.table,
-                0,
-                room,
-                base=self.base,
-                line=line,
-                keep=self.keep,
-                limit=self.limit,
-                state=self.state.lines,
-            )
-            self._move_arena(before[1], stop)
-            if bad:
-                self.rejects.append(({name: array[:bad].copy() for name, array in self.table.items()}, bad))
-            if position == before[0] and not bad and self.rows == before[1]:
-                if not final or room >= quarantine.MOST_ROOM:
-                    break
-                self.table = _table(16 * room)
-        return position, line
+    def _whole_lines(self, stop: int) -> tuple[int, int]:
+        """The same up to ``stop``, where a line begins."""
+        line = self.line + self._newlines(stop)
+        self._parts(Claims.nothing(stop, line))
+        return stop, line
 
-    def _move_arena(self, first: int, stop: int) -> None:
-        """What a part of the block, up to ``stop``, has behind its end goes behind the block and what is there."""
-        arena = self.arrays.pop("arena", b"")
-        shift = self.size - stop + self.arena_size
-        if arena:
-            self.arena.append(arena)
-            self.arena_size += len(arena)
-        if not arena or not shift or first == self.rows:
-            return
-        for name in ("place", *(f"{text}.offset" for text in TEXTS)):
-            array = self.arrays.get(name)
-            if array is not None:
-                part = array[first : self.rows]
-                part[part >= stop] += shift
+    def _newlines(self, stop: int) -> int:
+        return int(np.count_nonzero(np.frombuffer(self.view[:stop], np.uint8) == ord("\n")))
+
+    def _parts(self, parts: Arrays) -> None:
+        """Finds JSON and nSLIP around the claims of CSP/1, and leaves rows open for these."""
+        part, count = 0, len(parts["what"])
+        while part < count:
+            before = part, int(parts["start"][part])
+            part, _, on = self._read(part, True, 1, parts)
+            stuck = not on and part < count and (part, int(parts["start"][part])) == before
+            if stuck and not self._more_room():
+                raise AssertionError("the core must get on")
+
+    def _read(self, start: int, final: bool, line: int, parts: Arrays | None) -> tuple[int, int, bool]:
+        """One call of the core: (position, line, whether it got on)."""
+        first, room = self.rows, len(self.table["offset"])
+        self.rows, bad, position, line = _core.scan_block(
+            self.mixed.plan(_core),
+            self.data,
+            start,
+            self.size,
+            final,
+            self.arrays,
+            self.rows,
+            self.room,
+            self.table,
+            0,
+            room,
+            base=self.base,
+            line=line,
+            keep=self.keep,
+            limit=self.limit,
+            state=self.state.lines,
+            parts=parts,
+        )
+        if bad:
+            self.rejects.append((self.table, bad))
+            self.table = quarantine.table(quarantine.ROOM, mixed=True)
+        return position, line, bool(bad or self.rows > first or position != start)
+
+    def _more_room(self) -> bool:
+        """Makes room for what has more rejects than the table; false where that does not help."""
+        room = len(self.table["offset"])
+        self.table = quarantine.table(16 * room, mixed=True)
+        return room < quarantine.MOST_ROOM
 
     # --- CSP/1 ---
 
-    def _with_csp(self, start: int, line: int) -> tuple[int, int]:
-        found = Claims(self, start, line)
-        if start:
-            self._lines(0, start, self.line, True)
-        hits = np.flatnonzero((self.bytes[: found.position] == _BRACE) | (self.bytes[: found.position] == _AT))
-        gaps = np.append(start, found.stops), np.append(found.starts, found.position)
-        interesting = hits.searchsorted(gaps[0]) < hits.searchsorted(gaps[1])
-        for place in np.flatnonzero(np.append(found.reject >= 0, False) | interesting).tolist():
-            begin, end = int(gaps[0][place]), int(gaps[1][place])
-            if interesting[place]:
-                last = place == len(found.starts)
-                at = found.line if last else int(found.lines[place])
-                self._lines(begin, end, at - self._newlines(begin, end), True)
-            if place < len(found.starts) and found.reject[place] >= 0:
-                self._carve(found, place, hits)
-        self._records(found)
-        return found.position, found.line
+    def _with_csp(self, start: int) -> tuple[int, int]:
+        found = Claims(self, start, self.line + self._newlines(start))
+        position, line = found.position, found.line
+        parts = found.parts()
+        self._parts(parts)
+        self._records(found, parts["row"][1::2][found.what == _CLAIMED])
+        rest = self.view[position:].tobytes() if not self.ends and position < self.size else b"\n"
+        if b"\n" not in rest and is_text(rest):
+            return self._lines(line, position)
+        return position, line
 
-    def _records(self, found: Claims) -> None:
-        """Adds the records among the claims, and puts all rows in order."""
-        values = found.records
-        count = len(values["offset"])
+    def _records(self, found: Claims, rows: NDArray[np.int64]) -> None:
+        """Fills the rows that were left open for the records among the claims."""
+        count = len(rows)
         if not count:
             return
-        arrays, valid = self.arrays, self.mixed.valid
-        first = self.rows
-        into = slice(first, first + count)
-        self.rows += count
+        values, arrays, valid = found.records, self.arrays, self.mixed.valid
+        into: Any = slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] + 1 == count else rows
         present = np.full(count, 1 << valid["wire"] | 1 << valid["kind"], np.uint64)
         scanner = self.mixed.csp.scanner
         for name in TEXTS:
@@ -212,64 +211,11 @@ class Pass:
         for name, value in plain.items():
             if name in arrays:
                 arrays[name][into] = value
-        if first:
-            order = np.argsort(arrays["offset"][: self.rows], kind="stable")
-            for array in arrays.values():
-                array[: self.rows] = array[: self.rows][order]
-
-    def _carve(self, found: Claims, place: int, hits: NDArray[np.int64]) -> None:
-        """A damaged message: what is left of it without the lines in it that are a whole record of another wire."""
-        start, stop, line = int(found.starts[place]), int(found.stops[place]), int(found.lines[place])
-        row = int(found.reject[place])
-        first, rejects = self.rows, len(self.rejects)
-        spans: list[tuple[int, int]] = []
-        if hits.searchsorted(start) < hits.searchsorted(stop):
-            self._lines(start, stop, line, True)
-            del self.rejects[rejects:]
-            spans = self._keep_whole_lines(first)
-        fault, reason = int(found.rejects["fault"][row]), int(found.rejects["reason"][row])
-        pieces = []
-        for begin, end in [*spans, (stop, stop)]:
-            if begin > start:
-                pieces.append((start, begin, line))
-            line += self._newlines(start, end)
-            start = end
-            if end < stop and self.bytes[end : end + 2].tobytes() == b"\r\n":
-                start += 1
-            if start < stop and self.bytes[start] == _NEWLINE:
-                start, line = start + 1, line + 1
-        table = {name: np.zeros(len(pieces), dtype) for name, dtype in _REJECT_DTYPES.items()}
-        for number, (begin, end, at) in enumerate(pieces):
-            inside = begin <= fault - self.base <= end
-            values = (self.base + begin, end - begin, at, fault if inside else self.base + begin, reason, _CSP)
-            for name, value in zip(table, values, strict=True):
-                table[name][number] = value
-        if pieces:
-            self.rejects.append((table, len(pieces)))
-
-    def _keep_whole_lines(self, first: int) -> list[tuple[int, int]]:
-        """Of the rows from ``first`` on only those that fill a line; where they stand."""
-        places = self.arrays["place"][first : self.rows].tolist()
-        sizes = self.arrays["size"][first : self.rows].tolist()
-        kept, spans = [], []
-        for row, (begin, size) in enumerate(zip(places, sizes, strict=True)):
-            if begin >= self.size:
-                continue
-            end = begin + size
-            before = begin == 0 or self.bytes[begin - 1] == _NEWLINE
-            if before and self.bytes[end : end + 2].tobytes()[:2].lstrip(b"\r")[:1] in (b"", b"\n"):
-                kept.append(first + row)
-                spans.append((begin, end))
-        for name, array in self.arrays.items():
-            if name != "arena":
-                array[first : first + len(kept)] = array[kept]
-        self.rows = first + len(kept)
-        return spans
 
 
 class Claims:
-    """What CSP/1 claims of a block, in order: ``starts``, ``stops`` (in the block), ``lines``; ``reject``: the row in
-    ``rejects``, or -1 for a record; ``position``, ``line``: where CSP/1 goes on."""
+    """What CSP/1 claims of a block, in order: ``starts``, ``stops`` (in the block), ``lines``; ``what``: a record or a
+    damaged message, and of that ``faults`` and ``reasons``; ``position``, ``line``: where CSP/1 goes on."""
 
     def __init__(self, within: Pass, start: int, line: int) -> None:
         csp = within.mixed.csp
@@ -300,21 +246,55 @@ class Claims:
                 limit=within.limit,
                 state=within.state.csp,
             )
-            records.append({name: array[:rows].copy() for name, array in columns.items()})
-            rejects.append({name: array[:bad].copy() for name, array in table.items()})
+            records.append({name: array[:rows] for name, array in columns.items()})
+            rejects.append({name: array[:bad] for name, array in table.items()})
             if position == within.size or (position == before and not rows and not bad):
                 break
         self.position, self.line = position, line
-        self.records = {name: np.concatenate([part[name] for part in records]) for name in dtypes}
-        self.rejects = {name: np.concatenate([part[name] for part in rejects]) for name in quarantine.DTYPES}
-        self.rejects["reason"] = csp.reasons[self.rejects["reason"]]
-        self._order(within.base)
+        self.records = _together(records)
+        self._order(_together(rejects), within.base, csp.reasons)
 
-    def _order(self, base: int) -> None:
-        both = {name: np.concatenate([self.records[name], self.rejects[name]]) for name in ("offset", "length", "line")}
+    def _order(self, rejects: Arrays, base: int, reasons: NDArray[np.uint8]) -> None:
+        names = ("offset", "length", "line")
+        both = _together([{name: found[name] for name in names} for found in (self.records, rejects)])
         good = len(self.records["offset"])
-        order = np.argsort(both["offset"], kind="stable")
+        order = np.argsort(both["offset"], kind="stable") if len(rejects["offset"]) else slice(None)
         self.starts = both["offset"][order] - base
         self.stops = self.starts + both["length"][order]
         self.lines = both["line"][order]
-        self.reject = np.where(order >= good, order - good, -1)
+        self.what = np.full(len(self.starts), _CLAIMED, np.uint8)
+        self.faults = np.zeros(len(self.starts), np.int64)
+        self.reasons = np.zeros(len(self.starts), np.uint8)
+        if len(rejects["offset"]):
+            damaged = order >= good  # type: ignore[operator]
+            self.what[damaged] = _DAMAGED
+            self.faults[damaged] = rejects["fault"]
+            self.reasons[damaged] = reasons[rejects["reason"]]
+
+    @staticmethod
+    def nothing(stop: int, line: int) -> Arrays:
+        """The parts of a block up to ``stop``, in which nothing is claimed."""
+        parts = _parts(1)
+        parts["stop"][0], parts["line"][1] = stop, line
+        return parts
+
+    def parts(self) -> Arrays:
+        """The parts of the block for the core: what stands before, between and behind the claims, and these."""
+        count = 2 * len(self.starts) + 1
+        parts = _parts(count)
+        parts["start"][1:count:2], parts["start"][2:count:2] = self.starts, self.stops
+        parts["stop"][:count:2], parts["stop"][1:count:2] = np.append(self.starts, self.position), self.stops
+        parts["line"][1::2] = np.append(self.lines, self.line)
+        parts["fault"][1:count:2] = self.faults
+        parts["what"][1::2], parts["reason"][1::2] = self.what, self.reasons
+        return parts
+
+
+def _parts(count: int) -> Arrays:
+    parts: Arrays = {name: np.zeros(count, np.int64) for name in ("start", "stop", "fault", "row")}
+    parts |= {name: np.zeros(count, np.uint8) for name in ("what", "reason")}
+    return parts | {"line": np.zeros(count + 1, np.int64), "wire": _CSP}
+
+
+def _together(found: list[Arrays]) -> Arrays:
+    return found[0] if len(found) == 1 else {name: np.concatenate([part[name] for part in found]) for name in found[0]}

@@ -160,6 +160,20 @@ def _pipe(file: Any) -> int | None:
     return file.fileno() if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode) else None
 
 
+class Growing:
+    """An input that grows, as :class:`compression.Bytes`: its end is none as long as it is ``open``; what was not read
+    of it when it is ``gone`` will never be."""
+
+    def __init__(self, raw: Input) -> None:
+        self._raw = raw
+        self.open = True
+        self.gone = False
+
+    def into(self, view: memoryview, /) -> int | None:
+        """How many bytes were read; None where there is nothing more for the moment, 0 at the end."""
+        return (0 if self.gone else self._raw.into(view)) or (None if self.open else 0)
+
+
 def opened(file: Any, stop: Stop, limits: Limits) -> tuple[Input, Any]:
     """The input of an open file, and what gives its decompressed bytes: the same thing where it is not compressed."""
     raw = Input(file, stop)
@@ -211,7 +225,7 @@ class Cutter:
         left = count
         while left:
             done = self._source.into(scratch[: min(left, len(scratch))])
-            if done == 0:
+            if done == 0 or (done is None and self._grows):
                 break
             left -= done or 0
         self.base += count - left
@@ -243,6 +257,16 @@ class Cutter:
         self.base += stop
         ends = not stop or view[stop - 1] == _NEWLINE
         return Block(data, stop, self.base - stop, ends, last, self._raw.taken, ahead)
+
+    @property
+    def kept(self) -> bytes:
+        """What was read behind the last block."""
+        return self._carried
+
+    def take_back(self, block: Block | None, kept: bytes) -> None:
+        """Forgets what ``read`` gave last, and what it read; ``kept``: what was kept before."""
+        self.base -= 0 if block is None else block.size
+        self._carried = kept
 
     def finish(self) -> Block:
         """What is left behind the last line end, as the last block; it may be empty."""

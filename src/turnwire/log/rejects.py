@@ -19,6 +19,8 @@ ROOM = 4096
 MOST_ROOM = 1 << 20
 IN_MEMORY = 64 << 20
 DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
+JSON_DTYPES = {"inner": "i8", "row": "i8"}
+"""inner: the byte offset in what the outermost string says in which a range stands, or -1; row: records before it."""
 COLUMNS = (
     Column("file", "file", nullable=True),
     Column("offset", "i64"),
@@ -28,20 +30,24 @@ COLUMNS = (
     Column("wire", "name"),
     Column("reason", "name"),
     Column("raw", "binary"),
+    Column("inner", "i64", nullable=True),
 )
+_NUMBERS = ("offset", "length", "line", "fault", "inner")
 
 
-def table(room: int) -> dict[str, NDArray[Any]]:
-    """Arrays for ``room`` rejects, as the cores fill them."""
-    return {name: np.empty(room, dtype) for name, dtype in DTYPES.items()}
+def table(room: int, json: bool = False, mixed: bool = False) -> dict[str, NDArray[Any]]:
+    """Arrays for ``room`` rejects, as the cores fill them; ``json``: what the scan of JSON wires says of each, too."""
+    dtypes = {**DTYPES, **(JSON_DTYPES if json or mixed else {}), **({"wire": "u1"} if mixed else {})}
+    return {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
 
 
 class Rejects:
     """Rejected ranges, in the order of the input, as columns.
 
     ``rejects["offset"]``, ``["length"]``, ``["line"]`` and ``["fault"]`` (offset of the byte where reading failed) are
-    i64 arrays; ``["reason"]``, ``["wire"]``, ``["file"]`` and ``["raw"]`` are lists. Polars, DuckDB, pandas and pyarrow
-    take it as it is. Raw bytes beyond 64 MiB wait in a temporary file.
+    i64 arrays, so is ``["inner"]``: where a range in a JSON string stands in what the outermost string says, -1 for any
+    other; ``["reason"]``, ``["wire"]``, ``["file"]`` and ``["raw"]`` are lists. Polars, DuckDB, pandas and pyarrow take
+    it as it is. Raw bytes beyond 64 MiB wait in a temporary file.
     """
 
     columns = COLUMNS
@@ -83,18 +89,19 @@ class Rejects:
         self._count += count
         if not keep:
             return
-        self._parts.append({name: array[:count].copy() for name, array in found.items()})
+        part = {name: array[:count].copy() for name, array in found.items() if name != "row"}
+        self._parts.append({"inner": np.full(count, -1, np.int64), **part})
         self._names.append((file, scanner.wire, scanner.reasons, count))
         self._raw.seek(0, 2)
         starts = found["offset"][:count] - base
         stops = starts + found["length"][:count]
         gaps = np.flatnonzero(starts[1:] != stops[:-1])  # ranges that touch are written at once
         firsts, lasts = np.append(0, gaps + 1), np.append(gaps, count - 1)
-        for start, stop in zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True):
-            self._raw.write(buffer[start:stop])
+        spans = zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True)
+        self._raw.write(b"".join(buffer[start:stop] for start, stop in spans))
 
     def __getitem__(self, name: str) -> Any:
-        if name in ("offset", "length", "line", "fault"):
+        if name in _NUMBERS:
             return np.concatenate([np.empty(0, np.int64), *(part[name] for part in self._parts)])
         if name == "file":
             return [file for file, _, _, count in self._names for _ in range(count)]
@@ -115,6 +122,12 @@ class Rejects:
             return [self._raw.read(int(length)) for length in self["length"]]
         raise KeyError(f"{name!r} is not in the rejects; their columns are {', '.join(self.names)}")
 
+    def valid(self, name: str) -> NDArray[np.bool_]:
+        """Where a column has a value: only a range in a JSON string has ``inner``."""
+        inner = self["inner"]
+        valid: NDArray[np.bool_] = inner >= 0 if name == "inner" else np.ones(len(inner), np.bool_)
+        return valid
+
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of files in here, and for each reject the place of its own there (i32), or -1 for none."""
         codes: dict[str | None, int] = {None: -1}
@@ -125,8 +138,9 @@ class Rejects:
 
     def rows(self) -> list[dict[str, Any]]:
         """All rejects, one dict each, with plain Python values."""
-        columns = [self[name].tolist() if name in DTYPES and name != "reason" else self[name] for name in self.names]
-        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+        columns = {name: self[name].tolist() if name in _NUMBERS else self[name] for name in self.names}
+        columns["inner"] = [None if inner < 0 else inner for inner in columns["inner"]]
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def since(self, start: int) -> Iterator[dict[str, Any]]:
         """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
@@ -140,10 +154,11 @@ class Rejects:
                 at += lengths[row]
                 yield {
                     "file": file,
-                    **{name: int(part[name][row]) for name in ("offset", "length", "line", "fault")},
+                    **{name: int(part[name][row]) for name in _NUMBERS[:4]},
                     "wire": _wire(part, row, wire),
                     "reason": str(reasons[part["reason"][row]]),
                     "raw": self._raw.read(lengths[row]),
+                    "inner": None if part["inner"][row] < 0 else int(part["inner"][row]),
                 }
             number += count
             place += int(part["length"].sum())

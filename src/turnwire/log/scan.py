@@ -8,7 +8,7 @@ from operator import index
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner
+from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner, checked_limits
 from turnwire.log.batch import Batch
 from turnwire.log.columns import chosen
 from turnwire.log.mixed import all_wires
@@ -164,6 +164,8 @@ def scan(
     Returns a :class:`Scan`: iterate it for batches, or hand it to Polars, DuckDB, pandas or pyarrow. Nothing is read
     before. Raises ValueError or TypeError for arguments that make no sense, and OSError when a file cannot be read.
     """
+    checked_limits(limits)
+    _check_types(wire, follow, borrow)
     if errors not in ("collect", "skip", "raise"):
         raise ValueError(f'errors is "collect", "skip" or "raise", not {errors!r}')
     if unknown not in ("error", "keep"):
@@ -196,3 +198,12 @@ def scan(
         "limits": limits,
     }
     return Scan(source, scanner, chosen(scanner, columns), options)
+
+
+def _check_types(wire: object, follow: object, borrow: object) -> None:
+    """Raises TypeError for what would be taken for something else."""
+    if wire is not None and not isinstance(wire, str):
+        raise TypeError(f'wire is a name such as "nslip", or None for all of them, not {type(wire).__name__}')
+    for name, value in (("follow", follow), ("borrow", borrow)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} is True or False, not {type(value).__name__}")

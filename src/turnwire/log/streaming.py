@@ -14,6 +14,7 @@ from turnwire.log.batch import Batch, Rows
 from turnwire.log.engine import Engine, Found
 from turnwire.log.memory import Pool
 from turnwire.log.mixed import all_wires
+from turnwire.log.mixed_block import is_text
 from turnwire.log.reading import Block
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ _OUTSIDE_OR_NSLIP = re.compile(rb'["{}\n#]')
 _INSIDE = re.compile(rb'["\\\n]')
 _ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|```)", re.MULTILINE)
 """How the lines begin that can end what spans several lines."""
-_MAY_BE_CSP = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/")
 _SHORT = 1 << 12
 """Bytes up to which what is held is simply read again with every line that comes."""
 
@@ -170,7 +170,8 @@ class BlockStream:
         """Whether what is held is a line that belongs to nothing but itself."""
         if self._mixed is None:
             return not self._scanner.spans_lines
-        return not self._again and self._state["state"].idle() and not _MAY_BE_CSP.match(self._joined())
+        data = self._joined()
+        return not self._again and b"\n" not in data and (self._state["state"].within_line or is_text(data))
 
     def _joined(self) -> bytes:
         if self._coming:
@@ -233,14 +234,16 @@ class BlockStream:
     def _keep(self, found: Found) -> None:
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self._engine.keep)
         batch = Batch(self._scanner, (), rows)
-        met: list[tuple[int, tuple[Batch, int] | DecodeError]] = [
-            (offset, (batch, row)) for row, offset in enumerate(found.arrays["offset"][: found.rows].tolist())
+        met: list[tuple[tuple[int, int], tuple[Batch, int] | DecodeError]] = [
+            ((row, 1), (batch, row)) for row in range(found.rows)
         ]
+        offsets = found.arrays["offset"][: found.rows]
         for table, count in found.rejects:
             for row in range(count):
                 one = {name: array[row : row + 1] for name, array in table.items()}
                 offset, length = int(one["offset"][0]), int(one["length"][0])
                 start = offset - found.block.base
                 raw = bytes(found.buffer[start : start + length])
-                met.append((offset, quarantine.first_error(one, self._scanner, None, raw)))
+                before = int(one["row"][0] if "row" in one else offsets.searchsorted(offset))
+                met.append(((before, 0), quarantine.first_error(one, self._scanner, None, raw)))
         self._ready.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))

@@ -215,6 +215,8 @@ def _quarantine(found: Scan, output: Any, written: int) -> int:
     if output is None:
         return written
     for reject in found.rejects.since(written):
+        if reject["inner"] is None:
+            del reject["inner"]  # only ranges in JSON strings have it
         output.write(json_line({"reject": True, **reject}))
     output.flush()
     return len(found.rejects)

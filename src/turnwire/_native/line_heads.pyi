@@ -1,0 +1,3 @@
+from typing import Any
+
+def first_magic(data: Any, start: int, stop: int) -> int: ...

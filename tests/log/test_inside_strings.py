@@ -1,0 +1,86 @@
+"""Damage inside JSON strings: where it stands, and what is given in front of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.log.engines import GOOD
+from tests.log.mixed_logs import GOOD_JSON
+from tests.log.test_mixed import everything
+from turnwire import LIMITS, DecodeError, Scan, scan
+from turnwire.log.streaming import BlockStream
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
+BAD = {"nslip": "@a3 bad", "sstp": SSTP.decode()[:-9]}
+
+
+def wrapped(*texts: str) -> bytes:
+    return json.dumps({"log": "\n".join(texts)}).encode()
+
+
+@pytest.mark.parametrize("wire", [None, "sstp"])
+def test_where_a_reject_stands_in_its_string(wire: str | None) -> None:
+    good, bad = SSTP.decode(), BAD["sstp"]
+    data = b"x " + wrapped("é " + good, bad, good) + b"\n" + bad.encode() + b"\n"
+    found = scan(data, wire=wire)
+    columns, rejects, _ = everything(found)
+    outer = 1 + len(b"\xc3\xa9 " + SSTP)
+    assert [one["inner"] for one in rejects] == [outer, None]
+    assert found.rejects["inner"].tolist() == [outer, -1]
+    assert found.rejects.valid("inner").tolist() == [True, False]
+    assert found.rejects.valid("offset").all()
+    assert list(found.rejects.since(1)) == rejects[1:]
+    assert columns["inner"] == [3, outer + len(bad) + 1]
+
+
+def test_rejects_in_arrow_have_inner() -> None:
+    polars = pytest.importorskip("polars")
+    found = scan(wrapped(GOOD.decode(), BAD["nslip"]) + b"\n@a3 bad\n")
+    list(found)
+    assert polars.DataFrame(found.rejects)["inner"].to_list() == [len(GOOD) + 1, None]
+
+
+def test_rejects_in_strings_of_strings() -> None:
+    """`inner` counts in the outermost string, in which the inner one is written with escapes."""
+    inside = json.dumps({"msg": f"a {BAD['nslip']}"})
+    data = json.dumps({"log": f"b {inside}"}).encode()
+    _, (reject,), _ = everything(scan(data))
+    assert reject["inner"] == 2 + inside.index("@a3")
+
+
+def collect(found: Scan, rows: list[int]) -> None:
+    for batch in found:
+        rows += batch["offset"].tolist()
+
+
+@pytest.mark.parametrize(("wire", "kind"), [(None, "nslip"), (None, "sstp"), ("sstp", "sstp")])
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_records_in_front_of_the_first_fault_are_given(wire: str | None, kind: str, before: int) -> None:
+    """Of the same string those before it, and none behind it."""
+    good = {"nslip": GOOD, "sstp": SSTP}[kind].decode()
+    line = wrapped(*[good] * before, BAD[kind], good, good)
+    data = (good + "\n").encode() * 2 + line + b"\n" + good.encode() + b"\n"
+    found = scan(data, wire=wire, errors="raise")
+    rows: list[int] = []
+    with pytest.raises(DecodeError) as caught:
+        collect(found, rows)
+    everywhere = everything(scan(data, wire=wire))
+    assert rows == everywhere[0]["offset"][: 2 + before]
+    assert caught.value.offset == everywhere[1][0]["fault"]
+    assert found.counts.wires[kind] == 2 + before
+    assert len(found.rejects) == 1
+
+
+def test_a_stream_gives_them_in_order_too() -> None:
+    stream = BlockStream(None, "error", LIMITS)
+    stream.write(wrapped(GOOD.decode(), BAD["nslip"], GOOD.decode()) + b"\n")
+    met: list[str] = []
+    while len(met) < 4:
+        try:
+            met.append(type(stream.read()).__name__)
+        except DecodeError as error:
+            met.append(str(error.reason))
+    assert met == ["SlipMessage", "bad_digit", "SlipMessage", "NoneType"]
