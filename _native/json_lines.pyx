@@ -1,5 +1,6 @@
 """The bulk scan of JSON wires in C: the twin of ``_pure/json_lines.py``. How it goes stands at the top of json_scan.h."""
 
+import os
 import sys
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -15,6 +16,19 @@ from turnwire.json_text import reader
 include "json_lines_extern.pxi"
 
 tw_nslip_tables()
+
+
+def choose_simd(str most="avx512"):
+    """Chooses the fastest code for this processor, "avx512", "avx2" or "scalar", but none beyond ``most``, and says which;
+    for tests and ``info``."""
+    global tw_json_level
+    tw_json_level = tw_best_level(LEVELS.index(most))
+    return LEVELS[tw_json_level]
+
+
+LEVELS = ("scalar", "avx2", "avx512")
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the other is tested against.
+SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 
 cdef class Plan:

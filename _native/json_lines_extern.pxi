@@ -155,6 +155,8 @@ cdef extern from "json_scan.h" nogil:
         int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
         int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
         void *others
+    int tw_json_level
+    int tw_best_level(int allowed)
     int tw_json_lines(tw_lines *k)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)

@@ -50,7 +50,8 @@ typedef struct {
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
 typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
-enum { TW_MOST_NODES = 256, TW_FEW = 16 };
+enum { TW_MOST_NODES = 256, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32 };
+typedef struct tw_step tw_step;              /* of json_steps.h */
 
 typedef struct {
     const tw_shape *shape;
@@ -72,9 +73,10 @@ typedef struct {
     uint32_t objects;
     void **owned;                            /* unescaped keys */
     size_t owned_count, owned_room;
+    tw_step *braces[TW_MOST_NODES + 1];      /* by table: where the steps of its objects begin */
+    tw_step *steps[TW_STEP_CHUNKS];
+    size_t step_count, missed;
 } tw_json;
-
-static const uint8_t *tw_json_value(tw_json *x, const uint8_t *p, size_t depth);
 
 static inline const tw_value *tw_noted(const tw_json *x, int node)
 {
@@ -281,87 +283,6 @@ static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_
     return p + 1;
 }
 
-/* The object whose brace stands at p and whose keys nobody asks for. */
-static const uint8_t *tw_json_object(tw_json *x, const uint8_t *p, size_t depth)
-{
-    const uint8_t *start = p;
-    size_t first = x->name_count;
-    uint32_t object = 0, seen = 0;
-    int closed = 0;
-    tw_name name;
-    uint8_t escaped;
-    if (depth > x->shape->nesting) return NULL;
-    p = tw_skip(p + 1, x->end);
-    if (p < x->end && *p == '}') { x->is = TW_IS_OBJECT | TW_IS_NUMBERS; return p + 1; }
-    while (!closed) {
-        p = tw_json_key(x, p, &name, &escaped);
-        if (!p || !tw_new_name(x, first, &name, &object)) return tw_json_left(x, start);
-        p = tw_json_colon(x, p);
-        if (p) p = tw_json_value(x, p, depth);
-        if (!p) return tw_json_left(x, start);
-        seen |= x->is;
-        p = tw_json_behind(x, p, '}', &closed);
-        if (!p) return tw_json_left(x, start);
-    }
-    x->name_count = first;
-    x->is = TW_IS_OBJECT;
-    if (!(seen & ~(uint32_t)(TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) x->is |= TW_IS_NUMBERS;
-    return p;
-}
-
-static const uint8_t *tw_json_members(tw_json *x, const uint8_t *p, int table, size_t depth);
-
-/* The array whose bracket stands at p; objects in it have the keys of table `items`, where there is one. */
-static const uint8_t *tw_json_array(tw_json *x, const uint8_t *p, int items, size_t depth, uint32_t *count)
-{
-    uint32_t seen = 0;
-    int closed = 0, bad = 0;
-    *count = 0;
-    if (depth > x->shape->nesting) return NULL;
-    p = tw_skip(p + 1, x->end);
-    if (p < x->end && *p == ']') {
-        x->is = TW_IS_ARRAY | TW_IS_TEXTS | TW_IS_RECORDS;
-        return p + 1;
-    }
-    while (!closed) {
-        if (items >= 0 && p < x->end && *p == '{') {
-            x->bad_item = 0;
-            p = tw_json_members(x, p, items, depth + 1);
-            bad |= x->bad_item;
-        } else {
-            p = tw_json_value(x, p, depth);
-        }
-        if (!p) return NULL;
-        seen |= x->is;
-        ++*count;
-        p = tw_json_behind(x, p, ']', &closed);
-        if (!p) return NULL;
-    }
-    x->is = TW_IS_ARRAY;
-    if (!(seen & ~(uint32_t)(TW_IS_STRING | TW_IS_GOOD))) x->is |= TW_IS_TEXTS;
-    if (!(seen & ~(uint32_t)(TW_IS_OBJECT | TW_IS_NUMBERS)) && !bad) x->is |= TW_IS_RECORDS;
-    return p;
-}
-
-/* The value at p, of which only the kind is wanted; `depth` containers are open around it. */
-static const uint8_t *tw_json_value(tw_json *x, const uint8_t *p, size_t depth)
-{
-    uint8_t escaped = 0;
-    uint32_t count;
-    if (p >= x->end) { x->cut = 1; return NULL; }
-    switch (*p) {
-    case '"':
-        x->is = TW_IS_STRING;
-        return tw_json_string(x, p + 1, &escaped);
-    case '{': return tw_json_object(x, p, depth + 1);
-    case '[': return tw_json_array(x, p, TW_NO_TABLE, depth + 1, &count);
-    case 't': case 'f': case 'n': return tw_json_word(x, p);
-    default:
-        if (*p == '-' || (uint8_t)(*p - '0') < 10) return tw_json_number(x, p);
-        return NULL;
-    }
-}
-
 /* Whether a string has the form that its node asks for. */
 static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
 {
@@ -388,112 +309,6 @@ static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
             }
         }
     }
-}
-
-/* The value at p, noted as that of a node. */
-static inline const uint8_t *tw_json_noted(tw_json *x, const uint8_t *p, int number, size_t depth)
-{
-    const tw_node *node = &x->shape->nodes[number];
-    tw_value *v = &x->v[number];
-    const uint8_t *start = p;
-    uint32_t count = 0;
-    uint8_t escaped = 0;
-    if (p >= x->end) { x->cut = 1; return NULL; }
-    if (*p == '"') {
-        p = tw_json_string(x, p + 1, &escaped);
-        if (!p) return NULL;
-        v->p = start + 1;
-        v->size = (uint32_t)(p - start - 2);
-        v->is = TW_IS_STRING;
-        v->escaped = escaped;
-        v->word = TW_NO_WORD;
-        v->stamp = x->stamp;
-        if (node->form) tw_judge_form(x, node, v);
-        x->is = TW_IS_STRING;
-        return p;
-    }
-    if (*p == '{' && node->table >= 0) p = tw_json_members(x, p, node->table, depth + 1);
-    else if (*p == '[') p = tw_json_array(x, p, node->items, depth + 1, &count);
-    else p = tw_json_value(x, p, depth);
-    if (!p) return NULL;
-    v->p = start;
-    v->size = (uint32_t)(p - start);
-    v->count = count;
-    v->is = x->is;
-    v->escaped = 0;
-    v->word = TW_NO_WORD;
-    v->stamp = x->stamp;
-    return p;
-}
-
-/* The object whose brace stands at p; its known keys are those of a table. */
-static const uint8_t *tw_json_members(tw_json *x, const uint8_t *p, int number, size_t depth)
-{
-    const tw_table *table = &x->shape->tables[number];
-    const uint8_t *start = p;
-    size_t first = x->name_count;
-    uint64_t found = 0;
-    uint32_t object = 0;
-    int closed = 0;
-    tw_name name;
-    uint8_t escaped;
-    if (depth > x->shape->nesting) return NULL;
-    p = tw_skip(p + 1, x->end);
-    if (p < x->end && *p == '}') { x->is = TW_IS_OBJECT; return p + 1; }
-    while (!closed) {
-        p = tw_json_key(x, p, &name, &escaped);
-        if (!p) return tw_json_left(x, start);
-        uint64_t place = name.hash & table->mask;
-        const tw_slot *slot;
-        while ((slot = &table->slots[place])->name) {
-            if (slot->hash == name.hash && slot->size == name.size && tw_same_bytes(slot->name, name.p, name.size)) break;
-            place = (place + 1) & table->mask;
-        }
-        if (slot->name) {
-            if (found >> slot->bit & 1) return tw_json_left(x, start);
-            found |= (uint64_t)1 << slot->bit;
-            x->odd |= escaped;
-            p = tw_json_colon(x, p);
-            if (p) p = tw_json_noted(x, p, slot->node, depth);
-            if (p && x->shape->nodes[slot->node].text && !(x->is & TW_IS_STRING)) x->bad_item = 1;
-        } else if (tw_new_name(x, first, &name, &object)) {
-            p = tw_json_colon(x, p);
-            if (p) p = tw_json_value(x, p, depth);
-        } else {
-            p = NULL;
-        }
-        if (!p) return tw_json_left(x, start);
-        p = tw_json_behind(x, p, '}', &closed);
-        if (!p) return tw_json_left(x, start);
-    }
-    x->name_count = first;
-    x->is = TW_IS_OBJECT;
-    return p;
-}
-
-/* The object at p: behind it, or NULL. Notes the values of table 0. */
-static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
-{
-    x->end = end;
-    x->hard = hard;
-    x->stamp++;
-    x->odd = x->cut = x->bad_item = 0;
-    x->opened = 0;
-    x->name_count = 0;
-    if (x->objects) {
-        memset(x->known, 0, x->known_room * sizeof(tw_known));
-        x->known_count = x->objects = 0;
-    }
-    while (x->owned_count) free(x->owned[--x->owned_count]);
-    return tw_json_members(x, p, 0, 1);
-}
-
-static void tw_json_free(tw_json *x)
-{
-    while (x->owned_count) free(x->owned[--x->owned_count]);
-    free(x->owned);
-    free(x->names);
-    free(x->known);
 }
 
 #endif

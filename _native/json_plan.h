@@ -3,7 +3,7 @@
 #ifndef TURNWIRE_JSON_PLAN_H
 #define TURNWIRE_JSON_PLAN_H
 
-#include "json_parse.h"
+#include "json_levels.h"
 
 enum { TW_NO_NODE = 0xFFFF };
 
