@@ -42,6 +42,7 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     x->stamp++;
     x->odd = x->cut = x->bad_item = 0;
     x->opened = 0;
+    memset(x->noted, 0, sizeof x->noted);
     x->name_count = 0;
     if (x->objects) {
         memset(x->known, 0, x->known_room * sizeof(tw_known));

@@ -114,6 +114,8 @@ cdef class Plan:
         for place in range(len(found.words)):
             words[place].text = <const uint8_t *><char *>(<bytes>found.words[place])
             words[place].size = len(found.words[place])
+            if words[place].size <= 16:
+                memcpy(words[place].padded, words[place].text, words[place].size)
         self.c.shape.tables, self.c.shape.nodes, self.c.shape.words = tables, nodes, words
         return 0
 
@@ -131,7 +133,10 @@ cdef class Plan:
         for place, (first, count, first_fill, fill_count) in enumerate(found.variants):
             variants[place].first_need, variants[place].needs = first, count
             variants[place].first_fill, variants[place].fills = first_fill, fill_count
+            if not tw_index_needs(needs, &variants[place]):
+                raise ValueError("a variant asks two things of one value")
         self.c.needs, self.c.fills, self.c.variants = needs, fills, variants
+        self.c.variant_count = len(found.variants)
         return 0
 
     cdef int wires(self, found) except -1:
@@ -349,7 +354,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             memcpy(k.arena, <const char *>before, len(before))
             k.arena_size = k.arena_room = len(before)
         with nogil:
-            result = tw_json_lines(k)
+            result = tw_json_lines(k) if tw_choose_fills(&k.rows, &plan.c) else TW_STOPPED
         if result == TW_STOPPED:
             raise MemoryError if call.error is None else call.error
         if k.arena_size > <size_t>len(before):
@@ -362,6 +367,8 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         PyBuffer_Release(&view)
         if k is not NULL:
             tw_json_free(&k.json)
+            free(k.rows.fills)
+            free(k.rows.first_fill)
             free(k.arena)
             free(k)
 

@@ -145,7 +145,9 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
         v->is = TW_IS_STRING;
         v->escaped = escaped;
         v->word = TW_NO_WORD;
+        v->timed = 0;
         v->stamp = x->stamp;
+        x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
         if (node->form) tw_judge_form(x, node, v);
         x->is = TW_IS_STRING;
         return p;
@@ -163,7 +165,9 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
     v->is = x->is;
     v->escaped = 0;
     v->word = TW_NO_WORD;
+    v->timed = 0;
     v->stamp = x->stamp;
+    x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
     return p;
 }
 

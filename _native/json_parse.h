@@ -5,7 +5,7 @@
 #ifndef TURNWIRE_JSON_PARSE_H
 #define TURNWIRE_JSON_PARSE_H
 
-#include "json_strings.h"
+#include "json_forms.h"
 
 /* What a value is: the bits of tw_value.is. */
 enum {
@@ -23,7 +23,6 @@ enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
 
 typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_slot;
 typedef struct { const tw_slot *slots; uint64_t mask; } tw_table; /* the known keys of one object, at most 64 */
-typedef struct { const uint8_t *text; uint32_t size; } tw_choice;
 typedef struct {
     int16_t table;                           /* known keys of the object that is the value, or of ... */
     int16_t items;                           /* ... the objects in the array that is the value */
@@ -45,12 +44,14 @@ typedef struct {
     uint32_t stamp;                          /* that of the parse that noted it */
     uint16_t is;
     uint8_t word, escaped;
+    uint8_t timed;                           /* a string without escapes, of TW_FORM_TIME and good: ... */
+    int64_t moment;                          /* ... what it says */
 } tw_value;
 
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
 typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
-enum { TW_MOST_NODES = 256, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32 };
+enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32 };
 typedef struct tw_step tw_step;              /* of json_steps.h */
 
 typedef struct {
@@ -58,6 +59,7 @@ typedef struct {
     const uint8_t *end;                      /* of the text in which the object has to stand */
     const uint8_t *hard;                     /* of what may be read */
     uint32_t stamp;
+    uint64_t noted[TW_NODE_WORDS];           /* a bit for each node that the parse has noted */
     uint16_t is;                             /* of the value read last */
     uint8_t odd;                             /* a known key was written with escapes */
     uint8_t cut;                             /* the fault may be that the text ended */
@@ -222,8 +224,33 @@ static inline const uint8_t *tw_json_colon(tw_json *x, const uint8_t *p)
 
 /* --- values --- */
 
+#ifdef TW_JSON_SSE2
+/* The number at p where all of it is plain to see in 16 bytes (no exponent, no fault), or NULL: ask tw_json_number. */
+static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p)
+{
+    int minus = *p == '-';
+    if (x->hard - p < 17) return NULL;
+    p += minus;
+    __m128i v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
+    uint32_t other = ~(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v));
+    int whole = __builtin_ctz(other), size = whole, fraction = p[whole] == '.'; /* 16 at most: bit 16 is set */
+    if (!whole || whole == 16 || (*p == '0' && whole > 1)) return NULL;
+    if (fraction) {
+        size = whole + 1 + __builtin_ctz(other >> (whole + 1));
+        if (size == whole + 1 || size >= 16) return NULL;
+    }
+    if ((p[size] | 32) == 'e' || size > x->end - p || (size_t)whole > x->shape->digits) return NULL;
+    x->is = fraction ? TW_IS_FRACTION : minus ? TW_IS_NEGATIVE : TW_IS_COUNT;
+    return p + size;
+}
+#endif
+
 static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
 {
+#ifdef TW_JSON_SSE2
+    const uint8_t *behind = tw_short_number(x, p);
+    if (behind) return behind;
+#endif
     const uint8_t *start = p, *end = x->end, *first;
     int whole = 1, wide = 0;
     if (*p == '-') p++;
@@ -287,27 +314,29 @@ static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_
 static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
 {
     uint8_t scratch[128];
-    const uint8_t *p = v->p;
+    const uint8_t *p = v->p, *hard = x->hard;
     size_t size = v->size;
-    int64_t moment;
+    int word;
     if (v->escaped) {
         if (size > sizeof scratch) return;
         size = tw_unescape(p, p + size, scratch);
         p = scratch;
+        hard = scratch + size;
         x->odd = 1;
     }
     switch (node->form) {
     case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->is |= TW_IS_GOOD; break;
-    case TW_FORM_TIME: if (tw_is_rfc3339(p, size, &moment)) v->is |= TW_IS_GOOD; break;
+    case TW_FORM_TIME:
+        if (!tw_is_rfc3339(p, size, &v->moment)) break;
+        v->is |= TW_IS_GOOD;
+        v->timed = !v->escaped;
+        break;
     case TW_FORM_CHANNEL: if (tw_is_channel(p, size)) v->is |= TW_IS_GOOD; break;
     case TW_FORM_WORD:
-        for (uint16_t i = 0; i < node->words; i++) {
-            const tw_choice *word = &x->shape->words[node->first_word + i];
-            if (word->size == size && tw_same_bytes(word->text, p, size)) {
-                v->word = (uint8_t)i;
-                v->is |= TW_IS_GOOD;
-            }
-        }
+        word = tw_word_of(x->shape->words + node->first_word, node->words, p, size, hard);
+        if (word < 0) break;
+        v->word = (uint8_t)word;
+        v->is |= TW_IS_GOOD;
     }
 }
 

@@ -16,7 +16,13 @@ enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER
        TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY };
 typedef struct { uint16_t column, node, other; uint8_t fill, constant; } tw_fill;
 
-typedef struct { uint16_t first_need, needs, first_fill, fills; } tw_variant;
+/* A kind of message: its needs and fills; and, made of the needs by tw_index_needs: the nodes that must be there and those of
+ * which anything at all is asked, as bits, and the place of the need of each node (there is no more than one). */
+typedef struct {
+    uint16_t first_need, needs, first_fill, fills;
+    uint64_t must[TW_NODE_WORDS], asked[TW_NODE_WORDS];
+    uint16_t need_of[TW_MOST_NODES];
+} tw_variant;
 
 enum { TW_CHOOSE_ONLY, TW_CHOOSE_WORD, TW_CHOOSE_MARKS };
 enum { TW_MOST_MARKS = 8, TW_MOST_CLUES = 8 };
@@ -48,26 +54,47 @@ typedef struct {
     const tw_variant *variants;
     const tw_fill *fills;
     const tw_wire *wires;
-    int wire_count;
+    int wire_count, variant_count;
     const tw_token *inside;                  /* without one of these bytes nothing is a message inside an object */
     int inside_count;
     const tw_token *torn;                    /* nor damaged bytes one that was */
     int torn_count;
 } tw_plan;
 
-static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
+/* 0 where a node has two needs. */
+static inline int tw_index_needs(const tw_need *needs, tw_variant *variant)
 {
     for (int i = 0; i < variant->needs; i++) {
-        const tw_need *need = &plan->needs[variant->first_need + i];
-        const tw_value *v;
-        if (need->parent != TW_NO_NODE && (!(v = tw_noted(x, need->parent)) || !(v->is & TW_IS_OBJECT))) continue;
-        v = tw_noted(x, need->node);
-        if (!v) {
-            if (need->needed) return 0;
-            continue;
+        int place = variant->first_need + i, node = needs[place].node;
+        uint64_t bit = (uint64_t)1 << (node & 63);
+        if (variant->asked[node >> 6] & bit) return 0;
+        if (needs[place].needed) variant->must[node >> 6] |= bit;
+        variant->asked[node >> 6] |= bit;
+        variant->need_of[node] = (uint16_t)place;
+    }
+    return 1;
+}
+
+/* Whether the object around a node is there; without it nothing is asked of the node. */
+static inline int tw_asked(const tw_json *x, const tw_need *need)
+{
+    const tw_value *v = need->parent == TW_NO_NODE ? NULL : tw_noted(x, need->parent);
+    return need->parent == TW_NO_NODE || (v && v->is & TW_IS_OBJECT);
+}
+
+static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
+{
+    for (int w = 0; w < TW_NODE_WORDS; w++) {
+        for (uint64_t there = variant->asked[w] & x->noted[w]; there; there &= there - 1) {
+            int node = w * 64 + __builtin_ctzll(there);
+            const tw_value *v = &x->v[node];
+            const tw_need *need = &plan->needs[variant->need_of[node]];
+            if (!tw_asked(x, need)) continue;
+            if (!(v->is & need->is)) return 0;
+            if (need->words && (v->is & TW_IS_STRING) && !(v->word < 64 && need->words >> v->word & 1)) return 0;
         }
-        if (!(v->is & need->is)) return 0;
-        if (need->words && (v->is & TW_IS_STRING) && !(v->word < 64 && need->words >> v->word & 1)) return 0;
+        for (uint64_t missing = variant->must[w] & ~x->noted[w]; missing; missing &= missing - 1)
+            if (tw_asked(x, &plan->needs[variant->need_of[w * 64 + __builtin_ctzll(missing)]])) return 0;
     }
     return 1;
 }
