@@ -15,6 +15,11 @@ enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
 /* A bit for each byte: quotes; backslashes and control characters; bytes over 127. */
 typedef struct { uint64_t quote, odd, high; } tw_marks;
 
+/* Filled at import: constants the compiler knows it would make anew for each string instead of reading them. */
+static struct { uint8_t quote[64], slash[64], space[64]; } tw_signs __attribute__((aligned(64)));
+#define TW_SIGN_256(name) _mm256_load_si256((const __m256i *)tw_signs.name)
+#define TW_SIGN_512(name) _mm512_load_si512(tw_signs.name)
+
 /* What UTF-8 has to know of the block before: its bytes (the last 32 of them), and whether anything was wrong so far. */
 typedef struct { __m256i before, faults; } tw_utf8_avx2;
 typedef struct { __m512i before, faults; } tw_utf8_avx512;
@@ -25,13 +30,27 @@ TW_JSON_AVX2 TW_ALWAYS void tw_marks_of_avx2(const uint8_t *p, tw_marks *m)
     for (int i = 0; i < 2; i++) {
         __m256i v = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
         __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v);
-        quote[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')));
-        odd[i] = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(control, _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'))));
+        quote[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, TW_SIGN_256(quote)));
+        odd[i] = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(control, _mm256_cmpeq_epi8(v, TW_SIGN_256(slash))));
         high[i] = (uint32_t)_mm256_movemask_epi8(v);
     }
     m->quote = quote[0] | (uint64_t)quote[1] << 32;
     m->odd = odd[0] | (uint64_t)odd[1] << 32;
     m->high = high[0] | (uint64_t)high[1] << 32;
+}
+
+/* The quotes, and in *others whatever is neither a quote nor plain ASCII. */
+TW_JSON_AVX2 TW_ALWAYS uint64_t tw_quotes_avx2(const uint8_t *p, uint64_t *others)
+{
+    uint32_t quote[2], other[2];
+    for (int i = 0; i < 2; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
+        __m256i odd = _mm256_cmpgt_epi8(TW_SIGN_256(space), v); /* signed: bytes over 127 are below zero */
+        quote[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, TW_SIGN_256(quote)));
+        other[i] = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, _mm256_cmpeq_epi8(v, TW_SIGN_256(slash))));
+    }
+    *others = other[0] | (uint64_t)other[1] << 32;
+    return quote[0] | (uint64_t)quote[1] << 32;
 }
 
 TW_JSON_AVX2 TW_ALWAYS void tw_utf8_begin_avx2(tw_utf8_avx2 *u)
@@ -74,9 +93,16 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_glue_avx2(const uint8_t *p, const tw_step *step
 TW_JSON_AVX512 TW_ALWAYS void tw_marks_of_avx512(const uint8_t *p, tw_marks *m)
 {
     __m512i v = _mm512_loadu_si512(p);
-    m->quote = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"'));
-    m->odd = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\')) | _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(' '));
+    m->quote = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));
+    m->odd = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(slash)) | _mm512_cmplt_epu8_mask(v, TW_SIGN_512(space));
     m->high = _mm512_movepi8_mask(v);
+}
+
+TW_JSON_AVX512 TW_ALWAYS uint64_t tw_quotes_avx512(const uint8_t *p, uint64_t *others)
+{
+    __m512i v = _mm512_loadu_si512(p);
+    *others = _mm512_cmplt_epi8_mask(v, TW_SIGN_512(space)) | _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(slash));
+    return _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));
 }
 
 TW_JSON_AVX512 TW_ALWAYS void tw_utf8_begin_avx512(tw_utf8_avx512 *u)
@@ -102,11 +128,14 @@ TW_JSON_AVX512 TW_ALWAYS int tw_is_glue_avx512(const uint8_t *p, const tw_step *
 }
 #endif
 
-/* The best that this processor and `allowed` permit. */
+/* The best that this processor and `allowed` permit. To be asked before anything else here is used. */
 static int tw_best_level(int allowed)
 {
     int best = TW_SCALAR;
 #ifdef TW_X86
+    memset(tw_signs.quote, '"', 64);
+    memset(tw_signs.slash, '\\', 64);
+    memset(tw_signs.space, ' ', 64);
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
         __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt")) {

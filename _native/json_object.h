@@ -54,11 +54,9 @@ TW_HERE static inline const uint8_t *TW_AT(tw_string)(tw_json *x, const uint8_t 
 {
 #if TW_BLOCKS
     if (x->hard - p >= 64) {
-        tw_marks m;
-        TW_AT(tw_marks_of)(p, &m);
-        uint64_t upto = m.quote ^ (m.quote - 1);
-        if (m.quote && !((m.odd | m.high) & upto)) {
-            p += __builtin_ctzll(m.quote);
+        uint64_t others, quotes = TW_AT(tw_quotes)(p, &others);
+        if (quotes && !(others & (quotes ^ (quotes - 1)))) {
+            p += __builtin_ctzll(quotes);
             if (p < x->end) return p + 1;
             x->cut = 1;
             return NULL;
@@ -189,19 +187,24 @@ TW_HERE static inline tw_step *TW_AT(tw_next_step)(tw_json *x, const uint8_t *p,
 TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, int table, size_t depth, tw_step *brace)
 {
     const uint8_t *start = p;
-    tw_keys k = { table, TW_NO_TABLE, brace, x->name_count, 0, 0 };
-    uint32_t seen = 0;
+    size_t first = x->name_count;
+    uint64_t found = 0;                      /* all this is in *k only while a key is read the long way */
+    uint32_t object = 0, seen = 0;
+    tw_step *way = brace;
+    int node;
+    uint8_t escaped;
     if (depth > x->shape->nesting) return NULL;
     p++;
     for (int more = 0;; more = 1) {
         if (more && p < x->end && *p == '}') { p++; break; }
-        tw_step *step = k.step ? TW_AT(tw_next_step)(x, p, k.step) : NULL;
+        tw_step *step = way ? TW_AT(tw_next_step)(x, p, way) : NULL;
         if (step) {
             p += step->size;
-            k.step = step;
-            k.node = step->node;
-            k.found |= step->bits;
+            way = step;
+            node = step->node;
+            found |= step->bits;
         } else {
+            tw_keys k = { table, TW_NO_TABLE, way, first, found, object };
             const uint8_t *glue = p;
             int closed = 0;
             if (more) {
@@ -214,17 +217,24 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
             if (closed) break;
             if (p) p = tw_read_key(x, glue, p, &k);
             if (!p) return tw_json_left(x, start);
+            way = k.step;
+            node = k.node;
+            found = k.found;
+            object = k.object;
         }
-        if (k.node >= 0) {
-            p = TW_AT(tw_noted_value)(x, p, k.node, depth, k.step);
-            if (p && x->shape->nodes[k.node].text && !(x->is & TW_IS_STRING)) x->bad_item = 1;
+        if (node >= 0) {
+            p = TW_AT(tw_noted_value)(x, p, node, depth, way);
+            if (p && x->shape->nodes[node].text && !(x->is & TW_IS_STRING)) x->bad_item = 1;
+        } else if (p < x->end && *p == '"') {
+            p = TW_AT(tw_string)(x, p + 1, &escaped);
+            x->is = TW_IS_STRING;
         } else {
-            p = TW_AT(tw_value)(x, p, depth, k.step);
+            p = TW_AT(tw_value)(x, p, depth, way);
         }
         if (!p) return tw_json_left(x, start);
         seen |= x->is;
     }
-    x->name_count = k.first;
+    x->name_count = first;
     x->is = TW_IS_OBJECT;
     if (table == TW_NO_TABLE && !(seen & ~(uint32_t)(TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION)))
         x->is |= TW_IS_NUMBERS;

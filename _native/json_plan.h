@@ -75,7 +75,7 @@ static inline int tw_index_needs(const tw_need *needs, tw_variant *variant)
     return 1;
 }
 
-/* Whether the object around a node is there; without it nothing is asked of the node. */
+/* Whether the object around a node that is not there is; without it nothing is asked of the node. */
 static inline int tw_asked(const tw_json *x, const tw_need *need)
 {
     const tw_value *v = need->parent == TW_NO_NODE ? NULL : tw_noted(x, need->parent);
@@ -89,7 +89,6 @@ static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *var
             int node = w * 64 + __builtin_ctzll(there);
             const tw_value *v = &x->v[node];
             const tw_need *need = &plan->needs[variant->need_of[node]];
-            if (!tw_asked(x, need)) continue;
             if (!(v->is & need->is)) return 0;
             if (need->words && (v->is & TW_IS_STRING) && !(v->word < 64 && need->words >> v->word & 1)) return 0;
         }
