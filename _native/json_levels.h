@@ -10,13 +10,16 @@ static inline int tw_is_glue_scalar(const uint8_t *p, const tw_step *step) { ret
 #define TW_HERE
 #define TW_AT(name) name##_scalar
 #define TW_BLOCKS 0
+#define TW_CLEAN (void)0
 #include "json_object.h"
 #undef TW_HERE
 #undef TW_AT
 #undef TW_BLOCKS
+#undef TW_CLEAN
 
 #ifdef TW_X86
 #define TW_BLOCKS 1
+#define TW_CLEAN _mm256_zeroupper()
 #define TW_HERE TW_JSON_AVX2
 #define TW_AT(name) name##_avx2
 #include "json_object.h"
@@ -29,6 +32,7 @@ static inline int tw_is_glue_scalar(const uint8_t *p, const tw_step *step) { ret
 #undef TW_HERE
 #undef TW_AT
 #undef TW_BLOCKS
+#undef TW_CLEAN
 #endif
 
 /* The code that tw_json_parse takes from now on: TW_SCALAR, TW_USE_AVX2 or TW_USE_AVX512. */

@@ -1,8 +1,11 @@
 /* Strings, arrays and objects of JSON, once for each kind of processor: json_levels.h includes this file several times,
- * with TW_HERE (what its functions are compiled for), TW_AT (their names) and TW_BLOCKS (whether there are blocks). */
+ * with TW_HERE (what its functions are compiled for), TW_AT (their names), TW_BLOCKS (whether there are blocks) and TW_CLEAN
+ * (to be said before functions that are compiled for any processor and use SSE: behind AVX they would be slow). */
 
 TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, int table, size_t depth, tw_step *brace);
-TW_HERE static const uint8_t *TW_AT(tw_value)(tw_json *x, const uint8_t *p, size_t depth, tw_step *step);
+
+TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int items, size_t depth, uint32_t *count,
+                                              tw_step *step);
 
 #if TW_BLOCKS
 /* The same as tw_json_string, for a string that does not end in its first 64 bytes or has more than plain ASCII there. */
@@ -26,7 +29,7 @@ TW_HERE static __attribute__((noinline)) const uint8_t *TW_AT(tw_long_string)(tw
             closed = (int)(m.quote >> size & 1);
             if (closed) break;
             int behind = p[size] == '\\' ? tw_escape_size(p + size, x->end) : 0;
-            if (!behind) return tw_json_string(x, start, escaped); /* to say how bad it is */
+            if (!behind) goto bad;
             slashes = 1;
             size += (size_t)behind;
             if (size >= 64) {
@@ -45,6 +48,8 @@ TW_HERE static __attribute__((noinline)) const uint8_t *TW_AT(tw_long_string)(tw
             return p + 1;
         }
     }
+bad:                                         /* how bad it is, the other says */
+    TW_CLEAN;
     return tw_json_string(x, start, escaped);
 }
 #endif
@@ -63,8 +68,37 @@ TW_HERE static inline const uint8_t *TW_AT(tw_string)(tw_json *x, const uint8_t 
         }
         return TW_AT(tw_long_string)(x, p, escaped);
     }
+    TW_CLEAN;
 #endif
     return tw_json_string(x, p, escaped);
+}
+
+/* The number, true, false or null at p. */
+TW_HERE static inline const uint8_t *TW_AT(tw_plain_value)(tw_json *x, const uint8_t *p)
+{
+    if (*p == '-' || (uint8_t)(*p - '0') < 10) {
+        const uint8_t *behind = tw_short_number(x, p);
+        if (behind) return behind;
+        TW_CLEAN;
+        return tw_json_number(x, p);
+    }
+    if (*p == 't' || *p == 'f' || *p == 'n') return tw_json_word(x, p);
+    return NULL;
+}
+
+/* The value at p, of which only the kind is wanted; `depth` containers are open around it, `step` is its key. */
+TW_HERE static inline const uint8_t *TW_AT(tw_value)(tw_json *x, const uint8_t *p, size_t depth, tw_step *step)
+{
+    uint8_t escaped = 0;
+    uint32_t count;
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (*p == '"') {
+        x->is = TW_IS_STRING;
+        return TW_AT(tw_string)(x, p + 1, &escaped);
+    }
+    if (*p == '{') return TW_AT(tw_members)(x, p, TW_NO_TABLE, depth + 1, step ? tw_brace(x, &step->object) : NULL);
+    if (*p == '[') return TW_AT(tw_array)(x, p, TW_NO_TABLE, depth + 1, &count, step);
+    return TW_AT(tw_plain_value)(x, p);
 }
 
 /* The array whose bracket stands at p; objects in it have the keys of table `items`, where there is one. `step` is the
@@ -74,7 +108,6 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
 {
     uint32_t seen = 0;
     int closed = 0, bad = 0;
-    uint8_t escaped;
     *count = 0;
     if (depth > x->shape->nesting) return NULL;
     p = tw_skip(p + 1, x->end);
@@ -83,10 +116,7 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
         return p + 1;
     }
     while (!closed) {
-        if (p < x->end && *p == '"') {
-            p = TW_AT(tw_string)(x, p + 1, &escaped);
-            x->is = TW_IS_STRING;
-        } else if (items >= 0 && p < x->end && *p == '{') {
+        if (items >= 0 && p < x->end && *p == '{') {
             x->bad_item = 0;
             p = TW_AT(tw_members)(x, p, items, depth + 1, tw_brace(x, &x->braces[items]));
             bad |= x->bad_item;
@@ -105,26 +135,6 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
     return p;
 }
 
-/* The value at p, of which only the kind is wanted; `depth` containers are open around it, `step` is its key. */
-TW_HERE static const uint8_t *TW_AT(tw_value)(tw_json *x, const uint8_t *p, size_t depth, tw_step *step)
-{
-    uint8_t escaped = 0;
-    uint32_t count;
-    if (p >= x->end) { x->cut = 1; return NULL; }
-    switch (*p) {
-    case '"':
-        x->is = TW_IS_STRING;
-        return TW_AT(tw_string)(x, p + 1, &escaped);
-    case '{':
-        return TW_AT(tw_members)(x, p, TW_NO_TABLE, depth + 1, step ? tw_brace(x, &step->object) : NULL);
-    case '[': return TW_AT(tw_array)(x, p, TW_NO_TABLE, depth + 1, &count, step);
-    case 't': case 'f': case 'n': return tw_json_word(x, p);
-    default:
-        if (*p == '-' || (uint8_t)(*p - '0') < 10) return tw_json_number(x, p);
-        return NULL;
-    }
-}
-
 /* The value at p, noted as that of a node. */
 TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uint8_t *p, int number, size_t depth,
                                                            tw_step *step)
@@ -132,39 +142,36 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
     const tw_node *node = &x->shape->nodes[number];
     tw_value *v = &x->v[number];
     const uint8_t *start = p;
+    tw_brief brief = { 0, TW_NO_WORD, 0, 0 };
     uint32_t count = 0;
-    uint8_t escaped = 0;
     if (p >= x->end) { x->cut = 1; return NULL; }
     if (*p == '"') {
-        p = TW_AT(tw_string)(x, p + 1, &escaped);
+        p = TW_AT(tw_string)(x, p + 1, &brief.escaped);
         if (!p) return NULL;
+        x->is = brief.is = TW_IS_STRING;
         v->p = start + 1;
         v->size = (uint32_t)(p - start - 2);
-        v->is = TW_IS_STRING;
-        v->escaped = escaped;
-        v->word = TW_NO_WORD;
-        v->timed = 0;
         v->stamp = x->stamp;
+        v->b = brief;
         x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
         if (node->form) tw_judge_form(x, node, v);
-        x->is = TW_IS_STRING;
         return p;
     }
-    if (*p == '{' && node->table >= 0)
-        p = TW_AT(tw_members)(x, p, node->table, depth + 1, tw_brace(x, &x->braces[node->table]));
+    if (*p == '{')
+        p = node->table >= 0 ? TW_AT(tw_members)(x, p, node->table, depth + 1, tw_brace(x, &x->braces[node->table]))
+                             : TW_AT(tw_members)(x, p, TW_NO_TABLE, depth + 1, step ? tw_brace(x, &step->object) : NULL);
     else if (*p == '[')
         p = TW_AT(tw_array)(x, p, node->items, depth + 1, &count, step);
     else
-        p = TW_AT(tw_value)(x, p, depth, step);
+        p = TW_AT(tw_plain_value)(x, p);
     if (!p) return NULL;
+    if (node->text) x->bad_item = 1;
+    brief.is = x->is;
     v->p = start;
     v->size = (uint32_t)(p - start);
     v->count = count;
-    v->is = x->is;
-    v->escaped = 0;
-    v->word = TW_NO_WORD;
-    v->timed = 0;
     v->stamp = x->stamp;
+    v->b = brief;
     x->noted[number >> 6] |= (uint64_t)1 << (number & 63);
     return p;
 }
@@ -192,11 +199,9 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
     uint32_t object = 0, seen = 0;
     tw_step *way = brace;
     int node;
-    uint8_t escaped;
     if (depth > x->shape->nesting) return NULL;
     p++;
     for (int more = 0;; more = 1) {
-        if (more && p < x->end && *p == '}') { p++; break; }
         tw_step *step = way ? TW_AT(tw_next_step)(x, p, way) : NULL;
         if (step) {
             p += step->size;
@@ -222,17 +227,10 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
             found = k.found;
             object = k.object;
         }
-        if (node >= 0) {
-            p = TW_AT(tw_noted_value)(x, p, node, depth, way);
-            if (p && x->shape->nodes[node].text && !(x->is & TW_IS_STRING)) x->bad_item = 1;
-        } else if (p < x->end && *p == '"') {
-            p = TW_AT(tw_string)(x, p + 1, &escaped);
-            x->is = TW_IS_STRING;
-        } else {
-            p = TW_AT(tw_value)(x, p, depth, way);
-        }
+        p = node >= 0 ? TW_AT(tw_noted_value)(x, p, node, depth, way) : TW_AT(tw_value)(x, p, depth, way);
         if (!p) return tw_json_left(x, start);
         seen |= x->is;
+        if (p < x->end && *p == '}') { p++; break; }
     }
     x->name_count = first;
     x->is = TW_IS_OBJECT;

@@ -37,15 +37,16 @@ typedef struct {
     size_t nesting, key, digits;             /* limits */
 } tw_shape;
 
+/* What a value is (TW_IS_...), the number of the word that it is, whether a string has escapes, and whether it says a
+ * time: without escapes, of TW_FORM_TIME and good. */
+typedef struct { uint16_t is; uint8_t word, escaped; uint32_t timed; } tw_brief;
 typedef struct {
     const uint8_t *p;                        /* the inside of a string, else the value as written */
     uint32_t size;
     uint32_t count;                          /* members of an array */
     uint32_t stamp;                          /* that of the parse that noted it */
-    uint16_t is;
-    uint8_t word, escaped;
-    uint8_t timed;                           /* a string without escapes, of TW_FORM_TIME and good: ... */
-    int64_t moment;                          /* ... what it says */
+    tw_brief b;
+    int64_t moment;                          /* the time that it says */
 } tw_value;
 
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
@@ -243,14 +244,12 @@ static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p)
     x->is = fraction ? TW_IS_FRACTION : minus ? TW_IS_NEGATIVE : TW_IS_COUNT;
     return p + size;
 }
+#else
+static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p) { (void)x; (void)p; return NULL; }
 #endif
 
 static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
 {
-#ifdef TW_JSON_SSE2
-    const uint8_t *behind = tw_short_number(x, p);
-    if (behind) return behind;
-#endif
     const uint8_t *start = p, *end = x->end, *first;
     int whole = 1, wide = 0;
     if (*p == '-') p++;
@@ -317,7 +316,7 @@ static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
     const uint8_t *p = v->p, *hard = x->hard;
     size_t size = v->size;
     int word;
-    if (v->escaped) {
+    if (v->b.escaped) {
         if (size > sizeof scratch) return;
         size = tw_unescape(p, p + size, scratch);
         p = scratch;
@@ -325,18 +324,18 @@ static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
         x->odd = 1;
     }
     switch (node->form) {
-    case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->is |= TW_IS_GOOD; break;
+    case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->b.is |= TW_IS_GOOD; break;
     case TW_FORM_TIME:
         if (!tw_is_rfc3339(p, size, &v->moment)) break;
-        v->is |= TW_IS_GOOD;
-        v->timed = !v->escaped;
+        v->b.is |= TW_IS_GOOD;
+        v->b.timed = !v->b.escaped;
         break;
-    case TW_FORM_CHANNEL: if (tw_is_channel(p, size)) v->is |= TW_IS_GOOD; break;
+    case TW_FORM_CHANNEL: if (tw_is_channel(p, size)) v->b.is |= TW_IS_GOOD; break;
     case TW_FORM_WORD:
         word = tw_word_of(x->shape->words + node->first_word, node->words, p, size, hard);
         if (word < 0) break;
-        v->word = (uint8_t)word;
-        v->is |= TW_IS_GOOD;
+        v->b.word = (uint8_t)word;
+        v->b.is |= TW_IS_GOOD;
     }
 }
 

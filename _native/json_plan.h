@@ -16,12 +16,13 @@ enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER
        TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY };
 typedef struct { uint16_t column, node, other; uint8_t fill, constant; } tw_fill;
 
-/* A kind of message: its needs and fills; and, made of the needs by tw_index_needs: the nodes that must be there and those of
- * which anything at all is asked, as bits, and the place of the need of each node (there is no more than one). */
+/* A kind of message: its needs and fills; and, made of the needs by tw_index_needs: the nodes that must be there those of which
+ * anything at all is asked and those of which it is one of some words, as bits; what each node may be (tw_value.is); and
+ * the place of the need of each node (there is no more than one). */
 typedef struct {
     uint16_t first_need, needs, first_fill, fills;
-    uint64_t must[TW_NODE_WORDS], asked[TW_NODE_WORDS];
-    uint16_t need_of[TW_MOST_NODES];
+    uint64_t must[TW_NODE_WORDS], asked[TW_NODE_WORDS], worded[TW_NODE_WORDS];
+    uint16_t kinds[TW_MOST_NODES], need_of[TW_MOST_NODES];
 } tw_variant;
 
 enum { TW_CHOOSE_ONLY, TW_CHOOSE_WORD, TW_CHOOSE_MARKS };
@@ -69,7 +70,9 @@ static inline int tw_index_needs(const tw_need *needs, tw_variant *variant)
         uint64_t bit = (uint64_t)1 << (node & 63);
         if (variant->asked[node >> 6] & bit) return 0;
         if (needs[place].needed) variant->must[node >> 6] |= bit;
+        if (needs[place].words) variant->worded[node >> 6] |= bit;
         variant->asked[node >> 6] |= bit;
+        variant->kinds[node] = needs[place].is;
         variant->need_of[node] = (uint16_t)place;
     }
     return 1;
@@ -79,7 +82,7 @@ static inline int tw_index_needs(const tw_need *needs, tw_variant *variant)
 static inline int tw_asked(const tw_json *x, const tw_need *need)
 {
     const tw_value *v = need->parent == TW_NO_NODE ? NULL : tw_noted(x, need->parent);
-    return need->parent == TW_NO_NODE || (v && v->is & TW_IS_OBJECT);
+    return need->parent == TW_NO_NODE || (v && v->b.is & TW_IS_OBJECT);
 }
 
 static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
@@ -87,10 +90,13 @@ static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *var
     for (int w = 0; w < TW_NODE_WORDS; w++) {
         for (uint64_t there = variant->asked[w] & x->noted[w]; there; there &= there - 1) {
             int node = w * 64 + __builtin_ctzll(there);
+            if (!(x->v[node].b.is & variant->kinds[node])) return 0;
+        }
+        for (uint64_t there = variant->worded[w] & x->noted[w]; there; there &= there - 1) {
+            int node = w * 64 + __builtin_ctzll(there);
             const tw_value *v = &x->v[node];
-            const tw_need *need = &plan->needs[variant->need_of[node]];
-            if (!(v->is & need->is)) return 0;
-            if (need->words && (v->is & TW_IS_STRING) && !(v->word < 64 && need->words >> v->word & 1)) return 0;
+            uint64_t words = plan->needs[variant->need_of[node]].words;
+            if (v->b.is & TW_IS_STRING && !(v->b.word < 64 && words >> v->b.word & 1)) return 0;
         }
         for (uint64_t missing = variant->must[w] & ~x->noted[w]; missing; missing &= missing - 1)
             if (tw_asked(x, &plan->needs[variant->need_of[w * 64 + __builtin_ctzll(missing)]])) return 0;
@@ -106,11 +112,11 @@ static int tw_variant_of(const tw_json *x, const tw_wire *wire)
     switch (wire->choose) {
     case TW_CHOOSE_WORD:
         v = tw_noted(x, wire->word);
-        return v && v->word < wire->variants ? v->word : -1;
+        return v && v->b.word < wire->variants ? v->b.word : -1;
     case TW_CHOOSE_MARKS:
         if (tw_noted(x, wire->receipt) && !tw_noted(x, wire->task)) {
             v = tw_noted(x, wire->status);
-            return v && v->word == wire->nack ? 3 : 2;
+            return v && v->b.word == wire->nack ? 3 : 2;
         }
         for (int which = 0; which < 2; which++)
             for (int i = 0; i < wire->mark_count[which]; i++) found[which] += tw_noted(x, wire->marks[which][i]) != NULL;

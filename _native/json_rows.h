@@ -107,14 +107,14 @@ static int64_t tw_sections(const uint8_t *p, const uint8_t *end)
 /* The time that a string as written says, if it says one and nothing else. */
 static int tw_time_of(const tw_value *v, int64_t *micros)
 {
-    if (v->timed) {
+    if (v->b.timed) {
         *micros = v->moment;
         return 1;
     }
     uint8_t scratch[64];
     const uint8_t *p = v->p;
     size_t size = v->size;
-    if (v->escaped) {
+    if (v->b.escaped) {
         if (size > sizeof scratch) return 0;
         size = tw_unescape(p, p + size, scratch);
         p = scratch;
@@ -139,11 +139,11 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     int good = 1;
     switch (fill->fill) {
     case TW_FILL_TEXT:
-        if (!(v->is & TW_IS_STRING)) return 1;
-        tw_fill_text(c, row, v->p, v->size, v->escaped, base, shift, present);
+        if (!(v->b.is & TW_IS_STRING)) return 1;
+        tw_fill_text(c, row, v->p, v->size, v->b.escaped, base, shift, present);
         return 1;
     case TW_FILL_FAMILY: {                   /* what stands between the sigil of a channel and its first slash */
-        if (!(v->is & TW_IS_STRING)) return 1;
+        if (!(v->b.is & TW_IS_STRING)) return 1;
         const uint8_t *end = v->p + v->size, *first = v->p + tw_is_sigil(v->p, end), *slash = first, *behind;
         if (first == v->p) return 1;
         for (; slash < end && *slash != '/'; slash = behind) {
@@ -157,8 +157,8 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         return 1;
     }
     case TW_FILL_WORD:
-        if (v->word == TW_NO_WORD) return 1;
-        ((uint8_t *)c->values)[row] = (uint8_t)(v->word + fill->constant);
+        if (v->b.word == TW_NO_WORD) return 1;
+        ((uint8_t *)c->values)[row] = (uint8_t)(v->b.word + fill->constant);
         *present |= (uint64_t)1 << c->valid;
         return 1;
     case TW_FILL_CONSTANT:
@@ -167,24 +167,24 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         return 1;
     case TW_FILL_NUMBER: {
         double number = 0;
-        if (!(v->is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) return 1;
+        if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) return 1;
         good = tw_double(v->p, v->size, &number);
         ((double *)c->values)[row] = number;
         *present |= (uint64_t)1 << c->valid;
         return good;
     }
     case TW_FILL_INTEGER:
-        if (!(v->is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
+        if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
         break;
     case TW_FILL_TIME:
-        if (!(v->is & TW_IS_STRING) || !tw_time_of(v, &whole)) return 1;
+        if (!(v->b.is & TW_IS_STRING) || !tw_time_of(v, &whole)) return 1;
         break;
     case TW_FILL_COUNT:
-        if (!(v->is & TW_IS_ARRAY)) return 1;
+        if (!(v->b.is & TW_IS_ARRAY)) return 1;
         whole = v->count;
         break;
     case TW_FILL_SECTIONS:
-        if (!(v->is & TW_IS_STRING)) return 1;
+        if (!(v->b.is & TW_IS_STRING)) return 1;
         whole = tw_sections(v->p, v->p + v->size);
         break;
     default:
