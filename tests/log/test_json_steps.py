@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import turnwire
 from tests.log.json_engines import JSON_WIRES, RECORDS, both
 
 SEEDS = st.integers(0, 1 << 40)
@@ -80,6 +81,13 @@ def test_keys_behind_a_shape_that_is_known(text: str, good: bool) -> None:
     known = with_extra('"a":1,"b":2')
     line = with_extra(text)
     assert judged(known, known, line, known, line, line) == [True, True, good, True, good, good]
+
+
+def test_a_first_key_with_escapes() -> None:
+    """Of a key that nobody asks for: the object is what it would be without it."""
+    line = GOOD.replace('{"header"', '{"\\u0069d\\n": 1, "header"', 1).encode()
+    assert turnwire.sstp.detect(line)
+    assert judged(line, GOOD.encode(), line) == [True] * 3
 
 
 def test_the_same_key_is_asked_for_in_one_object_and_not_in_another() -> None:
