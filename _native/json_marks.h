@@ -8,8 +8,8 @@
 enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
 
 #ifdef TW_X86
-#define TW_JSON_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
-#define TW_JSON_AVX512 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512vl")))
+#define TW_JSON_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#define TW_JSON_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw")))
 #define TW_ALWAYS static inline __attribute__((always_inline))
 
 /* A bit for each byte: quotes; backslashes and control characters; bytes over 127. */
@@ -137,11 +137,9 @@ static int tw_best_level(int allowed)
     memset(tw_signs.slash, '\\', 64);
     memset(tw_signs.space, ' ', 64);
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-        __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
         best = TW_USE_AVX2;
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-            best = TW_USE_AVX512;
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) best = TW_USE_AVX512;
     }
 #endif
     return best < allowed ? best : allowed;

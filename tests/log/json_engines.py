@@ -97,8 +97,8 @@ def read(
     limit: int = LIMIT,
     rooms: tuple[int, int] | None = None,
 ) -> Read:
-    """All of ``data`` by one core or engine; at each of ``cuts`` it is told that no more has come yet. ``rooms``: so many rows
-    and rejects are there at a time, and are read away when they are full."""
+    """All of ``data`` by one core or engine; at each of ``cuts`` it is told that no more has come yet. ``rooms``: so
+    many rows and rejects are there at a time, and are read away when they are full."""
     with engine(backend) as core:
         return _read(core, wire, data, cuts, limit, rooms)
 

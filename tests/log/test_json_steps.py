@@ -15,11 +15,13 @@ import turnwire
 from tests.log.json_engines import JSON_WIRES, RECORDS, both
 
 SEEDS = st.integers(0, 1 << 40)
-GOOD = '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},"payload":{"goal":"g"}}'
+GOOD = (
+    '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},'
+    '"payload":{"goal":"g"}}'
+)
 """A message without any white space."""
 OBJECTS = {
-    wire: [fields for text in RECORDS[wire] if isinstance(fields := json.loads(text), dict)]
-    for wire in JSON_WIRES
+    wire: [fields for text in RECORDS[wire] if isinstance(fields := json.loads(text), dict)] for wire in JSON_WIRES
 }
 
 
@@ -34,7 +36,7 @@ def with_extra(text: str) -> bytes:
 
 
 def judged(*lines: bytes) -> list[bool]:
-    """Whether each of these lines, read one after the other in one log, is a record; each must be a record or a reject."""
+    """Whether each of these lines, read one after the other in one log, is a record; else it must be a reject."""
     found = both("sstp", b"\n".join(lines) + b"\n")
     assert found.rows + found.bad == len(lines)
     starts = [sum(len(line) + 1 for line in lines[:number]) for number in range(len(lines))]
@@ -228,7 +230,9 @@ def test_good_strings_over_every_place_of_a_block(number: int) -> None:
 def test_bad_strings_over_every_place_of_a_block(piece: bytes) -> None:
     good = GOOD.encode()
     for filler, tail in ((b"x", b"yyy"), (b"\xc3\xa9", b""), (b"\\n", b"\xc3\xa9")):
-        lines = [good.replace(b'"g"', b'"' + filler * before + piece + tail + b'"') for before in range(0, 132, len(filler))]
+        lines = [
+            good.replace(b'"g"', b'"' + filler * before + piece + tail + b'"') for before in range(0, 132, len(filler))
+        ]
         assert judged(*lines) == [False] * len(lines)
 
 
@@ -241,9 +245,43 @@ def test_strings_that_end_near_the_end_of_the_data(size: int) -> None:
             assert both("sstp", data.encode()).rows == 1
 
 
-NUMBERS = ["0", "-0", "1", "-1", "12", "1.5", "-1.5", "0.0", "1e5", "1E+5", "1.25e-3", "123456789012345", "1234567890123456"]
-NUMBERS += ["12345678901234567890", "0.1234567890123", "0.12345678901234", "0.123456789012345678", "1.", "1.e5", "01", "-01"]
-NUMBERS += ["-", "--1", "+1", ".5", "1.5.5", "1e", "1e+", "1x", "0x10", "1-1", "1 1", "1_000", "00", "-", "1.5e400", "1\u0661"]
+NUMBERS = [
+    "0",
+    "-0",
+    "1",
+    "-1",
+    "12",
+    "1.5",
+    "-1.5",
+    "0.0",
+    "1e5",
+    "1E+5",
+    "1.25e-3",
+    "123456789012345",
+    "1234567890123456",
+    "12345678901234567890",
+    "0.1234567890123",
+    "0.12345678901234",
+    "0.123456789012345678",
+    "1.",
+    "1.e5",
+    "01",
+    "-01",
+    "-",
+    "--1",
+    "+1",
+    ".5",
+    "1.5.5",
+    "1e",
+    "1e+",
+    "1x",
+    "0x10",
+    "1-1",
+    "1_000",
+    "00",
+    "1.5e400",
+    "1١",
+]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
