@@ -1,5 +1,6 @@
 """The bulk scan of JSON wires in C: the twin of ``_pure/json_lines.py``. How it goes stands at the top of json_scan.h."""
 
+import os
 import sys
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -15,6 +16,19 @@ from turnwire.json_text import reader
 include "json_lines_extern.pxi"
 
 tw_nslip_tables()
+
+
+def choose_simd(str most="avx512"):
+    """Chooses the fastest code for this processor, "avx512", "avx2" or "scalar", but none beyond ``most``, and says which;
+    for tests and ``info``."""
+    global tw_json_level
+    tw_json_level = tw_best_level(LEVELS.index(most))
+    return LEVELS[tw_json_level]
+
+
+LEVELS = ("scalar", "avx2", "avx512")
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the other is tested against.
+SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 
 cdef class Plan:
@@ -100,6 +114,8 @@ cdef class Plan:
         for place in range(len(found.words)):
             words[place].text = <const uint8_t *><char *>(<bytes>found.words[place])
             words[place].size = len(found.words[place])
+            if words[place].size <= 16:
+                memcpy(words[place].padded, words[place].text, words[place].size)
         self.c.shape.tables, self.c.shape.nodes, self.c.shape.words = tables, nodes, words
         return 0
 
@@ -117,7 +133,10 @@ cdef class Plan:
         for place, (first, count, first_fill, fill_count) in enumerate(found.variants):
             variants[place].first_need, variants[place].needs = first, count
             variants[place].first_fill, variants[place].fills = first_fill, fill_count
+            if not tw_index_needs(needs, &variants[place]):
+                raise ValueError("a variant asks two things of one value")
         self.c.needs, self.c.fills, self.c.variants = needs, fills, variants
+        self.c.variant_count = len(found.variants)
         return 0
 
     cdef int wires(self, found) except -1:
@@ -369,7 +388,9 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             memcpy(k.arena, <const char *>before, len(before))
             k.arena_size = k.arena_room = len(before)
         with nogil:
-            result = tw_json_parts(k, &table, &part) if among else tw_json_lines(k)
+            result = TW_STOPPED
+            if tw_choose_fills(&k.rows, &plan.c):
+                result = tw_json_parts(k, &table, &part) if among else tw_json_lines(k)
         if result == TW_STOPPED:
             raise MemoryError if call.error is None else call.error
         if k.arena_size > <size_t>len(before):
@@ -382,6 +403,8 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         PyBuffer_Release(&view)
         if k is not NULL:
             tw_json_free(&k.json)
+            free(k.rows.fills)
+            free(k.rows.first_fill)
             free(k.arena)
             free(k)
 

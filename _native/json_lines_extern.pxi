@@ -18,6 +18,7 @@ cdef extern from "json_scan.h" nogil:
     ctypedef struct tw_choice:
         const uint8_t *text
         uint32_t size
+        uint8_t padded[16]
     ctypedef struct tw_node:
         int16_t table
         int16_t items
@@ -82,6 +83,7 @@ cdef extern from "json_scan.h" nogil:
         const tw_fill *fills
         const tw_wire *wires
         int wire_count
+        int variant_count
         const tw_token *inside
         int inside_count
         const tw_token *torn
@@ -110,6 +112,8 @@ cdef extern from "json_scan.h" nogil:
         tw_column *of_bit[64]
         size_t count
         size_t room
+        tw_fill *fills
+        uint16_t *first_fill
     ctypedef struct tw_json_rejects:
         int64_t *offset
         int64_t *length
@@ -158,6 +162,10 @@ cdef extern from "json_scan.h" nogil:
         int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
         int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
         void *others
+    int tw_json_level
+    int tw_best_level(int allowed)
+    int tw_index_needs(const tw_need *needs, tw_variant *variant)
+    int tw_choose_fills(tw_json_rows *r, const tw_plan *plan)
     int tw_json_lines(tw_lines *k)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)

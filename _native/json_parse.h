@@ -5,7 +5,7 @@
 #ifndef TURNWIRE_JSON_PARSE_H
 #define TURNWIRE_JSON_PARSE_H
 
-#include "json_strings.h"
+#include "json_forms.h"
 
 /* What a value is: the bits of tw_value.is. */
 enum {
@@ -23,7 +23,6 @@ enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
 
 typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_slot;
 typedef struct { const tw_slot *slots; uint64_t mask; } tw_table; /* the known keys of one object, at most 64 */
-typedef struct { const uint8_t *text; uint32_t size; } tw_choice;
 typedef struct {
     int16_t table;                           /* known keys of the object that is the value, or of ... */
     int16_t items;                           /* ... the objects in the array that is the value */
@@ -38,25 +37,30 @@ typedef struct {
     size_t nesting, key, digits;             /* limits */
 } tw_shape;
 
+/* What a value is (TW_IS_...), the number of the word that it is, whether a string has escapes, and whether it says a
+ * time: without escapes, of TW_FORM_TIME and good. */
+typedef struct { uint16_t is; uint8_t word, escaped; uint32_t timed; } tw_brief;
 typedef struct {
     const uint8_t *p;                        /* the inside of a string, else the value as written */
     uint32_t size;
     uint32_t count;                          /* members of an array */
     uint32_t stamp;                          /* that of the parse that noted it */
-    uint16_t is;
-    uint8_t word, escaped;
+    tw_brief b;
+    int64_t moment;                          /* the time that it says */
 } tw_value;
 
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
 typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
-enum { TW_MOST_NODES = 256, TW_FEW = 16 };
+enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32 };
+typedef struct tw_step tw_step;              /* of json_steps.h */
 
 typedef struct {
     const tw_shape *shape;
     const uint8_t *end;                      /* of the text in which the object has to stand */
     const uint8_t *hard;                     /* of what may be read */
     uint32_t stamp;
+    uint64_t noted[TW_NODE_WORDS];           /* a bit for each node that the parse has noted */
     uint16_t is;                             /* of the value read last */
     uint8_t odd;                             /* a known key was written with escapes */
     uint8_t cut;                             /* the fault may be that the text ended */
@@ -72,9 +76,10 @@ typedef struct {
     uint32_t objects;
     void **owned;                            /* unescaped keys */
     size_t owned_count, owned_room;
+    tw_step *braces[TW_MOST_NODES + 1];      /* by table: where the steps of its objects begin */
+    tw_step *steps[TW_STEP_CHUNKS];
+    size_t step_count, missed;
 } tw_json;
-
-static const uint8_t *tw_json_value(tw_json *x, const uint8_t *p, size_t depth);
 
 static inline const tw_value *tw_noted(const tw_json *x, int node)
 {
@@ -220,6 +225,29 @@ static inline const uint8_t *tw_json_colon(tw_json *x, const uint8_t *p)
 
 /* --- values --- */
 
+#ifdef TW_JSON_SSE2
+/* The number at p where all of it is plain to see in 16 bytes (no exponent, no fault), or NULL: ask tw_json_number. */
+static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p)
+{
+    int minus = *p == '-';
+    if (x->hard - p < 17) return NULL;
+    p += minus;
+    __m128i v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
+    uint32_t other = ~(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v));
+    int whole = __builtin_ctz(other), size = whole, fraction = p[whole] == '.'; /* 16 at most: bit 16 is set */
+    if (!whole || whole == 16 || (*p == '0' && whole > 1)) return NULL;
+    if (fraction) {
+        size = whole + 1 + __builtin_ctz(other >> (whole + 1));
+        if (size == whole + 1 || size >= 16) return NULL;
+    }
+    if ((p[size] | 32) == 'e' || size > x->end - p || (size_t)whole > x->shape->digits) return NULL;
+    x->is = fraction ? TW_IS_FRACTION : minus ? TW_IS_NEGATIVE : TW_IS_COUNT;
+    return p + size;
+}
+#else
+static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p) { (void)x; (void)p; return NULL; }
+#endif
+
 static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
 {
     const uint8_t *start = p, *end = x->end, *first;
@@ -281,219 +309,34 @@ static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_
     return p + 1;
 }
 
-/* The object whose brace stands at p and whose keys nobody asks for. */
-static const uint8_t *tw_json_object(tw_json *x, const uint8_t *p, size_t depth)
-{
-    const uint8_t *start = p;
-    size_t first = x->name_count;
-    uint32_t object = 0, seen = 0;
-    int closed = 0;
-    tw_name name;
-    uint8_t escaped;
-    if (depth > x->shape->nesting) return NULL;
-    p = tw_skip(p + 1, x->end);
-    if (p < x->end && *p == '}') { x->is = TW_IS_OBJECT | TW_IS_NUMBERS; return p + 1; }
-    while (!closed) {
-        p = tw_json_key(x, p, &name, &escaped);
-        if (!p || !tw_new_name(x, first, &name, &object)) return tw_json_left(x, start);
-        p = tw_json_colon(x, p);
-        if (p) p = tw_json_value(x, p, depth);
-        if (!p) return tw_json_left(x, start);
-        seen |= x->is;
-        p = tw_json_behind(x, p, '}', &closed);
-        if (!p) return tw_json_left(x, start);
-    }
-    x->name_count = first;
-    x->is = TW_IS_OBJECT;
-    if (!(seen & ~(uint32_t)(TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) x->is |= TW_IS_NUMBERS;
-    return p;
-}
-
-static const uint8_t *tw_json_members(tw_json *x, const uint8_t *p, int table, size_t depth);
-
-/* The array whose bracket stands at p; objects in it have the keys of table `items`, where there is one. */
-static const uint8_t *tw_json_array(tw_json *x, const uint8_t *p, int items, size_t depth, uint32_t *count)
-{
-    uint32_t seen = 0;
-    int closed = 0, bad = 0;
-    *count = 0;
-    if (depth > x->shape->nesting) return NULL;
-    p = tw_skip(p + 1, x->end);
-    if (p < x->end && *p == ']') {
-        x->is = TW_IS_ARRAY | TW_IS_TEXTS | TW_IS_RECORDS;
-        return p + 1;
-    }
-    while (!closed) {
-        if (items >= 0 && p < x->end && *p == '{') {
-            x->bad_item = 0;
-            p = tw_json_members(x, p, items, depth + 1);
-            bad |= x->bad_item;
-        } else {
-            p = tw_json_value(x, p, depth);
-        }
-        if (!p) return NULL;
-        seen |= x->is;
-        ++*count;
-        p = tw_json_behind(x, p, ']', &closed);
-        if (!p) return NULL;
-    }
-    x->is = TW_IS_ARRAY;
-    if (!(seen & ~(uint32_t)(TW_IS_STRING | TW_IS_GOOD))) x->is |= TW_IS_TEXTS;
-    if (!(seen & ~(uint32_t)(TW_IS_OBJECT | TW_IS_NUMBERS)) && !bad) x->is |= TW_IS_RECORDS;
-    return p;
-}
-
-/* The value at p, of which only the kind is wanted; `depth` containers are open around it. */
-static const uint8_t *tw_json_value(tw_json *x, const uint8_t *p, size_t depth)
-{
-    uint8_t escaped = 0;
-    uint32_t count;
-    if (p >= x->end) { x->cut = 1; return NULL; }
-    switch (*p) {
-    case '"':
-        x->is = TW_IS_STRING;
-        return tw_json_string(x, p + 1, &escaped);
-    case '{': return tw_json_object(x, p, depth + 1);
-    case '[': return tw_json_array(x, p, TW_NO_TABLE, depth + 1, &count);
-    case 't': case 'f': case 'n': return tw_json_word(x, p);
-    default:
-        if (*p == '-' || (uint8_t)(*p - '0') < 10) return tw_json_number(x, p);
-        return NULL;
-    }
-}
-
 /* Whether a string has the form that its node asks for. */
 static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
 {
     uint8_t scratch[128];
-    const uint8_t *p = v->p;
+    const uint8_t *p = v->p, *hard = x->hard;
     size_t size = v->size;
-    int64_t moment;
-    if (v->escaped) {
+    int word;
+    if (v->b.escaped) {
         if (size > sizeof scratch) return;
         size = tw_unescape(p, p + size, scratch);
         p = scratch;
+        hard = scratch + size;
         x->odd = 1;
     }
     switch (node->form) {
-    case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->is |= TW_IS_GOOD; break;
-    case TW_FORM_TIME: if (tw_is_rfc3339(p, size, &moment)) v->is |= TW_IS_GOOD; break;
-    case TW_FORM_CHANNEL: if (tw_is_channel(p, size)) v->is |= TW_IS_GOOD; break;
+    case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->b.is |= TW_IS_GOOD; break;
+    case TW_FORM_TIME:
+        if (!tw_is_rfc3339(p, size, &v->moment)) break;
+        v->b.is |= TW_IS_GOOD;
+        v->b.timed = !v->b.escaped;
+        break;
+    case TW_FORM_CHANNEL: if (tw_is_channel(p, size)) v->b.is |= TW_IS_GOOD; break;
     case TW_FORM_WORD:
-        for (uint16_t i = 0; i < node->words; i++) {
-            const tw_choice *word = &x->shape->words[node->first_word + i];
-            if (word->size == size && tw_same_bytes(word->text, p, size)) {
-                v->word = (uint8_t)i;
-                v->is |= TW_IS_GOOD;
-            }
-        }
+        word = tw_word_of(x->shape->words + node->first_word, node->words, p, size, hard);
+        if (word < 0) break;
+        v->b.word = (uint8_t)word;
+        v->b.is |= TW_IS_GOOD;
     }
-}
-
-/* The value at p, noted as that of a node. */
-static inline const uint8_t *tw_json_noted(tw_json *x, const uint8_t *p, int number, size_t depth)
-{
-    const tw_node *node = &x->shape->nodes[number];
-    tw_value *v = &x->v[number];
-    const uint8_t *start = p;
-    uint32_t count = 0;
-    uint8_t escaped = 0;
-    if (p >= x->end) { x->cut = 1; return NULL; }
-    if (*p == '"') {
-        p = tw_json_string(x, p + 1, &escaped);
-        if (!p) return NULL;
-        v->p = start + 1;
-        v->size = (uint32_t)(p - start - 2);
-        v->is = TW_IS_STRING;
-        v->escaped = escaped;
-        v->word = TW_NO_WORD;
-        v->stamp = x->stamp;
-        if (node->form) tw_judge_form(x, node, v);
-        x->is = TW_IS_STRING;
-        return p;
-    }
-    if (*p == '{' && node->table >= 0) p = tw_json_members(x, p, node->table, depth + 1);
-    else if (*p == '[') p = tw_json_array(x, p, node->items, depth + 1, &count);
-    else p = tw_json_value(x, p, depth);
-    if (!p) return NULL;
-    v->p = start;
-    v->size = (uint32_t)(p - start);
-    v->count = count;
-    v->is = x->is;
-    v->escaped = 0;
-    v->word = TW_NO_WORD;
-    v->stamp = x->stamp;
-    return p;
-}
-
-/* The object whose brace stands at p; its known keys are those of a table. */
-static const uint8_t *tw_json_members(tw_json *x, const uint8_t *p, int number, size_t depth)
-{
-    const tw_table *table = &x->shape->tables[number];
-    const uint8_t *start = p;
-    size_t first = x->name_count;
-    uint64_t found = 0;
-    uint32_t object = 0;
-    int closed = 0;
-    tw_name name;
-    uint8_t escaped;
-    if (depth > x->shape->nesting) return NULL;
-    p = tw_skip(p + 1, x->end);
-    if (p < x->end && *p == '}') { x->is = TW_IS_OBJECT; return p + 1; }
-    while (!closed) {
-        p = tw_json_key(x, p, &name, &escaped);
-        if (!p) return tw_json_left(x, start);
-        uint64_t place = name.hash & table->mask;
-        const tw_slot *slot;
-        while ((slot = &table->slots[place])->name) {
-            if (slot->hash == name.hash && slot->size == name.size && tw_same_bytes(slot->name, name.p, name.size)) break;
-            place = (place + 1) & table->mask;
-        }
-        if (slot->name) {
-            if (found >> slot->bit & 1) return tw_json_left(x, start);
-            found |= (uint64_t)1 << slot->bit;
-            x->odd |= escaped;
-            p = tw_json_colon(x, p);
-            if (p) p = tw_json_noted(x, p, slot->node, depth);
-            if (p && x->shape->nodes[slot->node].text && !(x->is & TW_IS_STRING)) x->bad_item = 1;
-        } else if (tw_new_name(x, first, &name, &object)) {
-            p = tw_json_colon(x, p);
-            if (p) p = tw_json_value(x, p, depth);
-        } else {
-            p = NULL;
-        }
-        if (!p) return tw_json_left(x, start);
-        p = tw_json_behind(x, p, '}', &closed);
-        if (!p) return tw_json_left(x, start);
-    }
-    x->name_count = first;
-    x->is = TW_IS_OBJECT;
-    return p;
-}
-
-/* The object at p: behind it, or NULL. Notes the values of table 0. */
-static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
-{
-    x->end = end;
-    x->hard = hard;
-    x->stamp++;
-    x->odd = x->cut = x->bad_item = 0;
-    x->opened = 0;
-    x->name_count = 0;
-    if (x->objects) {
-        memset(x->known, 0, x->known_room * sizeof(tw_known));
-        x->known_count = x->objects = 0;
-    }
-    while (x->owned_count) free(x->owned[--x->owned_count]);
-    return tw_json_members(x, p, 0, 1);
-}
-
-static void tw_json_free(tw_json *x)
-{
-    while (x->owned_count) free(x->owned[--x->owned_count]);
-    free(x->owned);
-    free(x->names);
-    free(x->known);
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TURNWIRE_JSON_PLAN_H
 #define TURNWIRE_JSON_PLAN_H
 
-#include "json_parse.h"
+#include "json_levels.h"
 
 enum { TW_NO_NODE = 0xFFFF };
 
@@ -16,7 +16,14 @@ enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER
        TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY };
 typedef struct { uint16_t column, node, other; uint8_t fill, constant; } tw_fill;
 
-typedef struct { uint16_t first_need, needs, first_fill, fills; } tw_variant;
+/* A kind of message: its needs and fills; and, made of the needs by tw_index_needs: the nodes that must be there those of which
+ * anything at all is asked and those of which it is one of some words, as bits; what each node may be (tw_value.is); and
+ * the place of the need of each node (there is no more than one). */
+typedef struct {
+    uint16_t first_need, needs, first_fill, fills;
+    uint64_t must[TW_NODE_WORDS], asked[TW_NODE_WORDS], worded[TW_NODE_WORDS];
+    uint16_t kinds[TW_MOST_NODES], need_of[TW_MOST_NODES];
+} tw_variant;
 
 enum { TW_CHOOSE_ONLY, TW_CHOOSE_WORD, TW_CHOOSE_MARKS };
 enum { TW_MOST_MARKS = 8, TW_MOST_CLUES = 8 };
@@ -48,26 +55,51 @@ typedef struct {
     const tw_variant *variants;
     const tw_fill *fills;
     const tw_wire *wires;
-    int wire_count;
+    int wire_count, variant_count;
     const tw_token *inside;                  /* without one of these bytes nothing is a message inside an object */
     int inside_count;
     const tw_token *torn;                    /* nor damaged bytes one that was */
     int torn_count;
 } tw_plan;
 
-static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
+/* 0 where a node has two needs. */
+static inline int tw_index_needs(const tw_need *needs, tw_variant *variant)
 {
     for (int i = 0; i < variant->needs; i++) {
-        const tw_need *need = &plan->needs[variant->first_need + i];
-        const tw_value *v;
-        if (need->parent != TW_NO_NODE && (!(v = tw_noted(x, need->parent)) || !(v->is & TW_IS_OBJECT))) continue;
-        v = tw_noted(x, need->node);
-        if (!v) {
-            if (need->needed) return 0;
-            continue;
+        int place = variant->first_need + i, node = needs[place].node;
+        uint64_t bit = (uint64_t)1 << (node & 63);
+        if (variant->asked[node >> 6] & bit) return 0;
+        if (needs[place].needed) variant->must[node >> 6] |= bit;
+        if (needs[place].words) variant->worded[node >> 6] |= bit;
+        variant->asked[node >> 6] |= bit;
+        variant->kinds[node] = needs[place].is;
+        variant->need_of[node] = (uint16_t)place;
+    }
+    return 1;
+}
+
+/* Whether the object around a node that is not there is; without it nothing is asked of the node. */
+static inline int tw_asked(const tw_json *x, const tw_need *need)
+{
+    const tw_value *v = need->parent == TW_NO_NODE ? NULL : tw_noted(x, need->parent);
+    return need->parent == TW_NO_NODE || (v && v->b.is & TW_IS_OBJECT);
+}
+
+static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
+{
+    for (int w = 0; w < TW_NODE_WORDS; w++) {
+        for (uint64_t there = variant->asked[w] & x->noted[w]; there; there &= there - 1) {
+            int node = w * 64 + __builtin_ctzll(there);
+            if (!(x->v[node].b.is & variant->kinds[node])) return 0;
         }
-        if (!(v->is & need->is)) return 0;
-        if (need->words && (v->is & TW_IS_STRING) && !(v->word < 64 && need->words >> v->word & 1)) return 0;
+        for (uint64_t there = variant->worded[w] & x->noted[w]; there; there &= there - 1) {
+            int node = w * 64 + __builtin_ctzll(there);
+            const tw_value *v = &x->v[node];
+            uint64_t words = plan->needs[variant->need_of[node]].words;
+            if (v->b.is & TW_IS_STRING && !(v->b.word < 64 && words >> v->b.word & 1)) return 0;
+        }
+        for (uint64_t missing = variant->must[w] & ~x->noted[w]; missing; missing &= missing - 1)
+            if (tw_asked(x, &plan->needs[variant->need_of[w * 64 + __builtin_ctzll(missing)]])) return 0;
     }
     return 1;
 }
@@ -80,11 +112,11 @@ static int tw_variant_of(const tw_json *x, const tw_wire *wire)
     switch (wire->choose) {
     case TW_CHOOSE_WORD:
         v = tw_noted(x, wire->word);
-        return v && v->word < wire->variants ? v->word : -1;
+        return v && v->b.word < wire->variants ? v->b.word : -1;
     case TW_CHOOSE_MARKS:
         if (tw_noted(x, wire->receipt) && !tw_noted(x, wire->task)) {
             v = tw_noted(x, wire->status);
-            return v && v->word == wire->nack ? 3 : 2;
+            return v && v->b.word == wire->nack ? 3 : 2;
         }
         for (int which = 0; which < 2; which++)
             for (int i = 0; i < wire->mark_count[which]; i++) found[which] += tw_noted(x, wire->marks[which][i]) != NULL;

@@ -23,7 +23,31 @@ typedef struct {
     uint64_t wanted;                         /* the bits `valid` of the columns that are there */
     tw_column *of_bit[64];
     size_t count, room;
+    tw_fill *fills;                          /* those whose column is there, by variant: ... */
+    uint16_t *first_fill;                    /* ... from first_fill[variant] to first_fill[variant + 1] */
 } tw_json_rows;
+
+/* Takes the fills whose column somebody asked for. 0 where memory ran out. */
+static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan)
+{
+    size_t count = 0;
+    for (int v = 0; v < plan->variant_count; v++) count += plan->variants[v].fills;
+    r->fills = (tw_fill *)malloc((count + 1) * sizeof(tw_fill));
+    r->first_fill = (uint16_t *)malloc(((size_t)plan->variant_count + 1) * sizeof(uint16_t));
+    if (!r->fills || !r->first_fill) return 0;
+    count = 0;
+    for (int v = 0; v < plan->variant_count; v++) {
+        r->first_fill[v] = (uint16_t)count;
+        for (int i = 0; i < plan->variants[v].fills; i++) {
+            const tw_fill *fill = &plan->fills[plan->variants[v].first_fill + i];
+            int time = fill->column == TW_MOST_COLUMNS;
+            if (time ? r->time != NULL : r->own[fill->column].values || r->own[fill->column].offset)
+                r->fills[count++] = *fill;
+        }
+    }
+    r->first_fill[plan->variant_count] = (uint16_t)count;
+    return 1;
+}
 
 /* The value of the digits at p, which may start with a minus; 0 where it does not fit. */
 static int tw_integer(const uint8_t *p, size_t size, int64_t *value)
@@ -83,10 +107,14 @@ static int64_t tw_sections(const uint8_t *p, const uint8_t *end)
 /* The time that a string as written says, if it says one and nothing else. */
 static int tw_time_of(const tw_value *v, int64_t *micros)
 {
+    if (v->b.timed) {
+        *micros = v->moment;
+        return 1;
+    }
     uint8_t scratch[64];
     const uint8_t *p = v->p;
     size_t size = v->size;
-    if (v->escaped) {
+    if (v->b.escaped) {
         if (size > sizeof scratch) return 0;
         size = tw_unescape(p, p + size, scratch);
         p = scratch;
@@ -111,11 +139,11 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
     int good = 1;
     switch (fill->fill) {
     case TW_FILL_TEXT:
-        if (!(v->is & TW_IS_STRING)) return 1;
-        tw_fill_text(c, row, v->p, v->size, v->escaped, base, shift, present);
+        if (!(v->b.is & TW_IS_STRING)) return 1;
+        tw_fill_text(c, row, v->p, v->size, v->b.escaped, base, shift, present);
         return 1;
     case TW_FILL_FAMILY: {                   /* what stands between the sigil of a channel and its first slash */
-        if (!(v->is & TW_IS_STRING)) return 1;
+        if (!(v->b.is & TW_IS_STRING)) return 1;
         const uint8_t *end = v->p + v->size, *first = v->p + tw_is_sigil(v->p, end), *slash = first, *behind;
         if (first == v->p) return 1;
         for (; slash < end && *slash != '/'; slash = behind) {
@@ -129,8 +157,8 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         return 1;
     }
     case TW_FILL_WORD:
-        if (v->word == TW_NO_WORD) return 1;
-        ((uint8_t *)c->values)[row] = (uint8_t)(v->word + fill->constant);
+        if (v->b.word == TW_NO_WORD) return 1;
+        ((uint8_t *)c->values)[row] = (uint8_t)(v->b.word + fill->constant);
         *present |= (uint64_t)1 << c->valid;
         return 1;
     case TW_FILL_CONSTANT:
@@ -139,24 +167,24 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         return 1;
     case TW_FILL_NUMBER: {
         double number = 0;
-        if (!(v->is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) return 1;
+        if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) return 1;
         good = tw_double(v->p, v->size, &number);
         ((double *)c->values)[row] = number;
         *present |= (uint64_t)1 << c->valid;
         return good;
     }
     case TW_FILL_INTEGER:
-        if (!(v->is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
+        if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
         break;
     case TW_FILL_TIME:
-        if (!(v->is & TW_IS_STRING) || !tw_time_of(v, &whole)) return 1;
+        if (!(v->b.is & TW_IS_STRING) || !tw_time_of(v, &whole)) return 1;
         break;
     case TW_FILL_COUNT:
-        if (!(v->is & TW_IS_ARRAY)) return 1;
+        if (!(v->b.is & TW_IS_ARRAY)) return 1;
         whole = v->count;
         break;
     case TW_FILL_SECTIONS:
-        if (!(v->is & TW_IS_STRING)) return 1;
+        if (!(v->b.is & TW_IS_STRING)) return 1;
         whole = tw_sections(v->p, v->p + v->size);
         break;
     default:

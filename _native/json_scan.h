@@ -229,7 +229,7 @@ static void tw_fill_missing(tw_lines *k, size_t n, uint64_t present)
 static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
 {
     const tw_wire *wire = &k->plan->wires[tried->wire];
-    const tw_variant *variant = &k->plan->variants[wire->first_variant + tried->variant];
+    const uint16_t *fills = &k->rows.first_fill[wire->first_variant + tried->variant];
     const uint8_t *base = tw_text(k, r);
     int64_t shift = r->level ? (int64_t)k->size : 0, moment;
     uint64_t present;
@@ -237,16 +237,15 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
     size_t n = tw_row_of(k, r, at, tried->end, &present);
     if (n == SIZE_MAX) return TW_FULL;
     if (k->rows.wire) k->rows.wire[n] = wire->code;
-    for (int i = 0; i < variant->fills; i++) {
-        const tw_fill *fill = &k->plan->fills[variant->first_fill + i];
+    for (int i = fills[0]; i < fills[1]; i++) {
+        const tw_fill *fill = &k->rows.fills[i];
         const tw_value *v = tw_noted(&k->json, fill->node);
         if (!v && fill->other != TW_NO_NODE) v = tw_noted(&k->json, fill->other);
         if (fill->column == TW_MOST_COLUMNS) {
-            timed = k->rows.time && v && (v->is & TW_IS_STRING) && tw_time_of(v, &k->rows.time[n]);
+            timed = v && (v->b.is & TW_IS_STRING) && tw_time_of(v, &k->rows.time[n]);
             continue;
         }
         tw_column *c = &k->rows.own[fill->column];
-        if (!c->values && !c->offset) continue;
         if (!v && fill->fill != TW_FILL_CONSTANT) continue;
         if (!tw_fill_one(c, fill, v, n, base, shift, &present) &&
             k->number(k->context, v->p, v->size, &((double *)c->values)[n]) != TW_FINE) return TW_STOPPED;

@@ -1,4 +1,4 @@
-/* Strings of JSON: runs of plain characters, UTF-8, escapes; and the forms of text that the JSON wires ask for. */
+/* Strings of JSON: runs of plain characters, UTF-8, escapes; and what keys and numbers need. */
 #ifndef TURNWIRE_JSON_STRINGS_H
 #define TURNWIRE_JSON_STRINGS_H
 
@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "log_time.h"
 
 #if defined(__SSE2__) || defined(_M_X64)
 #include <emmintrin.h>
@@ -267,33 +265,6 @@ static inline int tw_is_finite(const uint8_t *p, const uint8_t *end)
     }
     while (*limit) if (*limit++ != '0') return 1;
     return 0;
-}
-
-/* The 36-character form of a UUID. */
-static inline int tw_is_uuid(const uint8_t *p, size_t size)
-{
-    if (size != 36) return 0;
-    for (size_t i = 0; i < 36; i++) {
-        if (i == 8 || i == 13 || i == 18 || i == 23) {
-            if (p[i] != '-') return 0;
-        } else if ((uint8_t)(p[i] - '0') >= 10 && (uint8_t)((p[i] | 32) - 'a') >= 6) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* Surely a channel of KickLang: the sigil, a family, "/", a name. Whether characters beyond ASCII may stand there, its
- * own rules know. */
-static inline int tw_is_channel(const uint8_t *p, size_t size)
-{
-    size_t slash = 0;
-    if (size < 6 || p[0] != 0xE2 || p[1] != 0xAB || p[2] != 0xBB) return 0;
-    for (size_t i = 3; i < size; i++) {
-        if (p[i] <= ' ' || p[i] >= 0x7F) return 0;
-        if (p[i] == '/' && !slash) slash = i;
-    }
-    return slash > 3 && slash + 1 < size;
 }
 
 #endif

@@ -173,13 +173,18 @@ static size_t tw_broken(tw_lines *k, tw_region *r, tw_way *w, size_t q)
  * fit into this piece of it. On TW_FULL it is the start of what did not fit. */
 static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
 {
-    tw_way w = { .done = from, .searched = from, .bad = TW_NOWHERE, .from = from };
+    tw_way w;                                /* not all of it is set: `open` is long */
     size_t q = from;
     int result = TW_FINE;
+    w.done = w.searched = w.from = from;
+    w.bad = TW_NOWHERE;
+    w.too_large = w.opened = 0;
     tw_mark(k, &w);
     while (result == TW_FINE) {
         const uint8_t *s = tw_text(k, r);
-        const uint8_t *brace = q < r->end ? (const uint8_t *)memchr(s + q, '{', r->end - q) : NULL;
+        const uint8_t *brace = q >= r->end   ? NULL
+                               : s[q] == '{' ? s + q
+                                             : (const uint8_t *)memchr(s + q, '{', r->end - q);
         int met, opening = 0;
         q = brace ? (size_t)(brace - s) : r->end;
         if (brace) opening = tw_opening(s, q, r->end);

@@ -66,7 +66,7 @@ static void tw_nslip_tables(void)
 }
 
 /* Length of the valid UTF-8 prefix of s[0..n): n when all is valid (RFC 3629: no surrogates, nothing overlong). */
-static size_t tw_utf8_valid(const uint8_t *s, size_t n)
+static size_t tw_utf8_prefix(const uint8_t *s, size_t n)
 {
     size_t i = 0;
     while (i < n) {
@@ -167,7 +167,7 @@ static int tw_string(const uint8_t *s, size_t first, size_t end, size_t size, in
     *length = p - first - 1;
     *non_ascii = high;
     if (*non_ascii) {
-        size_t valid = tw_utf8_valid(s + *from, *length);
+        size_t valid = tw_utf8_prefix(s + *from, *length);
         f->string_end = p;
         if (valid < *length) TW_FAULT(TW_BAD_UTF8, *from + valid);
     }

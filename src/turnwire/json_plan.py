@@ -267,6 +267,8 @@ def _variant(
     fills = [fill for fill in variant.fills if fill.column in columns or fill.column == "time"]
     result.variants.append((len(result.needs), len(variant.needs), len(result.fills), len(fills)))
     for need in variant.needs:
+        if "/*" in need.path:
+            raise ValueError(f"{need.path}: of the items of an array only ``text`` is asked")
         known = values[need.path].words
         parent = need.path.rpartition("/")[0]
         kinds = sum(KINDS[kind] for kind in need.kinds)

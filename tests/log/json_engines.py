@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -67,6 +70,33 @@ class Read:
         return f"Read({self.columns!r}, rejects={self.rejects!r}, line={self.line}, arena={self.arena!r})"
 
 
+@contextmanager
+def engine(name: str) -> Iterator[ModuleType]:
+    """The core module of one of ``ENGINES``, or of a backend."""
+    backend, _, level = name.partition("-")
+    core = import_module(f"turnwire._{backend}.json_lines")
+    if level:
+        core.choose_simd(level)
+    try:
+        yield core
+    finally:
+        if level:
+            core.choose_simd(core.SIMD)
+
+
+def _engines() -> list[str]:
+    if "native" not in BACKENDS:
+        return ["pure"]
+    core = import_module("turnwire._native.json_lines")
+    levels = [level for level in core.LEVELS if core.choose_simd(level) == level]
+    core.choose_simd(core.SIMD)
+    return [f"native-{level}" for level in levels] + ["pure"]
+
+
+ENGINES = _engines()
+"""The pure core, and the native one by each kind of code that this processor runs."""
+
+
 def read(
     backend: str,
     wire: str,
@@ -76,10 +106,16 @@ def read(
     limit: int = LIMIT,
     rooms: tuple[int, int] | None = None,
 ) -> Read:
-    """All of ``data`` by one core; at each of ``cuts`` it is told that no more has come yet. ``rooms``: so many rows
-    and rejects are there at a time, and are read away when they are full."""
+    """All of ``data`` by one core or engine; at each of ``cuts`` it is told that no more has come yet. ``rooms``: so
+    many rows and rejects are there at a time, and are read away when they are full."""
+    with engine(backend) as core:
+        return _read(core, wire, data, cuts, limit, rooms)
+
+
+def _read(
+    core: ModuleType, wire: str, data: bytes, cuts: tuple[int, ...], limit: int, rooms: tuple[int, int] | None
+) -> Read:
     scanner = scanner_of(wire)
-    core = import_module(f"turnwire._{backend}.json_lines")
     plans = scanner_plans(wire)
     valid, escaped = json_bulk.bits(scanner.columns)
     plan = core.Plan(plans, scanner.columns, valid, escaped, json_bulk.REASONS)
@@ -111,9 +147,9 @@ def scanner_plans(wire: str) -> tuple[Any, ...]:
 
 
 def both(wire: str, data: bytes, **options: Any) -> Read:
-    """What every core makes of the bytes, which must be one thing; and everything must add up."""
-    found = {backend: read(backend, wire, data, **options) for backend in BACKENDS}
-    first = found[BACKENDS[0]]
+    """What every engine makes of the bytes, which must be one thing; and everything must add up."""
+    found = {name: read(name, wire, data, **options) for name in ENGINES}
+    first = found[ENGINES[0]]
     for backend, other in found.items():
         assert other == first, (backend, data)
     adds_up(first, data)

@@ -8,6 +8,10 @@ from turnwire.errors import Reason
 from turnwire.json_plan import WirePlan
 
 TIME_COLUMN: int
+LEVELS: tuple[str, ...]
+SIMD: str
+
+def choose_simd(most: str = "avx512") -> str: ...
 
 @disjoint_base
 class Call: ...

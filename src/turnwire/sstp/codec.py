@@ -125,7 +125,7 @@ def _refuse(fields: dict[str, Any], strict: bool) -> None:
 
 _read = reader(WIRE, KEYS).read
 _judge = _core.Judge(kinds(), _read, judged)
-_FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*)"')
+_FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 
 
 def detect(data: str | Buffer) -> bool:

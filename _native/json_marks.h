@@ -1,0 +1,148 @@
+/* Blocks of 64 bytes of a JSON text: where its quotes are and whether it is UTF-8, with AVX2 and with AVX-512. */
+#ifndef TURNWIRE_JSON_MARKS_H
+#define TURNWIRE_JSON_MARKS_H
+
+#include "json_steps.h"
+#include "utf8.h"
+
+enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
+
+#ifdef TW_X86
+#define TW_JSON_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#define TW_JSON_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw")))
+#define TW_ALWAYS static inline __attribute__((always_inline))
+
+/* A bit for each byte: quotes; backslashes and control characters; bytes over 127. */
+typedef struct { uint64_t quote, odd, high; } tw_marks;
+
+/* Filled at import: constants the compiler knows it would make anew for each string instead of reading them. */
+static struct { uint8_t quote[64], slash[64], space[64]; } tw_signs __attribute__((aligned(64)));
+#define TW_SIGN_256(name) _mm256_load_si256((const __m256i *)tw_signs.name)
+#define TW_SIGN_512(name) _mm512_load_si512(tw_signs.name)
+
+/* What UTF-8 has to know of the block before: its bytes (the last 32 of them), and whether anything was wrong so far. */
+typedef struct { __m256i before, faults; } tw_utf8_avx2;
+typedef struct { __m512i before, faults; } tw_utf8_avx512;
+
+TW_JSON_AVX2 TW_ALWAYS void tw_marks_of_avx2(const uint8_t *p, tw_marks *m)
+{
+    uint32_t quote[2], odd[2], high[2];
+    for (int i = 0; i < 2; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
+        __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v);
+        quote[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, TW_SIGN_256(quote)));
+        odd[i] = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(control, _mm256_cmpeq_epi8(v, TW_SIGN_256(slash))));
+        high[i] = (uint32_t)_mm256_movemask_epi8(v);
+    }
+    m->quote = quote[0] | (uint64_t)quote[1] << 32;
+    m->odd = odd[0] | (uint64_t)odd[1] << 32;
+    m->high = high[0] | (uint64_t)high[1] << 32;
+}
+
+/* The quotes, and in *others whatever is neither a quote nor plain ASCII. */
+TW_JSON_AVX2 TW_ALWAYS uint64_t tw_quotes_avx2(const uint8_t *p, uint64_t *others)
+{
+    uint32_t quote[2], other[2];
+    for (int i = 0; i < 2; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
+        __m256i odd = _mm256_cmpgt_epi8(TW_SIGN_256(space), v); /* signed: bytes over 127 are below zero */
+        quote[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, TW_SIGN_256(quote)));
+        other[i] = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, _mm256_cmpeq_epi8(v, TW_SIGN_256(slash))));
+    }
+    *others = other[0] | (uint64_t)other[1] << 32;
+    return quote[0] | (uint64_t)quote[1] << 32;
+}
+
+TW_JSON_AVX2 TW_ALWAYS void tw_utf8_begin_avx2(tw_utf8_avx2 *u)
+{
+    u->before = u->faults = _mm256_setzero_si256();
+}
+
+/* Looks at the first `size` bytes of the block at p, as if zeros stood behind them. */
+TW_JSON_AVX2 TW_ALWAYS void tw_utf8_more_avx2(tw_utf8_avx2 *u, const uint8_t *p, size_t size)
+{
+    static const uint8_t ones[128] = {
+#define TW_EIGHT 255, 255, 255, 255, 255, 255, 255, 255
+        TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT
+#undef TW_EIGHT
+    };
+    const __m256i *keep = (const __m256i *)(ones + 64 - size);
+    __m256i a = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256(keep));
+    __m256i b = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(p + 32)), _mm256_loadu_si256(keep + 1));
+    u->faults = _mm256_or_si256(u->faults, _mm256_or_si256(tw_utf8_faults(a, u->before), tw_utf8_faults(b, a)));
+    u->before = b;
+}
+
+TW_JSON_AVX2 TW_ALWAYS int tw_utf8_good_avx2(const tw_utf8_avx2 *u)
+{
+    return _mm256_testz_si256(u->faults, u->faults);
+}
+
+TW_JSON_AVX2 TW_ALWAYS int tw_is_glue_avx2(const uint8_t *p, const tw_step *step)
+{
+    __m256i a = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256((const __m256i *)step->glue));
+    uint32_t low = (uint32_t)_mm256_movemask_epi8(a), high;
+    if ((uint32_t)step->mask & ~low) return 0;
+    if (step->size <= 32) return 1;
+    a = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(p + 32)),
+                          _mm256_loadu_si256((const __m256i *)(step->glue + 32)));
+    high = (uint32_t)_mm256_movemask_epi8(a);
+    return !((uint32_t)(step->mask >> 32) & ~high);
+}
+
+TW_JSON_AVX512 TW_ALWAYS void tw_marks_of_avx512(const uint8_t *p, tw_marks *m)
+{
+    __m512i v = _mm512_loadu_si512(p);
+    m->quote = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));
+    m->odd = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(slash)) | _mm512_cmplt_epu8_mask(v, TW_SIGN_512(space));
+    m->high = _mm512_movepi8_mask(v);
+}
+
+TW_JSON_AVX512 TW_ALWAYS uint64_t tw_quotes_avx512(const uint8_t *p, uint64_t *others)
+{
+    __m512i v = _mm512_loadu_si512(p);
+    *others = _mm512_cmplt_epi8_mask(v, TW_SIGN_512(space)) | _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(slash));
+    return _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));
+}
+
+TW_JSON_AVX512 TW_ALWAYS void tw_utf8_begin_avx512(tw_utf8_avx512 *u)
+{
+    u->before = u->faults = _mm512_setzero_si512();
+}
+
+TW_JSON_AVX512 TW_ALWAYS void tw_utf8_more_avx512(tw_utf8_avx512 *u, const uint8_t *p, size_t size)
+{
+    __m512i now = _mm512_maskz_loadu_epi8(size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << size) - 1, p);
+    u->faults = _mm512_or_si512(u->faults, tw_utf8_faults_512(now, u->before));
+    u->before = now;
+}
+
+TW_JSON_AVX512 TW_ALWAYS int tw_utf8_good_avx512(const tw_utf8_avx512 *u)
+{
+    return !_mm512_test_epi8_mask(u->faults, u->faults);
+}
+
+TW_JSON_AVX512 TW_ALWAYS int tw_is_glue_avx512(const uint8_t *p, const tw_step *step)
+{
+    return !_mm512_mask_cmpneq_epu8_mask(step->mask, _mm512_loadu_si512(p), _mm512_loadu_si512(step->glue));
+}
+#endif
+
+/* The best that this processor and `allowed` permit. To be asked before anything else here is used. */
+static int tw_best_level(int allowed)
+{
+    int best = TW_SCALAR;
+#ifdef TW_X86
+    memset(tw_signs.quote, '"', 64);
+    memset(tw_signs.slash, '\\', 64);
+    memset(tw_signs.space, ' ', 64);
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+        best = TW_USE_AVX2;
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) best = TW_USE_AVX512;
+    }
+#endif
+    return best < allowed ? best : allowed;
+}
+
+#endif
