@@ -118,11 +118,11 @@ def record_bytes(data: object) -> bytes | None:
 
 def wire_package(name: str) -> ModuleType:
     """The package of a wire by its name. Raises DecodeError(unknown_wire) for a name that is none."""
+    if name not in WIRES:  # a tuple, in which anything at all may be looked for
+        known = ", ".join(WIRES)
+        raise DecodeError(Reason.UNKNOWN_WIRE, f"{name!r} is no wire; the wires are {known}")
     try:
         return import_module(WIRE_PACKAGES[name])
-    except KeyError:
-        known = ", ".join(WIRES)
-        raise DecodeError(Reason.UNKNOWN_WIRE, f"{name!r} is no wire; the wires are {known}") from None
     except ModuleNotFoundError as missing:
         if missing.name != WIRE_PACKAGES[name]:
             raise

@@ -128,6 +128,10 @@ class Rejects:
         valid: NDArray[np.bool_] = inner >= 0 if name == "inner" else np.ones(len(inner), np.bool_)
         return valid
 
+    def validity(self, name: str) -> NDArray[np.bool_] | None:
+        """The same for the export, None where every range has a value."""
+        return self.valid(name) if name == "inner" else None
+
     def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
         """The names of files in here, and for each reject the place of its own there (i32), or -1 for none."""
         codes: dict[str | None, int] = {None: -1}

@@ -165,7 +165,7 @@ def scan(
     before. Raises ValueError or TypeError for arguments that make no sense, and OSError when a file cannot be read.
     """
     checked_limits(limits)
-    _check_types(wire, follow, borrow)
+    _check_types(follow, borrow)
     if errors not in ("collect", "skip", "raise"):
         raise ValueError(f'errors is "collect", "skip" or "raise", not {errors!r}')
     if unknown not in ("error", "keep"):
@@ -200,10 +200,8 @@ def scan(
     return Scan(source, scanner, chosen(scanner, columns), options)
 
 
-def _check_types(wire: object, follow: object, borrow: object) -> None:
+def _check_types(follow: object, borrow: object) -> None:
     """Raises TypeError for what would be taken for something else."""
-    if wire is not None and not isinstance(wire, str):
-        raise TypeError(f'wire is a name such as "nslip", or None for all of them, not {type(wire).__name__}')
     for name, value in (("follow", follow), ("borrow", borrow)):
         if not isinstance(value, bool):
             raise TypeError(f"{name} is True or False, not {type(value).__name__}")
