@@ -58,6 +58,8 @@ typedef struct tw_region {
     int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
     size_t object;                           /* for, 2 it is `moment`, 3 it has none */
     int64_t moment;
+    size_t head, head_seen;                  /* level 1 on: where the line begins that the byte at head_seen stands in */
+    size_t line_from, line_to;               /* likewise, an end of line: no newline stands between the two */
 } tw_region;
 
 typedef struct { int what, wire, variant, reason, cut; size_t end, fault; } tw_tried;
@@ -178,8 +180,11 @@ static int tw_around(tw_lines *k, tw_region *r, int64_t *micros)
 static int tw_head(tw_lines *k, tw_region *r, size_t at, int64_t *micros)
 {
     if (r->level) {
-        size_t first = at;
-        while (first > r->start && k->arena[first - 1] != '\n') first--;
+        size_t first = at, known = at >= r->head_seen ? r->head_seen : r->start;
+        while (first > known && k->arena[first - 1] != '\n') first--;
+        if (first == known && known > r->start && k->arena[first - 1] != '\n') first = r->head;
+        r->head = first;
+        r->head_seen = at;
         if (tw_head_time(k->arena + first, r->end - first, micros)) return 1;
     }
     if (tw_around(k, r, micros)) return 1;
@@ -201,11 +206,11 @@ static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64
     if (c->line) c->line[n] = k->line;
     if (r->level) {
         first = tw_as_written(k, r, at);
-        behind = tw_as_written(k, r, end);
         if (c->inner) {
             c->inner[n] = (int64_t)tw_inner(k, r, at);
             *present |= (uint64_t)1 << c->inner_bit;
         }
+        behind = tw_as_written(k, r, end);   /* last: tw_outside goes on from where it was, but not back */
         c->offset[n] = k->base + (int64_t)r->quote;
     } else {
         if (c->inner) c->inner[n] = 0;
@@ -279,13 +284,13 @@ static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end
     if (n == c->room) return TW_FULL;
     c->count++;
     first = tw_as_written(k, r, at);
+    tw_place_reject(k, n, r->level ? (int64_t)tw_inner(k, r, at) : -1);
     c->offset[n] = k->base + (int64_t)first;
     c->fault[n] = k->base + (int64_t)tw_as_written(k, r, fault);
     c->length[n] = (int64_t)(tw_as_written(k, r, end) - first);
     c->line[n] = k->line;
     c->reason[n] = (uint8_t)reason;
     if (c->wire) c->wire[n] = k->plan->wires[wire].code;
-    tw_place_reject(k, n, r->level ? (int64_t)tw_inner(k, r, at) : -1);
     return TW_FINE;
 }
 

@@ -36,7 +36,7 @@ static int tw_settle(tw_lines *k, tw_region *r, size_t at, size_t end, int too_l
 {
     const uint8_t *s = tw_text(k, r);
     tw_verdict verdict = { TW_TRIED_OTHER, 0, 0, 0 };
-    if (!tw_any_token(k->plan->torn, k->plan->torn_count, s + at, s + end)) return TW_FINE;
+    if (k->mute || !tw_any_token(k->plan->torn, k->plan->torn_count, s + at, s + end)) return TW_FINE;
     if (k->torn(k->context, s + at, end - at, too_large, &verdict) != TW_FINE) return TW_STOPPED;
     if (verdict.what != TW_TRIED_REJECT) return TW_FINE;
     return tw_store_json_reject(k, r, at, end, at + verdict.fault, verdict.wire, verdict.reason);
@@ -83,18 +83,40 @@ static int tw_settle_before(tw_lines *k, tw_region *r, tw_way *w, size_t q)
     return w->bad == TW_NOWHERE ? TW_FINE : tw_settle(k, r, w->bad, q, w->too_large);
 }
 
-/* Looks into what stands from q to `end`: a literal (its inside is s[from .. to)) or good JSON that is no message
- * (`tried`). Where damaged bytes wait, only a record in it ends them; without one all of it belongs to them. */
+/* What a literal (`tried` is NULL, its inside is s[from .. to)) or good JSON that is no message has in it. */
+static int tw_look_at(tw_lines *k, tw_region *r, size_t q, size_t from, size_t to, const tw_tried *tried)
+{
+    if (!tried) return tw_literal(k, r, q, from, to, 0);
+    return tried->what == TW_TRIED_REJECT ? tw_refused(k, r, q, tried) : tw_inside(k, r, q, tried->end);
+}
+
+/* Whether there is a record in it (or no room for one): TW_FULL says yes, TW_FINE no. Leaves everything as it was. */
+static int tw_look_for_record(tw_lines *k, tw_region *r, size_t q, size_t from, size_t to, const tw_tried *tried)
+{
+    size_t rows = k->rows.count, arena = k->arena_size;
+    k->mute = 1;
+    int result = tw_look_at(k, r, q, from, to, tried);
+    k->mute = 0;
+    if (result == TW_FINE && k->rows.count != rows) result = TW_FULL;
+    k->rows.count = rows;
+    k->arena_size = arena;
+    k->partial = 0;
+    return result;
+}
+
+/* Looks into what stands from q to `end`. Where damaged bytes wait, only a record in it ends them: they are settled when
+ * one was seen, since what is settled for each candidate anew is read as often. Without one, all of it belongs to them. */
 static int tw_look_into(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t end, size_t from, size_t to,
                         const tw_tried *tried)
 {
     size_t rows = k->rows.count, before = k->rejects.count, arena = k->arena_size;
-    int waiting = w->bad != TW_NOWHERE;
-    int result = tw_settle_before(k, r, w, q);
-    if (result == TW_FINE)
-        result = !tried                             ? tw_literal(k, r, q, from, to, 0)
-                 : tried->what == TW_TRIED_REJECT ? tw_refused(k, r, q, tried)
-                                                    : tw_inside(k, r, q, tried->end);
+    int waiting = w->bad != TW_NOWHERE, result = TW_FINE;
+    if (waiting && !k->mute) {
+        result = tw_look_for_record(k, r, q, from, to, tried);
+        if (result != TW_FULL) return result;
+    }
+    result = tw_settle_before(k, r, w, q);
+    if (result == TW_FINE) result = tw_look_at(k, r, q, from, to, tried);
     if (result == TW_FULL && waiting) {
         k->partial = 0;
         if (k->rows.count == rows && !w->rejects && !k->rows_full) result = TW_FINE; /* it never fits */
@@ -174,26 +196,30 @@ static size_t tw_broken(tw_lines *k, tw_region *r, tw_way *w, size_t q)
 static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
 {
     tw_way w;                                /* not all of it is set: `open` is long */
-    size_t q = from;
-    int result = TW_FINE;
+    size_t q = from, brace = TW_NOWHERE, within = 0;
+    int result = TW_FINE, opening = 0;
     w.done = w.searched = w.from = from;
     w.bad = TW_NOWHERE;
     w.too_large = w.opened = 0;
     tw_mark(k, &w);
     while (result == TW_FINE) {
         const uint8_t *s = tw_text(k, r);
-        const uint8_t *brace = q >= r->end   ? NULL
-                               : s[q] == '{' ? s + q
-                                             : (const uint8_t *)memchr(s + q, '{', r->end - q);
-        int met, opening = 0;
-        q = brace ? (size_t)(brace - s) : r->end;
-        if (brace) opening = tw_opening(s, q, r->end);
-        if (brace && (!opening || (opening == TW_OPENS_STRING && r->level >= TW_DEEPEST_STRING) || tw_hopeless(&w, q))) {
+        int met;
+        if (brace < q || within != r->end || brace == TW_NOWHERE) { /* looked for once, however much else stands before it */
+            const uint8_t *at = q >= r->end   ? NULL
+                                : s[q] == '{' ? s + q
+                                              : (const uint8_t *)memchr(s + q, '{', r->end - q);
+            within = r->end;
+            brace = at ? (size_t)(at - s) : within;
+            opening = at ? tw_opening(s, brace, within) : 0;
+        }
+        q = brace;
+        if (brace < r->end && (!opening || (opening == TW_OPENS_STRING && r->level >= TW_DEEPEST_STRING) || tw_hopeless(&w, q))) {
             q++;
             continue;
         }
         if (k->find && ((result = tw_others(k, r, &w, &q, &met, stopped)) != TW_FINE || met)) continue;
-        if (!brace) break;
+        if (brace >= within) break;
         if (w.bad == TW_NOWHERE) tw_mark(k, &w);
         *stopped = w.bad == TW_NOWHERE ? q : w.bad;
         if (opening == TW_OPENS_STRING) {

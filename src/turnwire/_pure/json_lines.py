@@ -9,10 +9,10 @@ docs/scan.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnwire._pure import mixed_lines, mixed_parts
+from turnwire._pure.json_lines_plan import Plan
 from turnwire._pure.json_region import (
     BROKEN,
     DEEPEST_STRING,
@@ -24,43 +24,19 @@ from turnwire._pure.json_region import (
     parse,
     quote_before,
 )
-from turnwire._pure.json_rows import Filled, Reading, filled, time_of
+from turnwire._pure.json_rows import Filled, filled, time_of
 from turnwire._pure.json_text import Reader
 from turnwire._pure.json_unescape import plain
 from turnwire._pure.json_wrapper import Times, bytes_said, message_bytes
-from turnwire.contract import LIMITS, WIRES, Column
+from turnwire.contract import LIMITS, WIRES
 from turnwire.errors import DecodeError, Reason
-from turnwire.json_plan import OTHER, RECORD, REJECT, Judgement, WirePlan
+from turnwire.json_plan import OTHER, RECORD, REJECT, Judgement
 
 __all__ = ["Plan", "plain", "scan_block"]
 
 STRING_REJECTS = 512
 _OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(?:[ \t\r\n]|\\+[nrt])*+\\+")')
 _QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-
-
-class Plan:
-    """Wires and columns: what :func:`scan_block` is told. See the native twin."""
-
-    def __init__(
-        self,
-        plans: Sequence[WirePlan],
-        columns: Sequence[Column],
-        valid: Mapping[str, int],
-        escaped: Mapping[str, int],
-        reasons: Sequence[Reason | None],
-        nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
-    ) -> None:
-        self.nslip = nslip
-        self.plans = tuple(plans)
-        self.columns = tuple(columns)
-        self.valid = dict(valid)
-        self.escaped = dict(escaped)
-        self.reasons = tuple(reasons)
-        self.reading = Reading(plans)
-        self.inside = [f'"{key}"'.encode() for plan in plans for key in plan.inside]
-        self.torn = [f'"{key}"'.encode() for plan in plans for key in plan.torn]
-        self.kinds = {column.name: column.kind for column in columns}
 
 
 class _Full(Exception):
@@ -297,7 +273,7 @@ class _Lines(mixed_lines.Among, Times):
 
     def settle(self, region: Region, at: int, end: int, too_large: bool) -> None:
         """The damaged bytes from ``at`` to ``end``: a reject where they carry the marks of a wire, text otherwise."""
-        raw = region.raw[at:end]
+        raw = b"" if self.mute else region.raw[at:end]
         if any(token in raw for token in self.plan.torn):
             what, wire, reason, fault = self.judgement.torn(raw, too_large)
             if what == REJECT:
@@ -307,19 +283,39 @@ class _Lines(mixed_lines.Among, Times):
         if way.bad >= 0:
             self.settle(region, way.bad, place, way.too_large)
 
+    def look_at(self, region: Region, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
+        """What a literal (without ``tried``) or good JSON that is no message has in it."""
+        if tried is None:
+            self.literal(region, place, *span)
+        elif tried.what == REJECT:
+            self.refused(region, place, tried)
+        else:
+            self.inside(region, place, end)
+
+    def has_record(self, region: Region, place: int, end: int, span: tuple[int, int], tried: Any) -> bool:
+        """Whether there is a record in it, or no room for one. Leaves everything as it was."""
+        before = Way(self)
+        self.mute = True
+        try:
+            self.look_at(region, place, end, span, tried)
+            return bool(self.rows != before.rows)
+        except _Full:
+            return True
+        finally:
+            self.mute, self.partial = False, -1
+            self.take_back(before)
+
     def look_into(self, region: Region, way: Way, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
-        """Looks into a literal or good JSON. Where damaged bytes wait, only a record in it ends them."""
+        """Looks into a literal or good JSON. Where damaged bytes wait, only a record in it ends them: they are settled
+        when one was seen, since what is settled for each candidate anew is read as often."""
         rows, before = self.rows, self.bad
         arena, parts = self.arena_size, len(self.arena)
         waiting = way.bad >= 0
+        if waiting and not self.mute and not self.has_record(region, place, end, span, tried):
+            return
         try:
             self.settle_before(region, way, place)
-            if tried is None:
-                self.literal(region, place, *span)
-            elif tried.what == REJECT:
-                self.refused(region, place, tried)
-            else:
-                self.inside(region, place, end)
+            self.look_at(region, place, end, span, tried)
         except _Full:
             if waiting:
                 self.partial = -1
@@ -374,9 +370,11 @@ class _Lines(mixed_lines.Among, Times):
             raise
 
     def _walk(self, region: Region, way: Way) -> None:
-        place = 0
+        place, within, opening = 0, -1, None
         while True:
-            opening = _OPENING.search(region.raw, place, region.end)
+            if within != region.end or (opening is not None and opening.start() < place):
+                opening = _OPENING.search(region.raw, place, region.end)  # once, however much else stands before it
+                within = region.end
             place = region.end if opening is None else opening.start()
             string = opening is not None and opening[1] is None
             hopeless = opening is not None and place in way.opened
