@@ -52,9 +52,8 @@ def cut(data: bytes, size: int) -> list[bytes]:
 def scanned(data: bytes, wire: str | None) -> tuple[list[Any], list[tuple[Any, ...]]]:
     found = scan(data, wire=wire)
     messages = [batch.message(row) for batch in found for row in range(len(batch))]
-    rejects = found.rejects
-    places = zip(rejects["reason"], rejects["fault"].tolist(), rejects["line"].tolist(), strict=True)
-    return messages, list(places)
+    faults = zip(found.rejects["reason"], found.rejects["fault"].tolist(), strict=True)
+    return messages, [(reason, fault, data[:fault].count(b"\n") + 1) for reason, fault in faults]
 
 
 def log_of(wire: str, seed: int) -> bytes:
@@ -98,6 +97,13 @@ def test_a_csp_message_is_complete_when_no_field_can_follow() -> None:
         decoder.close()
     assert decoder.close() == []
     assert [message.block.id for message in drained(decoder, [(CSP % 3).encode()])[0]] == ["T3"]
+
+
+def test_a_fault_has_a_line_of_its_own() -> None:
+    decoder = Decoder("csp")
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(b"noted\nCSP/1\nFROM A\nTO B C\n\n" + (CSP % 2).encode())
+    assert (caught.value.line, caught.value.offset) == (4, 19)
 
 
 def test_what_is_held_has_a_bound() -> None:

@@ -123,7 +123,7 @@ def test_warnings_count_only_when_strict(doubtful: Path, mode: str, capfdbinary:
 def test_csp_logs_are_validated_as_logs_only(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"noted\nCSP/1\nFROM A\nTO B C\n\nnoted\n")
     done = turnwire("validate", tmp_path / "a", "--wire", "csp", "--json")
-    assert [(one["line"], one["offset"], one["reason"]) for one in done.records] == [(2, 19, "bad_header_value")]
+    assert [(one["line"], one["offset"], one["reason"]) for one in done.records] == [(4, 19, "bad_header_value")]
     assert done.code == 1
     refused = turnwire("validate", tmp_path / "a", "--wire", "csp", "--mode", "lines")
     assert (refused.code, "several lines" in refused.err) == (2, True)

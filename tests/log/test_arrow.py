@@ -180,6 +180,12 @@ def test_pandas() -> None:
     assert frame["conv_id"].tolist() == list(range(len(TEXTS)))
 
 
+def test_duckdb_gives_times_to_python() -> None:
+    stamped = nslip(b"2026-11-22T07:00:00.5Z " + GOOD, columns=["time"])  # noqa: F841
+    [(time,)] = duckdb.sql("select time from stamped").fetchall()
+    assert time.timestamp() == 1795330800.5
+
+
 def test_sql_over_a_variable() -> None:
     logged = nslip(UPSTREAM)  # noqa: F841  (DuckDB looks it up)
     rows = duckdb.sql("select act, count(*) from logged where turn > 0 group by act order by act").fetchall()

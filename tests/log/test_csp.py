@@ -108,6 +108,7 @@ def test_errors_skip_and_raise() -> None:
         next(batches)
     error = caught.value
     assert (error.reason, error.offset, error.wire) == (Reason.BAD_HEADER_VALUE, data.index(b"TO B C"), "csp")
+    assert error.line == data[: error.offset].count(b"\n") + 1, "of the fault, not of the message"
     counts = raised.counts
     assert counts.bytes == data.index(b"\n" + message(2)) == counts.records + counts.rejects + counts.text
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from tests.log.engines import GOOD, UPSTREAM
-from tests.log.test_scan import everything, nslip
+from tests.log.test_scan import everything, nslip, table
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -144,6 +144,21 @@ def test_files_of_several_kinds_in_order(tmp_path: Path) -> None:
     assert sources([tmp_path / "b.log", tmp_path / "a.log", b"\n" + GOOD]) == [1, 2, 0]
     (tmp_path / "[bc].log").write_bytes(b"\n" + GOOD.replace(b"S0", b"S9"))
     assert sources(str(tmp_path / "[bc].log")) == [9]
+
+
+def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.log", tmp_path / "linked"
+    path.write_bytes(GOOD)
+    link.symlink_to(path)
+    for again in (path, str(path), tmp_path, link, str(tmp_path / "*.log"), tmp_path / ".." / tmp_path.name / "a.log"):
+        assert table(nslip([path, GOOD, again, GOOD]))["file"] == [str(path), None, None], again
+
+
+def test_a_url_that_is_named_again_is_read_once() -> None:
+    fsspec = pytest.importorskip("fsspec")
+    with fsspec.open("memory://named/a.log", "wb") as file:
+        file.write(GOOD)
+    assert len(table(nslip(["memory://named/a.log", "memory://named", "memory://named/*.log"]))["file"]) == 1
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

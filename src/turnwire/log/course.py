@@ -145,9 +145,7 @@ class Course:
         if not found.rejects or self._errors != "raise":
             return None
         table = found.rejects[0][0]
-        start = int(table["offset"][0]) - found.block.base
-        raw = bytes(found.buffer[start : start + int(table["length"][0])])
-        return quarantine.first_error(table, scanner, reading.name, raw)
+        return quarantine.first_error(table, scanner, reading.name, found.buffer, found.block.base)
 
     def _batch(self, reading: Reading, found: Found) -> Batch | None:
         first = self._bookmarks.record + self.records

@@ -195,11 +195,23 @@ def _wire(part: dict[str, NDArray[Any]], row: int, wire: str) -> str:
     return WIRES[part["wire"][row]] if "wire" in part else wire
 
 
-def first_error(found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, raw: bytes) -> DecodeError:
-    """What ``errors="raise"`` raises for the first reject of a block; ``offset`` is the fault in the input."""
+def fault_line(reject: dict[str, Any]) -> int:
+    """The line of the byte where reading failed, where that stands in the range: it may be behind the first one."""
+    before = max(reject["fault"] - reject["offset"], 0)
+    line: int = reject["line"] + reject["raw"].count(b"\n", 0, before)
+    return line
+
+
+def first_error(
+    found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, buffer: memoryview, base: int
+) -> DecodeError:
+    """What ``errors="raise"`` raises for the first reject of a block, of which ``buffer`` is at offset ``base``:
+    ``offset`` and ``line`` are those of the fault in the input."""
     reason = scanner.reasons[found["reason"][0]]
     assert reason is not None, "code 0 is no reason"
-    offset, length = int(found["offset"][0]), int(found["length"][0])
-    text = f"a record of {length} bytes at byte {offset} is damaged: {raw[:80]!r}{'...' if length > 80 else ''}"
-    fault, line = int(found["fault"][0]), int(found["line"][0])
+    offset, length, fault = (int(found[name][0]) for name in ("offset", "length", "fault"))
+    raw = bytes(buffer[offset - base : offset - base + min(length, 80)])
+    text = f"a record of {length} bytes at byte {offset} is damaged: {raw!r}{'...' if length > 80 else ''}"
+    between = bytes(buffer[max(min(offset, fault) - base, 0) : max(offset, fault) - base]).count(b"\n")
+    line = int(found["line"][0]) + (between if fault > offset else -between)
     return DecodeError(reason, text, offset=fault, line=line, wire=_wire(found, 0, scanner.wire), path=file)

@@ -88,19 +88,25 @@ class Reading:
 
 
 def sources(source: Any) -> Iterator[Source]:
-    """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. Raises FileNotFoundError or TypeError."""
+    """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. A file or URL that is named again (twice in
+    a list, or beside its directory, or by a link) is met once. Raises FileNotFoundError or TypeError."""
+    yield from _named(source, set())
+
+
+def _named(source: Any, met: set[str]) -> Iterator[Source]:
+    """The same; ``met``: the files and URLs that came before, which grows."""
     if isinstance(source, Source):
         yield source
     elif isinstance(source, (bytes, bytearray, memoryview)):
         yield Source(None, data=source)
     elif isinstance(source, (list, tuple)):
         for part in source:
-            yield from sources(part)
+            yield from _named(part, met)
     elif isinstance(source, (str, PathLike)):
         path = fspath(source)
         if isinstance(path, bytes):
             path = path.decode(sys.getfilesystemencoding(), "surrogateescape")
-        yield from _urls(path) if isinstance(source, str) and _URL.match(path) else _paths(path)
+        yield from _urls(path, met) if isinstance(source, str) and _URL.match(path) else _paths(path, met)
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
         yield Source(name if isinstance(name, str) else None, open=lambda: nullcontext(source))
@@ -113,7 +119,7 @@ def sources(source: Any) -> Iterator[Source]:
         yield Source(None, data=view)
 
 
-def _paths(path: str) -> Iterator[Source]:
+def _paths(path: str, met: set[str]) -> Iterator[Source]:
     if path == "-":
         yield Source("-", open=lambda: nullcontext(sys.stdin.buffer))
         return
@@ -127,7 +133,10 @@ def _paths(path: str) -> Iterator[Source]:
     else:
         names = [path]
     for name in names:
-        yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True)
+        real = os.path.realpath(name)
+        if real not in met:
+            met.add(real)
+            yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True)
 
 
 def _open(name: str) -> Any:
@@ -141,7 +150,7 @@ def _open(name: str) -> Any:
     return open(name, "rb", buffering=0, opener=opener)
 
 
-def _urls(url: str) -> Iterator[Source]:
+def _urls(url: str, met: set[str]) -> Iterator[Source]:
     """Files of any storage that fsspec knows."""
     fsspec = _fsspec()
     storage, path = fsspec.core.url_to_fs(url)
@@ -154,8 +163,12 @@ def _urls(url: str) -> Iterator[Source]:
     else:
         names = [path]
     for name in names:
+        full = storage.unstrip_protocol(name)
+        if full in met:
+            continue
+        met.add(full)
         yield Source(
-            storage.unstrip_protocol(name),
+            full,
             open=lambda name=name: storage.open(name, "rb"),
             size=storage.size(name) if len(names) > 1 or storage.exists(name) else None,
         )

@@ -241,9 +241,7 @@ class BlockStream:
         for table, count in found.rejects:
             for row in range(count):
                 one = {name: array[row : row + 1] for name, array in table.items()}
-                offset, length = int(one["offset"][0]), int(one["length"][0])
-                start = offset - found.block.base
-                raw = bytes(found.buffer[start : start + length])
-                before = int(one["row"][0] if "row" in one else offsets.searchsorted(offset))
-                met.append(((before, 0), quarantine.first_error(one, self._scanner, None, raw)))
+                before = int(one["row"][0] if "row" in one else offsets.searchsorted(one["offset"][0]))
+                error = quarantine.first_error(one, self._scanner, None, found.buffer, found.block.base)
+                met.append(((before, 0), error))
         self._ready.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))

@@ -17,7 +17,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "zstd": ("zstandard",),
     "fsspec": ("fsspec",),
     "cli": ("rich",),
-    "sql": ("polars", "duckdb"),
+    "sql": ("polars", "duckdb", "pytz"),
     "files": ("pyarrow",),
     "dask": ("pyarrow", "dask", "distributed"),
     "sign": ("cryptography",),

@@ -248,11 +248,13 @@ def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
 
 def _show_rejects(found: Scan) -> None:
     """The first rejects, where they were kept."""
+    from turnwire.log.rejects import fault_line
+
     first = list(islice(found.rejects.since(0), SHOWN_REJECTS))
     for reject in first:
         raw = reject["raw"]
         text = raw[:SHOWN_BYTES].decode("utf-8", "backslashreplace") + ("…" if len(raw) > SHOWN_BYTES else "")
-        place = f"{inputs.shown(reject['file'])}:{reject['line']}: byte {reject['fault']}"
+        place = f"{inputs.shown(reject['file'])}:{fault_line(reject)}: byte {reject['fault']}"
         wire = f"{reject['wire']}: " if len(found.counts.wires) > 1 else ""
         complain(printable(f"{place}: {wire}{reject['reason']}: {text}"))
     if first and len(found.rejects) > len(first):

@@ -169,6 +169,8 @@ def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Fin
 
 
 def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
+    from turnwire.log.rejects import fault_line
+
     reason = reject["reason"]
     text = reason.replace("_", " ")
     try:
@@ -176,7 +178,7 @@ def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
     except DecodeError as error:
         # One message alone may hold what a record of a log may not; then the reason has to say it all.
         text = error.text if str(error.reason) == reason else text
-    return Finding(reject["file"], reject["line"], reject["fault"], reject["wire"], ERROR, reason, text)
+    return Finding(reject["file"], fault_line(reject), reject["fault"], reject["wire"], ERROR, reason, text)
 
 
 def _of_lines(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress) -> Iterator[Finding]:
@@ -246,4 +248,4 @@ def _summarize(wire: str | None, tally: Tally, mode: str) -> None:
     others = "".join(f", {tally.count(name):,} {name}" for name in ("warning", "info") if tally.count(name))
     text = f", {tally.text:,} bytes of them other text" if mode == "log" else ""
     good = f"{tally.records:,} good {'' if wire is None else wire + ' '}records"
-    complain(f"{good}, {faults:,} faults{others} in {tally.bytes:,} bytes{text}")
+    complain(f"{good}, {faults:,} fault{'' if faults == 1 else 's'}{others} in {tally.bytes:,} bytes{text}")
