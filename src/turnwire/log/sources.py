@@ -88,8 +88,8 @@ class Reading:
 
 
 def sources(source: Any) -> Iterator[Source]:
-    """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. A file or URL that is named again (twice in
-    a list, or beside its directory, or by a link) is met once. Raises FileNotFoundError or TypeError."""
+    """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. A file or URL that is named again (in a
+    list, beside its directory, by a link) is met once. Raises FileNotFoundError or TypeError."""
     yield from _named(source, set())
 
 
