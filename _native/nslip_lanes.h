@@ -1,7 +1,7 @@
 /* The common record of a log, read with AVX-512: the separators' places are compressed into one register, and the
- * prefixes, the digits and the numbers of all fields come out of the window by permutations, so that neither the number of
- * digits nor the number of slots costs a branch. Accepts what tw_record_avx2 accepts where the slots stand in the order
- * of the specification's table. */
+ * prefixes, the digits and the numbers of all fields come out of the window by permutations, so that neither the number
+ * of digits nor the number of slots costs a branch. Accepts what tw_record_avx2 accepts, where the slots stand in the
+ * order of the specification's table. */
 #ifndef TURNWIRE_NSLIP_LANES_H
 #define TURNWIRE_NSLIP_LANES_H
 
@@ -9,8 +9,9 @@
 #include "nslip_simd.h"
 
 #ifdef TW_HAVE_AVX2
-#define TW_LANES                                                                                                     \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,pclmul,popcnt,lzcnt")))
+#define TW_LANES                                                                                                    \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2," \
+                          "avx2,bmi,bmi2,pclmul,popcnt,lzcnt")))
 #define TW_INLINE_LANES TW_LANES static inline __attribute__((always_inline))
 
 static int tw_has_lanes(void)
@@ -27,8 +28,8 @@ enum { TW_UNORDERED = 0xFFFFFFFFu };         /* a good record perhaps, for tw_re
 enum { TW_C = TW_SLOTS, TW_S, TW_D, TW_T, TW_NONE = 15, TW_IS_PREFIX = 15 };
 enum { TW_BAD_INSIDE = 16, TW_BAD_OUTSIDE = 32, TW_IS_QUOTE = 64, TW_HIGH_BYTE = 128 };
 
-/* By ASCII byte its kind and its base62 value; patterns of lanes (see where they are used); constants, which the compiler
- * would make anew for each record where it knew them. */
+/* By ASCII byte its kind and its base62 value; patterns of lanes (see where they are used); constants, which the
+ * compiler would make anew for each record where it knew them. */
 static struct {
     uint8_t kind[128], digit[128], iota[64], from[64], to[64], two[64], before[64], corner[64], edge[64];
     uint8_t bar[64], quote[64], hash[64], inside[64], outside[64], high[64], quoted[64];
@@ -45,8 +46,8 @@ static void tw_lane_tables(void)
         int slot = tw_prefix[i] - 16, word = tw_digit[i] != 255;
         int prefix = header ? TW_C + (int)(header - headers) : slot >= 0 && slot < TW_SLOTS ? slot : TW_NONE;
         tw_lanes.digit[i] = tw_digit[i];
-        tw_lanes.kind[i] = (uint8_t)(prefix | (i == '"' ? TW_IS_QUOTE : 0) | (i == '\\' || i == '\n' ? TW_BAD_INSIDE : 0) |
-                                     (word || i == '|' || i == '"' || i == '#' ? 0 : TW_BAD_OUTSIDE));
+        int kind = prefix | (i == '"' ? TW_IS_QUOTE : 0) | (i == '\\' || i == '\n' ? TW_BAD_INSIDE : 0);
+        tw_lanes.kind[i] = (uint8_t)(kind | (word || i == '|' || i == '"' || i == '#' ? 0 : TW_BAD_OUTSIDE));
     }
     for (int i = 0; i < 64; i++) {
         tw_lanes.iota[i] = (uint8_t)i;
@@ -119,8 +120,8 @@ TW_INLINE_LANES __m512i tw_eight_numbers(__m512i v)
 }
 
 /* The numbers of eight fields, from the separator at places[first] on. */
-TW_INLINE_LANES __m512i tw_numbers_lanes(const tw_kept *k, __m512i places, int first, __m512i digits, __m512i more, int two,
-                                         int wide)
+TW_INLINE_LANES __m512i tw_numbers_lanes(const tw_kept *k, __m512i places, int first, __m512i digits, __m512i more,
+                                         int two, int wide)
 {
     __m512i from = k->from, to = k->to;
     if (first) {
@@ -151,8 +152,9 @@ typedef struct {
 } tw_laid;
 
 /* Row n. With `all` (a constant) every column is wanted. */
-TW_INLINE_LANES void tw_store_lanes(const tw_kept *k, const tw_columns *restrict c, const uint8_t *s, size_t at, int64_t base, int64_t line,
-                                    const tw_laid *f, int two, size_t n, int all, uint32_t wanted)
+TW_INLINE_LANES void tw_store_lanes(const tw_kept *k, const tw_columns *restrict c, const uint8_t *s, size_t at,
+                                    int64_t base, int64_t line, const tw_laid *f, int two, size_t n, int all,
+                                    uint32_t wanted)
 {
     if (all || c->offset) c->offset[n] = base + (int64_t)at;
     if (all || c->length) c->length[n] = (int64_t)f->length;
@@ -217,7 +219,8 @@ TW_INLINE_LANES uint32_t tw_lay_out(const tw_kept *k, const uint8_t *s, tw_laid 
     wrong |= quotes ^ 2 * (uint32_t)_mm_popcnt_u32(texts);
     __m128i places = _mm512_castsi512_si128(f->places), lengths = _mm_sub_epi8(_mm_bsrli_si128(places, 1), places);
     numbers ^= texts;
-    wrong |= _mm_mask_cmpgt_epu8_mask((__mmask16)numbers, _mm_sub_epi8(lengths, TW_SHORT_LANE(three)), TW_SHORT_LANE(nine));
+    __m128i above = _mm_sub_epi8(lengths, TW_SHORT_LANE(three));
+    wrong |= _mm_mask_cmpgt_epu8_mask((__mmask16)numbers, above, TW_SHORT_LANE(nine));
     f->wide = _mm_mask_cmpgt_epu8_mask((__mmask16)numbers, lengths, TW_SHORT_LANE(ten)) != 0;
     if (wrong) return 1;
     /* Each slot but the first must come behind the one in front of it. */
@@ -226,8 +229,8 @@ TW_INLINE_LANES uint32_t tw_lay_out(const tw_kept *k, const uint8_t *s, tw_laid 
 
 /* Row n from the record that starts with the '@' at s[at], which is tw_usual; s[at..at + TW_READ) must be readable. Its
  * length, or 0: ask another, or TW_UNORDERED. Nothing is stored then. */
-TW_INLINE_LANES uint32_t tw_lane_row(const tw_kept *k, const tw_columns *c, const uint8_t *text, size_t at, size_t limit, int64_t base,
-                                     int64_t line, size_t n, int all, uint32_t wanted)
+TW_INLINE_LANES uint32_t tw_lane_row(const tw_kept *k, const tw_columns *c, const uint8_t *text, size_t at,
+                                     size_t limit, int64_t base, int64_t line, size_t n, int all, uint32_t wanted)
 {
     const uint64_t known = (uint64_t)1 << 3;                         /* the first separator */
     const uint8_t *s = text + at;

@@ -17,6 +17,7 @@ from tests.vectors import load
 from turnwire.slip import base62
 from turnwire.slip.spec import Slot
 
+
 def _engines() -> list[str]:
     if PURE_ONLY:
         return ["pure"]
