@@ -1,4 +1,4 @@
-"""The bulk scan of nSLIP in C: the twin of ``_pure/nslip_scan.py``. The rules are in nslip_scan.h."""
+"""The bulk scan of nSLIP in C: the twin of ``_pure/nslip_scan.py``. The rules are in nslip_rows.h."""
 
 import os
 
@@ -42,18 +42,20 @@ cdef extern from "nslip_scan.h" nogil:
         tw_columns columns
         tw_rejects rejects
     void tw_nslip_scan(tw_scan *k)
-    const char *tw_choose_simd(bint allowed)
+    int tw_choose_level(int most)
 
 tw_nslip_tables()
 
 
-def choose_simd(allowed=True):
-    """Chooses the fastest code for this processor ("avx2" or "scalar") and says which; for tests and ``info``."""
-    return tw_choose_simd(allowed).decode()
+def choose_simd(str most="avx512"):
+    """Chooses the fastest code for this processor, "avx512", "avx2" or "scalar", but none beyond ``most``, and says which;
+    for tests and ``info``."""
+    return LEVELS[tw_choose_level(LEVELS.index(most))]
 
 
-# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the other is tested against.
-SIMD = choose_simd(os.environ.get("TURNWIRE_SIMD", "1") != "0")
+LEVELS = ("scalar", "avx2", "avx512")
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the others are tested against.
+SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
 
 cdef tuple HEAD = (None, None, "conv_id", "src", "dst", "turn")
 cdef tuple INTS = (

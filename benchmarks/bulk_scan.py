@@ -120,11 +120,11 @@ def by_pattern(data: bytes) -> int:
 
 def scalar(data: bytes) -> int:
     """One pass of the C code that runs on every processor."""
-    bulk._core.choose_simd(False)
+    bulk._core.choose_simd("scalar")
     try:
         return stream(data, None)
     finally:
-        bulk._core.choose_simd(bulk._core.SIMD != "scalar")
+        bulk._core.choose_simd(bulk._core.SIMD)
 
 
 def pure_stream(data: bytes) -> int:

@@ -1,4 +1,4 @@
-"""What the tests of logs share: the three engines of the scan, logs with every kind of damage, and what adds up."""
+"""What the tests of logs share: the engines of the scan, logs with every kind of damage, and what adds up."""
 
 from __future__ import annotations
 
@@ -17,8 +17,18 @@ from tests.vectors import load
 from turnwire.slip import base62
 from turnwire.slip.spec import Slot
 
-ENGINES = ["pure"] if PURE_ONLY else ["native-simd", "native-scalar", "pure"]
-"""Native code has two ways to read a record; on a machine without AVX2 both are the scalar one."""
+
+def _engines() -> list[str]:
+    if PURE_ONLY:
+        return ["pure"]
+    core = import_module("turnwire._native.nslip_scan")
+    levels = [level for level in core.LEVELS if core.choose_simd(level) == level]
+    core.choose_simd(core.SIMD)
+    return [f"native-{level}" for level in reversed(levels)] + ["pure"]
+
+
+ENGINES = _engines()
+"""The pure core, and the native one by each kind of code that this processor runs."""
 
 HEAD = ("conv_id", "src", "dst", "turn")
 TEXTS = ("status", "tag")
@@ -42,16 +52,16 @@ UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt
 @contextmanager
 def engine(name: str) -> Iterator[Callable[..., tuple[int, int, int, int]]]:
     """``scan_block`` of one of ``ENGINES``."""
-    backend, _, simd = name.partition("-")
+    backend, _, level = name.partition("-")
     core = import_module(f"turnwire._{backend}.nslip_scan")
     if backend == "pure":
         yield core.scan_block
         return
-    core.choose_simd(simd == "simd")
+    core.choose_simd(level)
     try:
         yield core.scan_block
     finally:
-        core.choose_simd(True)
+        core.choose_simd(core.SIMD)
 
 
 def tables(room: int, rejects: int, wanted: list[str] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:

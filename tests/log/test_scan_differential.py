@@ -129,6 +129,33 @@ def test_every_length_of_string_at_every_place_of_the_buffer() -> None:
             assert all(read(name, data) == found for name in ENGINES[1:])
 
 
+@pytest.mark.parametrize("last", [b"", b'|t"y"', b"|e0", b'|e0|t"#|"'])
+def test_slots_in_the_order_of_the_table(last: bytes) -> None:
+    """A string of every length in front of other slots; the fields stand at every place of the windows."""
+    for size in range(120):
+        record = (
+            b'@a3|f0|c1|SzZ9|d12|T12345678|gH|rzzzzzzzzzz|s7|u"' + b"#|" * (size // 2) + b"x" * (size % 2) + b'"' + last
+        )
+        data = b"." * 16 + record + b"#\n" + b"." * 144
+        found = read(ENGINES[0], data)
+        whole(data, found)
+        assert (found.rows, found.columns["length"], found.columns["status.length"]) == (1, [len(record) + 1], [size])
+        assert found.columns["result_id"] == [62**10 - 1]
+        assert all(read(name, data) == found for name in ENGINES[1:])
+
+
+def test_all_nine_slots_of_every_width() -> None:
+    for digits in range(1, 9):
+        number = b"z" * digits
+        head = b"@aA|f4|c%b|S%b|d%b|T%b" % (number[:4], b"0", number[:2], b"1")
+        slots = b'|g%b|k1|p2|r3|q4|s%b|u""|e%b|t"ok"#' % (number, number[:3], number[:5])
+        data = b"." * 16 + head + slots + b"\n" + b"." * 144
+        found = read(ENGINES[0], data)
+        whole(data, found)
+        assert found.rows == 1
+        assert all(read(name, data) == found for name in ENGINES[1:])
+
+
 @pytest.mark.parametrize("digits", range(1, 15))
 def test_integers_of_every_width(digits: int) -> None:
     """Eleven digits may still fit, leading zeros always do."""

@@ -1,8 +1,9 @@
 from typing import Any
 
+LEVELS: tuple[str, str, str]
 SIMD: str
 
-def choose_simd(allowed: bool = True) -> str: ...
+def choose_simd(most: str = "avx512") -> str: ...
 def scan_block(
     data: Any,
     start: int,

@@ -30,7 +30,7 @@ _TEXTS = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"',
 
 
 class _Block:
-    """One call of :func:`scan_block`: the same state as tw_scan in nslip_scan.h."""
+    """One call of :func:`scan_block`: the same state as tw_scan in nslip_rows.h."""
 
     def __init__(self, data: Any, size: int, final: bool, keep: bool, limit: int, base: int, line: int) -> None:
         self.data = bytes(memoryview(data)[:size])

@@ -10,7 +10,7 @@ from turnwire.slip.spec import REASONS, WIRE, Act, FrameType, Slot
 _core = _backend.load("nslip_scan")
 _NAMES = {slot: slot.name.lower() for slot in Slot}
 _TEXTS = (Slot.STATUS, Slot.TAG)
-_FRAME_KNOWN = 12  # bits of ``present``, as in _native/nslip_scan.h
+_FRAME_KNOWN = 12  # bits of ``present``, as in _native/nslip_rows.h
 
 
 def plain(span: bytes) -> bytes:
