@@ -71,11 +71,14 @@ def position(path: str | None) -> Any:
     if path is None:
         return None
     try:
-        return json.loads(Path(path).read_bytes())
+        place = json.loads(Path(path).read_bytes())
     except FileNotFoundError:
         return {}
-    except ValueError:
-        raise click.UsageError(f"{path!r} holds no position of a scan") from None
+    except (ValueError, RecursionError):
+        place = None
+    if not isinstance(place, dict):
+        raise click.UsageError(f"{path!r} holds no position of a scan")
+    return place
 
 
 def keep_position(path: str | None, place: dict[str, Any]) -> None:

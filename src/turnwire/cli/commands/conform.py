@@ -7,6 +7,7 @@ from importlib import import_module
 
 import click
 
+from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.text import printable
 from turnwire.contract import WIRE_PACKAGES, WIRES
@@ -14,7 +15,7 @@ from turnwire.contract import WIRE_PACKAGES, WIRES
 
 @click.command("conform", short_help="The conformance checklist over messages and whole histories.")
 @click.argument("wire", type=click.Choice(WIRES))
-@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.argument("files", nargs=-1, required=True, type=inputs.name, metavar="FILES...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def command(wire: str, files: tuple[str, ...], as_json: bool) -> int:
     """Checks FILES by the checklist of WIRE: every clause of its specification that can be judged.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 import turnwire
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
+from turnwire.cli.contexts import context_of
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, named, standard_output
 from turnwire.cli.text import printable
@@ -36,7 +36,9 @@ class Found(NamedTuple):
 @click.option("--to", "target", required=True, type=click.Choice(WIRES), help="The wire to write.")
 @click.option("--from", "source", type=click.Choice(WIRES), help="The wire of all messages; otherwise it is detected.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
-@click.option("--context", "context_file", type=click.Path(), help="TOML or JSON: names, numbers, defaults.")
+@click.option(
+    "--context", "context_file", type=inputs.name, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
+)
 @click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
 @click.option("--new-ids", is_flag=True, help="Envelopes and Tasks without an id get a random UUID.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
@@ -59,7 +61,7 @@ def command(
     missing field is named. Exits with 1 when a record could not be read or converted.
     """
     names = inputs.checked(files)
-    context = _context(context_file)
+    context = turnwire.Context() if context_file is None else context_of(context_file)
     if use_clock:
         from turnwire.sap.times import now
 
@@ -119,19 +121,6 @@ class _Writer:
     def _line(self, values: dict[str, Any]) -> None:
         text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)
         self._output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
-
-
-def _context(path: str | None) -> turnwire.Context:
-    if path is None:
-        return turnwire.Context()
-    text = Path(path).read_bytes()
-    try:
-        values = json.loads(text) if path.lower().endswith(".json") else tomllib.loads(text.decode())
-        return turnwire.Context.from_dict(values)
-    except WireError as error:
-        raise click.UsageError(printable(f"{path}: {error}")) from None
-    except (ValueError, tomllib.TOMLDecodeError) as error:
-        raise click.UsageError(printable(f"{path}: this is neither TOML nor JSON: {error}")) from None
 
 
 def _read(name: str) -> bytes:

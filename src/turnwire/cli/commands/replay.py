@@ -30,9 +30,11 @@ _MOST = 1 << 31  # bytes; places in a log are kept in 32 bits
 
 
 @click.command("replay", short_help="The state of a CSP/1 log at any point; the history of a name.")
-@click.argument("log", type=click.Path(allow_dash=True))
-@click.option("--at", "at", metavar="Cn", help="The checkpoint to show instead of the last one.")
-@click.option("--name", "name", metavar="NAME", help="Show who set this name, when, and from what, up to there.")
+@click.argument("log", type=inputs.name, metavar="LOG")
+@click.option("--at", "at", type=inputs.name, metavar="Cn", help="The checkpoint to show instead of the last one.")
+@click.option(
+    "--name", "name", type=inputs.name, metavar="NAME", help="Show who set this name, when, and from what, up to there."
+)
 @click.option("--forks", is_flag=True, help="Let a patch start from any checkpoint, not only from the last.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
 def command(log: str, at: str | None, name: str | None, forks: bool, as_json: bool) -> int:
