@@ -21,7 +21,6 @@ DEEP = "[" * 200_000
         ["tokens", "{log}", "--html", ""],
         ["tokens", "{log}", "--context", ""],
         ["convert", "{log}", "--to", "csp", "--context", ""],
-        ["conform", "nslip", ""],
         ["verify", ""],
         ["verify", "{log}", "--head", ""],
         ["replay", ""],
@@ -37,9 +36,9 @@ def test_an_empty_name_is_wrong_usage(log: Path, arguments: list[str]) -> None:
     assert "the name is empty" in done.err
 
 
-@pytest.mark.parametrize("command", ["scan", "stats", "validate", "tokens"])
+@pytest.mark.parametrize("command", ["scan", "stats", "validate", "tokens", "conform nslip", "convert --to csp"])
 def test_an_empty_source_is_not_this_directory(log: Path, command: str) -> None:
-    done = turnwire(command, "", log)
+    done = turnwire(*command.split(), "", log)
     assert (done.code, done.out) == (3, b"")
     assert done.err == "turnwire: '': the name of a source is empty; this directory is '.'\n"
 
@@ -93,3 +92,13 @@ def test_a_key_that_is_none(log: Path) -> None:
     done = turnwire("verify", log, "--key", "zz")
     assert done.code == 2
     assert "--key is a public key in hex digits, not 'zz'" in done.err
+
+
+def test_conform_takes_what_other_commands_take(log: Path) -> None:
+    from_file = turnwire("conform", "nslip", log)
+    assert from_file.code == 1
+    for source, stdin in ((log.parent, b""), (f"{log.parent}/*.log", b""), ("-", log.read_bytes())):
+        done = turnwire("conform", "nslip", source, stdin=stdin)
+        name = "<stdin>" if source == "-" else str(log)
+        assert (done.code, done.err) == (1, "")
+        assert done.out == from_file.out.replace(str(log).encode(), name.encode())

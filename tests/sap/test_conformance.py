@@ -103,12 +103,12 @@ def test_histories_files_and_forms(tmp_path: Path) -> None:
 def test_places_are_lines_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     lines = ["", json.dumps(TASK), "", json.dumps(changed(TASK, "/taskId", "x")), "{", json.dumps(RESULT), "  "]
-    lines.append(json.dumps(RESULT | {"correlationId": RESULT["taskId"], "status": "RUNNING"}))
+    lines += ["", json.dumps(RESULT | {"correlationId": RESULT["taskId"]}), json.dumps(RESULT | {"status": "RUNNING"})]
     path.write_text("\r\n".join(lines))
     ((_, checklist),) = conform_files([path])
     found = {line.clause.id: [fault.line for fault in line.faults] for line in checklist if line.faults}
-    assert found == {"forms": [4], "required": [5], "correlation": [8], "status": [8]}
-    assert checklist.records == 5
+    assert found == {"forms": [4], "required": [5], "correlation": [9], "status": [10]}
+    assert checklist.records == 6
     shown = checklist.to_dict()["checklist"][0]
     assert shown["places"] == [{"line": 4, "text": shown["places"][0]["text"]}]
     assert "line 4: /taskId: " in str(checklist)

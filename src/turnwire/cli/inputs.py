@@ -8,11 +8,13 @@ import stat
 import sys
 from collections.abc import Sequence
 from glob import glob, has_magic
+from pathlib import Path
 from typing import Any
 
 import click
 
 from turnwire.cli.outcome import Refused
+from turnwire.cli.output import named
 from turnwire.cli.text import file_name
 
 STANDARD_INPUT = "-"
@@ -102,6 +104,14 @@ def files(names: Sequence[str]) -> list[str]:
     from turnwire.log.sources import sources
 
     return [found.name for found in sources(list(names)) if found.name is not None]
+
+
+def content(name: str) -> bytes:
+    """All bytes of an input, for what is judged as a whole. Raises OSError."""
+    try:
+        return sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+    except OSError as error:
+        raise named(error, error.filename or name) from None
 
 
 def size(names: Sequence[str]) -> int | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -16,7 +14,7 @@ from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.contexts import context_of
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import Output, complain, named, standard_output
+from turnwire.cli.output import Output, complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.contract import WIRES
 from turnwire.errors import WireError
@@ -71,7 +69,7 @@ def command(
     output = standard_output()
     writer = _Writer(output, target, as_json, quiet)
     for name in inputs.files(names):
-        for found in _messages(_read(name), source):
+        for found in _messages(inputs.content(name), source):
             if found.message is None:
                 writer.refuse(name, found.line, str(found.reason), str(found.fault), ())
                 continue
@@ -121,13 +119,6 @@ class _Writer:
     def _line(self, values: dict[str, Any]) -> None:
         text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)
         self._output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
-
-
-def _read(name: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if name == inputs.STANDARD_INPUT else Path(name).read_bytes()
-    except OSError as error:
-        raise named(error, error.filename or name) from None
 
 
 def _messages(data: bytes, source: str | None) -> Iterator[Found]:
