@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +147,29 @@ def test_records_that_are_too_short_to_be_doubted_are_not_decoded_and_nothing_is
             patched.setattr(importlib.import_module("turnwire.slip"), "LEAST_DOUBTFUL", 0)
             assert turnwire("validate", path, *more) == done
         assert found == ["2", *(["4"] * (3 if "--wire" in more else 1)), *(["5"] * (2 if "keep" in more else 1))]
+
+
+@pytest.mark.parametrize("mode", [[], ["--wire", "nslip"]], ids=["all", "nslip"])
+@pytest.mark.parametrize(
+    ("damage", "reason", "offset"),
+    [
+        (lambda data: data[:-9], "cut_off", -9),
+        (lambda data: data + b"junk", "trailing_junk", 0),
+        (lambda data: data[:-8] + bytes(4) + data[-4:], "bad_compression", None),
+        (lambda data: data[:3], "cut_off", None),
+    ],
+    ids=["cut", "junk", "checksum", "head"],
+)
+def test_a_damaged_compressed_file_is_a_fault(
+    tmp_path: Path, mode: list[str], damage: Callable[[bytes], bytes], reason: str, offset: int | None
+) -> None:
+    data = gzip.compress((GOOD + b"\n") * 50)
+    path = tmp_path / "log.gz"
+    path.write_bytes(damage(data))
+    done = turnwire("validate", path, *mode, "--json")
+    (row,) = done.records
+    assert (done.code, row["wire"], row["reason"], row["severity"]) == (1, "gzip", reason, "error")
+    assert "stream" in row["text"]
+    if offset is not None:
+        assert row["offset"] == len(data) + offset
+    assert "Traceback" not in done.err

@@ -182,12 +182,16 @@ def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Fin
 
 
 def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
+    from turnwire.log.compression import WORDS
     from turnwire.log.rejects import fault_line
 
     reason = reject["reason"]
     text = reason.replace("_", " ")
     try:
-        judge.decode(reject["raw"], reject["wire"])
+        if reject["wire"] in WIRES:
+            judge.decode(reject["raw"], reject["wire"])
+        else:  # a compressed stream, which has no bytes to be judged again
+            text = f"{WORDS[reason]} (a byte of the stream as stored)"
     except DecodeError as error:
         # One message alone may hold what a record of a log may not; then the reason has to say it all.
         text = error.text if str(error.reason) == reason else text
