@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from turnwire.cli import inputs
 from turnwire.cli.text import printable
 from turnwire.errors import WireError
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def context_of(path: str) -> Context:
-    """The context that a file holds: JSON where its name ends so, TOML otherwise. Raises UsageError, OSError."""
+    """The context that a file holds: JSON where its name ends so, TOML otherwise. Raises UsageError, Refused,
+    OSError."""
     from turnwire.conversion import Context
 
-    text = Path(path).read_bytes()
+    text = inputs.content(path, inputs.SETTINGS)
     form = "JSON" if path.lower().endswith(".json") else "TOML"
     try:
         values = json.loads(text) if form == "JSON" else tomllib.loads(text.decode())

@@ -7,8 +7,8 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from glob import glob, has_magic
-from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +18,10 @@ from turnwire.cli.output import named
 from turnwire.cli.text import file_name
 
 STANDARD_INPUT = "-"
+MOST_AT_ONCE = (1 << 31) - 1
+SETTINGS = 64 << 20
+"""Bytes that a file may have which is no log: a position, a context, a kept head."""
+_PIECE = 1 << 20
 
 
 def name(text: str) -> str:
@@ -106,12 +110,21 @@ def files(names: Sequence[str]) -> list[str]:
     return [found.name for found in sources(list(names)) if found.name is not None]
 
 
-def content(name: str) -> bytes:
-    """All bytes of an input, for what is judged as a whole. Raises OSError."""
+def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
+    """All bytes of an input, for what is judged as a whole. Raises OSError, and Refused where there are more than
+    ``most``: a device may have no end."""
+    parts: list[bytes] = []
+    left = most
     try:
-        return sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else open(name, "rb", buffering=0) as file:
+            while left >= 0 and (part := file.read(min(left + 1, _PIECE))):
+                parts.append(part)
+                left -= len(part)
     except OSError as error:
         raise named(error, error.filename or name) from None
+    if left < 0:
+        raise Refused([f"{shown(name)}: more than {most >> 20:,} MiB cannot be read at once"])
+    return b"".join(parts)
 
 
 def size(names: Sequence[str]) -> int | None:

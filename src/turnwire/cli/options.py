@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import where, wires
+from turnwire.cli import inputs, where, wires
 
 if TYPE_CHECKING:
     from turnwire.log import Scan
@@ -67,11 +66,12 @@ def scanned(
 
 
 def position(path: str | None) -> Any:
-    """The position that a file holds; {} where there is none yet; None without a file. Raises UsageError, OSError."""
+    """The position that a file holds; {} where there is none yet; None without a file. Raises UsageError, Refused,
+    OSError."""
     if path is None:
         return None
     try:
-        place = json.loads(Path(path).read_bytes())
+        place = json.loads(inputs.content(path, inputs.SETTINGS))
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError):

@@ -9,6 +9,7 @@ import click
 
 from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import standard_output
 from turnwire.cli.text import printable
 from turnwire.contract import WIRE_PACKAGES, WIRES
 
@@ -27,13 +28,17 @@ def command(wire: str, files: tuple[str, ...], as_json: bool) -> int:
     """
     conform = import_module(f"{WIRE_PACKAGES[wire]}.checklist").conform
     outcome = GOOD
+    output = standard_output()
     for name in inputs.files(inputs.checked(files)):
         checklist = conform(inputs.content(name))
         outcome = outcome if checklist else BAD_RECORDS
         file = inputs.shown(name)
         if as_json:
-            click.echo(json.dumps({"file": file, **checklist.to_dict()}))
+            lines = [json.dumps({"file": file, **checklist.to_dict()})]
         else:
-            click.echo(printable(f"{file}: {'conforms' if checklist else 'does not conform'}"))
-            click.echo("\n".join("  " + printable(line) for line in str(checklist).splitlines()))
+            lines = [f"{file}: {'conforms' if checklist else 'does not conform'}"]
+            lines += [f"  {line}" for line in str(checklist).split("\n")]
+            lines = [printable(line) for line in lines]
+        output.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    output.flush()
     return outcome

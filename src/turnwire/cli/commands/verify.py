@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import RuleError
 
@@ -34,10 +34,13 @@ def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...
     trusted = [_key(key) for key in keys]
     kept = [_head(head) for head in heads]
     outcome = GOOD
+    output = standard_output()
     for file in files:
         verdict = verify_file(file, *kept, trusted=trusted)
         outcome = outcome if verdict else BAD_RECORDS
-        click.echo(json.dumps(_fields(file, verdict)) if as_json else _text(file, verdict, bool(kept)))
+        text = json.dumps(_fields(file, verdict)) if as_json else _text(file, verdict, bool(kept))
+        output.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+    output.flush()
     return outcome
 
 
@@ -45,7 +48,7 @@ def _head(file: str) -> Checkpoint:
     from turnwire.ledger import Checkpoint
 
     try:
-        return Checkpoint.from_json(Path(file).read_bytes())
+        return Checkpoint.from_json(inputs.content(file, inputs.SETTINGS))
     except RuleError as error:
         raise click.UsageError(printable(f"{file}: {error}")) from None
 
