@@ -8,7 +8,8 @@ import pytest
 
 import turnwire
 from turnwire import LIMITS, DecodeError
-from turnwire.log import plan
+from turnwire.log import plan, stats
+from turnwire.report import report
 
 LOG = b"@a3|f0|c1|S0|d1|T1#\n"
 
@@ -88,3 +89,66 @@ def test_blocks_have_a_size(tmp_path: Any) -> None:
         plan(str(tmp_path), block_bytes=0)
     with pytest.raises(TypeError, match="block_bytes is a whole number, not str"):
         plan(str(tmp_path), block_bytes="1")  # type: ignore[arg-type]
+
+
+class Liar:
+    """A file whose ``readinto`` says something else than the truth."""
+
+    def __init__(self, count: Any) -> None:
+        self._count = count
+
+    def read(self, size: int) -> bytes:
+        raise AssertionError("readinto comes first")
+
+    def readinto(self, view: memoryview) -> Any:
+        return self._count
+
+
+@pytest.mark.parametrize("count", [-1, 1 << 30, "x", 1.0], ids=repr)
+def test_a_file_that_lies_is_not_believed(count: Any) -> None:
+    with pytest.raises(TypeError, match=r"the file gave .* where it was asked for up to"):
+        read(Liar(count))
+
+
+class Giver:
+    """A file whose ``read`` gives whatever it was told to."""
+
+    def __init__(self, chunk: Any) -> None:
+        self._chunk = chunk
+
+    def read(self, size: int) -> Any:
+        return self._chunk
+
+
+@pytest.mark.parametrize(
+    ("chunk", "text"),
+    [
+        (5, "scan reads bytes; the file gave int"),
+        ([1], "scan reads bytes; the file gave list"),
+        ("x", "open the file in binary mode"),
+        (LOG * 10_000, "the file gave 200000 where it was asked for up to"),
+    ],
+    ids=["int", "list", "str", "too much"],
+)
+def test_a_file_that_gives_no_bytes_or_too_many(chunk: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        read(Giver(chunk))
+
+
+def test_an_error_of_a_file_without_a_name_names_none() -> None:
+    class Broken:
+        def read(self, size: int) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError, match=r"Input/output error$"):
+        read(Broken())
+
+
+def test_other_numbers_are_judged_too() -> None:
+    for name in ("room", "open_requests"):
+        with pytest.raises(ValueError, match=f"{name} is at least 1, not 0"):
+            stats(LOG, **{name: 0})
+        with pytest.raises(TypeError, match=f"{name} is a whole number, not str"):
+            stats(LOG, **{name: "x"})
+    with pytest.raises(TypeError, match="max_messages is a whole number, not str"):
+        report(LOG, max_messages="x")  # type: ignore[arg-type]

@@ -250,7 +250,8 @@ def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
         for block in _of_data(reading, job) if source.data is not None else _of_file(reading, job):
             yield reading, block
     except OSError as failure:
-        failure.filename = source.name if failure.filename is None else failure.filename
+        if failure.filename is None and source.name is not None:  # None would be shown
+            failure.filename = source.name
         raise
 
 
