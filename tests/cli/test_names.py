@@ -102,3 +102,9 @@ def test_conform_takes_what_other_commands_take(log: Path) -> None:
         name = "<stdin>" if source == "-" else str(log)
         assert (done.code, done.err) == (1, "")
         assert done.out == from_file.out.replace(str(log).encode(), name.encode())
+
+
+def test_verify_says_of_a_log_that_it_is_no_ledger(log: Path) -> None:
+    done = turnwire("verify", log)
+    assert (done.code, done.err) == (1, "")
+    assert done.out.decode() == f"{log}: BROKEN\n  fails first: file: this is no ledger: it is no SQLite database\n"
