@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.errors import DecodeError, Issue, Reason, expect_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,12 +52,20 @@ class Limits(NamedTuple):
 LIMITS = Limits()
 """The default limits. Pass ``LIMITS._replace(message=...)`` where an API takes ``limits=``."""
 
+MOST_LIMIT = 1 << 62
+"""No limit at all; the cores add places to limits, in 64 bits."""
+
 
 def checked_limits(limits: object) -> Limits:
-    """What was given as ``limits=``. Raises TypeError where that is something else."""
+    """What was given as ``limits=``. Raises TypeError where that is something else, or one of them no whole number, and
+    ValueError where one is out of all bounds."""
     if not isinstance(limits, Limits):
         kind = type(limits).__name__
         raise TypeError(f"limits is a turnwire.Limits such as turnwire.LIMITS._replace(message=...), not {kind}")
+    if limits is not LIMITS:
+        for name, value in zip(limits._fields, limits, strict=True):
+            if type(value) is not int or not 0 <= value <= MOST_LIMIT:
+                expect_number(value, f"limits.{name}", 0, MOST_LIMIT)
     return limits
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from operator import index
 
 TYPE_CHECKING = False
 """Type checkers take this name for true. Here and in whatever else ``import turnwire`` loads it is not that of
@@ -349,6 +350,18 @@ def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str
     """
     if not isinstance(value, kind):
         raise TypeError(f"{needed}, not {type(value).__name__}")
+
+
+def expect_number(value: Any, name: str, least: int, most: int | None = None) -> int:
+    """A whole number from ``least`` to ``most``. Raises TypeError or ValueError("threads is 1 to 64, not 0"); a bool is
+    no number."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is a whole number, not {type(value).__name__}")
+    number = index(value)
+    if number < least or (most is not None and number > most):
+        bounds = f"at least {least}" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name} is {bounds}, not {number}")
+    return number
 
 
 class Issue(NamedTuple):

@@ -72,7 +72,7 @@ def test_records_of_csp_that_are_no_messages() -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("agents = 1", "bad_context"), ("= 1", "neither TOML nor JSON"), ("[agents]\nA = 1\nB = 1\n", "bad_context")],
+    [("agents = 1", "bad_context"), ("= 1", "this is no TOML"), ("[agents]\nA = 1\nB = 1\n", "bad_context")],
 )
 def test_a_context_that_is_none(tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "context.toml").write_text(text)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
+from turnwire.cli import inputs
 
 pytestmark = needs_posix
 QUIET_END = ["records", "rejects", "text", "total"]
@@ -167,6 +168,9 @@ def test_a_file_that_tells_no_size_is_read_when_borrowed() -> None:
 def test_closed_standard_streams() -> None:
     closed_output = through_shell(f'turnwire scan "{REAL}" >&-')
     assert (closed_output.code, closed_output.err) == (3, "turnwire: standard output: is closed\n")
+    for name in ("conform nslip", "verify"):
+        done = through_shell(f'turnwire {name} "{REAL}" >&-')
+        assert (done.code, done.err) == (3, "turnwire: standard output: is closed\n")
     closed_input = through_shell("turnwire scan - <&-")
     assert (closed_input.code, closed_input.err) == (3, "turnwire: <stdin>: is closed\n")
     assert through_shell(f'turnwire validate "{REAL}" 2>&-').code == 0
@@ -194,3 +198,30 @@ def test_rejects_that_cannot_be_written(log: Path, tmp_path: Path) -> None:
 def test_nothing_to_do_and_unknown_commands_are_usage() -> None:
     assert process().code == 2
     assert process("nope").code == 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "scan {log} --resume /dev/zero",
+        "convert {log} --to csp --context /dev/zero",
+        "tokens {log} --advise --context /dev/zero",
+        "verify {log} --head /dev/zero",
+    ],
+)
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs /dev/zero")
+def test_what_has_no_end_is_not_read_for_ever(log: Path, script: str) -> None:
+    done = turnwire(*script.format(log=log).split())
+    assert (done.code, done.out, done.err) == (3, b"", "turnwire: /dev/zero: more than 64 MiB cannot be read at once\n")
+
+
+@pytest.mark.parametrize("command", ["convert --to csp", "conform csp", "replay"])
+def test_what_is_judged_as_a_whole_has_a_limit(log: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = log.read_bytes()
+    monkeypatch.setattr(inputs.content, "__defaults__", (len(data),))
+    assert "at once" not in turnwire(*command.split(), log).err
+    for source, shown in ((log, str(log)), ("-", "<stdin>")):
+        monkeypatch.setattr(inputs.content, "__defaults__", (len(data) - 1,))
+        done = turnwire(*command.split(), source, stdin=data)
+        assert (done.code, done.out) == (3, b"")
+        assert done.err == f"turnwire: {shown}: more than 0 MiB cannot be read at once\n"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +94,9 @@ def doubtful(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         tag = message.get(slip.Slot.TAG, "")
         return [Issue(Reason.LONG_STRING, "/slots/TAG", "warning", "the tag is long")] if tag == "long" else []
 
-    monkeypatch.setattr(importlib.import_module("turnwire.slip"), "check", check, raising=False)
+    package = importlib.import_module("turnwire.slip")
+    monkeypatch.setattr(package, "check", check, raising=False)
+    monkeypatch.setattr(package, "LEAST_DOUBTFUL", 0)
     path = tmp_path / "doubtful"
     bad = b"@a3|f0|c1#"
     path.write_bytes(b"\n".join([GOOD, bad, b'@a3|f0|c1|S0|d1|T1|t"long"#', bad]))
@@ -127,3 +131,45 @@ def test_csp_logs_are_validated_as_logs_only(tmp_path: Path) -> None:
     assert done.code == 1
     refused = turnwire("validate", tmp_path / "a", "--wire", "csp", "--mode", "lines")
     assert (refused.code, "several lines" in refused.err) == (2, True)
+
+
+def test_records_that_are_too_short_to_be_doubted_are_not_decoded_and_nothing_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, exact = ('@a0|f0|c0|S0|d0|T0|t"' + "x" * count + '"#' for count in (65, 64))
+    path = tmp_path / "long.log"
+    inside = json.dumps({"log": f"{GOOD.decode()} {long} {exact}"})
+    path.write_text("\n".join([GOOD.decode(), long, exact, inside, long.replace("|t", "|xA|t")]) + "\n")
+    for more in ([], ["--unknown", "keep"], ["--wire", "nslip"], ["--wire", "nslip", "--unknown", "keep"]):
+        done = turnwire("validate", path, *more)
+        found = [line.split(": ")[0].rpartition(":")[2] for line in done.out.decode().splitlines()]
+        with monkeypatch.context() as patched:
+            patched.setattr(importlib.import_module("turnwire.slip"), "LEAST_DOUBTFUL", 0)
+            assert turnwire("validate", path, *more) == done
+        assert found == ["2", *(["4"] * (3 if "--wire" in more else 1)), *(["5"] * (2 if "keep" in more else 1))]
+
+
+@pytest.mark.parametrize("mode", [[], ["--wire", "nslip"]], ids=["all", "nslip"])
+@pytest.mark.parametrize(
+    ("damage", "reason", "offset"),
+    [
+        (lambda data: data[:-9], "cut_off", -9),
+        (lambda data: data + b"junk", "trailing_junk", 0),
+        (lambda data: data[:-8] + bytes(4) + data[-4:], "bad_compression", None),
+        (lambda data: data[:3], "cut_off", None),
+    ],
+    ids=["cut", "junk", "checksum", "head"],
+)
+def test_a_damaged_compressed_file_is_a_fault(
+    tmp_path: Path, mode: list[str], damage: Callable[[bytes], bytes], reason: str, offset: int | None
+) -> None:
+    data = gzip.compress((GOOD + b"\n") * 50)
+    path = tmp_path / "log.gz"
+    path.write_bytes(damage(data))
+    done = turnwire("validate", path, *mode, "--json")
+    (row,) = done.records
+    assert (done.code, row["wire"], row["reason"], row["severity"]) == (1, "gzip", reason, "error")
+    assert "stream" in row["text"]
+    if offset is not None:
+        assert row["offset"] == len(data) + offset
+    assert "Traceback" not in done.err

@@ -112,5 +112,5 @@ def test_a_tokenizer_that_is_not_known_is_said_before_anything_is_read(log: Path
 
 
 def test_max_messages_must_be_positive(log: Path) -> None:
-    with pytest.raises(ValueError, match="max_messages must be positive"):
+    with pytest.raises(ValueError, match="max_messages is at least 1"):
         report(log, max_messages=0)

@@ -24,6 +24,7 @@ NAMES = [
     "Cache policy honored",
     "Learning signals emitted",
     "Transport preserves correlation",
+    "Statuses follow one another as they may",
 ]
 
 
@@ -38,7 +39,7 @@ def failing(checklist: sap.Checklist) -> list[int]:
 def test_the_examples_of_the_document_conform_once_they_have_a_pressure_level() -> None:
     checklist = judged(TASK, RESULT)
     assert checklist
-    assert [line.name for line in checklist.lines] == NAMES
+    assert [line.clause.text for line in checklist.lines] == NAMES
     assert {line.status for line in checklist.lines} == {"pass"}
     as_printed = changed(TASK, "/constitutionalContext/pressureLevel", ...)
     assert failing(judged(as_printed, RESULT)) == [2, 3]
@@ -77,14 +78,15 @@ def test_what_fails_where(documents: list[dict[str, Any]], fails: list[int]) -> 
     assert failing(checklist) == fails
     assert bool(checklist) is not fails
     for index in fails:
-        assert checklist.lines[index - 1].reason
+        assert {fault.line for fault in checklist.lines[index - 1].faults} == {len(documents)}
 
 
 def test_histories_files_and_forms(tmp_path: Path) -> None:
     later = RESULT | {"status": "RUNNING", "reportedAt": "2025-09-28T10:29:13Z"}
     checklist = judged(TASK, RESULT, later)
     assert not checklist
-    assert failing(checklist) == []
+    assert failing(checklist) == [8]
+    assert "line 3: " in str(checklist)
     assert "not followed by RUNNING" in str(checklist)
     history = tmp_path / "history.jsonl"
     history.write_text("\n".join(map(json.dumps, (TASK, later, RESULT))) + "\n\n")
@@ -92,10 +94,24 @@ def test_histories_files_and_forms(tmp_path: Path) -> None:
     single.write_text(json.dumps(TASK, indent=2))
     found = dict(conform_files([history, single]))
     assert found[str(history)]
-    assert [line.status for line in found[str(single)].lines] == ["pass"] * 3 + ["not applicable"] * 4
+    assert [line.status for line in found[str(single)].lines] == ["pass"] * 3 + ["not applicable"] * 5
     assert json.loads(json.dumps(found[str(single)].to_dict()))["conforms"] is True
     assert str(found[str(single)]).splitlines()[0] == "[x] Valid ids and timestamps (3)"
     assert judged().lines[0].status == "not applicable"
+
+
+def test_places_are_lines_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    lines = ["", json.dumps(TASK), "", json.dumps(changed(TASK, "/taskId", "x")), "{", json.dumps(RESULT), "  "]
+    lines += ["", json.dumps(RESULT | {"correlationId": RESULT["taskId"]}), json.dumps(RESULT | {"status": "RUNNING"})]
+    path.write_text("\r\n".join(lines))
+    ((_, checklist),) = conform_files([path])
+    found = {line.clause.id: [fault.line for fault in line.faults] for line in checklist if line.faults}
+    assert found == {"forms": [4], "required": [5], "correlation": [9], "status": [10]}
+    assert checklist.records == 6
+    shown = checklist.to_dict()["checklist"][0]
+    assert shown["places"] == [{"line": 4, "text": shown["places"][0]["text"]}]
+    assert "line 4: /taskId: " in str(checklist)
 
 
 def test_signals_are_looked_for_in_the_loop(tmp_path: Path) -> None:

@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import vectors
 from tests.conftest import BACKENDS
 from tests.slip import binary, twins
 from turnwire import EncodeError, Issue, Reason, RuleError
 from turnwire.slip import (
+    LEAST_DOUBTFUL,
     SCHEMA_VERSION,
     Act,
     ArtifactStore,
     FrameType,
+    SlipMessage,
     Slot,
     announce,
     announced,
@@ -217,3 +220,24 @@ def test_codes_are_slots_too() -> None:
     message.slots = {0: 5}  # type: ignore[dict-item]
     assert resolve(message, Shelf()) == {Slot.GOAL_ID: "book 5"}
     assert encode(message) == "@a3|f0|c3|S0|d1|T1|g5#"
+
+
+@given(fields=twins.fields)
+def test_what_was_read_is_doubted_for_its_long_strings_alone(fields: tuple[Any, ...]) -> None:
+    message = decode(encode(SlipMessage(*fields)))
+    long = [slot for slot, value in message.slots.items() if isinstance(value, str) and len(value) > 64]
+    assert found(message) == [("long_string", f"/slots/{slot.name}", "info") for slot in long]
+    if long:
+        assert len(encode(message).encode()) >= LEAST_DOUBTFUL
+
+
+@vectors.cases("slip", op="decode")
+def test_whatever_can_be_read_can_be_written(case: dict[str, Any]) -> None:
+    if "expect" in case and case.get("unknown", "error") == "error":
+        assert [issue for issue in check(decode(case["wire"])) if issue.severity == "warning"] == []
+
+
+def test_the_shortest_record_that_is_doubted() -> None:
+    text = f'@a0|f0|c0|S0|d0|T0|t"{"x" * 65}"#'
+    assert len(text) == LEAST_DOUBTFUL
+    assert [what for what, _, _ in found(decode(text))] == ["long_string"]

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from glob import glob, has_magic
-from pathlib import Path
 from typing import Any
 
 import click
 
 from turnwire.cli.outcome import Refused
+from turnwire.cli.output import named
 from turnwire.cli.text import file_name
 
 STANDARD_INPUT = "-"
+MOST_AT_ONCE = (1 << 31) - 1
+SETTINGS = 64 << 20
+"""Bytes that a file may have which is no log: a position, a context, a kept head."""
+_PIECE = 1 << 20
+
+
+def name(text: str) -> str:
+    """A name, of a file say, that is not empty: the type of an option. Raises BadParameter."""
+    if not text:
+        raise click.BadParameter("the name is empty")
+    return text
 
 
 def sources_argument(command: Any) -> Any:
@@ -37,6 +50,8 @@ def problem(name: str) -> str | None:
     """Why a source cannot be read, or None. A named pipe is refused, since opening it could wait for ever."""
     if name == STANDARD_INPUT:
         return "is closed" if sys.stdin is None else None
+    if not name:
+        return "the name of a source is empty; this directory is '.'"
     try:
         mode = os.stat(name).st_mode
     except OSError as error:
@@ -60,9 +75,17 @@ def _has_place(name: str) -> bool:
 
 
 def _problem_of_directory(name: str) -> str | None:
-    if not os.access(name, os.R_OK | os.X_OK):
-        return os.strerror(13)
-    return None if any(path.is_file() for path in Path(name).rglob("*")) else "there is no file in this directory"
+    from turnwire.log.sources import files_in
+
+    empty = True
+    try:
+        for path in files_in(name):
+            empty = False
+            if not os.access(path, os.R_OK):
+                return f"{os.strerror(errno.EACCES)}: {file_name(path)}"
+    except OSError as error:
+        return str(error.strerror) if error.filename == name else f"{error.strerror}: {file_name(error.filename)}"
+    return "there is no file in this directory" if empty else None
 
 
 def _problem_of_file(name: str) -> str | None:
@@ -75,7 +98,9 @@ def _problem_of_file(name: str) -> str | None:
 
 def shown(name: str | None) -> str:
     """The name of an input as messages give it (still to be made printable)."""
-    return "<stdin>" if name == STANDARD_INPUT else file_name(name or "<bytes>")
+    if name is None:
+        return "<bytes>"
+    return "<stdin>" if name == STANDARD_INPUT else file_name(name or "''")
 
 
 def files(names: Sequence[str]) -> list[str]:
@@ -83,6 +108,23 @@ def files(names: Sequence[str]) -> list[str]:
     from turnwire.log.sources import sources
 
     return [found.name for found in sources(list(names)) if found.name is not None]
+
+
+def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
+    """All bytes of an input, for what is judged as a whole. Raises OSError, and Refused where there are more than
+    ``most``: a device may have no end."""
+    parts: list[bytes] = []
+    left = most
+    try:
+        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else open(name, "rb", buffering=0) as file:
+            while left >= 0 and (part := file.read(min(left + 1, _PIECE))):
+                parts.append(part)
+                left -= len(part)
+    except OSError as error:
+        raise named(error, error.filename or name) from None
+    if left < 0:
+        raise Refused([f"{shown(name)}: more than {most >> 20:,} MiB cannot be read at once"])
+    return b"".join(parts)
 
 
 def size(names: Sequence[str]) -> int | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.cli import where, wires
+from turnwire.cli import inputs, where, wires
 
 if TYPE_CHECKING:
     from turnwire.log import Scan
@@ -67,15 +66,19 @@ def scanned(
 
 
 def position(path: str | None) -> Any:
-    """The position that a file holds; {} where there is none yet; None without a file. Raises UsageError, OSError."""
+    """The position that a file holds; {} where there is none yet; None without a file. Raises UsageError, Refused,
+    OSError."""
     if path is None:
         return None
     try:
-        return json.loads(Path(path).read_bytes())
+        place = json.loads(inputs.content(path, inputs.SETTINGS))
     except FileNotFoundError:
         return {}
-    except ValueError:
-        raise click.UsageError(f"{path!r} holds no position of a scan") from None
+    except (ValueError, RecursionError):
+        place = None
+    if not isinstance(place, dict):
+        raise click.UsageError(f"{path!r} holds no position of a scan")
+    return place
 
 
 def keep_position(path: str | None, place: dict[str, Any]) -> None:

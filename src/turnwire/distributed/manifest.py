@@ -42,13 +42,14 @@ class Manifest:
     @classmethod
     def read(cls, out: str | os.PathLike[str]) -> Manifest:
         """The manifest of an output directory (or of its file), as far as it was written; without rows where there is
-        none."""
+        none. Raises ValueError where a line is no row of a manifest."""
         place = Path(out)
         path = place if place.name == NAME else place / NAME
         rows: dict[str, dict[str, Any]] = {}
         if path.exists():
-            for line in path.read_bytes().split(b"\n")[:-1]:  # a last line without its end was cut off
-                row = json.loads(line)
+            lines = path.read_bytes().split(b"\n")[:-1]  # a last line without its end was cut off
+            for number, line in enumerate(lines, 1):
+                row = _row(line, f"{path}:{number}")
                 rows[row["key"]] = row
         return cls(path.parent, list(rows.values()))
 
@@ -145,6 +146,32 @@ class Manifest:
         with AtomicFile(self.path) as file:
             for row in self.rows:
                 file.write(_line(row))
+
+
+_DONE = {
+    "records": int,
+    "selected": int,
+    "counts": dict,
+    "wires": dict,
+    "reasons": dict,
+    "output": dict,
+    "quarantine": dict,
+}
+
+
+def _row(line: bytes, place: str) -> dict[str, Any]:
+    """A row as its line has it. Raises ValueError."""
+    try:
+        row: dict[str, Any] = json.loads(line)
+        needed = {"key": str, "state": str, "index": int, "block": dict, **(_DONE if row["state"] == "done" else {})}
+        good = all(isinstance(row[name], kind) for name, kind in needed.items())
+        files = [row[name]["file"] for name in ("output", "quarantine") if name in needed]
+        good = good and all(file.count("/") == 1 for file in files)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        good = False
+    if not good:
+        raise ValueError(f"{place}: this is no row of a manifest")
+    return row
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -42,7 +42,7 @@ class Checkpoint(NamedTuple):
         """The checkpoint that :meth:`to_json` wrote. Raises RuleError(bad_checkpoint)."""
         try:
             fields = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeEncodeError) as error:  # a text with a lone surrogate has no bytes
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:  # a lone surrogate has no bytes
             raise _bad_checkpoint(str(error)) from None
         if not isinstance(fields, dict) or not set(fields) <= set(cls._fields):
             raise _bad_checkpoint(f"a checkpoint has the fields {', '.join(cls._fields)}")

@@ -188,7 +188,11 @@ def verify_connection(
     except _Broken as broken:
         fault = broken.fault
     except sqlite3.DatabaseError as error:
-        fault = Fault("file", run.size + 1, str(error))
+        code = getattr(error, "sqlite_errorcode", None)  # what the module itself raises has none
+        if code == sqlite3.SQLITE_NOTADB and not run.size:
+            fault = Fault("file", None, "this is no ledger: it is no SQLite database")
+        else:
+            fault = Fault("file", run.size + 1, str(error))
     except RuleError as error:
         fault = Fault("file", None, error.text)
     finally:

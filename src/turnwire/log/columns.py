@@ -65,8 +65,12 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
         return tuple(there.values())
     if isinstance(names, str):
         raise TypeError("columns is a list of names, not one string")
+    if not isinstance(names, Iterable):
+        raise TypeError(f"columns is a list of names, not {type(names).__name__}")
     result: list[Column] = []
     for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"columns is a list of names; {name!r} is none")
         if name not in there:
             raise ValueError(f"{told(scanner)} has no column {name!r}; it has {', '.join(there)}")
         if there[name] in result:

@@ -32,6 +32,15 @@ class Fault(NamedTuple):
     text: str
 
 
+WORDS = {
+    "cut_off": "the compressed stream ends in the middle",
+    "trailing_junk": "bytes behind the last member or frame are neither another one nor padding",
+    "bad_compression": "the stream cannot be decompressed from here on, or a checksum is wrong",
+    "ratio_too_high": "too many bytes come out of too few",
+    "window_too_large": "the frame wants a larger window than the limit",
+}
+"""What the reasons say of a stream, for people who have only a reject of it."""
+
 REASONS = (
     None,
     Reason.CUT_OFF,

@@ -14,11 +14,10 @@ from datetime import datetime
 from hashlib import sha256
 from importlib import import_module
 from io import RawIOBase
-from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, WIRES, Limits
-from turnwire.errors import DecodeError, Reason, expect
+from turnwire.errors import DecodeError, Reason, expect, expect_number
 from turnwire.log.compression import LONGEST_MAGIC, format_of
 from turnwire.log.scan import Scan, scan
 from turnwire.log.sources import Source, sources
@@ -85,8 +84,7 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
     counts as one scan; only the column ``record`` counts from the start of its block. Reads files that are larger than
     a block once, to count lines. Raises OSError, ValueError and TypeError.
     """
-    if index(block_bytes) < 1:
-        raise ValueError("block_bytes must be positive")
+    block_bytes = expect_number(block_bytes, "block_bytes", 1)
     if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
         raise ValueError(f"blocks take no {' and no '.join(unfit)}")
     scan(b"", wire=wire, **options)

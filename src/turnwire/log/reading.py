@@ -125,17 +125,22 @@ class Input:
         self.taken = offset
 
     def _read(self, view: memoryview) -> int:
-        count: int | None
+        chunk: Any = None
         if hasattr(self._file, "readinto"):
             count = self._file.readinto(view)
         else:
             chunk = self._file.read(len(view))
             if isinstance(chunk, str):
                 raise TypeError("scan reads bytes: open the file in binary mode")
-            count = None if chunk is None else len(chunk)
-            view[: count or 0] = chunk or b""
+            count = len(chunk) if isinstance(chunk, (bytes, bytearray, memoryview)) else None
+            if count is None and chunk is not None:
+                raise TypeError(f"scan reads bytes; the file gave {type(chunk).__name__}")
         if count is None:
             raise BlockingIOError("the input has no data yet; scan needs a blocking file")
+        if not isinstance(count, int) or not 0 <= count <= len(view):  # a file of the caller's own making
+            raise TypeError(f"the file gave {count!r} where it was asked for up to {len(view)} bytes")
+        if chunk is not None:
+            view[:count] = chunk
         return count
 
     def head(self) -> bytes:

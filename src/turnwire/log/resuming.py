@@ -82,20 +82,26 @@ class Bookmarks:
         self.files: dict[tuple[int, int], Bookmark] = {}
         self._names: dict[str, Bookmark] = {}
         self._here: set[tuple[int, int]] = set()
-        if token:
+        if token is not None:
             self._read(token)
 
     def _read(self, token: Any) -> None:
         try:
             token = json.loads(token) if isinstance(token, str) else token
+            if not isinstance(token, Mapping):
+                raise TypeError(f"{type(token).__name__} is no dict of its parts")
+            if not token:
+                return  # the first scan
             if token["turnwire"] != _VERSION:
                 raise ValueError(f"version {token['turnwire']}")
             self.record = int(token["record"])
             if not 0 <= self.record < _MOST:
                 raise ValueError(f"record {self.record}")
             marks = [_checked(Bookmark(**entry)) for entry in token["files"]]
-        except (KeyError, TypeError, ValueError, OverflowError) as problem:
-            raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: {problem!r}") from None
+        except KeyError as missing:
+            raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: it has no {missing}") from None
+        except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+            raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: {problem}") from None
         self.files = {(mark.device, mark.inode): mark for mark in marks}
         self._names = {mark.name: mark for mark in marks}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from operator import index
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner, checked_limits
+from turnwire.errors import expect_number
 from turnwire.log.batch import Batch
 from turnwire.log.columns import chosen
 from turnwire.log.mixed import all_wires
@@ -170,12 +170,9 @@ def scan(
         raise ValueError(f'errors is "collect", "skip" or "raise", not {errors!r}')
     if unknown not in ("error", "keep"):
         raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
-    if index(batch_bytes) < 1:
-        raise ValueError("batch_bytes must be positive")
-    if not 1 <= index(threads) <= MOST_THREADS:
-        raise ValueError(f"threads is 1 to {MOST_THREADS}, not {threads}")
-    if not 1 <= limits.message <= MOST_MESSAGE:
-        raise ValueError(f"limits.message is 1 to {MOST_MESSAGE} bytes for a scan, not {limits.message}")
+    threads = expect_number(threads, "threads", 1, MOST_THREADS)
+    batch_bytes = expect_number(batch_bytes, "batch_bytes", 1)
+    expect_number(limits.message, "limits.message of a scan", 1, MOST_MESSAGE)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
     mixed = None

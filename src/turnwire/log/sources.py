@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -120,12 +121,16 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
 
 
 def _paths(path: str, met: set[str]) -> Iterator[Source]:
+    if not path:
+        raise ValueError("the name of a source is empty; this directory is '.'")
+    if "\0" in path:
+        raise ValueError(f"there is a NUL character in the name of a source: {path!r}")
     if path == "-":
         yield Source("-", open=lambda: nullcontext(sys.stdin.buffer))
         return
     found = Path(path)
     if found.is_dir():
-        names = _once(str(name) for name in found.rglob("*") if name.is_file())
+        names = _once(files_in(path))
     elif has_magic(path) and not found.exists():
         names = _once(name for name in glob(path, recursive=True) if Path(name).is_file())
         if not names:
@@ -137,6 +142,39 @@ def _paths(path: str, met: set[str]) -> Iterator[Source]:
         if real not in met:
             met.add(real)
             yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True)
+
+
+def files_in(directory: str) -> Iterator[str]:
+    """The regular files in a directory and in those in it, links followed, each directory entered once. Raises OSError
+    for one that cannot be read: what is in it would be missing without a word."""
+    met: set[tuple[int, int]] = set()
+    plain, linked = [str(Path(directory))], list[str]()  # what is there itself comes before what links lead to
+    while plain or linked:
+        here = plain.pop() if plain else linked.pop()
+        try:
+            found = os.stat(here)
+            place = found.st_dev, found.st_ino
+            entries = [] if place in met else list(os.scandir(here))
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # it went away meanwhile
+        met.add(place)
+        for entry in entries:
+            name = os.path.join(here, entry.name) if here != os.curdir else entry.name
+            kind = _kind(name)
+            if stat.S_ISDIR(kind):
+                (linked if entry.is_symlink() else plain).append(name)
+            elif stat.S_ISREG(kind):
+                yield name
+
+
+def _kind(name: str) -> int:
+    """The mode of what a name leads to; 0 where that is nothing (a link to nowhere, or to itself). Raises OSError."""
+    try:
+        return os.stat(name).st_mode
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
+            return 0
+        raise
 
 
 def _open(name: str) -> Any:
@@ -212,7 +250,8 @@ def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
         for block in _of_data(reading, job) if source.data is not None else _of_file(reading, job):
             yield reading, block
     except OSError as failure:
-        failure.filename = source.name if failure.filename is None else failure.filename
+        if failure.filename is None and source.name is not None:  # None would be shown
+            failure.filename = source.name
         raise
 
 

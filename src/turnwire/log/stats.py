@@ -8,6 +8,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import WIRES
+from turnwire.errors import expect_number
 from turnwire.log.pairing import OPEN, PAIRS, Message, Pairing
 from turnwire.log.rows import slices, times
 from turnwire.log.scan import Counts, scan
@@ -217,6 +218,8 @@ def stats(
     many values are counted apart in each list at least (see :class:`Tally`); open_requests: how many requests are
     waited for at once. Memory is bounded by these, however long the log is. Raises what a scan raises.
     """
+    expect_number(room, "room", 1)
+    expect_number(open_requests, "open_requests", 1)
     found = scan(source, wire=wire, columns=COLUMNS, **{"errors": "skip", **options})
     gathered = Statistics(room, open_requests)
     for batch in found:

@@ -130,10 +130,9 @@ def _test(name: str, column: Column, wanted: Any) -> Test:
 
 
 def _integer(name: str, column: Column, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"where: {name} is a whole number, not {type(value).__name__}") from None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"where: {name} is a whole number, not {type(value).__name__}")
+    return operator.index(value)
 
 
 def _real(name: str, column: Column, value: Any) -> float:

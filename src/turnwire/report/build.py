@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turnwire.errors import expect_number
 from turnwire.log.atomic import AtomicFile
 from turnwire.report.answers import Answers, Waiting
 from turnwire.report.cube import Cube
@@ -77,8 +78,7 @@ def report(
     Memory is bounded whatever the size of the log. Raises OSError where a file cannot be read, ValueError for arguments
     that make no sense, MissingDependency for a tokenizer that is named and not there.
     """
-    if max_messages < 1:
-        raise ValueError("max_messages must be positive")
+    expect_number(max_messages, "max_messages", 1)
     used = meter(tokenizer)
     cube, sample, quarantine, waiting = Cube(), Sample(max_messages), Quarantine(), Waiting()
     records = Records(source, wire)

@@ -1,12 +1,14 @@
-"""The checklist of section 12 for objects and whole task histories."""
+"""The checklist of section 12, and the status machine of section 5, for objects and whole task histories."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from turnwire.checklists import Checklist as Checklist
+from turnwire.checklists import Clause, Fault, judged
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.sap.codec import decode
 from turnwire.sap.learning import LearningLoop
@@ -15,132 +17,141 @@ from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check
 from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status
 
-PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
+WIRE = "sap"
+CLAUSES = (
+    Clause("forms", "3", "Valid ids and timestamps"),
+    Clause("required", "4", "Required fields present"),
+    Clause("context", "4.1", "Constitutional context provided"),
+    Clause("evidence", "4.2", "Result includes constitutional evidence"),
+    Clause("cache", "6", "Cache policy honored"),
+    Clause("learning", "7", "Learning signals emitted"),
+    Clause("correlation", "10", "Transport preserves correlation"),
+    Clause("status", "5", "Statuses follow one another as they may"),
+)
+"""Section 12 line by line, and what it does not list: section 5."""
 
 _FORMS = frozenset({Reason.BAD_UUID, Reason.BAD_TIMESTAMP, Reason.TIMESTAMP_FORM})
+_ABSENT = frozenset({Reason.MISSING_FIELD, Reason.MISSING_MESSAGE})
+_ORDER = frozenset({Reason.BAD_TRANSITION, Reason.DUPLICATE})
 _SIGNALS = ("policyChecks", "violations")
 
-
-class Line(NamedTuple):
-    """One line of the checklist. status: "pass", "fail" or "not applicable"; clause: section; reason: why, if any."""
-
-    name: str
-    status: str
-    clause: str
-    reason: str = ""
-
-    def __str__(self) -> str:
-        mark = {PASS: "x", FAIL: " ", NOT_APPLICABLE: "-"}[self.status]
-        return f"[{mark}] {self.name} ({self.clause})" + (f": {self.reason}" if self.reason else "")
-
-
-class Checklist(NamedTuple):
-    """The seven lines of section 12, and what the status machine of section 5 found. True when nothing failed."""
-
-    lines: tuple[Line, ...]
-    history: tuple[Issue, ...]
-
-    def __bool__(self) -> bool:
-        return not self.history and all(line.status != FAIL for line in self.lines)
-
-    def __iter__(self) -> Iterator[Line]:  # type: ignore[override]
-        return iter(self.lines)
-
-    def __str__(self) -> str:
-        more = [f"[ ] Status transitions (5): {issue.text}" for issue in self.history]
-        return "\n".join([*map(str, self.lines), *more])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The checklist as JSON values."""
-        lines = [line._asdict() for line in self.lines]
-        history = [{**issue._asdict(), "reason": str(issue.reason)} for issue in self.history]
-        return {"conforms": bool(self), "checklist": lines, "history": history}
-
-
 Message = Task | Result | Ack | Nack
+Placed = tuple[int, Message]
+"""A message and its place: the line of a file, or its number."""
+
+
+class _Read(NamedTuple):
+    """What was read: messages, and the errors of what was none, with their places."""
+
+    messages: list[Placed]
+    errors: list[tuple[int, DecodeError]]
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """The tasks by id."""
+        return {one.task_id.lower(): one for _, one in self.messages if isinstance(one, Task)}
+
+    @property
+    def results(self) -> list[tuple[int, Result]]:
+        """The results with their places."""
+        return [(place, one) for place, one in self.messages if isinstance(one, Result)]
 
 
 def conformance(*messages: Message | str | bytes, learning: LearningLoop | None = None) -> Checklist:
-    """Judges objects, or the history of tasks, by the checklist of section 12.
+    """Judges objects, or the history of tasks, by the checklist of section 12. Faults are placed by number, from 1.
 
     Args:
         messages: tasks, results and receipts in the order in which they were seen, or their texts.
         learning: where signals should have been recorded; without it a signal is what a Result carries.
     """
-    read: list[Message] = []
-    unread: list[DecodeError] = []
-    for message in messages:
-        try:
-            read.append(decode(message) if isinstance(message, (str, bytes)) else message)
-        except DecodeError as error:
-            unread.append(error)
-    tasks = [message for message in read if isinstance(message, Task)]
-    results = [message for message in read if isinstance(message, Result)]
-    by_id = {task.task_id.lower(): task for task in tasks}
-    issues = [issue for message in read for issue in check(message) if issue.severity == "warning"]
-    lines = (
-        _forms(issues, unread, read),
-        _required(issues, unread, read),
-        _context(issues, tasks),
-        _evidence(results, unread),
-        _cache(results, by_id),
-        _learning(results, learning),
-        _correlation(read, by_id),
-    )
-    return Checklist(lines, tuple(_history(read)))
+    return _judged(enumerate(messages, 1), learning)
+
+
+def conform(data: bytes) -> Checklist:
+    """Judges a file: one object, or one on each line."""
+    try:
+        return conformance(decode(data))
+    except DecodeError:
+        lines = enumerate(data.split(b"\n"), 1)  # no single object
+    return _judged(((number, line) for number, line in lines if line.strip()), None)
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each file: one JSON object, or one on each line."""
+    """(path, checklist) for each file."""
     for path in paths:
-        data = Path(path).read_bytes()
+        yield os.fspath(path), conform(Path(path).read_bytes())
+
+
+def _judged(messages: Iterable[tuple[int, Message | str | bytes]], learning: LearningLoop | None) -> Checklist:
+    read = _Read([], [])
+    for place, message in messages:
         try:
-            records: list[str | bytes] = [data] if decode(data) is not None else []
-        except DecodeError:
-            records = [line for line in data.split(b"\n") if line.strip()]
-        yield os.fspath(path), conformance(*records)
-
-
-def _line(name: str, clause: str, faults: Sequence[str], applies: bool = True) -> Line:
-    if faults:
-        return Line(name, FAIL, clause, "; ".join(faults[:5]))
-    return Line(name, PASS if applies else NOT_APPLICABLE, clause)
-
-
-def _forms(issues: list[Issue], unread: list[DecodeError], read: list[Message]) -> Line:
-    faults = [f"{issue.where}: {issue.text}" for issue in issues if issue.reason in _FORMS]
-    faults += [f"{error.path}: {error.text}" for error in unread if error.reason in _FORMS]
-    return _line("Valid ids and timestamps", "3", faults, bool(read or unread))
-
-
-def _required(issues: list[Issue], unread: list[DecodeError], read: list[Message]) -> Line:
-    faults = [str(error) for error in unread if error.reason not in _FORMS]
-    faults += [f"{issue.where}: {issue.text}" for issue in issues if issue.reason is Reason.MISSING_FIELD]
-    faults += [f"{issue.where}: {issue.text}" for issue in issues if issue.reason is Reason.MISSING_MESSAGE]
-    return _line("Required fields present", "4", faults, bool(read or unread))
-
-
-def _context(issues: list[Issue], tasks: list[Task]) -> Line:
-    place = "/constitutionalContext"
-    faults = [f"{issue.where}: {issue.text}" for issue in issues if str(issue.where).startswith(place + "/")]
-    return _line("Constitutional context provided", "4.1", faults, bool(tasks))
-
-
-def _evidence(results: list[Result], unread: list[DecodeError]) -> Line:
-    faults = [str(error) for error in unread if (error.path or "").startswith("/constitutionalEvidence")]
-    faults += [
-        "a result that is NON_CONSTITUTIONAL is SUCCEEDED"
-        for result in results
-        if (result.status, result.constitutional_evidence.alignment) == ("SUCCEEDED", "NON_CONSTITUTIONAL")
+            read.messages.append((place, decode(message) if isinstance(message, (str, bytes)) else message))
+        except DecodeError as error:
+            read.errors.append((place, error))
+    faults = [
+        *_of_errors(read.errors),
+        *(fault for place, message in read.messages for fault in _of_message(place, message)),
+        *_evidence(read.results),
+        *_cache(read.results, read.tasks),
+        *_learning(read.results, learning),
+        *_correlation(read),
+        *_statuses(read.messages),
     ]
-    return _line("Result includes constitutional evidence", "4.2", faults, bool(results))
+    return judged(WIRE, len(read.messages) + len(read.errors), CLAUSES, faults, set(_applied(read)))
 
 
-def _cache(results: list[Result], tasks: dict[str, Task]) -> Line:
-    pairs = [(tasks.get(result.task_id.lower()), result) for result in results]
-    known = [(task, result) for task, result in pairs if task is not None]
-    faults = [fault for task, result in known for fault in _cache_faults(task, result)]
-    return _line("Cache policy honored", "6", faults, bool(known))
+def _applied(read: _Read) -> Iterator[str]:
+    """The clauses that say something about what was read."""
+    if read.messages or read.errors:
+        yield from ("forms", "required")
+    if read.tasks:
+        yield "context"
+    if read.results:
+        yield from ("evidence", "status")
+    if any(result.task_id.lower() in read.tasks for _, result in read.results):
+        yield "cache"
+    if any(result.status in TERMINAL for _, result in read.results):
+        yield "learning"
+    if read.tasks and any(not isinstance(one, Task) for _, one in read.messages):
+        yield "correlation"
+
+
+def _of_errors(errors: list[tuple[int, DecodeError]]) -> Iterator[Fault]:
+    for place, error in errors:
+        text = f"{error.path}: {error.text}" if error.path else f"{error.reason}: {error.text}"
+        yield Fault("forms" if error.reason in _FORMS else "required", place, text)
+        if (error.path or "").startswith("/constitutionalEvidence"):
+            yield Fault("evidence", place, text)
+
+
+def _of_message(place: int, message: Message) -> Iterator[Fault]:
+    for issue in check(message):
+        if issue.severity == "warning":
+            for clause in _clauses(issue):
+                yield Fault(clause, place, f"{issue.where}: {issue.text}")
+
+
+def _clauses(issue: Issue) -> Iterator[str]:
+    if issue.reason in _FORMS:
+        yield "forms"
+    if issue.reason in _ABSENT:
+        yield "required"
+    if str(issue.where).startswith("/constitutionalContext/"):
+        yield "context"
+
+
+def _evidence(results: list[tuple[int, Result]]) -> Iterator[Fault]:
+    for place, result in results:
+        if (result.status, result.constitutional_evidence.alignment) == ("SUCCEEDED", "NON_CONSTITUTIONAL"):
+            yield Fault("evidence", place, "a result that is NON_CONSTITUTIONAL is SUCCEEDED")
+
+
+def _cache(results: list[tuple[int, Result]], tasks: dict[str, Task]) -> Iterator[Fault]:
+    for place, result in results:
+        task = tasks.get(result.task_id.lower())
+        if task is not None:
+            yield from (Fault("cache", place, text) for text in _cache_faults(task, result))
 
 
 def _cache_faults(task: Task, result: Result) -> Iterator[str]:
@@ -165,16 +176,15 @@ def _cache_faults(task: Task, result: Result) -> Iterator[str]:
         yield f"the record is {cache.age_sec} s old, younger than {policy.max_age_sec} s was asked for"
 
 
-def _learning(results: list[Result], learning: LearningLoop | None) -> Line:
-    ended = [result for result in results if result.status in TERMINAL]
-    if learning is not None:
-        recorded = {signal.task_id.lower() for _, signal in learning.signals()}
-        faults = [f"no signal of task {result.task_id}" for result in ended if result.task_id.lower() not in recorded]
-    else:
-        faults = [
-            f"the result of task {result.task_id} carries no signal" for result in ended if not _has_signal(result)
-        ]
-    return _line("Learning signals emitted", "7", faults, bool(ended))
+def _learning(results: list[tuple[int, Result]], learning: LearningLoop | None) -> Iterator[Fault]:
+    recorded = None if learning is None else {signal.task_id.lower() for _, signal in learning.signals()}
+    for place, result in results:
+        if result.status not in TERMINAL:
+            continue
+        if recorded is None and not _has_signal(result):
+            yield Fault("learning", place, f"the result of task {result.task_id} carries no signal")
+        elif recorded is not None and result.task_id.lower() not in recorded:
+            yield Fault("learning", place, f"no signal of task {result.task_id}")
 
 
 def _has_signal(result: Result) -> bool:
@@ -182,23 +192,24 @@ def _has_signal(result: Result) -> bool:
     return "metrics" in result or "nextActions" in result or any(name in evidence for name in _SIGNALS)
 
 
-def _correlation(read: list[Message], tasks: dict[str, Task]) -> Line:
-    answers = [message for message in read if not isinstance(message, Task)]
-    faults = []
-    for message in answers:
+def _correlation(read: _Read) -> Iterator[Fault]:
+    tasks = read.tasks
+    for place, message in read.messages:
+        if isinstance(message, Task):
+            continue
         name = message.task_id if isinstance(message, Result) else message.message_id
         task = tasks.get(name.lower())
         if task is None:
             if tasks and isinstance(message, Result):
-                faults.append(f"a result answers {name}, which no task here is")
+                yield Fault("correlation", place, f"a result answers {name}, which no task here is")
         elif message.correlation_id is None or message.correlation_id.lower() != task.correlation_id.lower():
-            faults.append(f"{type(message).__name__} of {name} has another correlationId than its task")
-    return _line("Transport preserves correlation", "10", faults, bool(answers and tasks))
+            text = f"{type(message).__name__} of {name} has another correlationId than its task"
+            yield Fault("correlation", place, text)
 
 
-def _history(read: list[Message]) -> Iterator[Issue]:
+def _statuses(messages: list[Placed]) -> Iterator[Fault]:
     lifecycle = Lifecycle(strict=False)
-    for message in read:
+    for place, message in messages:
         if isinstance(message, (Task, Result)):
             found = lifecycle.feed(message)
-            yield from (issue for issue in found if issue.reason in (Reason.BAD_TRANSITION, Reason.DUPLICATE))
+            yield from (Fault("status", place, issue.text) for issue in found if issue.reason in _ORDER)

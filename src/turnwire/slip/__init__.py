@@ -2,6 +2,7 @@
 
 from turnwire.slip.spec import (  # first: the core modules import it
     END_MARKER,
+    LEAST_DOUBTFUL,
     SCHEMA_VERSION,
     SEPARATOR,
     START_MARKER,
@@ -46,6 +47,7 @@ _LATER = {
 
 __all__ = [
     "END_MARKER",
+    "LEAST_DOUBTFUL",
     "SCHEMA_VERSION",
     "SEPARATOR",
     "START_MARKER",

@@ -100,6 +100,10 @@ MAX_INTEGER = (1 << 64) - 1
 SHORT_STRING = 64
 """Characters beyond which ``check`` warns: large artifacts live in stores and are referenced by id (section 2)."""
 
+LEAST_DOUBTFUL = len('@a0|f0|c0|S0|d0|T0|t""#') + SHORT_STRING + 1
+"""Bytes of the shortest record without unknown fields that ``check`` doubts: in those it finds long strings
+and nothing else, since what was read can be written."""
+
 
 class Extra(dict[str, str]):
     """Unknown slots (and an unknown frame under "f") that ``unknown="keep"`` kept: prefix -> value as written.

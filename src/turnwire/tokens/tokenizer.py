@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from turnwire.errors import EncodeError, Reason
+from turnwire.errors import EncodeError, Reason, expect_number
 
 CHUNK = 1 << 16
 """Characters that are handed over at once: few calls, and enough chunks for several threads."""
@@ -96,8 +96,7 @@ class Tokenizer:
 
         Raises EncodeError as ``count`` does (``path`` is the number of the text), ValueError for less than one thread.
         """
-        if threads < 1:
-            raise ValueError("threads is 1 or more")
+        threads = expect_number(threads, "threads", 1)
         chunks = _chunks(texts)
         begin = list(islice(chunks, 2))
         if threads == 1 or len(begin) < 2:

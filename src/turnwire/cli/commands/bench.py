@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from turnwire.cli import inputs
 from turnwire.cli.output import complain, standard_output
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ FLOOR = ("% of memchr", "native", "memchr")
 @click.option("--quick", is_flag=True, help="A few seconds, and noisier.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: the machine, then one measurement a line.")
 @click.option(
-    "--data", metavar="FILE", help="nSLIP messages of your own, one a line, in place of the real example lines."
+    "--data",
+    type=inputs.name,
+    metavar="FILE",
+    help="nSLIP messages of your own, one a line, in place of the real example lines.",
 )
 def command(quick: bool, as_json: bool, data: str | None) -> None:
     """Measures decode, encode, base62 and bulk scans: medians in nanoseconds, and ratios.

@@ -7,30 +7,38 @@ from importlib import import_module
 
 import click
 
+from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import standard_output
 from turnwire.cli.text import printable
 from turnwire.contract import WIRE_PACKAGES, WIRES
 
 
 @click.command("conform", short_help="The conformance checklist over messages and whole histories.")
 @click.argument("wire", type=click.Choice(WIRES))
-@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.argument("files", nargs=-1, required=True, metavar="FILES...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def command(wire: str, files: tuple[str, ...], as_json: bool) -> int:
     """Checks FILES by the checklist of WIRE: every clause of its specification that can be judged.
 
     FILES hold one message, or one on each line (nslip: a log; csp: a document; sstp: also a transcript); the messages
-    of a file are one history.
+    of a file are one history. Directories, globs and - for standard input will do, too.
 
     Exits with 1 when a line of a checklist fails.
     """
-    conform_files = import_module(f"{WIRE_PACKAGES[wire]}.checklist").conform_files
+    conform = import_module(f"{WIRE_PACKAGES[wire]}.checklist").conform
     outcome = GOOD
-    for file, checklist in conform_files(files):
+    output = standard_output()
+    for name in inputs.files(inputs.checked(files)):
+        checklist = conform(inputs.content(name))
         outcome = outcome if checklist else BAD_RECORDS
+        file = inputs.shown(name)
         if as_json:
-            click.echo(json.dumps({"file": file, **checklist.to_dict()}))
+            lines = [json.dumps({"file": file, **checklist.to_dict()})]
         else:
-            click.echo(printable(f"{file}: {'conforms' if checklist else 'does not conform'}"))
-            click.echo("\n".join("  " + printable(line) for line in str(checklist).splitlines()))
+            lines = [f"{file}: {'conforms' if checklist else 'does not conform'}"]
+            lines += [f"  {line}" for line in str(checklist).split("\n")]
+            lines = [printable(line) for line in lines]
+        output.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    output.flush()
     return outcome

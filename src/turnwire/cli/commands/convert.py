@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-import tomllib
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -15,8 +12,9 @@ import click
 import turnwire
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
+from turnwire.cli.contexts import context_of
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
-from turnwire.cli.output import Output, complain, named, standard_output
+from turnwire.cli.output import Output, complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.contract import WIRES
 from turnwire.errors import WireError
@@ -36,7 +34,9 @@ class Found(NamedTuple):
 @click.option("--to", "target", required=True, type=click.Choice(WIRES), help="The wire to write.")
 @click.option("--from", "source", type=click.Choice(WIRES), help="The wire of all messages; otherwise it is detected.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
-@click.option("--context", "context_file", type=click.Path(), help="TOML or JSON: names, numbers, defaults.")
+@click.option(
+    "--context", "context_file", type=inputs.name, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
+)
 @click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
 @click.option("--new-ids", is_flag=True, help="Envelopes and Tasks without an id get a random UUID.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
@@ -59,7 +59,7 @@ def command(
     missing field is named. Exits with 1 when a record could not be read or converted.
     """
     names = inputs.checked(files)
-    context = _context(context_file)
+    context = turnwire.Context() if context_file is None else context_of(context_file)
     if use_clock:
         from turnwire.sap.times import now
 
@@ -69,7 +69,7 @@ def command(
     output = standard_output()
     writer = _Writer(output, target, as_json, quiet)
     for name in inputs.files(names):
-        for found in _messages(_read(name), source):
+        for found in _messages(inputs.content(name), source):
             if found.message is None:
                 writer.refuse(name, found.line, str(found.reason), str(found.fault), ())
                 continue
@@ -119,26 +119,6 @@ class _Writer:
     def _line(self, values: dict[str, Any]) -> None:
         text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)
         self._output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
-
-
-def _context(path: str | None) -> turnwire.Context:
-    if path is None:
-        return turnwire.Context()
-    text = Path(path).read_bytes()
-    try:
-        values = json.loads(text) if path.lower().endswith(".json") else tomllib.loads(text.decode())
-        return turnwire.Context.from_dict(values)
-    except WireError as error:
-        raise click.UsageError(printable(f"{path}: {error}")) from None
-    except (ValueError, tomllib.TOMLDecodeError) as error:
-        raise click.UsageError(printable(f"{path}: this is neither TOML nor JSON: {error}")) from None
-
-
-def _read(name: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if name == inputs.STANDARD_INPUT else Path(name).read_bytes()
-    except OSError as error:
-        raise named(error, error.filename or name) from None
 
 
 def _messages(data: bytes, source: str | None) -> Iterator[Found]:

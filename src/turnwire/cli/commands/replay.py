@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,8 @@ import click
 
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, Refused
-from turnwire.cli.output import complain, named, standard_output
+from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import escaped, printable
 from turnwire.errors import Reason
 
@@ -26,13 +25,14 @@ _NEEDED = (
     "a replay needs the log from its beginning: DEF and LAWS lines before the first message (C0), and every PATCH that "
     "leads to the checkpoints its messages name"
 )
-_MOST = 1 << 31  # bytes; places in a log are kept in 32 bits
 
 
 @click.command("replay", short_help="The state of a CSP/1 log at any point; the history of a name.")
-@click.argument("log", type=click.Path(allow_dash=True))
-@click.option("--at", "at", metavar="Cn", help="The checkpoint to show instead of the last one.")
-@click.option("--name", "name", metavar="NAME", help="Show who set this name, when, and from what, up to there.")
+@click.argument("log", type=inputs.name, metavar="LOG")
+@click.option("--at", "at", type=inputs.name, metavar="Cn", help="The checkpoint to show instead of the last one.")
+@click.option(
+    "--name", "name", type=inputs.name, metavar="NAME", help="Show who set this name, when, and from what, up to there."
+)
 @click.option("--forks", is_flag=True, help="Let a patch start from any checkpoint, not only from the last.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
 def command(log: str, at: str | None, name: str | None, forks: bool, as_json: bool) -> int:
@@ -69,14 +69,9 @@ def _read(log: str, forks: bool) -> tuple[Store, list[str], str | None]:
     """The store at the end of a log, a line for each record that is not in it, and what the log lacks, or None."""
     from turnwire import csp
 
-    try:
-        data = sys.stdin.buffer.read(_MOST) if log == "-" else _bytes(log)
-    except OSError as error:
-        raise named(error, log) from None
-    if data.startswith(_SQLITE) and log != "-":
+    if log != "-" and _is_ledger(log):
         return _kept(log), [], None
-    if len(data) >= _MOST:
-        raise Refused([f"{inputs.shown(log)}: 2 GiB or more cannot be replayed at once"])
+    data = inputs.content(log)  # places in a log are kept in 32 bits
     document, damaged = csp.read_log(data)
     store, refused = csp.replay(document, forks=forks)
     found = [(error.line or 0, f"damaged: {error.reason}: {error.text}") for error in damaged]
@@ -89,9 +84,9 @@ def _read(log: str, forks: bool) -> tuple[Store, list[str], str | None]:
     return store, [f"{line}: {text}" for line, text in sorted(found)], hint
 
 
-def _bytes(log: str) -> bytes:
+def _is_ledger(log: str) -> bool:
     with Path(log).open("rb") as file:
-        return file.read(_MOST)
+        return file.read(len(_SQLITE)) == _SQLITE
 
 
 def _words(error: Any) -> str:

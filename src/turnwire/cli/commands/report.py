@@ -20,7 +20,14 @@ MAX_MESSAGES = 2000
 
 @click.command("report", short_help="Make one self-contained HTML page about a log.")
 @inputs.sources_argument
-@click.option("-o", "--output", metavar="FILE|-", required=True, help="The page to write; - for standard output.")
+@click.option(
+    "-o",
+    "--output",
+    type=inputs.name,
+    metavar="FILE|-",
+    required=True,
+    help="The page to write; - for standard output.",
+)
 @wires.wire_option
 @click.option("--title", default="Agent traffic", help="The heading of the page.", show_default=True)
 @click.option(

@@ -48,7 +48,13 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
     type=click.IntRange(min=0),
     help=f"Rows to show (a table: {SHOWN_ROWS}, JSON: all by default). All records are still read and counted.",
 )
-@click.option("-o", "--output", metavar="FILE|-", help="Write all records to a file: .parquet, .arrow, .csv, .ndjson.")
+@click.option(
+    "-o",
+    "--output",
+    type=inputs.name,
+    metavar="FILE|-",
+    help="Write all records to a file: .parquet, .arrow, .csv, .ndjson.",
+)
 @click.option(
     "--format",
     type=click.Choice(["parquet", "arrow", "csv", "ndjson"]),
@@ -62,10 +68,17 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
     help="CSV: put an apostrophe before what a spreadsheet would take for a formula, or leave it.",
     show_default=True,
 )
-@click.option("--rejects", metavar="FILE|-", help="Write damaged records as JSON lines to a file, or to the output.")
+@click.option(
+    "--rejects",
+    type=inputs.name,
+    metavar="FILE|-",
+    help="Write damaged records as JSON lines to a file, or to the output.",
+)
 @options.scan_options
 @click.option("--follow", is_flag=True, help="Wait for more at the end of files, until interrupted.")
-@click.option("--resume", metavar="FILE", help="Go on where the scan ended that kept its position in this file.")
+@click.option(
+    "--resume", type=inputs.name, metavar="FILE", help="Go on where the scan ended that kept its position in this file."
+)
 @spreading.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import click
 
 from turnwire.cli import inputs, wires
+from turnwire.cli.contexts import context_of
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
@@ -40,12 +41,17 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 )
 @click.option("--advise", is_flag=True, help="Try other wires on a sample, and say what to change first.")
 @click.option("--price", metavar="IN[,CACHED]", help="The price of a million tokens, and of cached ones.")
-@click.option("--context", metavar="FILE", help="TOML with what other wires need: the fields of turnwire's Context.")
+@click.option(
+    "--context",
+    type=inputs.name,
+    metavar="FILE",
+    help="TOML or JSON with what other wires need: the fields of turnwire's Context.",
+)
 @click.option(
     "--sample", type=click.IntRange(min=1), default=500, help="Messages to try other wires on.", show_default=True
 )
 @click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.", show_default=True)
-@click.option("--html", metavar="FILE", help="Write a page with the advice.")
+@click.option("--html", type=inputs.name, metavar="FILE", help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 def command(sources: tuple[str, ...], **options: Any) -> int:
@@ -82,10 +88,10 @@ def _prepared(options: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
             for name in options["names"] or (DEFAULT,)
         ]
         price = None if options["price"] is None else _price(options["price"])
-        context = None if options["context"] is None else _context(options["context"])
     except (ValueError, TypeError) as error:
         raise click.UsageError(str(error)) from None
-    return counters, context, price
+    context = None if options["context"] is None else context_of(options["context"])
+    return counters, None if context is None else context.replace(new_id=lambda: str(uuid4())), price
 
 
 def _price(text: str) -> Price:
@@ -96,19 +102,6 @@ def _price(text: str) -> Price:
     except ValueError:
         raise ValueError(f"--price is a number, or two with a comma between them, not {text!r}") from None
     return priced({"--price": numbers})["--price"]
-
-
-def _context(path: str) -> Any:
-    import tomllib
-    from uuid import uuid4
-
-    from turnwire.conversion import Context
-
-    text = Path(path).read_bytes()
-    try:
-        return Context.from_dict(tomllib.loads(text.decode())).replace(new_id=lambda: str(uuid4()))
-    except ValueError as error:
-        raise ValueError(printable(f"{path}: {error}")) from None
 
 
 def _show(found: Tally, options: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
@@ -53,6 +54,16 @@ class Judge:
         wanted = WIRES if wire is None else (wire,)
         self._decode = {name: bulk_scanner(name).decode for name in wanted}
         self._checks: dict[str, Check | None] = {name: getattr(wire_package(name), "check", None) for name in wanted}
+        self._wanted = wanted
+
+    @cached_property
+    def least(self) -> Any:
+        """For each wire (an array) the bytes of the shortest record in which its check can find anything. A record in a
+        JSON string has at least as many as what it says."""
+        import numpy as np
+
+        known = self._wanted if self.unknown == "error" else ()
+        return np.array([getattr(wire_package(name), "LEAST_DOUBTFUL", 0) if name in known else 0 for name in WIRES])
 
     def decode(self, raw: bytes, wire: str) -> Any:
         """One record as a message of its wire. Raises DecodeError."""
@@ -134,7 +145,9 @@ def _of_log(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress
     """The findings in logs, in the order of the input."""
     import turnwire
 
-    scan = turnwire.scan(list(names), wire=judge.wire, columns=["offset", "line", "wire"], unknown=judge.unknown)
+    scan = turnwire.scan(
+        list(names), wire=judge.wire, columns=["offset", "length", "line", "wire"], unknown=judge.unknown
+    )
     done = 0
     for batch in scan:
         rejects = [_of_reject(reject, judge) for reject in scan.rejects.since(done)]
@@ -157,7 +170,7 @@ def _in_order(rejects: list[Finding], batch: Batch, judge: Judge) -> Iterator[Fi
 
 def _issues_of_batch(batch: Batch, judge: Judge) -> Iterator[Finding]:
     offsets, lines, codes = batch["offset"], batch["line"], batch["wire"]
-    for row in range(len(batch)):
+    for row in (batch["length"] >= judge.least[codes]).nonzero()[0].tolist():
         wire = WIRES[codes[row]]
         for issue in judge.issues(batch.message(row), wire):
             yield _of_issue(issue, batch.file or "", int(lines[row]), int(offsets[row]), wire)
@@ -169,12 +182,16 @@ def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Fin
 
 
 def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
+    from turnwire.log.compression import WORDS
     from turnwire.log.rejects import fault_line
 
     reason = reject["reason"]
     text = reason.replace("_", " ")
     try:
-        judge.decode(reject["raw"], reject["wire"])
+        if reject["wire"] in WIRES:
+            judge.decode(reject["raw"], reject["wire"])
+        else:  # a compressed stream, which has no bytes to be judged again
+            text = f"{WORDS[reason]} (a byte of the stream as stored)"
     except DecodeError as error:
         # One message alone may hold what a record of a log may not; then the reason has to say it all.
         text = error.text if str(error.reason) == reason else text
@@ -247,5 +264,5 @@ def _summarize(wire: str | None, tally: Tally, mode: str) -> None:
     faults = tally.count(ERROR)
     others = "".join(f", {tally.count(name):,} {name}" for name in ("warning", "info") if tally.count(name))
     text = f", {tally.text:,} bytes of them other text" if mode == "log" else ""
-    good = f"{tally.records:,} good {'' if wire is None else wire + ' '}records"
+    good = f"{tally.records:,} good {'' if wire is None else wire + ' '}record{'' if tally.records == 1 else 's'}"
     complain(f"{good}, {faults:,} fault{'' if faults == 1 else 's'}{others} in {tally.bytes:,} bytes{text}")

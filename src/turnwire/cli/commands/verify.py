@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import RuleError
 
 if TYPE_CHECKING:
-    from turnwire.ledger import Verdict
+    from turnwire.ledger import Checkpoint, Verdict
 
 
 @click.command("verify", short_help="Prove a ledger file; say what was proved and what fails first.")
-@click.argument("files", nargs=-1, required=True, type=click.Path())
-@click.option("--head", "heads", multiple=True, type=click.Path(), help="File with a kept checkpoint; repeatable.")
+@click.argument("files", nargs=-1, required=True, type=inputs.name, metavar="FILES...")
+@click.option(
+    "--head", "heads", multiple=True, type=inputs.name, metavar="FILE", help="File with a kept checkpoint; repeatable."
+)
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...], as_json: bool) -> int:
@@ -26,19 +29,35 @@ def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...
 
     Exits with 1 when something fails.
     """
-    from turnwire.ledger import Checkpoint, verify_file
+    from turnwire.ledger import verify_file
 
-    try:
-        kept = [Checkpoint.from_json(Path(head).read_bytes()) for head in heads]
-        trusted = [bytes.fromhex(key) for key in keys]
-    except (RuleError, ValueError) as error:
-        raise click.UsageError(printable(str(error))) from error
+    trusted = [_key(key) for key in keys]
+    kept = [_head(head) for head in heads]
     outcome = GOOD
+    output = standard_output()
     for file in files:
         verdict = verify_file(file, *kept, trusted=trusted)
         outcome = outcome if verdict else BAD_RECORDS
-        click.echo(json.dumps(_fields(file, verdict)) if as_json else _text(file, verdict, bool(kept)))
+        text = json.dumps(_fields(file, verdict)) if as_json else _text(file, verdict, bool(kept))
+        output.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+    output.flush()
     return outcome
+
+
+def _head(file: str) -> Checkpoint:
+    from turnwire.ledger import Checkpoint
+
+    try:
+        return Checkpoint.from_json(inputs.content(file, inputs.SETTINGS))
+    except RuleError as error:
+        raise click.UsageError(printable(f"{file}: {error}")) from None
+
+
+def _key(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise click.UsageError(f"--key is a public key in hex digits, not {text!r}") from None
 
 
 def _fields(file: str, verdict: Verdict) -> dict[str, object]:

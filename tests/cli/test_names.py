@@ -1,0 +1,110 @@
+"""Names on the command line: empty ones, and files that hold something else than they should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import turnwire
+
+DEEP = "[" * 200_000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["scan", "{log}", "--output", ""],
+        ["scan", "{log}", "--rejects", ""],
+        ["scan", "{log}", "--resume", ""],
+        ["report", "{log}", "-o", ""],
+        ["tokens", "{log}", "--html", ""],
+        ["tokens", "{log}", "--context", ""],
+        ["convert", "{log}", "--to", "csp", "--context", ""],
+        ["verify", ""],
+        ["verify", "{log}", "--head", ""],
+        ["replay", ""],
+        ["replay", "{log}", "--at", ""],
+        ["replay", "{log}", "--name", ""],
+        ["bench", "--data", ""],
+    ],
+    ids=" ".join,
+)
+def test_an_empty_name_is_wrong_usage(log: Path, arguments: list[str]) -> None:
+    done = turnwire(*(argument.format(log=log) for argument in arguments))
+    assert (done.code, done.out) == (2, b"")
+    assert "the name is empty" in done.err
+
+
+@pytest.mark.parametrize("command", ["scan", "stats", "validate", "tokens", "conform nslip", "convert --to csp"])
+def test_an_empty_source_is_not_this_directory(log: Path, command: str) -> None:
+    done = turnwire(*command.split(), "", log)
+    assert (done.code, done.out) == (3, b"")
+    assert done.err == "turnwire: '': the name of a source is empty; this directory is '.'\n"
+
+
+@pytest.mark.parametrize("text", [DEEP, "null", "false", "[]", "", "{", "\udcff"], ids=lambda text: repr(text[:5]))
+def test_a_file_without_a_position(log: Path, tmp_path: Path, text: str) -> None:
+    place = tmp_path / "place.json"
+    place.write_bytes(text.encode("utf-8", "surrogateescape"))
+    done = turnwire("scan", log, "--resume", place)
+    assert (done.code, done.out) == (2, b"")
+    assert "holds no position of a scan" in done.err
+    assert place.read_bytes() == text.encode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize("arguments", [["convert", "--to", "csp"], ["tokens", "--advise"]], ids=["convert", "tokens"])
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("deep.toml", f"a = {DEEP}", "this is no TOML"),
+        ("deep.json", DEEP, "this is no JSON"),
+        ("half.JSON", "{", "this is no JSON"),
+        ("half.toml", "{", "this is no TOML"),
+        ("list.json", "[]", "bad_context: a context is a table"),
+    ],
+)
+def test_a_context_that_is_none(
+    log: Path, tmp_path: Path, arguments: list[str], name: str, text: str, said: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    done = turnwire(*arguments, log, "--context", tmp_path / name)
+    assert (done.code, done.out) == (2, b"")
+    assert f"{name}: {said}" in done.err
+
+
+def test_tokens_takes_a_context_in_json_as_convert_does(log: Path, tmp_path: Path) -> None:
+    (tmp_path / "context.json").write_text('{"now": "2026-01-15T08:00:00Z"}')
+    done = turnwire("tokens", log, "--advise", "--json", "--context", tmp_path / "context.json")
+    assert done.code == 1  # two records of this log are damaged
+    assert b'"advice"' in done.out
+
+
+@pytest.mark.parametrize("text", [DEEP, '{"a":' * 200_000, "null", ""], ids=["lists", "objects", "null", "empty"])
+def test_a_head_that_is_none_is_named(log: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "kept.json").write_text(text)
+    done = turnwire("verify", log, "--head", tmp_path / "kept.json")
+    assert (done.code, done.out) == (2, b"")
+    assert "kept.json: bad_checkpoint" in done.err
+
+
+def test_a_key_that_is_none(log: Path) -> None:
+    done = turnwire("verify", log, "--key", "zz")
+    assert done.code == 2
+    assert "--key is a public key in hex digits, not 'zz'" in done.err
+
+
+def test_conform_takes_what_other_commands_take(log: Path) -> None:
+    from_file = turnwire("conform", "nslip", log)
+    assert from_file.code == 1
+    for source, stdin in ((log.parent, b""), (f"{log.parent}/*.log", b""), ("-", log.read_bytes())):
+        done = turnwire("conform", "nslip", source, stdin=stdin)
+        name = "<stdin>" if source == "-" else str(log)
+        assert (done.code, done.err) == (1, "")
+        assert done.out == from_file.out.replace(str(log).encode(), name.encode())
+
+
+def test_verify_says_of_a_log_that_it_is_no_ledger(log: Path) -> None:
+    done = turnwire("verify", log)
+    assert (done.code, done.err) == (1, "")
+    assert done.out.decode() == f"{log}: BROKEN\n  fails first: file: this is no ledger: it is no SQLite database\n"

@@ -1,0 +1,46 @@
+"""A manifest that is none, or was damaged, is refused with the line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from turnwire.distributed import Manifest, run_block
+from turnwire.distributed.manifest import NAME
+from turnwire.log import plan
+
+LOG = b"@a3|f0|c1|S0|d1|T1#\n"
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> list[bytes]:
+    """The lines of the manifest in ``tmp_path``, of two blocks."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.log").write_bytes(LOG * 2)
+    manifest = Manifest(tmp_path)
+    for index, block in enumerate(plan(str(tmp_path / "a.log"), wire="nslip", block_bytes=20)):
+        manifest.add(run_block(block, str(tmp_path), index))
+    return (tmp_path / NAME).read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("line", [b"{", b"[]", b"null", b"{}", b'{"key": 1}', b"\xff", b"[" * 100_000, b'"key"'])
+def test_a_line_that_is_no_row(tmp_path: Path, lines: list[bytes], line: bytes) -> None:
+    (tmp_path / NAME).write_bytes(lines[0] + line + b"\n" + lines[1])
+    with pytest.raises(ValueError, match=f"{NAME}:2: this is no row of a manifest"):
+        Manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize("part", ["key", "state", "index", "block", "counts", "wires", "output", "quarantine"])
+def test_a_row_that_lacks_a_part(tmp_path: Path, lines: list[bytes], part: str) -> None:
+    row = json.loads(lines[0])
+    for changed in ({**row, part: None}, {name: value for name, value in row.items() if name != part}):
+        (tmp_path / NAME).write_bytes(json.dumps(changed).encode() + b"\n")
+        with pytest.raises(ValueError, match=f"{NAME}:1: this is no row of a manifest"):
+            Manifest.read(tmp_path)
+
+
+def test_a_last_line_without_its_end_is_left_out(tmp_path: Path, lines: list[bytes]) -> None:
+    (tmp_path / NAME).write_bytes(lines[0] + lines[1][:-9])
+    assert [row["index"] for row in Manifest.read(tmp_path).rows] == [0]

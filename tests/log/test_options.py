@@ -1,0 +1,154 @@
+"""What is asked for wrongly is refused in words: options, names, positions, limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import turnwire
+from turnwire import LIMITS, DecodeError
+from turnwire.log import plan, stats
+from turnwire.report import report
+
+LOG = b"@a3|f0|c1|S0|d1|T1#\n"
+
+
+def read(source: Any = LOG, **options: Any) -> int:
+    return sum(len(batch) for batch in turnwire.scan(source, wire=options.pop("wire", "nslip"), **options))
+
+
+@pytest.mark.parametrize("source", ["", [""], [LOG, ""]], ids=repr)
+def test_an_empty_name_is_not_this_directory(source: Any) -> None:
+    with pytest.raises(ValueError, match="the name of a source is empty"):
+        read(source)
+
+
+def test_a_name_with_a_nul_says_so() -> None:
+    with pytest.raises(ValueError, match=r"NUL character in the name of a source: 'a\\x00b'"):
+        read("a\0b")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error", "text"),
+    [
+        ("threads", 0, ValueError, "threads is 1 to 64, not 0"),
+        ("threads", 65, ValueError, "threads is 1 to 64, not 65"),
+        ("threads", "2", TypeError, "threads is a whole number, not str"),
+        ("threads", True, TypeError, "threads is a whole number, not bool"),
+        ("batch_bytes", 0, ValueError, "batch_bytes is at least 1, not 0"),
+        ("batch_bytes", -1, ValueError, "batch_bytes is at least 1, not -1"),
+        ("batch_bytes", "x", TypeError, "batch_bytes is a whole number, not str"),
+        ("batch_bytes", 1.5, TypeError, "batch_bytes is a whole number, not float"),
+        ("batch_bytes", None, TypeError, "batch_bytes is a whole number, not NoneType"),
+        ("columns", "offset", TypeError, "columns is a list of names, not one string"),
+        ("columns", 5, TypeError, "columns is a list of names, not int"),
+        ("columns", [None], TypeError, "columns is a list of names; None is none"),
+        ("columns", [["act"]], TypeError, r"columns is a list of names; \['act'\] is none"),
+        ("columns", [""], ValueError, "nslip has no column ''; it has file, record"),
+        ("errors", "foo", ValueError, "errors is .* not 'foo'"),
+        ("unknown", "foo", ValueError, "unknown is .* not 'foo'"),
+        ("where", {"nope": 1}, ValueError, "where knows no column 'nope' of nslip"),
+        ("where", {"conv_id": True}, TypeError, "where: conv_id is a whole number, not bool"),
+        ("wire", "", DecodeError, "'' is no wire; the wires are nslip"),
+    ],
+)
+def test_options(option: str, value: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        read(**{option: value})
+
+
+@pytest.mark.parametrize("name", LIMITS._fields)
+def test_every_limit_is_a_whole_number(name: str) -> None:
+    for wrong in ("x", 1.5, None, True):
+        with pytest.raises(TypeError, match=f"limits.{name} is a whole number, not {type(wrong).__name__}"):
+            turnwire.scan(LOG, limits=LIMITS._replace(**{name: wrong}))
+    for wrong in (-1, 1 << 70):
+        with pytest.raises(ValueError, match=f"limits.{name} is 0 to .*, not {wrong}"):
+            turnwire.Decoder(limits=LIMITS._replace(**{name: wrong}))
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", "x", 5, [], False, b"{}", "[]", "null", "1e999", {"record": 0}, "[" * 100_000],
+    ids=lambda token: str(token)[:9],
+)
+def test_what_is_no_position(token: Any) -> None:
+    with pytest.raises(DecodeError, match="this is no position of a scan") as caught:
+        read(resume=token)
+    assert caught.value.reason == turnwire.Reason.BAD_POSITION
+
+
+@pytest.mark.parametrize("token", [{}, "{}", " {} "])
+def test_the_first_position_may_be_text(token: Any) -> None:
+    assert read(resume=token) == 1
+
+
+def test_blocks_have_a_size(tmp_path: Any) -> None:
+    with pytest.raises(ValueError, match="block_bytes is at least 1, not 0"):
+        plan(str(tmp_path), block_bytes=0)
+    with pytest.raises(TypeError, match="block_bytes is a whole number, not str"):
+        plan(str(tmp_path), block_bytes="1")  # type: ignore[arg-type]
+
+
+class Liar:
+    """A file whose ``readinto`` says something else than the truth."""
+
+    def __init__(self, count: Any) -> None:
+        self._count = count
+
+    def read(self, size: int) -> bytes:
+        raise AssertionError("readinto comes first")
+
+    def readinto(self, view: memoryview) -> Any:
+        return self._count
+
+
+@pytest.mark.parametrize("count", [-1, 1 << 30, "x", 1.0], ids=repr)
+def test_a_file_that_lies_is_not_believed(count: Any) -> None:
+    with pytest.raises(TypeError, match=r"the file gave .* where it was asked for up to"):
+        read(Liar(count))
+
+
+class Giver:
+    """A file whose ``read`` gives whatever it was told to."""
+
+    def __init__(self, chunk: Any) -> None:
+        self._chunk = chunk
+
+    def read(self, size: int) -> Any:
+        return self._chunk
+
+
+@pytest.mark.parametrize(
+    ("chunk", "text"),
+    [
+        (5, "scan reads bytes; the file gave int"),
+        ([1], "scan reads bytes; the file gave list"),
+        ("x", "open the file in binary mode"),
+        (LOG * 10_000, "the file gave 200000 where it was asked for up to"),
+    ],
+    ids=["int", "list", "str", "too much"],
+)
+def test_a_file_that_gives_no_bytes_or_too_many(chunk: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        read(Giver(chunk))
+
+
+def test_an_error_of_a_file_without_a_name_names_none() -> None:
+    class Broken:
+        def read(self, size: int) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(OSError, match=r"Input/output error$"):
+        read(Broken())
+
+
+def test_other_numbers_are_judged_too() -> None:
+    for name in ("room", "open_requests"):
+        with pytest.raises(ValueError, match=f"{name} is at least 1, not 0"):
+            stats(LOG, **{name: 0})
+        with pytest.raises(TypeError, match=f"{name} is a whole number, not str"):
+            stats(LOG, **{name: "x"})
+    with pytest.raises(TypeError, match="max_messages is a whole number, not str"):
+        report(LOG, max_messages="x")  # type: ignore[arg-type]
