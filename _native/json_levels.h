@@ -6,6 +6,7 @@
 #include "json_marks.h"
 
 static inline int tw_is_glue_scalar(const uint8_t *p, const tw_step *step) { return tw_same_bytes(p, step->glue, step->size); }
+static inline int tw_is_text_scalar(const uint8_t *p, const uint8_t *text, size_t n) { return memcmp(p, text, n) == 0; }
 
 #define TW_HERE
 #define TW_AT(name) name##_scalar
@@ -38,6 +39,29 @@ static inline int tw_is_glue_scalar(const uint8_t *p, const tw_step *step) { ret
 /* The code that tw_json_parse takes from now on: TW_SCALAR, TW_USE_AVX2 or TW_USE_AVX512. */
 static int tw_json_level = TW_SCALAR;
 
+/* The object at p where a mould fits it: behind it, or NULL. */
+static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p)
+{
+    for (int i = 0; i < x->mould_count; i++) {
+        const uint8_t *behind;
+#ifdef TW_X86
+        if (tw_json_level == TW_USE_AVX512) behind = tw_fit_avx512(x, x->moulds[i], p);
+        else if (tw_json_level == TW_USE_AVX2) behind = tw_fit_avx2(x, x->moulds[i], p);
+        else
+#endif
+        behind = tw_fit_scalar(x, x->moulds[i], p);
+        if (behind) {
+            x->fitted = x->moulds[i];
+            if (i) tw_mould_first(x, i);
+            x->fits++;
+            x->misfits -= x->misfits < 2 ? x->misfits : 2;
+            return behind;
+        }
+        x->odd = x->cut = 0;
+    }
+    return NULL;
+}
+
 /* The object at p: behind it, or NULL. Notes the values of table 0. */
 static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {
@@ -46,6 +70,14 @@ static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t 
     x->stamp++;
     x->odd = x->cut = x->bad_item = 0;
     x->opened = 0;
+    x->fitted = NULL;
+    x->surely = 0;
+    if (x->pause) {
+        x->pause--;
+    } else {
+        const uint8_t *behind = tw_fitting(x, p);
+        if (behind) return behind;
+    }
     memset(x->noted, 0, sizeof x->noted);
     x->name_count = 0;
     if (x->objects) {
@@ -69,6 +101,7 @@ static void tw_json_free(tw_json *x)
     free(x->names);
     free(x->known);
     for (int i = 0; i < TW_STEP_CHUNKS; i++) free(x->steps[i]);
+    for (int i = 0; i < x->mould_count; i++) free(x->moulds[i]);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef TURNWIRE_JSON_MARKS_H
 #define TURNWIRE_JSON_MARKS_H
 
-#include "json_steps.h"
+#include "json_moulds.h"
 #include "utf8.h"
 
 enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
@@ -90,6 +90,22 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_glue_avx2(const uint8_t *p, const tw_step *step
     return !((uint32_t)(step->mask >> 32) & ~high);
 }
 
+/* Whether the n bytes at p are those at `text`, behind which 64 more may be read. */
+TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text, size_t n)
+{
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(p + i)),
+                                         _mm256_loadu_si256((const __m256i *)(text + i)));
+        if (_mm256_movemask_epi8(same) != -1) return 0;
+    }
+    if (i == n) return 1;
+    if (n < 32) return tw_same_bytes(p, text, n);
+    __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(p + n - 32)),
+                                     _mm256_loadu_si256((const __m256i *)(text + n - 32)));
+    return _mm256_movemask_epi8(same) == -1;
+}
+
 TW_JSON_AVX512 TW_ALWAYS void tw_marks_of_avx512(const uint8_t *p, tw_marks *m)
 {
     __m512i v = _mm512_loadu_si512(p);
@@ -125,6 +141,14 @@ TW_JSON_AVX512 TW_ALWAYS int tw_utf8_good_avx512(const tw_utf8_avx512 *u)
 TW_JSON_AVX512 TW_ALWAYS int tw_is_glue_avx512(const uint8_t *p, const tw_step *step)
 {
     return !_mm512_mask_cmpneq_epu8_mask(step->mask, _mm512_loadu_si512(p), _mm512_loadu_si512(step->glue));
+}
+
+TW_JSON_AVX512 TW_ALWAYS int tw_is_text_avx512(const uint8_t *p, const uint8_t *text, size_t n)
+{
+    for (; n > 64; n -= 64, p += 64, text += 64)
+        if (_mm512_cmpneq_epu8_mask(_mm512_loadu_si512(p), _mm512_loadu_si512(text))) return 0;
+    __mmask64 kept = _bzhi_u64(~(uint64_t)0, (unsigned)n);
+    return !_mm512_mask_cmpneq_epu8_mask(kept, _mm512_maskz_loadu_epi8(kept, p), _mm512_loadu_si512(text));
 }
 #endif
 

@@ -52,8 +52,9 @@ typedef struct {
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
 typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
-enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32 };
+enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_MOULDS = 8 };
 typedef struct tw_step tw_step;              /* of json_steps.h */
+typedef struct tw_mould tw_mould;            /* of json_moulds.h */
 
 typedef struct {
     const tw_shape *shape;
@@ -79,6 +80,12 @@ typedef struct {
     tw_step *braces[TW_MOST_NODES + 1];      /* by table: where the steps of its objects begin */
     tw_step *steps[TW_STEP_CHUNKS];
     size_t step_count, missed;
+    uint64_t asked[TW_NODE_WORDS];           /* a bit for each node that fills a column */
+    tw_mould *moulds[TW_MOULDS];             /* the one that fitted last first */
+    tw_mould *fitted;                        /* the one that the object was read with, or NULL; and ... */
+    int surely;                              /* ... its verdict stands */
+    int mould_count;
+    size_t moulds_made, fits, misfits, pause;
 } tw_json;
 
 static inline const tw_value *tw_noted(const tw_json *x, int node)

@@ -28,7 +28,7 @@ typedef struct {
 } tw_json_rows;
 
 /* Takes the fills whose column somebody asked for. 0 where memory ran out. */
-static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan)
+static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
 {
     size_t count = 0;
     for (int v = 0; v < plan->variant_count; v++) count += plan->variants[v].fills;
@@ -43,6 +43,10 @@ static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan)
             int time = fill->column == TW_MOST_COLUMNS;
             if (time ? r->time != NULL : r->own[fill->column].values || r->own[fill->column].offset)
                 r->fills[count++] = *fill;
+            else continue;
+            if (fill->fill == TW_FILL_CONSTANT) continue;
+            if (fill->node != TW_NO_NODE) x->asked[fill->node >> 6] |= (uint64_t)1 << (fill->node & 63);
+            if (fill->other != TW_NO_NODE) x->asked[fill->other >> 6] |= (uint64_t)1 << (fill->other & 63);
         }
     }
     r->first_fill[plan->variant_count] = (uint16_t)count;

@@ -327,9 +327,17 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
         return TW_FINE;
     }
     t->end = (size_t)(behind - s);
+    if (k->json.surely) {
+        t->what = TW_TRIED_RECORD;
+        t->wire = k->json.fitted->wire;
+        t->variant = k->json.fitted->variant;
+        return TW_FINE;
+    }
     switch (tw_judge(&k->json, k->plan, &t->wire, &t->variant)) {
     case TW_SURELY:
         t->what = TW_TRIED_RECORD;
+        if (k->json.fitted) tw_keep_verdict(&k->json, t->wire, t->variant);
+        else tw_learn_mould(&k->json, s + at, t->end - at, t->wire, t->variant);
         return TW_FINE;
     case TW_NOT:
         t->what = TW_TRIED_OTHER;

@@ -1,0 +1,296 @@
+/* Whole objects that come again but for a few values. Messages of one log repeat each other: not only their keys, most of
+ * their values, too. A mould is the text of a message that was good, with a hole for each string, number or boolean that
+ * was seen to change. Another object is good, and has the same shape, where its text is that of the mould and a good
+ * value of the same kind stands in each hole: nothing between the holes is judged anew. What was noted of the first one
+ * is noted of the other, but for the places and for the values in holes.
+ *
+ * Moulds are made of messages only (of what tw_judge is sure), and only where no mould fits. Where none does, the object is
+ * read by json_object.h, which also says what is wrong with it. */
+#ifndef TURNWIRE_JSON_MOULDS_H
+#define TURNWIRE_JSON_MOULDS_H
+
+#include "json_steps.h"
+
+enum { TW_MOULD_TEXT = 4096, TW_MOST_HOLES = 48, TW_MOST_LEAVES = 192, TW_MOST_NOTES = 96 };
+/* How many moulds may be made; how many fits earn another one; misses (a fit makes up for two) until none is tried for a
+ * while, and for how many objects. */
+enum { TW_MOULD_CREDIT = 32, TW_MOULD_PRICE = 64, TW_MOST_MISFITS = 64, TW_MOULD_PAUSE = 2048 };
+
+/* A string (its inside), a number or a boolean of an object: where, and whether it is a hole. */
+typedef struct { uint16_t at, size; uint8_t kind, hole; } tw_leaf;
+
+typedef struct {
+    uint16_t before;                         /* bytes of text between the hole before it and this one */
+    int16_t node;                            /* or TW_NO_TABLE */
+    uint8_t kind;                            /* TW_IS_STRING, TW_IS_BOOLEAN, or TW_IS_COUNT for any number */
+    uint8_t form;                            /* of its node */
+    uint8_t guarded;                         /* an item that nobody noted: with escapes it might be odd */
+    uint8_t word;                            /* with these two the verdict was reached */
+    uint16_t is;
+} tw_hole;
+
+/* A noted value that is no hole: where it starts and ends in the text, and how many holes stand before that. */
+typedef struct { uint16_t node, from, to; uint8_t from_hole, to_hole; tw_value v; } tw_note;
+
+struct tw_mould {
+    int holes, notes, asked, leaves;         /* asked: so many notes are of nodes that fill a column; they come first */
+    int wire, variant;                       /* the verdict */
+    size_t size, last;                       /* of the text; of what stands behind the last hole */
+    uint64_t noted[TW_NODE_WORDS];
+    tw_hole hole[TW_MOST_HOLES];
+    tw_note note[TW_MOST_NOTES];
+    uint8_t text[TW_MOULD_TEXT + 64];        /* without what is in the holes */
+    tw_leaf leaf[TW_MOST_LEAVES];
+    uint16_t sample_size;
+    uint8_t sample[TW_MOULD_TEXT];           /* the object that it was made of last */
+};
+
+/* --- what an object is made of --- */
+
+/* The leaves of the good object [p, p + size); how many, or -1 where there are too many. */
+static int tw_leaves_of(const uint8_t *p, size_t size, tw_leaf *leaves)
+{
+    const uint8_t *end = p + size;
+    int count = 0;
+    for (const uint8_t *q = p; q < end;) {
+        const uint8_t *start = q;
+        uint8_t kind;
+        if (*q == '"') {
+            for (start = ++q; *(q = tw_plain(q, end)) != '"';) q += *q == '\\' ? 2 : 1;
+            const uint8_t *behind = tw_skip(q + 1, end);
+            kind = *behind == ':' ? 0 : TW_IS_STRING;
+            if (!kind) q++;
+        } else if (*q == '-' || (uint8_t)(*q - '0') < 10) {
+            while (*q == '-' || *q == '+' || *q == '.' || (*q | 32) == 'e' || (uint8_t)(*q - '0') < 10) q++;
+            kind = TW_IS_COUNT;
+        } else if (*q == 't' || *q == 'f') {
+            q += *q == 't' ? 4 : 5;
+            kind = TW_IS_BOOLEAN;
+        } else {
+            q += *q == 'n' ? 4 : 1;
+            continue;
+        }
+        if (!kind) continue;
+        if (count == TW_MOST_LEAVES) return -1;
+        leaves[count++] = (tw_leaf){ (uint16_t)(start - p), (uint16_t)(q - start), kind, 0 };
+        q += kind == TW_IS_STRING;
+    }
+    return count;
+}
+
+/* Whether two objects differ in their leaves only, and there in no kind. What differs becomes a hole of `leaves`. */
+static int tw_same_shape(const tw_mould *mould, const uint8_t *p, size_t size, tw_leaf *leaves, int count)
+{
+    size_t here = 0, there = 0;
+    if (mould->leaves != count) return 0;
+    for (int i = 0; i <= count; i++) {
+        const tw_leaf *a = &mould->leaf[i], *b = &leaves[i];
+        size_t n = (i == count ? size : b->at) - here;
+        if ((i == count ? mould->sample_size : a->at) - there != n) return 0;
+        if (memcmp(mould->sample + there, p + here, n) != 0) return 0;
+        if (i == count) break;
+        if (a->kind != b->kind) return 0;
+        there = (size_t)a->at + a->size;
+        here = (size_t)b->at + b->size;
+    }
+    for (int i = 0; i < count; i++) {
+        const tw_leaf *a = &mould->leaf[i];
+        tw_leaf *b = &leaves[i];
+        b->hole |= a->hole || a->size != b->size || memcmp(mould->sample + a->at, p + b->at, a->size) != 0;
+    }
+    return 1;
+}
+
+/* The leaf that starts at `at`, or -1. */
+static int tw_leaf_at(const tw_leaf *leaves, int all, size_t at)
+{
+    int low = 0, count = all;
+    while (count) {
+        int half = count / 2;
+        if (leaves[low + half].at < at) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low < all && leaves[low].at == at ? low : -1;
+}
+
+/* --- making one --- */
+
+/* A place in the object as one in the text of the mould, and how many holes stand before it. */
+static size_t tw_place_in_text(const tw_leaf *leaves, int count, size_t at, uint8_t *holes)
+{
+    size_t place = at;
+    *holes = 0;
+    for (int i = 0; i < count && leaves[i].at < at; i++) {
+        if (!leaves[i].hole) continue;
+        place -= leaves[i].size + (size_t)(leaves[i].kind == TW_IS_STRING);
+        ++*holes;
+    }
+    return place;
+}
+
+/* The holes and the text between them. 0 where there are too many. */
+static int tw_make_holes(tw_mould *m, const uint8_t *p, size_t size)
+{
+    size_t from = 0;
+    m->size = 0;
+    m->holes = 0;
+    for (int i = 0; i <= m->leaves; i++) {
+        const tw_leaf *leaf = &m->leaf[i];
+        size_t to = size;
+        if (i < m->leaves) {
+            if (!leaf->hole) continue;
+            if (m->holes == TW_MOST_HOLES) return 0;
+            to = leaf->at;
+            m->hole[m->holes++] = (tw_hole){ .before = (uint16_t)(to - from), .node = TW_NO_TABLE, .kind = leaf->kind };
+        }
+        memcpy(m->text + m->size, p + from, to - from);
+        m->size += to - from;
+        m->last = to - from;
+        if (i < m->leaves) from = (size_t)leaf->at + leaf->size + (leaf->kind == TW_IS_STRING);
+    }
+    memset(m->text + m->size, 0, 64);
+    return 1;
+}
+
+/* The holes in the arrays of objects whose keys are known: only the last object is noted. */
+static void tw_guard_items(tw_mould *m, const tw_json *x, const uint8_t *p, int node)
+{
+    const tw_value *v = &x->v[node];
+    size_t first = (size_t)(v->p - p);
+    if (!(v->b.is & TW_IS_ARRAY) || x->shape->nodes[node].items < 0) return;
+    for (int i = 0, hole = 0; i < m->leaves; i++) {
+        if (!m->leaf[i].hole) continue;
+        m->hole[hole++].guarded |= m->leaf[i].at > first && m->leaf[i].at < first + v->size;
+    }
+}
+
+static int tw_make_note(tw_mould *m, const tw_json *x, const uint8_t *p, int node)
+{
+    const tw_value *v = &x->v[node];
+    size_t at = (size_t)(v->p - p);
+    int leaf = v->b.is & (TW_IS_OBJECT | TW_IS_ARRAY) ? -1 : tw_leaf_at(m->leaf, m->leaves, at);
+    uint8_t holes;
+    if (leaf >= 0 && m->leaf[leaf].hole) {
+        tw_place_in_text(m->leaf, m->leaves, at, &holes);
+        tw_hole *hole = &m->hole[holes];
+        hole->node = (int16_t)node;
+        hole->form = x->shape->nodes[node].form;
+        hole->is = v->b.is;
+        hole->word = v->b.word;
+        return 1;
+    }
+    if (m->notes == TW_MOST_NOTES) return 0;
+    tw_note *note = &m->note[m->notes++];
+    note->node = (uint16_t)node;
+    note->from = (uint16_t)tw_place_in_text(m->leaf, m->leaves, at, &note->from_hole);
+    note->to = (uint16_t)tw_place_in_text(m->leaf, m->leaves, at + v->size, &note->to_hole);
+    note->v = *v;
+    return 1;
+}
+
+/* Makes the mould of the message [p, p + size) that was read last, whose leaves are in it. 0 where it has too much. */
+static int tw_cast(tw_mould *m, const tw_json *x, const uint8_t *p, size_t size)
+{
+    if (!tw_make_holes(m, p, size)) return 0;
+    m->notes = 0;
+    memcpy(m->noted, x->noted, sizeof m->noted);
+    for (int asked = 1; asked >= 0; asked--) {
+        for (int w = 0; w < TW_NODE_WORDS; w++) {
+            uint64_t nodes = x->noted[w] & (asked ? x->asked[w] : ~x->asked[w]);
+            for (; nodes; nodes &= nodes - 1) {
+                int node = w * 64 + __builtin_ctzll(nodes);
+                if (!tw_make_note(m, x, p, node)) return 0;
+                tw_guard_items(m, x, p, node);
+            }
+        }
+        if (asked) m->asked = m->notes;
+    }
+    for (int i = 0; i < m->holes; i++) m->hole[i].guarded &= m->hole[i].node < 0;
+    memcpy(m->sample, p, size);
+    m->sample_size = (uint16_t)size;
+    return 1;
+}
+
+/* The place of the mould for an object of this shape: a known one, an empty one or the one that was of use longest ago.
+ * *known: whether it is the first. NULL where there is no memory. */
+static tw_mould **tw_place_for(tw_json *x, const uint8_t *p, size_t size, tw_leaf *leaves, int count, int *known)
+{
+    int place = 0;
+    for (; place < x->mould_count; place++)
+        if ((*known = tw_same_shape(x->moulds[place], p, size, leaves, count))) return &x->moulds[place];
+    if (place == TW_MOULDS) return &x->moulds[place - 1];
+    x->moulds[place] = (tw_mould *)malloc(sizeof(tw_mould));
+    if (!x->moulds[place]) return NULL;
+    x->mould_count++;
+    return &x->moulds[place];
+}
+
+static void tw_mould_first(tw_json *x, int place)
+{
+    tw_mould *mould = x->moulds[place];
+    for (; place; place--) x->moulds[place] = x->moulds[place - 1];
+    x->moulds[0] = mould;
+}
+
+/* Values that will hardly come again. */
+static void tw_open_holes(const tw_json *x, const uint8_t *p, tw_leaf *leaves, int count)
+{
+    for (int i = 0; i < count; i++) leaves[i].hole = leaves[i].size >= 64;
+    for (int w = 0; w < TW_NODE_WORDS; w++) {
+        for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
+            int node = w * 64 + __builtin_ctzll(nodes), form = x->shape->nodes[node].form, leaf;
+            if (!(x->v[node].b.is & TW_IS_STRING) || (form != TW_FORM_UUID && form != TW_FORM_TIME)) continue;
+            if ((leaf = tw_leaf_at(leaves, count, (size_t)(x->v[node].p - p))) >= 0) leaves[leaf].hole = 1;
+        }
+    }
+}
+
+/* A mould fitted, and now tw_judge has said this. */
+static void tw_keep_verdict(tw_json *x, int wire, int variant)
+{
+    tw_mould *m = x->fitted;
+    m->wire = wire;
+    m->variant = variant;
+    for (int i = 0; i < m->holes; i++) {
+        if (m->hole[i].node < 0) continue;
+        m->hole[i].is = x->v[m->hole[i].node].b.is;
+        m->hole[i].word = x->v[m->hole[i].node].b.word;
+    }
+}
+
+/* Learns from the message [p, p + size), which was read last and which no mould fitted. */
+static void tw_learn_mould(tw_json *x, const uint8_t *p, size_t size, int wire, int variant)
+{
+    tw_leaf leaves[TW_MOST_LEAVES];
+    int count, known = 0;
+    if (x->pause) return;
+    if (++x->misfits > TW_MOST_MISFITS) {
+        x->misfits = TW_MOST_MISFITS / 2;
+        x->pause = TW_MOULD_PAUSE;
+        return;
+    }
+    if (x->moulds_made >= TW_MOULD_CREDIT + x->fits / TW_MOULD_PRICE || size > TW_MOULD_TEXT) return;
+    x->moulds_made++;
+    if ((count = tw_leaves_of(p, size, leaves)) < 0) return;
+    tw_open_holes(x, p, leaves, count);
+    tw_mould **place = tw_place_for(x, p, size, leaves, count, &known);
+    if (!place) return;
+    tw_mould *m = *place;
+    m->leaves = count;
+    m->wire = wire;
+    m->variant = variant;
+    memcpy(m->leaf, leaves, (size_t)count * sizeof *leaves);
+    int first = (int)(place - x->moulds);
+    if (tw_cast(m, x, p, size)) {
+        tw_mould_first(x, first);
+        return;
+    }
+    x->moulds[first] = x->moulds[--x->mould_count];
+    free(m);
+}
+
+#endif
