@@ -40,8 +40,19 @@ static inline int tw_is_text_scalar(const uint8_t *p, const uint8_t *text, size_
 static int tw_json_level = TW_SCALAR;
 
 /* The object at p where a mould fits it: behind it, or NULL. */
-static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p)
+static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {
+    x->end = end;
+    x->hard = hard;
+    x->stamp++;
+    x->odd = x->cut = 0;
+    x->unfit = p;
+    x->fitted = NULL;
+    x->surely = 0;
+    if (x->pause) {
+        x->pause--;
+        return NULL;
+    }
     for (int i = 0; i < x->mould_count; i++) {
         const uint8_t *behind;
 #ifdef TW_X86
@@ -51,6 +62,7 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p)
 #endif
         behind = tw_fit_scalar(x, x->moulds[i], p);
         if (behind) {
+            x->unfit = NULL;
             x->fitted = x->moulds[i];
             if (i) tw_mould_first(x, i);
             x->fits++;
@@ -65,19 +77,14 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p)
 /* The object at p: behind it, or NULL. Notes the values of table 0. */
 static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {
+    const uint8_t *fitting = x->unfit == p ? NULL : tw_fitting(x, p, end, hard);
+    x->unfit = NULL;
+    if (fitting) return fitting;
     x->end = end;
     x->hard = hard;
     x->stamp++;
     x->odd = x->cut = x->bad_item = 0;
     x->opened = 0;
-    x->fitted = NULL;
-    x->surely = 0;
-    if (x->pause) {
-        x->pause--;
-    } else {
-        const uint8_t *behind = tw_fitting(x, p);
-        if (behind) return behind;
-    }
     memset(x->noted, 0, sizeof x->noted);
     x->name_count = 0;
     if (x->objects) {

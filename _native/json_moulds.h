@@ -16,10 +16,16 @@ enum { TW_MOULD_TEXT = 4096, TW_MOST_HOLES = 48, TW_MOST_LEAVES = 192, TW_MOST_N
  * while, and for how many objects. */
 enum { TW_MOULD_CREDIT = 32, TW_MOULD_PRICE = 64, TW_MOST_MISFITS = 64, TW_MOULD_PAUSE = 2048 };
 
-/* A string (its inside), a number or a boolean of an object: where, and whether it is a hole. */
-typedef struct { uint16_t at, size; uint8_t kind, hole; } tw_leaf;
+/* A string (its inside), a number or a boolean of an object: where, whether it is a hole, and whether it has always been
+ * as long as it is. */
+typedef struct { uint16_t at, size; uint8_t kind, hole, fixed; } tw_leaf;
 
 typedef struct {
+    uint64_t upto, stop;                     /* where all strings so far had one length of less than 64 bytes: the bit of their */
+                                             /* quote, and all up to it; else 0 */
+    uint8_t size;                            /* their length */
+    uint8_t minute[17];                      /* the last time in here, up to its seconds; what it says with none */
+    int64_t moment;
     uint16_t before;                         /* bytes of text between the hole before it and this one */
     int16_t node;                            /* or TW_NO_TABLE */
     uint8_t kind;                            /* TW_IS_STRING, TW_IS_BOOLEAN, or TW_IS_COUNT for any number */
@@ -35,6 +41,7 @@ typedef struct { uint16_t node, from, to; uint8_t from_hole, to_hole; tw_value v
 struct tw_mould {
     int holes, notes, asked, leaves;         /* asked: so many notes are of nodes that fill a column; they come first */
     int wire, variant;                       /* the verdict */
+    int one_line;                            /* there is no newline in the text */
     size_t size, last;                       /* of the text; of what stands behind the last hole */
     uint64_t noted[TW_NODE_WORDS];
     tw_hole hole[TW_MOST_HOLES];
@@ -72,7 +79,7 @@ static int tw_leaves_of(const uint8_t *p, size_t size, tw_leaf *leaves)
         }
         if (!kind) continue;
         if (count == TW_MOST_LEAVES) return -1;
-        leaves[count++] = (tw_leaf){ (uint16_t)(start - p), (uint16_t)(q - start), kind, 0 };
+        leaves[count++] = (tw_leaf){ (uint16_t)(start - p), (uint16_t)(q - start), kind, 0, 1 };
         q += kind == TW_IS_STRING;
     }
     return count;
@@ -96,6 +103,7 @@ static int tw_same_shape(const tw_mould *mould, const uint8_t *p, size_t size, t
     for (int i = 0; i < count; i++) {
         const tw_leaf *a = &mould->leaf[i];
         tw_leaf *b = &leaves[i];
+        b->fixed = a->fixed && a->size == b->size;
         b->hole |= a->hole || a->size != b->size || memcmp(mould->sample + a->at, p + b->at, a->size) != 0;
     }
     return 1;
@@ -132,6 +140,13 @@ static size_t tw_place_in_text(const tw_leaf *leaves, int count, size_t at, uint
     return place;
 }
 
+static void tw_fix_hole(tw_hole *hole, size_t size)
+{
+    hole->size = (uint8_t)size;
+    hole->stop = (uint64_t)1 << size;
+    hole->upto = hole->stop | (hole->stop - 1);
+}
+
 /* The holes and the text between them. 0 where there are too many. */
 static int tw_make_holes(tw_mould *m, const uint8_t *p, size_t size)
 {
@@ -145,7 +160,9 @@ static int tw_make_holes(tw_mould *m, const uint8_t *p, size_t size)
             if (!leaf->hole) continue;
             if (m->holes == TW_MOST_HOLES) return 0;
             to = leaf->at;
-            m->hole[m->holes++] = (tw_hole){ .before = (uint16_t)(to - from), .node = TW_NO_TABLE, .kind = leaf->kind };
+            tw_hole *hole = &m->hole[m->holes++];
+            *hole = (tw_hole){ .before = (uint16_t)(to - from), .node = TW_NO_TABLE, .kind = leaf->kind };
+            if (leaf->kind == TW_IS_STRING && leaf->fixed && leaf->size < 64) tw_fix_hole(hole, leaf->size);
         }
         memcpy(m->text + m->size, p + from, to - from);
         m->size += to - from;
@@ -153,6 +170,7 @@ static int tw_make_holes(tw_mould *m, const uint8_t *p, size_t size)
         if (i < m->leaves) from = (size_t)leaf->at + leaf->size + (leaf->kind == TW_IS_STRING);
     }
     memset(m->text + m->size, 0, 64);
+    m->one_line = !memchr(m->text, '\n', m->size);
     return 1;
 }
 
@@ -247,6 +265,29 @@ static void tw_open_holes(const tw_json *x, const uint8_t *p, tw_leaf *leaves, i
             if ((leaf = tw_leaf_at(leaves, count, (size_t)(x->v[node].p - p))) >= 0) leaves[leaf].hole = 1;
         }
     }
+}
+
+/* The time in a hole, which has the form of one where all of it but the seconds is as it was the last time. */
+static void tw_time_in_hole(tw_json *x, tw_hole *hole, tw_value *v)
+{
+    const uint8_t *p = v->p;
+    size_t size = v->size, at = 19;
+    int64_t unit = 100000, part = 0;
+    if (!v->b.escaped && size >= 20 && tw_same_bytes(p, hole->minute, 17) && (uint8_t)(p[17] - '0') < 6 &&
+        (uint8_t)(p[18] - '0') < 10 && p[size - 1] == 'Z') {
+        if (p[at] == '.' && size > 21)
+            for (at++; (uint8_t)(p[at] - '0') < 10; at++, unit /= 10) part += unit * (p[at] - '0');
+        if (at == size - 1) {
+            v->moment = hole->moment + ((p[17] - '0') * 10 + p[18] - '0') * (int64_t)1000000 + part;
+            v->b.is |= TW_IS_GOOD;
+            v->b.timed = 1;
+            return;
+        }
+    }
+    tw_judge_form(x, &x->shape->nodes[hole->node], v);
+    if (!v->b.timed || size != 20 || p[19] != 'Z') return;
+    memcpy(hole->minute, p, sizeof hole->minute);
+    hole->moment = v->moment - ((p[17] - '0') * 10 + p[18] - '0') * (int64_t)1000000;
 }
 
 /* A mould fitted, and now tw_judge has said this. */

@@ -239,20 +239,37 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
     return p;
 }
 
+/* The string at p where it is plain and as long as those before it: behind it, found without a look at where it ends. */
+TW_HERE static inline const uint8_t *TW_AT(tw_fixed)(tw_json *x, tw_hole *hole, const uint8_t *p)
+{
+#if TW_BLOCKS
+    if (x->hard - p >= 64) {
+        uint64_t others, quotes = TW_AT(tw_quotes)(p, &others);
+        if (((quotes | others) & hole->upto) == hole->stop && quotes & hole->stop) {
+            p += hole->size + 1;
+            return p <= x->end ? p : NULL;
+        }
+    }
+#endif
+    hole->stop = 0;
+    return NULL;
+}
+
 /* The string in a hole of a mould, noted where somebody asks: behind it, or NULL. *other: whether the verdict of the
  * mould says nothing of it. */
-TW_HERE static inline const uint8_t *TW_AT(tw_in_hole)(tw_json *x, const tw_hole *hole, const uint8_t *p, unsigned *other)
+TW_HERE static inline const uint8_t *TW_AT(tw_in_hole)(tw_json *x, tw_hole *hole, const uint8_t *p, unsigned *other)
 {
     tw_brief brief = { TW_IS_STRING, TW_NO_WORD, 0, 0 };
-    const uint8_t *behind = TW_AT(tw_string)(x, p, &brief.escaped);
-    if (!behind) return NULL;
+    const uint8_t *behind = hole->stop ? TW_AT(tw_fixed)(x, hole, p) : NULL;
+    if (!behind && !(behind = TW_AT(tw_string)(x, p, &brief.escaped))) return NULL;
     if (hole->node < 0) return hole->guarded & brief.escaped ? NULL : behind;
     tw_value *v = &x->v[hole->node];
     v->p = p;
     v->size = (uint32_t)(behind - p - 1);
     v->stamp = x->stamp;
     v->b = brief;
-    if (hole->form) tw_judge_form(x, &x->shape->nodes[hole->node], v);
+    if (hole->form == TW_FORM_TIME) tw_time_in_hole(x, hole, v);
+    else if (hole->form) tw_judge_form(x, &x->shape->nodes[hole->node], v);
     *other |= (unsigned)(v->b.is ^ hole->is) | (unsigned)(v->b.word ^ hole->word);
     return behind;
 }
@@ -273,14 +290,14 @@ TW_HERE static inline const uint8_t *TW_AT(tw_plain_in_hole)(tw_json *x, const t
 
 /* The object at p where the mould fits it: behind it, or NULL. Where its verdict stands (x->surely), only what fills a
  * column is noted. */
-TW_HERE static const uint8_t *TW_AT(tw_fit)(tw_json *x, const tw_mould *m, const uint8_t *p)
+TW_HERE static const uint8_t *TW_AT(tw_fit)(tw_json *x, tw_mould *m, const uint8_t *p)
 {
     const uint8_t *q = p, *text = m->text;
     size_t shift[TW_MOST_HOLES + 1];         /* bytes in the holes so far */
     unsigned other = 0;
     shift[0] = 0;
     for (int i = 0; i < m->holes; i++) {
-        const tw_hole *hole = &m->hole[i];
+        tw_hole *hole = &m->hole[i];
         if (hole->before > (size_t)(x->end - q) || !TW_AT(tw_is_text)(q, text, hole->before)) return NULL;
         q += hole->before;
         text += hole->before;

@@ -83,6 +83,7 @@ typedef struct {
     uint64_t asked[TW_NODE_WORDS];           /* a bit for each node that fills a column */
     tw_mould *moulds[TW_MOULDS];             /* the one that fitted last first */
     tw_mould *fitted;                        /* the one that the object was read with, or NULL; and ... */
+    const uint8_t *unfit;                    /* an object that none fitted, and which was not read yet */
     int surely;                              /* ... its verdict stands */
     int mould_count;
     size_t moulds_made, fits, misfits, pause;
