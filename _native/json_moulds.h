@@ -24,8 +24,7 @@ typedef struct {
     uint64_t upto, stop;                     /* where all strings so far had one length of less than 64 bytes: the bit of their */
                                              /* quote, and all up to it; else 0 */
     uint8_t size;                            /* their length */
-    uint8_t minute[17];                      /* the last time in here, up to its seconds; what it says with none */
-    int64_t moment;
+    tw_minute minute;                        /* the one of the last time in here */
     uint16_t before;                         /* bytes of text between the hole before it and this one */
     int16_t node;                            /* or TW_NO_TABLE */
     uint8_t kind;                            /* TW_IS_STRING, TW_IS_BOOLEAN, or TW_IS_COUNT for any number */
@@ -267,27 +266,16 @@ static void tw_open_holes(const tw_json *x, const uint8_t *p, tw_leaf *leaves, i
     }
 }
 
-/* The time in a hole, which has the form of one where all of it but the seconds is as it was the last time. */
+/* The time in a hole, judged as that of its node. */
 static void tw_time_in_hole(tw_json *x, tw_hole *hole, tw_value *v)
 {
-    const uint8_t *p = v->p;
-    size_t size = v->size, at = 19;
-    int64_t unit = 100000, part = 0;
-    if (!v->b.escaped && size >= 20 && tw_same_bytes(p, hole->minute, 17) && (uint8_t)(p[17] - '0') < 6 &&
-        (uint8_t)(p[18] - '0') < 10 && p[size - 1] == 'Z') {
-        if (p[at] == '.' && size > 21)
-            for (at++; (uint8_t)(p[at] - '0') < 10; at++, unit /= 10) part += unit * (p[at] - '0');
-        if (at == size - 1) {
-            v->moment = hole->moment + ((p[17] - '0') * 10 + p[18] - '0') * (int64_t)1000000 + part;
-            v->b.is |= TW_IS_GOOD;
-            v->b.timed = 1;
-            return;
-        }
+    if (!v->b.escaped && tw_of_minute(&hole->minute, v->p, v->size, &v->moment)) {
+        v->b.is |= TW_IS_GOOD;
+        v->b.timed = 1;
+        return;
     }
     tw_judge_form(x, &x->shape->nodes[hole->node], v);
-    if (!v->b.timed || size != 20 || p[19] != 'Z') return;
-    memcpy(hole->minute, p, sizeof hole->minute);
-    hole->moment = v->moment - ((p[17] - '0') * 10 + p[18] - '0') * (int64_t)1000000;
+    if (v->b.timed) tw_keep_minute(&hole->minute, v->p, v->size, v->moment);
 }
 
 /* A mould fitted, and now tw_judge has said this. */

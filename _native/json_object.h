@@ -10,47 +10,46 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
 #if TW_BLOCKS
 /* The same as tw_json_string, for a string that does not end in its first 64 bytes or has more than plain ASCII there. */
 TW_HERE static __attribute__((noinline)) const uint8_t *TW_AT(tw_long_string)(tw_json *x, const uint8_t *p,
-                                                                              uint8_t *escaped)
+                                                                              uint8_t *has_escapes)
 {
     const uint8_t *start = p;
     size_t skipped = 0;                      /* bytes of this block that belong to an escape in the last one */
-    int open = 0, slashes = 0;               /* open: the last block may have ended inside a character */
+    uint64_t carried = 0, slashes = 0;
+    int open = 0;                            /* the last block may have ended inside a character */
     TW_AT(tw_utf8) utf8;
     TW_AT(tw_utf8_begin)(&utf8);
     for (; p < x->end && x->hard - p >= 64; p += 64) {
         tw_marks m;
-        size_t size = 64;
-        int closed = 0;
         TW_AT(tw_marks_of)(p, &m);
-        uint64_t stops = (m.quote | m.odd) & ~(uint64_t)0 << skipped;
+        uint64_t escaped = tw_escaped_bytes(m.slash, &carried), close = m.quote & ~escaped;
+        uint64_t inside = close ? (close - 1) & ~close : ~(uint64_t)0;
+        size_t size = close ? (size_t)__builtin_ctzll(close) : 64;
+        if (m.control & inside) break;
+        slashes |= m.slash & inside;
+        escaped &= inside & ~(uint64_t)0 << skipped;
         skipped = 0;
-        for (; stops; stops &= ~(uint64_t)0 << size, size = 64) {
-            size = (size_t)__builtin_ctzll(stops);
-            closed = (int)(m.quote >> size & 1);
-            if (closed) break;
-            int behind = p[size] == '\\' ? tw_escape_size(p + size, x->end) : 0;
-            if (!behind) goto bad;
-            slashes = 1;
-            size += (size_t)behind;
-            if (size >= 64) {
-                skipped = size - 64;
-                size = 64;
-                break;
+        if (escaped) {
+            escaped &= ~TW_AT(tw_simple)(p); /* what is left is \u, or bad */
+            while (escaped) {
+                int slash = __builtin_ctzll(escaped) - 1, long_one = tw_escape_size(p + slash, x->end);
+                if (!long_one) goto bad;
+                size_t behind = (size_t)(slash + long_one);
+                skipped = behind < 64 ? 0 : behind - 64;
+                escaped = behind < 64 ? escaped & ~(uint64_t)0 << behind : 0;
             }
         }
-        uint64_t high = m.high & (size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << size) - 1);
-        if (high || open) TW_AT(tw_utf8_more)(&utf8, p, size);
-        open = high >> 61 != 0;
-        if (closed) {
+        if (m.high & inside || open) TW_AT(tw_utf8_more)(&utf8, p, size);
+        open = (m.high & inside) >> 61 != 0;
+        if (close) {
             p += size;
             if (p >= x->end || !TW_AT(tw_utf8_good)(&utf8)) break;
-            *escaped |= (uint8_t)slashes;
+            *has_escapes |= slashes != 0;
             return p + 1;
         }
     }
 bad:                                         /* how bad it is, the other says */
     TW_CLEAN;
-    return tw_json_string(x, start, escaped);
+    return tw_json_string(x, start, has_escapes);
 }
 #endif
 
