@@ -44,7 +44,6 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *en
 {
     x->end = end;
     x->hard = hard;
-    x->stamp++;
     x->odd = x->cut = 0;
     x->unfit = p;
     x->fitted = NULL;
@@ -53,24 +52,32 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *en
         x->pause--;
         return NULL;
     }
+    x->behind[0] = p;
+    x->reached = 0;
+    const tw_mould *last = NULL;
     for (int i = 0; i < x->mould_count; i++) {
+        tw_mould *m = x->moulds[i];
         const uint8_t *behind;
+        /* One that parts from the last one before the place up to which that fitted does not fit either; at most, where
+         * that has a hole, this one has the very value. */
+        if (last && m->shared[last->id] < x->reached) continue;
+        last = m;
 #ifdef TW_X86
-        if (tw_json_level == TW_USE_AVX512) behind = tw_fit_avx512(x, x->moulds[i], p);
-        else if (tw_json_level == TW_USE_AVX2) behind = tw_fit_avx2(x, x->moulds[i], p);
+        if (tw_json_level == TW_USE_AVX512) behind = tw_fit_avx512(x, m, p, x->reached);
+        else if (tw_json_level == TW_USE_AVX2) behind = tw_fit_avx2(x, m, p, x->reached);
         else
 #endif
-        behind = tw_fit_scalar(x, x->moulds[i], p);
+        behind = tw_fit_scalar(x, m, p, x->reached);
         if (behind) {
             x->unfit = NULL;
-            x->fitted = x->moulds[i];
+            x->fitted = m;
             if (i) tw_mould_first(x, i);
             x->fits++;
             x->misfits -= x->misfits < 2 ? x->misfits : 2;
             return behind;
         }
-        x->odd = x->cut = 0;
     }
+    x->odd = x->cut = 0;
     return NULL;
 }
 

@@ -254,9 +254,8 @@ TW_HERE static inline const uint8_t *TW_AT(tw_fixed)(tw_json *x, tw_hole *hole, 
     return NULL;
 }
 
-/* The string in a hole of a mould, noted where somebody asks: behind it, or NULL. *other: whether the verdict of the
- * mould says nothing of it. */
-TW_HERE static inline const uint8_t *TW_AT(tw_in_hole)(tw_json *x, tw_hole *hole, const uint8_t *p, unsigned *other)
+/* The string in a hole of a mould, noted where somebody asks: behind it, or NULL. */
+TW_HERE static inline const uint8_t *TW_AT(tw_in_hole)(tw_json *x, tw_hole *hole, const uint8_t *p)
 {
     tw_brief brief = { TW_IS_STRING, TW_NO_WORD, 0, 0 };
     const uint8_t *behind = hole->stop ? TW_AT(tw_fixed)(x, hole, p) : NULL;
@@ -265,57 +264,42 @@ TW_HERE static inline const uint8_t *TW_AT(tw_in_hole)(tw_json *x, tw_hole *hole
     tw_value *v = &x->v[hole->node];
     v->p = p;
     v->size = (uint32_t)(behind - p - 1);
-    v->stamp = x->stamp;
     v->b = brief;
     if (hole->form == TW_FORM_TIME) tw_time_in_hole(x, hole, v);
     else if (hole->form) tw_judge_form(x, &x->shape->nodes[hole->node], v);
-    *other |= (unsigned)(v->b.is ^ hole->is) | (unsigned)(v->b.word ^ hole->word);
     return behind;
 }
 
 /* The same for a number or a boolean. */
-TW_HERE static inline const uint8_t *TW_AT(tw_plain_in_hole)(tw_json *x, const tw_hole *hole, const uint8_t *p,
-                                                             unsigned *other)
+TW_HERE static inline const uint8_t *TW_AT(tw_plain_in_hole)(tw_json *x, const tw_hole *hole, const uint8_t *p)
 {
     const uint8_t *behind = p < x->end ? TW_AT(tw_plain_value)(x, p) : NULL;
     int number = (x->is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION)) != 0;
     if (!behind || (hole->kind == TW_IS_BOOLEAN ? x->is != TW_IS_BOOLEAN : !number)) return NULL;
-    if (hole->node < 0) return behind;
-    x->v[hole->node] = (tw_value){ .p = p, .size = (uint32_t)(behind - p), .stamp = x->stamp,
-                                   .b = { x->is, TW_NO_WORD, 0, 0 } };
-    *other |= (unsigned)(x->is ^ hole->is);
+    if (hole->node >= 0)
+        x->v[hole->node] = (tw_value){ .p = p, .size = (uint32_t)(behind - p), .b = { x->is, TW_NO_WORD, 0, 0 } };
     return behind;
 }
 
-/* The object at p where the mould fits it: behind it, or NULL. Where its verdict stands (x->surely), only what fills a
- * column is noted. */
-TW_HERE static const uint8_t *TW_AT(tw_fit)(tw_json *x, tw_mould *m, const uint8_t *p)
+/* The object at p where the mould fits it: behind it, or NULL. The holes before number `first` are filled, as are those
+ * of the mould that was tried before and shares them. */
+TW_HERE static const uint8_t *TW_AT(tw_fit)(tw_json *x, tw_mould *m, const uint8_t *p, int first)
 {
-    const uint8_t *q = p, *text = m->text;
-    size_t shift[TW_MOST_HOLES + 1];         /* bytes in the holes so far */
-    unsigned other = 0;
-    shift[0] = 0;
-    for (int i = 0; i < m->holes; i++) {
+    const uint8_t *q = x->behind[first], *text = m->text + ((size_t)(q - p) - x->shift[first]);
+    for (int i = first; i < m->holes; i++) {
         tw_hole *hole = &m->hole[i];
+        x->reached = i;
         if (hole->before > (size_t)(x->end - q) || !TW_AT(tw_is_text)(q, text, hole->before)) return NULL;
         q += hole->before;
         text += hole->before;
         const uint8_t *start = q;
-        q = hole->kind == TW_IS_STRING ? TW_AT(tw_in_hole)(x, hole, q, &other) : TW_AT(tw_plain_in_hole)(x, hole, q, &other);
+        q = hole->kind == TW_IS_STRING ? TW_AT(tw_in_hole)(x, hole, q) : TW_AT(tw_plain_in_hole)(x, hole, q);
         if (!q) return NULL;
-        shift[i + 1] = shift[i] + (size_t)(q - start);
+        x->behind[i + 1] = q;
+        x->shift[i + 1] = x->shift[i] + (size_t)(q - start);
     }
+    x->reached = m->holes;
     if (m->last > (size_t)(x->end - q) || !TW_AT(tw_is_text)(q, text, m->last)) return NULL;
-    x->surely = !other && !x->odd;
-    memcpy(x->noted, m->noted, sizeof x->noted);
-    for (int i = 0; i < (x->surely ? m->asked : m->notes); i++) {
-        const tw_note *note = &m->note[i];
-        size_t from = note->from + shift[note->from_hole];
-        tw_value *v = &x->v[note->node];
-        *v = note->v;
-        v->p = p + from;
-        v->size = (uint32_t)(note->to + shift[note->to_hole] - from);
-        v->stamp = x->stamp;
-    }
+    tw_note_fitting(x, m, p);
     return q + m->last;
 }

@@ -52,7 +52,8 @@ typedef struct {
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
 typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
-enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_MOULDS = 8 };
+enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_MOULDS = 16,
+       TW_MOST_HOLES = 48 };
 typedef struct tw_step tw_step;              /* of json_steps.h */
 typedef struct tw_mould tw_mould;            /* of json_moulds.h */
 
@@ -86,6 +87,9 @@ typedef struct {
     const uint8_t *unfit;                    /* an object that none fitted, and which was not read yet */
     int surely;                              /* ... its verdict stands */
     int mould_count;
+    int reached;                             /* of the mould tried last: so many holes were filled */
+    const uint8_t *behind[TW_MOST_HOLES + 1]; /* where each of them ended, from number 1 on */
+    size_t shift[TW_MOST_HOLES + 1];         /* bytes in the holes up to there */
     size_t moulds_made, fits, misfits, pause;
 } tw_json;
 

@@ -83,10 +83,10 @@ static inline int tw_of_minute(const tw_minute *minute, const uint8_t *p, size_t
     uint64_t words[4];
     size_t at = 19;
     int64_t unit = 100000, part = 0;
-    if (size < 20 || p[size - 1] != 'Z' || (uint8_t)(p[17] - '0') > 5 || (uint8_t)(p[18] - '0') > 9) return 0;
+    if (size < 20 || p[size - 1] != 'Z' || p[16] != ':' || (uint8_t)(p[17] - '0') > 5 || (uint8_t)(p[18] - '0') > 9) return 0;
     memcpy(words, p, 16);
     memcpy(words + 2, minute->text, 16);
-    if (words[0] != words[2] || words[1] != words[3] || p[16] != minute->text[16]) return 0;
+    if (words[0] != words[2] || words[1] != words[3] || minute->text[16] != ':') return 0;
     if (p[at] == '.' && size > 21)
         for (at++; (uint8_t)(p[at] - '0') < 10; at++, unit /= 10) part += unit * (p[at] - '0');
     if (at != size - 1) return 0;
