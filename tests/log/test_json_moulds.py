@@ -1,5 +1,5 @@
-"""Messages that repeat one another but for some values: the native JSON scan compares them with the text of one that was
-good. Whatever stands in the place of a value, or around it, it reads what the pure core reads."""
+"""Messages that repeat one another but for some values: the native JSON scan compares them with the text of one that
+was good. Whatever stands in the place of a value, or around it, it reads what the pure core reads."""
 
 from __future__ import annotations
 
@@ -173,7 +173,8 @@ def test_more_shapes_than_there_are_moulds() -> None:
     chance = random.Random(11)
     lines = []
     for number in range(3000):
-        members = {f"k{chance.randrange(9)}": chance.choice((1, "x", None, [1] * chance.randrange(3))) for _ in range(4)}
+        values = (1, "x", None, [1], [1, 2])
+        members = {f"k{chance.randrange(9)}": chance.choice(values) for _ in range(4)}
         lines.append(with_payload(**(members if number % 1000 < 700 else {"n": number})))
     assert all(judged(*lines))
 
@@ -234,12 +235,9 @@ def test_times_of_one_minute(wire: str, name: str, escaped: bool) -> None:
 
 
 def test_escapes_over_every_place_of_a_block() -> None:
-    pieces = ("\\n", '\\"', "\\\\", "\\\\\\\\\\n", "\\/", "\\b\\f\\r\\t", "\\u00e9", "\\uD83D\\uDE00", "\\u0041\\u0042\\\\")
-    for piece in pieces:
+    for piece in [r"\n", r"\"", r"\\", r"\\\\\n", r"\/", r"\b\f\r\t", r"\u00e9", r"\uD83D\uDE00", r"\u0041\u0042\\"]:
         lines = [with_payload().replace(b'"c"', b'"%s%s"' % (b"x" * size, piece.encode())) for size in range(140)]
         assert judged(*lines) == [True] * len(lines)
-    for piece in ("\\x", "\\'", "\\ ", "\\N", "\\u00", "\\uD83D", "\\uDE00", "\\uD83D\\u0041", "\\uD83Dx", "\\u00e\u00e9"):
-        lines = [
-            with_payload().replace(b'"c"', b'"%s%s\\n"' % (b"x" * size, piece.encode())) for size in range(140)
-        ]
+    for piece in [r"\x", r"\'", r"\N", r"\u00", r"\uD83D", r"\uDE00", r"\uD83D\u0041", r"\uD83Dx", r"\u00eg"]:
+        lines = [with_payload().replace(b'"c"', b'"%s%s\\n"' % (b"x" * size, piece.encode())) for size in range(140)]
         assert judged(*lines) == [False] * len(lines)
