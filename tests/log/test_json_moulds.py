@@ -169,6 +169,15 @@ def test_what_one_shape_has_another_lacks() -> None:
     both("sstp", b"\n".join(lines * 3))
 
 
+def test_what_fits_may_not_go_on_behind_its_line() -> None:
+    """A string may say a message over several lines; a log line ends where it ends."""
+    texts = [with_payload(content=str(number)).replace(b',"payload"', b',\n"payload"') for number in range(6)]
+    wrapped = [line_of({"log": text.decode()}) for text in texts]
+    assert both("sstp", b"\n".join(wrapped)).rows == len(texts)
+    found = both("sstp", b"\n".join([*wrapped, *texts, *wrapped]) + b"\n")
+    assert found.rows == 2 * len(texts)
+
+
 def test_more_shapes_than_there_are_moulds() -> None:
     chance = random.Random(11)
     lines = []
