@@ -169,6 +169,35 @@ def test_what_one_shape_has_another_lacks() -> None:
     both("sstp", b"\n".join(lines * 3))
 
 
+@pytest.mark.parametrize("odd", [True, None, "1", "", {}, [1]])
+def test_numbers_that_are_none(odd: Any) -> None:
+    """An object of which nobody asks for the keys, but that all of its values are numbers."""
+    for fields in OBJECTS["sap"]:
+        if not isinstance(fields.get("constitutionalContext"), dict):
+            continue
+        lines = []
+        for number in (1, 2.5, 30, -4, odd, 7, odd):
+            context = {**fields["constitutionalContext"], "pressure": {"a": number, "b": 1}}
+            lines.append(line_of({**fields, "constitutionalContext": context}))
+        both("sap", b"\n".join(lines))
+
+
+@pytest.mark.parametrize("wire", JSON_WIRES)
+def test_keys_that_differ_in_a_letter(wire: str) -> None:
+    """A shape that parted from another is not gone on with behind the place where it did."""
+    for fields in OBJECTS[wire][:4]:
+        for name, value in {**fields, "messageId": "m", "reason": "r"}.items():
+            if not isinstance(value, str):
+                continue
+            rest = {key: inner for key, inner in fields.items() if key != name}
+            lines = []
+            for key, behind in ((name, "zz"), (f"{name[:-1]}~", "yy"), (f"{name[:-1]}~", "zz"), (name, "yy")) * 2:
+                # One value alone makes a hole, the next one fits it.
+                lines += [line_of({key: value + text, behind: text, **rest}) for text in ("", "1", "22")]
+                lines += [line_of({key: value, behind: text, **rest}) for text in ("333", "4444")]
+            both(wire, b"\n".join(lines))
+
+
 def test_what_fits_may_not_go_on_behind_its_line() -> None:
     """A string may say a message over several lines; a log line ends where it ends."""
     texts = [with_payload(content=str(number)).replace(b',"payload"', b',\n"payload"') for number in range(6)]
