@@ -24,17 +24,16 @@ typedef struct {
 } tw_leaf;
 
 typedef struct {
-    uint64_t upto, stop;                     /* where all strings so far had one length of less than 64 bytes: the bit of their */
-                                             /* quote, and all up to it; else 0 */
-    uint8_t size;                            /* their length */
+    uint64_t stop, upto;                     /* the bit of the closing quote, where all strings so far had one size of less */
+    uint8_t size;                            /* than 64 bytes (else 0), and all bits up to it; that size */
     tw_minute minute;                        /* the one of the last time in here */
     uint16_t before;                         /* bytes of text between the hole before it and this one */
     int16_t node;                            /* or TW_NO_TABLE */
     uint8_t kind;                            /* TW_IS_STRING, TW_IS_BOOLEAN, or TW_IS_COUNT for any number */
     uint8_t form;                            /* of its node */
     uint8_t guarded;                         /* an item that nobody noted: with escapes it might be odd */
-    uint8_t word;                            /* with these two the verdict was reached */
-    uint16_t is;
+    uint8_t word;                            /* the verdict was reached with this word and ... */
+    uint16_t is;                             /* ... this kind of value */
 } tw_hole;
 
 /* A noted value that is no hole: where it starts and ends in the text, and how many holes stand before that. */

@@ -5,6 +5,7 @@
  *
  *   tw_json_lines(k)                     reads k->s[k->position .. k->stop) line by line until the input, the rows or the
  *                                        rejects are full; k->position says where to go on.
+ *   tw_fitting_line(k, ...)              a line that is a message much like those before (json_moulds.h); else, and in any doubt:
  *   tw_walk(k, r, from, to)              one region: a line of the input (level 0), or what a JSON string says (level 1
  *                                        and up, in the arena). Goes from '{' to '{':
  *   tw_opening(s, q, to, wide)           what a '{' is: 0 nothing, TW_OPENS_OBJECT, TW_OPENS_STRING (an escaped object, so
