@@ -6,6 +6,7 @@
 #include "json_marks.h"
 
 static inline int tw_is_glue_scalar(const uint8_t *p, const tw_step *step) { return tw_same_bytes(p, step->glue, step->size); }
+static inline int tw_is_text_scalar(const uint8_t *p, const uint8_t *text, size_t n) { return memcmp(p, text, n) == 0; }
 
 #define TW_HERE
 #define TW_AT(name) name##_scalar
@@ -38,9 +39,54 @@ static inline int tw_is_glue_scalar(const uint8_t *p, const tw_step *step) { ret
 /* The code that tw_json_parse takes from now on: TW_SCALAR, TW_USE_AVX2 or TW_USE_AVX512. */
 static int tw_json_level = TW_SCALAR;
 
+/* The object at p where a mould fits it: behind it, or NULL. */
+static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
+{
+    x->end = end;
+    x->hard = hard;
+    x->odd = x->cut = 0;
+    x->unfit = p;
+    x->fitted = NULL;
+    x->surely = 0;
+    if (x->pause) {
+        x->pause--;
+        return NULL;
+    }
+    x->behind[0] = p;
+    x->reached = 0;
+    const tw_mould *last = NULL;
+    for (int i = 0; i < x->mould_count; i++) {
+        tw_mould *m = x->moulds[i];
+        const uint8_t *behind;
+        /* One that parts from the last one before the place up to which that fitted does not fit either; at most, where
+         * that has a hole, this one has the very value. */
+        if (last && m->shared[last->id] < x->reached) continue;
+        last = m;
+#ifdef TW_X86
+        if (tw_json_level == TW_USE_AVX512) behind = tw_fit_avx512(x, m, p, x->reached);
+        else if (tw_json_level == TW_USE_AVX2) behind = tw_fit_avx2(x, m, p, x->reached);
+        else
+#endif
+        behind = tw_fit_scalar(x, m, p, x->reached);
+        if (behind) {
+            x->unfit = NULL;
+            x->fitted = m;
+            if (i) tw_mould_first(x, i);
+            x->fits++;
+            x->misfits -= x->misfits < 2 ? x->misfits : 2;
+            return behind;
+        }
+    }
+    x->odd = x->cut = 0;
+    return NULL;
+}
+
 /* The object at p: behind it, or NULL. Notes the values of table 0. */
 static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {
+    const uint8_t *fitting = x->unfit == p ? NULL : tw_fitting(x, p, end, hard);
+    x->unfit = NULL;
+    if (fitting) return fitting;
     x->end = end;
     x->hard = hard;
     x->stamp++;
@@ -69,6 +115,7 @@ static void tw_json_free(tw_json *x)
     free(x->names);
     free(x->known);
     for (int i = 0; i < TW_STEP_CHUNKS; i++) free(x->steps[i]);
+    for (int i = 0; i < x->mould_count; i++) free(x->moulds[i]);
 }
 
 #endif

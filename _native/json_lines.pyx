@@ -389,7 +389,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             k.arena_size = k.arena_room = len(before)
         with nogil:
             result = TW_STOPPED
-            if tw_choose_fills(&k.rows, &plan.c):
+            if tw_choose_fills(&k.rows, &plan.c, &k.json):
                 result = tw_json_parts(k, &table, &part) if among else tw_json_lines(k)
         if result == TW_STOPPED:
             raise MemoryError if call.error is None else call.error

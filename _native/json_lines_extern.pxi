@@ -165,7 +165,7 @@ cdef extern from "json_scan.h" nogil:
     int tw_json_level
     int tw_best_level(int allowed)
     int tw_index_needs(const tw_need *needs, tw_variant *variant)
-    int tw_choose_fills(tw_json_rows *r, const tw_plan *plan)
+    int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
     int tw_json_lines(tw_lines *k)
     void tw_json_free(tw_json *x)
     uint64_t tw_name_hash(const uint8_t *p, size_t n)

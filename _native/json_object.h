@@ -10,47 +10,46 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
 #if TW_BLOCKS
 /* The same as tw_json_string, for a string that does not end in its first 64 bytes or has more than plain ASCII there. */
 TW_HERE static __attribute__((noinline)) const uint8_t *TW_AT(tw_long_string)(tw_json *x, const uint8_t *p,
-                                                                              uint8_t *escaped)
+                                                                              uint8_t *has_escapes)
 {
     const uint8_t *start = p;
     size_t skipped = 0;                      /* bytes of this block that belong to an escape in the last one */
-    int open = 0, slashes = 0;               /* open: the last block may have ended inside a character */
+    uint64_t carried = 0, slashes = 0;
+    int open = 0;                            /* the last block may have ended inside a character */
     TW_AT(tw_utf8) utf8;
     TW_AT(tw_utf8_begin)(&utf8);
     for (; p < x->end && x->hard - p >= 64; p += 64) {
         tw_marks m;
-        size_t size = 64;
-        int closed = 0;
         TW_AT(tw_marks_of)(p, &m);
-        uint64_t stops = (m.quote | m.odd) & ~(uint64_t)0 << skipped;
+        uint64_t escaped = tw_escaped_bytes(m.slash, &carried), close = m.quote & ~escaped;
+        uint64_t inside = close ? (close - 1) & ~close : ~(uint64_t)0;
+        size_t size = close ? (size_t)__builtin_ctzll(close) : 64;
+        if (m.control & inside) break;
+        slashes |= m.slash & inside;
+        escaped &= inside & ~(uint64_t)0 << skipped;
         skipped = 0;
-        for (; stops; stops &= ~(uint64_t)0 << size, size = 64) {
-            size = (size_t)__builtin_ctzll(stops);
-            closed = (int)(m.quote >> size & 1);
-            if (closed) break;
-            int behind = p[size] == '\\' ? tw_escape_size(p + size, x->end) : 0;
-            if (!behind) goto bad;
-            slashes = 1;
-            size += (size_t)behind;
-            if (size >= 64) {
-                skipped = size - 64;
-                size = 64;
-                break;
+        if (escaped) {
+            escaped &= ~TW_AT(tw_simple)(p); /* what is left is \u, or bad */
+            while (escaped) {
+                int slash = __builtin_ctzll(escaped) - 1, long_one = tw_escape_size(p + slash, x->end);
+                if (!long_one) goto bad;
+                size_t behind = (size_t)(slash + long_one);
+                skipped = behind < 64 ? 0 : behind - 64;
+                escaped = behind < 64 ? escaped & ~(uint64_t)0 << behind : 0;
             }
         }
-        uint64_t high = m.high & (size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << size) - 1);
-        if (high || open) TW_AT(tw_utf8_more)(&utf8, p, size);
-        open = high >> 61 != 0;
-        if (closed) {
+        if (m.high & inside || open) TW_AT(tw_utf8_more)(&utf8, p, size);
+        open = (m.high & inside) >> 61 != 0;
+        if (close) {
             p += size;
             if (p >= x->end || !TW_AT(tw_utf8_good)(&utf8)) break;
-            *escaped |= (uint8_t)slashes;
+            *has_escapes |= slashes != 0;
             return p + 1;
         }
     }
 bad:                                         /* how bad it is, the other says */
     TW_CLEAN;
-    return tw_json_string(x, start, escaped);
+    return tw_json_string(x, start, has_escapes);
 }
 #endif
 
@@ -237,4 +236,70 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
     if (table == TW_NO_TABLE && !(seen & ~(uint32_t)(TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION)))
         x->is |= TW_IS_NUMBERS;
     return p;
+}
+
+/* The string at p where it is plain and as long as those before it: behind it, found without a look at where it ends. */
+TW_HERE static inline const uint8_t *TW_AT(tw_fixed)(tw_json *x, tw_hole *hole, const uint8_t *p)
+{
+#if TW_BLOCKS
+    if (x->hard - p >= 64) {
+        uint64_t others, quotes = TW_AT(tw_quotes)(p, &others);
+        if (((quotes | others) & hole->upto) == hole->stop && quotes & hole->stop) {
+            p += hole->size + 1;
+            return p <= x->end ? p : NULL;
+        }
+    }
+#endif
+    hole->stop = 0;
+    return NULL;
+}
+
+/* The string in a hole of a mould, noted where somebody asks: behind it, or NULL. */
+TW_HERE static inline const uint8_t *TW_AT(tw_in_hole)(tw_json *x, tw_hole *hole, const uint8_t *p)
+{
+    tw_brief brief = { TW_IS_STRING, TW_NO_WORD, 0, 0 };
+    const uint8_t *behind = hole->stop ? TW_AT(tw_fixed)(x, hole, p) : NULL;
+    if (!behind && !(behind = TW_AT(tw_string)(x, p, &brief.escaped))) return NULL;
+    if (hole->node < 0) return hole->guarded & brief.escaped ? NULL : behind;
+    tw_value *v = &x->v[hole->node];
+    v->p = p;
+    v->size = (uint32_t)(behind - p - 1);
+    v->b = brief;
+    if (hole->form == TW_FORM_TIME) tw_time_in_hole(x, hole, v);
+    else if (hole->form) tw_judge_form(x, &x->shape->nodes[hole->node], v);
+    return behind;
+}
+
+/* The same for a number or a boolean. */
+TW_HERE static inline const uint8_t *TW_AT(tw_plain_in_hole)(tw_json *x, const tw_hole *hole, const uint8_t *p)
+{
+    const uint8_t *behind = p < x->end ? TW_AT(tw_plain_value)(x, p) : NULL;
+    int number = (x->is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION)) != 0;
+    if (!behind || (hole->kind == TW_IS_BOOLEAN ? x->is != TW_IS_BOOLEAN : !number)) return NULL;
+    if (hole->node >= 0)
+        x->v[hole->node] = (tw_value){ .p = p, .size = (uint32_t)(behind - p), .b = { x->is, TW_NO_WORD, 0, 0 } };
+    return behind;
+}
+
+/* The object at p where the mould fits it: behind it, or NULL. The holes before number `first` are filled, as are those
+ * of the mould that was tried before and shares them. */
+TW_HERE static const uint8_t *TW_AT(tw_fit)(tw_json *x, tw_mould *m, const uint8_t *p, int first)
+{
+    const uint8_t *q = x->behind[first], *text = m->text + ((size_t)(q - p) - x->shift[first]);
+    for (int i = first; i < m->holes; i++) {
+        tw_hole *hole = &m->hole[i];
+        x->reached = i;
+        if (hole->before > (size_t)(x->end - q) || !TW_AT(tw_is_text)(q, text, hole->before)) return NULL;
+        q += hole->before;
+        text += hole->before;
+        const uint8_t *start = q;
+        q = hole->kind == TW_IS_STRING ? TW_AT(tw_in_hole)(x, hole, q) : TW_AT(tw_plain_in_hole)(x, hole, q);
+        if (!q) return NULL;
+        x->behind[i + 1] = q;
+        x->shift[i + 1] = x->shift[i] + (size_t)(q - start);
+    }
+    x->reached = m->holes;
+    if (m->last > (size_t)(x->end - q) || !TW_AT(tw_is_text)(q, text, m->last)) return NULL;
+    tw_note_fitting(x, m, p);
+    return q + m->last;
 }

@@ -52,8 +52,10 @@ typedef struct {
 typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
 typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
 
-enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32 };
+enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_MOULDS = 16,
+       TW_MOST_HOLES = 48 };
 typedef struct tw_step tw_step;              /* of json_steps.h */
+typedef struct tw_mould tw_mould;            /* of json_moulds.h */
 
 typedef struct {
     const tw_shape *shape;
@@ -79,6 +81,16 @@ typedef struct {
     tw_step *braces[TW_MOST_NODES + 1];      /* by table: where the steps of its objects begin */
     tw_step *steps[TW_STEP_CHUNKS];
     size_t step_count, missed;
+    uint64_t asked[TW_NODE_WORDS];           /* a bit for each node that fills a column */
+    tw_mould *moulds[TW_MOULDS];             /* the one that fitted last first */
+    tw_mould *fitted;                        /* the one that the object was read with, or NULL; and ... */
+    const uint8_t *unfit;                    /* an object that none fitted, and which was not read yet */
+    int surely;                              /* ... its verdict stands */
+    int mould_count;
+    int reached;                             /* of the mould tried last: so many holes were filled */
+    const uint8_t *behind[TW_MOST_HOLES + 1]; /* where each of them ended, from number 1 on */
+    size_t shift[TW_MOST_HOLES + 1];         /* bytes in the holes up to there */
+    size_t moulds_made, fits, misfits, pause;
 } tw_json;
 
 static inline const tw_value *tw_noted(const tw_json *x, int node)

@@ -11,6 +11,7 @@ typedef struct {
     int64_t *offset, *size;                  /* of a text */
     void *values;                            /* i64, f64 or u8, as its fills give them */
     uint8_t width, valid, escaped;           /* width of `values` in bytes */
+    tw_minute minute;                        /* of the last time in it */
 } tw_column;
 
 typedef struct {
@@ -18,6 +19,7 @@ typedef struct {
     uint64_t *present;
     uint8_t *wire;
     int64_t *time;                           /* with the head of the line where the message has none */
+    tw_minute minute;
     uint8_t inner_bit, time_bit;
     tw_column own[TW_MOST_COLUMNS];
     uint64_t wanted;                         /* the bits `valid` of the columns that are there */
@@ -28,7 +30,7 @@ typedef struct {
 } tw_json_rows;
 
 /* Takes the fills whose column somebody asked for. 0 where memory ran out. */
-static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan)
+static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
 {
     size_t count = 0;
     for (int v = 0; v < plan->variant_count; v++) count += plan->variants[v].fills;
@@ -43,6 +45,10 @@ static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan)
             int time = fill->column == TW_MOST_COLUMNS;
             if (time ? r->time != NULL : r->own[fill->column].values || r->own[fill->column].offset)
                 r->fills[count++] = *fill;
+            else continue;
+            if (fill->fill == TW_FILL_CONSTANT) continue;
+            if (fill->node != TW_NO_NODE) x->asked[fill->node >> 6] |= (uint64_t)1 << (fill->node & 63);
+            if (fill->other != TW_NO_NODE) x->asked[fill->other >> 6] |= (uint64_t)1 << (fill->other & 63);
         }
     }
     r->first_fill[plan->variant_count] = (uint16_t)count;
@@ -105,7 +111,7 @@ static int64_t tw_sections(const uint8_t *p, const uint8_t *end)
 }
 
 /* The time that a string as written says, if it says one and nothing else. */
-static int tw_time_of(const tw_value *v, int64_t *micros)
+static int tw_time_of(const tw_value *v, tw_minute *minute, int64_t *micros)
 {
     if (v->b.timed) {
         *micros = v->moment;
@@ -119,7 +125,10 @@ static int tw_time_of(const tw_value *v, int64_t *micros)
         size = tw_unescape(p, p + size, scratch);
         p = scratch;
     }
-    return size && tw_time_prefix(p, size, micros) == size;
+    if (tw_of_minute(minute, p, size, micros)) return 1;
+    if (!size || tw_time_prefix(p, size, micros) != size) return 0;
+    tw_keep_minute(minute, p, size, *micros);
+    return 1;
 }
 
 static void tw_fill_text(tw_column *c, size_t row, const uint8_t *p, size_t size, int escaped, const uint8_t *base,
@@ -177,7 +186,7 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
         break;
     case TW_FILL_TIME:
-        if (!(v->b.is & TW_IS_STRING) || !tw_time_of(v, &whole)) return 1;
+        if (!(v->b.is & TW_IS_STRING) || !tw_time_of(v, &c->minute, &whole)) return 1;
         break;
     case TW_FILL_COUNT:
         if (!(v->b.is & TW_IS_ARRAY)) return 1;

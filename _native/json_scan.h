@@ -5,6 +5,7 @@
  *
  *   tw_json_lines(k)                     reads k->s[k->position .. k->stop) line by line until the input, the rows or the
  *                                        rejects are full; k->position says where to go on.
+ *   tw_fitting_line(k, ...)              a line that is a message much like those before (json_moulds.h); else, and in any doubt:
  *   tw_walk(k, r, from, to)              one region: a line of the input (level 0), or what a JSON string says (level 1
  *                                        and up, in the arena). Goes from '{' to '{':
  *   tw_opening(s, q, to, wide)           what a '{' is: 0 nothing, TW_OPENS_OBJECT, TW_OPENS_STRING (an escaped object, so
@@ -247,7 +248,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
         const tw_value *v = tw_noted(&k->json, fill->node);
         if (!v && fill->other != TW_NO_NODE) v = tw_noted(&k->json, fill->other);
         if (fill->column == TW_MOST_COLUMNS) {
-            timed = v && (v->b.is & TW_IS_STRING) && tw_time_of(v, &k->rows.time[n]);
+            timed = v && (v->b.is & TW_IS_STRING) && tw_time_of(v, &k->rows.minute, &k->rows.time[n]);
             continue;
         }
         tw_column *c = &k->rows.own[fill->column];
@@ -327,9 +328,17 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
         return TW_FINE;
     }
     t->end = (size_t)(behind - s);
+    if (k->json.surely) {
+        t->what = TW_TRIED_RECORD;
+        t->wire = k->json.fitted->wire;
+        t->variant = k->json.fitted->variant;
+        return TW_FINE;
+    }
     switch (tw_judge(&k->json, k->plan, &t->wire, &t->variant)) {
     case TW_SURELY:
         t->what = TW_TRIED_RECORD;
+        if (k->json.fitted) tw_keep_verdict(&k->json, t->wire, t->variant);
+        else tw_learn_mould(&k->json, s + at, t->end - at, t->wire, t->variant);
         return TW_FINE;
     case TW_NOT:
         t->what = TW_TRIED_OTHER;

@@ -256,11 +256,50 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
     return result;
 }
 
+/* A message that a mould fits and that fills the line at k->position: *met where there is one, and its row is stored. The
+ * line's end need not be looked for: no newline stands in a good string, nor in such a mould. */
+static int tw_fitting_line(tw_lines *k, tw_region *line, int *met)
+{
+    size_t p = k->position, most = k->stop - p < k->limit ? k->stop : p + k->limit;
+    tw_json *x = &k->json;
+    tw_tried tried;
+    *met = 0;
+    if (k->s[p] != '{' || !x->mould_count || k->rows.count == k->rows.room) return TW_FINE;
+    const uint8_t *behind = tw_fitting(x, k->s + p, k->s + most, k->s + k->size);
+    if (!behind || !x->fitted->one_line) return TW_FINE;
+    size_t end = (size_t)(behind - k->s);
+    size_t newline = end + (end < k->stop && k->s[end] == '\r');
+    if (newline >= k->stop || k->s[newline] != '\n') return TW_FINE;
+    tried.wire = x->fitted->wire;
+    tried.variant = x->fitted->variant;
+    tried.end = end;
+    if (!x->surely) {
+        if (tw_judge(x, k->plan, &tried.wire, &tried.variant) != TW_SURELY) return TW_FINE;
+        tw_keep_verdict(x, tried.wire, tried.variant);
+    }
+    k->head = p;
+    k->head_known = 0;
+    *met = 1;
+    int result = tw_emit(k, line, p, &tried);
+    if (result == TW_FINE) {
+        k->position = newline + 1;
+        k->line++;
+    }
+    return result;
+}
+
 /* Reads from k->position on, line by line. Returns TW_FINE or TW_STOPPED. */
 static int tw_json_lines(tw_lines *k)
 {
+    tw_region whole = { 0 };
     int result = TW_FINE;
+    k->json.unfit = NULL;
     while (k->position < k->stop) {
+        int met = 0;
+        if (!k->carried && ((result = tw_fitting_line(k, &whole, &met)) != TW_FINE || met)) {
+            if (result == TW_FINE) continue;
+            break;
+        }
         size_t p = k->position, left = k->stop - p, stopped = p;
         const uint8_t *newline = (const uint8_t *)memchr(k->s + p, '\n', left);
         size_t line_end = newline ? (size_t)(newline - k->s) : k->stop;

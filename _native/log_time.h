@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline int tw_two(const uint8_t *p)
 {
@@ -70,6 +71,35 @@ static inline size_t tw_time_prefix(const uint8_t *p, size_t size, int64_t *micr
     }
     *micros = ((days * 24 + hour) * 60 + minute - shift) * 60000000 + (int64_t)second * 1000000 + part;
     return at;
+}
+
+/* The last time in some place: the text up to its seconds, and what it says with none. Times of one log mostly differ in no
+ * more than seconds. */
+typedef struct { uint8_t text[17]; int64_t moment; } tw_minute;
+
+/* Whether [p, p + size) is a time of that minute, with "Z" and no more behind its seconds. */
+static inline int tw_of_minute(const tw_minute *minute, const uint8_t *p, size_t size, int64_t *micros)
+{
+    uint64_t words[4];
+    size_t at = 19;
+    int64_t unit = 100000, part = 0;
+    if (size < 20 || p[size - 1] != 'Z' || p[16] != ':' || (uint8_t)(p[17] - '0') > 5 || (uint8_t)(p[18] - '0') > 9) return 0;
+    memcpy(words, p, 16);
+    memcpy(words + 2, minute->text, 16);
+    if (words[0] != words[2] || words[1] != words[3] || minute->text[16] != ':') return 0;
+    if (p[at] == '.' && size > 21)
+        for (at++; (uint8_t)(p[at] - '0') < 10; at++, unit /= 10) part += unit * (p[at] - '0');
+    if (at != size - 1) return 0;
+    *micros = minute->moment + ((p[17] - '0') * 10 + p[18] - '0') * (int64_t)1000000 + part;
+    return 1;
+}
+
+/* [p, p + size) is a time, and it says this: keeps its minute where it is written with seconds and "Z" behind them. */
+static inline void tw_keep_minute(tw_minute *minute, const uint8_t *p, size_t size, int64_t micros)
+{
+    if (size != 20 || p[19] != 'Z' || p[16] != ':' || (uint8_t)(p[17] - '0') > 5) return;
+    memcpy(minute->text, p, sizeof minute->text);
+    minute->moment = micros - ((p[17] - '0') * 10 + p[18] - '0') * (int64_t)1000000;
 }
 
 /* Surely a time as RFC 3339 writes it (section 5.6); rare ones (leap seconds, the first and last years) are not sure. */
