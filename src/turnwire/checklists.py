@@ -37,11 +37,20 @@ class Line(NamedTuple):
     status: str
     faults: tuple[Fault, ...] = ()
 
-    def __str__(self) -> str:
+    @property
+    def name(self) -> str:
+        """What the clause demands."""
+        return self.clause.text
+
+    @property
+    def reason(self) -> str:
+        """Where the clause is broken and how, in words; "" where it is not."""
         told = "; ".join(f"line {fault.line}: {fault.text}" for fault in self.faults[:_TOLD])
-        more = f"; and {len(self.faults) - _TOLD} more" if len(self.faults) > _TOLD else ""
-        return f"[{_MARKS[self.status]}] {self.clause.text} ({self.clause.section})" + (
-            f": {told}{more}" if told else ""
+        return told + (f"; and {len(self.faults) - _TOLD} more" if len(self.faults) > _TOLD else "")
+
+    def __str__(self) -> str:
+        return f"[{_MARKS[self.status]}] {self.name} ({self.clause.section})" + (
+            f": {self.reason}" if self.faults else ""
         )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from turnwire.checklists import FAIL, Clause, Fault, judged
 from turnwire.checklists import Checklist as Checklist
-from turnwire.checklists import Clause, Fault, judged
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.sap.codec import decode
 from turnwire.sap.learning import LearningLoop
@@ -28,7 +28,7 @@ CLAUSES = (
     Clause("correlation", "10", "Transport preserves correlation"),
     Clause("status", "5", "Statuses follow one another as they may"),
 )
-"""Section 12 line by line, and what it does not list: section 5."""
+"""Section 12 line by line, and section 5, which it does not list: a line only where it is broken."""
 
 _FORMS = frozenset({Reason.BAD_UUID, Reason.BAD_TIMESTAMP, Reason.TIMESTAMP_FORM})
 _ABSENT = frozenset({Reason.MISSING_FIELD, Reason.MISSING_MESSAGE})
@@ -98,7 +98,9 @@ def _judged(messages: Iterable[tuple[int, Message | str | bytes]], learning: Lea
         *_correlation(read),
         *_statuses(read.messages),
     ]
-    return judged(WIRE, len(read.messages) + len(read.errors), CLAUSES, faults, set(_applied(read)))
+    checklist = judged(WIRE, len(read.messages) + len(read.errors), CLAUSES, faults, set(_applied(read)))
+    *listed, status = checklist.lines
+    return checklist if status.status == FAIL else checklist._replace(lines=tuple(listed))
 
 
 def _applied(read: _Read) -> Iterator[str]:
@@ -108,7 +110,7 @@ def _applied(read: _Read) -> Iterator[str]:
     if read.tasks:
         yield "context"
     if read.results:
-        yield from ("evidence", "status")
+        yield "evidence"
     if any(result.task_id.lower() in read.tasks for _, result in read.results):
         yield "cache"
     if any(result.status in TERMINAL for _, result in read.results):
