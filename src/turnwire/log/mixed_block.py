@@ -158,7 +158,9 @@ class Pass:
         )
         if bad:
             self.rejects.append((self.table, bad))
-            self.table = quarantine.table(quarantine.ROOM, mixed=True)
+            # A table that is full ends a look at the whole line: on a line of nothing but damage they must grow.
+            more = min(4 * room, quarantine.MOST_ROOM) if 2 * bad > room else quarantine.ROOM
+            self.table = quarantine.table(more, mixed=True)
         return position, line, bool(bad or self.rows > first or position != start)
 
     def _more_room(self) -> bool:
