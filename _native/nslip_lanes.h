@@ -105,7 +105,7 @@ TW_INLINE_LANES uint64_t tw_wrong_bytes(const tw_kept *k, __m512i kinds, uint64_
     return _mm512_mask_test_epi8_mask(record, kinds, _mm512_mask_mov_epi8(k->outside, inside, k->inside));
 }
 
-/* The bytes at these places of a window of 64 bytes, or of two. Constants decide: `two` and a mask that is all ones. */
+/* The bytes at these places of a window of 64 bytes, or of `two` (a constant). */
 TW_INLINE_LANES __m512i tw_pick(__m512i places, __m512i v, __m512i w, int two)
 {
     return two ? _mm512_permutex2var_epi8(v, places, w) : _mm512_permutexvar_epi8(places, v);
