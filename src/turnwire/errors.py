@@ -352,13 +352,13 @@ def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str
         raise TypeError(f"{needed}, not {type(value).__name__}")
 
 
-def expect_number(value: Any, name: str, least: int, most: int | None = None) -> int:
-    """A whole number from ``least`` to ``most``. Raises TypeError or ValueError("threads is 1 to 64, not 0"); a bool is
-    no number."""
+def expect_number(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
+    """A whole number, from ``least`` on where that is given, and up to ``most`` where that is, too. Raises TypeError or
+    ValueError("threads is 1 to 64, not 0"); a bool is no number."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} is a whole number, not {type(value).__name__}")
     number = index(value)
-    if number < least or (most is not None and number > most):
+    if least is not None and (number < least or (most is not None and number > most)):
         bounds = f"at least {least}" if most is None else f"{least} to {most}"
         raise ValueError(f"{name} is {bounds}, not {number}")
     return number

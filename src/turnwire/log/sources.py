@@ -136,9 +136,8 @@ def _paths(path: str, met: set[str]) -> Iterator[Source]:
         if not names:
             raise FileNotFoundError(2, "no file matches", path)
     else:
-        names = [path]
-    for name in names:
-        real = os.path.realpath(name)
+        names = {os.path.realpath(path): path}
+    for real, name in names.items():
         if real not in met:
             met.add(real)
             yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True)
@@ -221,14 +220,15 @@ def _fsspec() -> ModuleType:
     return module
 
 
-def _once(names: Iterable[str]) -> list[str]:
-    """The names in order; of several that lead to one file, by links or loops of links, the most direct one."""
+def _once(names: Iterable[str]) -> dict[str, str]:
+    """The names in order, by the file that each leads to; of several that lead to one, by links or loops of links, the
+    most direct one."""
     found: dict[str, tuple[bool, int, str]] = {}
     for name in names:
         real = os.path.realpath(name)
         way = (real != os.path.abspath(name), len(name), name)
         found[real] = min(way, found.get(real, way))
-    return sorted(name for _, _, name in found.values())
+    return {real: name for real, (_, _, name) in sorted(found.items(), key=lambda one: one[1][2])}
 
 
 class Job(NamedTuple):

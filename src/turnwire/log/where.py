@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.contract import COMMON, BulkScanner, Column
+from turnwire.errors import expect_number
 from turnwire.log.columns import known, own, told
 
 if TYPE_CHECKING:
@@ -130,9 +130,7 @@ def _test(name: str, column: Column, wanted: Any) -> Test:
 
 
 def _integer(name: str, column: Column, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"where: {name} is a whole number, not {type(value).__name__}")
-    return operator.index(value)
+    return expect_number(value, f"where: {name}")
 
 
 def _real(name: str, column: Column, value: Any) -> float:
