@@ -1,51 +1,40 @@
-"""Lines that look like the first of a CSP/1 message, in C: the twin of ``_pure/line_heads.py``."""
+"""What lines, and the gaps between records, show at a glance, in C: the twin of ``_pure/line_heads.py``."""
 
-from libc.stdint cimport uint8_t
-from libc.string cimport memchr
+from libc.stdint cimport int64_t, uint8_t
 
-
-cdef inline bint is_space(uint8_t byte) noexcept nogil:
-    return byte == c" " or byte == c"\t"
-
-
-cdef Py_ssize_t head_of(const uint8_t *s, Py_ssize_t slash, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Where the line begins whose magic has its slash there, or -1."""
-    cdef Py_ssize_t place = slash + 1
-    while place < stop and is_space(s[place]):
-        place += 1
-    if place == stop or not c"0" <= s[place] <= c"9":
-        return -1
-    place = slash
-    while place > start and is_space(s[place - 1]):
-        place -= 1
-    if place - start < 3 or s[place - 1] | 32 != c"p" or s[place - 2] | 32 != c"s" or s[place - 3] | 32 != c"c":
-        return -1
-    place -= 3
-    while place > start and is_space(s[place - 1]):
-        place -= 1
-    if place - start >= 3 and s[place - 3] == 0xEF and s[place - 2] == 0xBB and s[place - 1] == 0xBF:
-        place -= 3
-    return place if place == start or s[place - 1] == c"\n" else -1
+cdef extern from "line_signs.h" nogil:
+    int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+    bint tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
+                       size_t start, size_t stop, int kind, int escapes)
 
 
-def first_magic(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
-    """Where the first line of ``data[start:stop]`` begins that looks like the first of a CSP/1 message, or -1; a line
-    begins at ``start``."""
-    cdef const uint8_t *s
-    cdef const uint8_t *slash
-    cdef Py_ssize_t found = -1
-    cdef Py_ssize_t place
+def signs(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
+    """(where the first line of ``data[start:stop]`` begins that looks like the first of a CSP/1 message, or -1; the bits of
+    what other lines show: CRI, DOCKER, MAGIC_BEHIND, SIGIL). A line begins at ``start``."""
+    cdef size_t magic = 0
+    cdef int found
     if not 0 <= start <= stop <= data.shape[0]:
         raise ValueError("start and stop must lie in the data")
     if start == stop:
-        return -1
-    s = &data[0]
-    place = start
+        return -1, 0
     with nogil:
-        while place < stop and found < 0:
-            slash = <const uint8_t *>memchr(s + place, c"/", stop - place)
-            if slash == NULL:
-                break
-            place = slash - s + 1
-            found = head_of(s, place - 1, start, stop)
-    return found
+        found = tw_line_signs(&data[0], start, stop, &magic)
+    return (-1 if magic == <size_t>stop else <Py_ssize_t>magic), found
+
+
+def plain_gaps(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] lengths, Py_ssize_t rows,
+               int64_t base, Py_ssize_t start, Py_ssize_t stop, bint lines, bint escapes):
+    """Whether nothing in ``data[start:stop]`` outside of the records can be more than the scan of their wire alone finds.
+
+    offsets, lengths: of ``rows`` records in order, from ``base`` on. lines: whether the wire's records are lines
+    (CSP/1), else they are tokens (nSLIP). escapes: whether a backslash counts, since something was damaged.
+    """
+    cdef bint plain
+    if not 0 <= start <= stop <= data.shape[0] or min(offsets.shape[0], lengths.shape[0]) < rows:
+        raise ValueError("start, stop and rows must lie in the data")
+    if start == stop:
+        return True
+    with nogil:
+        plain = tw_plain_gaps(&data[0], &offsets[0] if rows else NULL, &lengths[0] if rows else NULL, rows, base, start,
+                              stop, lines, escapes)
+    return plain

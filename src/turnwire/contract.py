@@ -156,12 +156,14 @@ class Packed(NamedTuple):
     """Texts that the core writes as one compact row a record, since each record has few of the wire's texts.
 
     array: the name of that array among those that ``scan`` fills; dtype: of its rows. spans: (rows, text column) ->
-    (offsets, lengths) of the spans as i64 arrays, (0, 0) where a record has no such text.
+    (offsets, lengths) of the spans as i64 arrays, (0, 0) where a record has no such text. move: (rows, distances) adds
+    one distance (i64) to all places of each row.
     """
 
     array: str
     dtype: str
     spans: Callable[[Any, str], tuple[Any, Any]]
+    move: Callable[[Any, Any], None]
 
 
 class BulkScanner(NamedTuple):

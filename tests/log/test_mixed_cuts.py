@@ -125,7 +125,7 @@ def test_a_dense_mixture_keeps_its_order() -> None:
 @pytest.mark.parametrize("name", ["pure"] if PURE_ONLY else ["native", "pure"])
 def test_the_first_line_that_may_be_csp(name: str) -> None:
     """As the scanner of CSP/1 itself takes it: a line that is no text for it."""
-    first_magic = import_module(f"turnwire._{name}.line_heads").first_magic
+    signs = import_module(f"turnwire._{name}.line_heads").signs
     chance = random.Random(3)
     met = 0
     for _ in range(rounds(400)):
@@ -140,11 +140,11 @@ def test_the_first_line_that_may_be_csp(name: str) -> None:
                 expected = place
                 break
             place += len(line) + 1
-        assert first_magic(data, 0, len(data)) == expected, data
+        assert signs(data, 0, len(data))[0] == expected, data
         met += expected >= 0
     assert met > 100
     with pytest.raises(ValueError, match="lie in the data"):
-        first_magic(b"CSP/1", 3, 9)
+        signs(b"CSP/1", 3, 9)
 
 
 @pytest.mark.parametrize("line", [*HEADS, b"\t\tcsp /", b"CSP/1 MODE;x", b"<<<-", b">>>\r"])

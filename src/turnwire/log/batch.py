@@ -192,6 +192,8 @@ class Batch:
             return rows.arrays["record"][: rows.count]
         if name == "record":
             return np.arange(rows.record, rows.record + rows.count, dtype=np.int64)
+        if name == "inner" and name not in rows.arrays:  # no record here stands in a string
+            return np.zeros(rows.count, np.int64)
         if name in own(self._scanner) or column in POSITIONS:
             return self._text(name) if column.kind == "text" else rows.arrays[name][: rows.count]
         return self._common(column)
@@ -229,7 +231,7 @@ class Batch:
         if way == "column":
             return self._rows.arrays[source][:count].astype(DTYPES[column.kind], copy=False)
         if column.name == "time":
-            return self._head_times[0]
+            return self._times[0]
         if column.kind == "text":
             empty = np.zeros(count, np.int64)
             return TextColumn(_NOTHING, empty, empty, np.zeros(count, bool), None, None)
@@ -243,6 +245,12 @@ class Batch:
         _views.decimals(np.ascontiguousarray(self._rows.arrays[source][:count]), digits, lengths)
         offsets = np.arange(count, dtype=np.int64) * _views.DECIMAL
         return TextColumn(digits.reshape(-1).data, offsets, lengths, self._own_validity(source), None, None)
+
+    @property
+    def _times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The times of records that have none of their own, and where there is one."""
+        arrays, count = self._rows.arrays, self._rows.count
+        return (arrays["time"][:count], arrays["timed"][:count]) if "timed" in arrays else self._head_times
 
     @cached_property
     def _head_times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -284,7 +292,7 @@ class Batch:
             return self._own_validity(name)
         way, source = self._scanner.common.get(name, ("", ""))
         if name == "time" and not way:
-            return self._head_times[1]
+            return self._times[1]
         if not way:
             return np.zeros(len(self), bool)
         there = self._own_validity(source)

@@ -57,8 +57,7 @@ class Course:
     def final(self, reading: Reading, block: Block) -> bool:
         """Whether the last bytes of a block can be judged by themselves. A record of a wire with state may go over
         many lines; a last line without its end may be half-written, where that is waited for."""
-        whole = block.last and (reading.closed or not self._bookmarks.waits)
-        return whole if self._engine.scanner.spans_lines else block.line_end or whole
+        return block.last and (reading.closed or not self._bookmarks.waits)
 
     def take(
         self, reading: Reading, block: Block, found: Found | None
@@ -87,7 +86,7 @@ class Course:
         final = self.final(reading, block)
         if found is None:
             found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.head), 0
-        assert found.position or not final or not block.size, "the core must get on"
+        assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
         reading.state = found.state
@@ -189,13 +188,10 @@ class Course:
         last damaged range begins if it reaches the end; but behind the last record."""
         buffer, base = found.buffer, found.block.base
         start = max(line_end(buffer, 0, len(buffer)), 0)
-        if self._engine.scanner.spans_lines and found.rejects:
+        if found.rejects:
             table, count = found.rejects[-1]
             last = int(table["offset"][count - 1]) - base
             start = min(start, last) if last + int(table["length"][count - 1]) == len(buffer) else start
-        elif not self._engine.scanner.spans_lines:
-            tail = self._engine.scan(_tail(found, start), False)
-            start += tail.position
         start = max(start, found.behind)
         return base + start, reading.line - bytes(buffer[start:]).count(b"\n")
 

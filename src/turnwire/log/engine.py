@@ -10,16 +10,20 @@ import numpy as np
 from turnwire.contract import WIRES, BulkScanner, Column
 from turnwire.log import rejects as quarantine
 from turnwire.log.batch import Batch, Rows
-from turnwire.log.columns import table_dtypes
 from turnwire.log.memory import Pool, Room, carve
-from turnwire.log.mixed import Mixed
+from turnwire.log.mixed import Finder, State
+from turnwire.log.mixed_block import Space
 from turnwire.log.reading import Block
 from turnwire.log.where import Filter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Arrays = dict[str, NDArray[Any]]
+    Read = tuple[Arrays, int, list[tuple[Arrays, int]], int, int]
+    """Columns, rows, tables of rejects with how many there are in each, position, line."""
 
 
 class Found(NamedTuple):
@@ -58,7 +62,7 @@ class Engine:
 
     def __init__(
         self,
-        scanner: BulkScanner,
+        finder: Finder,
         columns: tuple[Column, ...],
         chosen: Filter | None,
         *,
@@ -66,10 +70,9 @@ class Engine:
         keep: bool,
         limit: int,
         pools: tuple[Pool, Pool],
-        mixed: Mixed | None = None,
     ) -> None:
-        self.scanner = scanner
-        self._mixed = mixed
+        self.scanner = finder.scanner
+        self._finder = finder
         self.keep = keep
         self._filter = chosen
         self._first_error = first_error
@@ -77,8 +80,9 @@ class Engine:
         self._pools = pools
         extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
         self._columns = columns + extra
-        self._room = Room(scanner.smallest)
-        self._tables = _by_use(table_dtypes(scanner, self._columns), scanner, columns)
+        self._room = Room(finder.scanner.smallest)
+        self._own_room = Room(finder.scanner.smallest if finder.own is None else finder.own.smallest)
+        self._tables = _by_use(finder.dtypes(self._columns), finder.scanner, columns)
         self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
 
     def scan(
@@ -87,17 +91,12 @@ class Engine:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
         ``head``: that of the line which the block begins in the middle of."""
         if state is None:
-            state = {} if self.scanner.state is None else {"state": self.scanner.state()}
+            state = {"state": self._finder.state()}
         if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
             block = block._replace(ahead=0)
-        if self._mixed is None:
-            arrays, rows, rejects, position, line = self._read(block, final, line, state)
-        else:
-            room = self._room.most(block.size)
-            arrays = self._carved(room)
-            rows, rejects, position, line = self._mixed.scan(
-                block, final, arrays, room, line, state["state"], self.keep, self._limit
-            )
+        carried = state["state"]
+        read = self._shortcut(block, final, line, carried) or self._searched(block, final, line, carried)
+        arrays, rows, rejects, position, line = read
         if rejects and self._first_error:
             first = rejects[0][0]
             rejects = [(first, 1)]
@@ -115,57 +114,85 @@ class Engine:
     def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
         """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state. What
         it leaves is made what it leaves there."""
-        if state is None or not self.scanner.spans_lines:
-            return True
         follows = self.scanner.follows
-        return follows is not None and follows(state["state"], found.state["state"], found.buffer)
+        return state is None or (follows is not None and follows(state["state"], found.state["state"], found.buffer))
 
     def kept(self, state: dict[str, Any] | None) -> list[int] | None:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
-        if state is None or not self.scanner.spans_lines:
-            return None
-        carried = (state["state"] if self._mixed is None else state["state"].csp)[1:3]
+        carried = [] if state is None else state["state"].csp[1:3]
         return [0, *carried, 0] if any(carried) else None
 
-    def restored(self, carried: list[int]) -> dict[str, Any] | None:
+    def restored(self, carried: list[int]) -> dict[str, Any]:
         """The state of which this was kept."""
-        if self.scanner.state is None or not self.scanner.spans_lines:
-            return None
-        state = self.scanner.state()
-        numbers = state if self._mixed is None else state.csp
+        state = self._finder.state()
         for place, number in enumerate(carried[:3]):
-            numbers[place] = number
+            state.csp[place] = number
         return {"state": state}
 
     @property
     def wires(self) -> tuple[str, ...]:
         """The wires that are looked for."""
-        return (self.scanner.wire,) if self._mixed is None else WIRES
+        return self._finder.wires
 
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
-        if self._mixed is None:
-            return {self.scanner.wire: rows}
+        if self._finder.wire is not None:
+            return {self._finder.wire: rows}
         counts = np.bincount(arrays["wire"][:rows], minlength=len(WIRES)).tolist()
         return dict(zip(WIRES, counts, strict=True))
 
-    def _read(
-        self, block: Block, final: bool, line: int, state: dict[str, Any]
-    ) -> tuple[Arrays, int, list[tuple[Arrays, int]], int, int]:
-        """The core on one block: (columns, rows, tables of rejects with how many there are in each, position, line)."""
-        size = block.size
-        most = self._room.most(size)
+    def _searched(self, block: Block, final: bool, line: int, state: State) -> Read:
+        """What the search of all wires finds in a block of what is asked for."""
+        room = self._room.guess(block.size)
+        make = self._finder.location if self._finder.located else self._carved
+
+        def grow(arrays: Arrays, rows: int) -> tuple[Arrays, int]:
+            room = self._room.more(block.size, max(rows, 1), block.size // 2)
+            return self._grown(arrays, rows, room, make), room
+
+        space = Space(make(room), room, grow)
+        found = self._finder.scan(block, final, space, line, state, self.keep, self._limit)
+        arrays, rows, rejects, position, line = found
+        self._room.tell(block.size, rows)
+        if self._finder.located:
+            dtypes = {**self._tables[0], **self._tables[1]}
+            arrays = self._finder.fill(block, arrays, rows, dtypes, self.keep)
+        return arrays, rows, rejects, position, line
+
+    def _shortcut(self, block: Block, final: bool, line: int, state: State) -> Read | None:
+        """What the wire's own scan finds, or None where that may not be what the search of all wires finds."""
+        shortcut, own = self._finder.shortcut, self._finder.own
+        if shortcut is None or own is None or block.size > self._limit or state.within_line:
+            return None
+        if not state.idle() or not shortcut.due():
+            return None
+        carried = {"state": state.csp[:]} if own.spans_lines else {}
+        ends = final if own.spans_lines else final or block.line_end
+        arrays, rows, rejects, position, line = self._read(own, block, ends, line, carried)
+        whole = not position or block.data[position - 1] == ord("\n") or (final and position == block.size)
+        if not whole or not shortcut.holds(block, arrays, rows, rejects, position):
+            return None
+        if own.spans_lines:
+            state.csp = carried["state"]
+        for table, count in rejects:
+            table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
+        return arrays, rows, rejects, position, line
+
+    def _read(self, own: BulkScanner, block: Block, final: bool, line: int, state: dict[str, Any]) -> Read:
+        """The wire's own scan of one block."""
+        size, spaces = block.size, self._own_room
+        most = spaces.most(size)
         # Where a piece of a line is all there is, a core that stops may be waiting for the rest of it.
-        room = self._room.guess(size) if final or self.scanner.spans_lines else most
+        room = spaces.guess(size) if final or own.spans_lines else most
         arrays = self._carved(room)
         rejects: list[tuple[Arrays, int]] = []
         rows = position = 0
         reject_room, full = quarantine.ROOM, True
         while full:
-            table = quarantine.table(reject_room, json=self.scanner.json)
-            rows, bad, position, line = self.scanner.scan(
+            table = quarantine.table(reject_room)
+            rows, bad, position, line = own.scan(
                 block.data,
                 position,
-                size + block.ahead,
+                size + (block.ahead if own.spans_lines else 0),
                 final,
                 arrays,
                 rows,
@@ -183,12 +210,11 @@ class Engine:
                 rejects.append((table, bad))
             full = bad == reject_room
             if position < size and room < most and not full and (final or rows == room):
-                room = self._room.more(size, max(rows, room), position)
-                arrays, full = self._grown(arrays, rows, room), True
+                room = spaces.more(size, max(rows, room), position)
+                arrays, full = self._grown(arrays, rows, room, self._carved), True
             elif full:
                 reject_room = min(reject_room * 4, quarantine.MOST_ROOM)  # each round costs a look at the whole block
-            full = full and not (bad and self._first_error)
-        self._room.tell(size, rows)
+        spaces.tell(size, rows)
         return arrays, rows, rejects, position, line
 
     def _carved(self, room: int) -> Arrays:
@@ -196,9 +222,9 @@ class Engine:
         values, places = (carve(pool, dtypes, room) for pool, dtypes in zip(self._pools, self._tables, strict=True))
         return values | places
 
-    def _grown(self, arrays: Arrays, rows: int, room: int) -> Arrays:
+    def _grown(self, arrays: Arrays, rows: int, room: int, make: Callable[[int], Arrays]) -> Arrays:
         """The same columns with room for more rows."""
-        larger = self._carved(room)
+        larger = make(room)
         for name, array in larger.items():
             array[:rows] = arrays[name][:rows]
         return {**arrays, **larger}

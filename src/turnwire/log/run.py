@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from turnwire.contract import BulkScanner, Column
+from turnwire.contract import Column
 from turnwire.log.batch import Batch
 from turnwire.log.course import Course
 from turnwire.log.crew import Crew
 from turnwire.log.engine import Engine, Found
 from turnwire.log.following import follow
 from turnwire.log.memory import Pool
+from turnwire.log.mixed import Finder
 from turnwire.log.reading import Block, Stop, Stopped
 from turnwire.log.resuming import Bookmarks
 from turnwire.log.sources import Job, Reading, blocks, sources
@@ -29,7 +30,7 @@ class Run:
     """``batches`` reads the sources, once. ``course`` keeps the tally, ``stop`` ends the reading from any thread,
     ``finished`` says whether it came to the end."""
 
-    def __init__(self, source: Any, scanner: BulkScanner, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
+    def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.stop = Stop()
         self.finished = False
         self._source = source
@@ -42,18 +43,17 @@ class Run:
         kept = _most_in_flight(self._threads) + 2
         inputs = Pool(kept)
         self._engine = Engine(
-            scanner,
+            finder,
             columns,
             options["where"],
             first_error=options["errors"] == "raise",
             keep=options["keep"],
             limit=options["limits"].message,
             pools=(Pool(kept), Pool(kept)),
-            mixed=options["mixed"],
         )
         self.course = Course(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
         self._job = Job(
-            inputs, options["batch_bytes"], options["borrow"], options["limits"], self.stop, bookmarks, scanner.opens
+            inputs, options["batch_bytes"], options["borrow"], options["limits"], self.stop, bookmarks, finder.scanner.opens
         )
 
     def batches(self) -> Iterator[Batch]:

@@ -7,11 +7,11 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner, checked_limits
+from turnwire.contract import LIMITS, Column, Limits, checked_limits
 from turnwire.errors import expect_number
 from turnwire.log.batch import Batch
 from turnwire.log.columns import chosen
-from turnwire.log.mixed import all_wires
+from turnwire.log.mixed import Finder, finder
 from turnwire.log.rejects import Rejects
 from turnwire.log.run import Run, Tell
 from turnwire.log.where import compiled
@@ -45,15 +45,15 @@ class Scan:
     pandas and pyarrow take a scan as it is (``polars.DataFrame(scan)``), through the Arrow C stream interface.
     """
 
-    def __init__(self, source: Any, scanner: BulkScanner, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
+    def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.columns = columns
         self._source = source
-        self._scanner = scanner
-        self._run = Run(source, scanner, columns, options)
+        self._wire = finder.wire
+        self._run = Run(source, finder, columns, options)
         self._batches: Iterator[Batch] | None = None
 
     def __repr__(self) -> str:
-        wire = "" if self._scanner.wire == "mixed" else f" {self._scanner.wire}"
+        wire = "" if self._wire is None else f" {self._wire}"
         return f"<Scan{wire} of {self._source if isinstance(self._source, str) else '...'}>"
 
     @property
@@ -175,15 +175,9 @@ def scan(
     expect_number(limits.message, "limits.message of a scan", 1, MOST_MESSAGE)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
-    mixed = None
-    if wire is None:
-        mixed = all_wires()
-        scanner = mixed.scanner
-    else:
-        scanner = bulk_scanner(wire)
+    search = finder(wire)
     options = {
-        "mixed": mixed,
-        "where": compiled(where, scanner),
+        "where": compiled(where, search.scanner),
         "errors": errors,
         "threads": threads,
         "batch_bytes": min(batch_bytes, MOST_BATCH),
@@ -194,7 +188,7 @@ def scan(
         "keep": unknown == "keep",
         "limits": limits,
     }
-    return Scan(source, scanner, chosen(scanner, columns), options)
+    return Scan(source, search, chosen(search.scanner, columns), options)
 
 
 def _check_types(follow: object, borrow: object) -> None:

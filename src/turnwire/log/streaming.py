@@ -7,13 +7,13 @@ from collections import deque
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import Limits, bulk_scanner
+from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import rejects as quarantine
 from turnwire.log.batch import Batch, Rows
 from turnwire.log.engine import Engine, Found
 from turnwire.log.memory import Pool
-from turnwire.log.mixed import all_wires
+from turnwire.log.mixed import finder
 from turnwire.log.mixed_block import is_text
 from turnwire.log.reading import Block
 
@@ -77,18 +77,17 @@ class BlockStream:
         if limits.message < 1 or limits.feed_buffer < 1:
             raise ValueError("limits.message and limits.feed_buffer must be positive")
         self._wire = wire
-        self._mixed = all_wires() if wire is None else None
-        self._scanner = scanner = all_wires().scanner if wire is None else bulk_scanner(wire)
+        found = finder(wire)
+        self._scanner = found.scanner
         self._limits = limits
         self._engine = Engine(
-            scanner,
+            found,
             (),
             None,
             first_error=False,
             keep=unknown == "keep",
             limit=limits.message,
             pools=(Pool(), Pool()),
-            mixed=self._mixed,
         )
         self._ready: deque[tuple[Batch, int] | DecodeError] = deque()
         self._data = b""
@@ -133,7 +132,7 @@ class BlockStream:
     def end(self) -> None:
         """Nothing follows. What is written later starts afresh, its places count on."""
         self._final = True
-        self._braces = _Braces(self._mixed is not None)
+        self._braces = _Braces(self._wire is None)
 
     def read(self) -> Any | None:
         """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
@@ -157,9 +156,7 @@ class BlockStream:
             return
         if any(b"\n" in part for part in self._coming):
             whole = self._joined().rfind(b"\n") + 1
-            if not self._scanner.spans_lines:
-                self._take(whole, True)
-            elif whole <= _SHORT or whole >= self._again or _ENDING.search(self._data, self._looked, whole):
+            if whole <= _SHORT or whole >= self._again or _ENDING.search(self._data, self._looked, whole):
                 decided = self._take(whole, False)
                 self._again = 0 if decided else 2 * self._size
             self._looked = self._data.rfind(b"\n") + 1
@@ -168,8 +165,6 @@ class BlockStream:
 
     def _one_line(self) -> bool:
         """Whether what is held is a line that belongs to nothing but itself."""
-        if self._mixed is None:
-            return not self._scanner.spans_lines
         data = self._joined()
         return not self._again and b"\n" not in data and (self._state["state"].within_line or is_text(data))
 
@@ -195,12 +190,12 @@ class BlockStream:
         """Reads up to where an object closed, and keeps to it only if that ends a message: otherwise what stands in
         front of it may be part of something larger, and waits for the end of the line or for half as much again."""
         self._due = 0
-        for _ in range(2 if self._mixed is not None else 1):
+        for _ in range(2):
             state = {name: copy(value) for name, value in self._state.items()}
             found = self._found(size, True, state)
             last = int(found.arrays["offset"][found.rows - 1]) - self._offset if found.rows else 0
             last += int(found.arrays["length"][found.rows - 1]) if found.rows else 0
-            if found.rows and last == size == found.position and (self._mixed is None or self._certain(found)):
+            if found.rows and last == size == found.position and self._certain(found):
                 self._state = state
                 self._keep(found)
                 self._forget(size, found.line)
@@ -208,7 +203,7 @@ class BlockStream:
             size = last  # a "#" behind it may have been text
             if not size:
                 break
-        self._retry = 0 if self._mixed is not None and self._size <= _SHORT else self._size + self._size // 2
+        self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
 
     def _certain(self, found: Found) -> bool:
         """Whether nothing that follows can change what a part of a line was found to hold: there is no damage in it,
