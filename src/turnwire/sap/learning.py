@@ -18,7 +18,7 @@ from turnwire.json.canonical import canonical
 from turnwire.json.text import write
 from turnwire.ledger import Entry, Ledger
 from turnwire.sap import derivation
-from turnwire.sap.cache_key import WHOLE_PAYLOAD, Essence, without
+from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, without
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.signals import Signal, from_operator, from_result, signal_key
 

@@ -10,7 +10,7 @@ from typing import Any
 from turnwire.errors import EncodeError, Reason, RuleError, expect
 from turnwire.json.canonical import canonical
 from turnwire.json.text import write
-from turnwire.sap.cache_key import WHOLE_PAYLOAD, Essence, fingerprint
+from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, fingerprint
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import WIRE
 
