@@ -17,7 +17,7 @@ def wire_option(command: Any) -> Any:
 
 def scanner(wire: str | None) -> BulkScanner:
     """What a scan of the wire knows, or for None a scan of all wires."""
-    from turnwire.log.mixed import finder  # NumPy, which commands that do not scan do without
+    from turnwire.log.engine.all_wires import finder  # NumPy, which commands that do not scan do without
 
     return finder(wire).scanner
 
