@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 CRI, DOCKER, MAGIC_BEHIND, SIGIL = 1, 2, 4, 8
-"""The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that ends
-with the magic of CSP/1 behind something else; a line that begins with the sigil of the Space Format."""
+"""The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
+ends with the magic of CSP/1 behind something else; a line that begins with the sigil of the Space Format."""
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
 _SIGNS = (

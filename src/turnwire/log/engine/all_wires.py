@@ -112,9 +112,8 @@ class Finder:
         self.csp = LineWire(csp, _CSP, np.array(codes["csp"], np.uint8), reasons, kind)
         self._line_state = scanners["sstp"].state
         self.shortcut = Shortcut(lines=self.own.spans_lines) if self.own is not None and self.located else None
-        self.reason_codes = (
-            np.array([_CODES.get(reason, 0) for reason in self.own.reasons], np.uint8) if self.own else None
-        )
+        own_reasons = () if self.own is None else self.own.reasons
+        self.reason_codes = np.array([_CODES.get(reason, 0) for reason in own_reasons], np.uint8)
         self.scanner = self._scanner(scanners["sstp"])
 
     def _scanner(self, json: BulkScanner) -> BulkScanner:

@@ -22,9 +22,12 @@ TEXTS = ("sender", "receiver", "conversation", "subject")
 
 
 class Claims:
-    """What the scan of a line wire finds in ``data[start:size]``, in order: ``starts``, ``stops`` (places there),
-    ``lines``; ``what``: a record or a damaged message, and of the latter ``faults`` (in the input) and ``reasons`` (their
-    codes among those of all wires). ``records``: the arrays of the records. ``position``, ``line``: where the scan goes on."""
+    """What the scan of a line wire finds in ``data[start:size]``, in order.
+
+    starts, stops (places there), lines; what: a record or a damaged message, and of the latter faults (in the input)
+    and reasons (their codes among those of all wires). records: the arrays of the records. position, line: where the
+    scan goes on.
+    """
 
     def __init__(
         self,
