@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.log.engines import rounds
+from tests.nslip.twins import rounds
 from tests.log.mixed_logs import NSLIP, damaged_log
 from turnwire.contract import LIMITS, WIRES
 from turnwire.log import Batch
