@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import turnwire
+from tests.log.mixed_logs import NSLIP, damaged_log, good_log
 from tests.nslip.twins import rounds
-from tests.log.mixed_logs import NSLIP, damaged_log
 from turnwire.contract import LIMITS, WIRES
 from turnwire.log import Batch
 
@@ -41,8 +41,10 @@ def test_a_wire_is_a_filter() -> None:
     chance = random.Random(13)
     met = dict.fromkeys(WIRES, 0)
     bad = dict.fromkeys(WIRES, 0)
-    for _ in range(rounds(40)):
-        data = b"".join(damaged_log(chance) for _ in range(chance.randrange(1, 4)))
+    for _ in range(rounds(24)):
+        data = b"".join(
+            chance.choice((damaged_log(chance), good_log(chance)[0])) for _ in range(chance.randrange(1, 4))
+        )
         options: dict[str, Any] = {}
         if chance.random() < 0.3:
             options["limits"] = LIMITS._replace(message=chance.choice((30, 60, 200)))
@@ -56,7 +58,7 @@ def test_a_wire_is_a_filter() -> None:
             assert refused == [one for one in rejects if one["wire"] == wire], (wire, data)
             met[wire] += len(found)
             bad[wire] += len(refused)
-    assert min(met.values()) > 10 and min(bad.values()) > 10
+    assert min(met.values()) > 10 and min(bad.values()) > 2
 
 
 @pytest.mark.usefixtures("scan_core")
