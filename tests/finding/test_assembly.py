@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import turnwire._pure.line_heads as pure
+import turnwire._pure.log.line_heads as pure
 from tests.conftest import BACKENDS
 from turnwire.finding import assembly, parts
 from turnwire.finding.assembly import Assembly, find, undecided
 from turnwire.finding.prefixes import MOST_PREFIX
 
-native = import_module("turnwire._native.line_heads") if BACKENDS[0] == "native" else pure
+native = import_module("turnwire._native.log.line_heads") if BACKENDS[0] == "native" else pure
 
 LIMIT = 1 << 24
 MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n"
@@ -32,8 +32,8 @@ TIME = 1795341601123456
 
 @pytest.fixture(autouse=True)
 def twin(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembly, "_heads", core("line_heads"))
-    monkeypatch.setattr(parts, "_core", core("json_lines"))
+    monkeypatch.setattr(assembly, "_heads", core("log.line_heads"))
+    monkeypatch.setattr(parts, "_core", core("json.lines"))
 
 
 def found(text: str | bytes, final: bool = True, limit: int = LIMIT) -> tuple[list[Assembly], int]:

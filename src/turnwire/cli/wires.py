@@ -19,7 +19,7 @@ def scanner(wire: str | None) -> BulkScanner:
     """What a scan of the wire knows, or for None a scan of all wires."""
     if wire is not None:
         return bulk_scanner(wire)
-    from turnwire.log.mixed import all_wires  # NumPy, which commands that do not scan do without
+    from turnwire.log.engine.all_wires import all_wires  # NumPy, which commands that do not scan do without
 
     return all_wires().scanner
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _OPENS = re.compile(rb"CSP/1\r?\n")
 _NEWLINE = 10
-_core = _backend.load("csp")
+_core = _backend.load("csp.codec")
 
 
 def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:

@@ -1,1 +1,1 @@
-"""The one finder: which bytes of an input may be records, wherever they stand."""
+"""The one finder: lines that belong together, documents, streams in pieces, text around messages, JSON in strings."""

@@ -17,7 +17,7 @@ from turnwire.finding.prefixes import MOST_PREFIX, Prefixed
 
 __all__ = ["Assembly", "find", "undecided"]
 
-_heads = _backend.load("line_heads")
+_heads = _backend.load("log.line_heads")
 
 
 def find(data: Any, start: int, stop: int, final: bool, limit: int) -> tuple[list[Assembly], int]:

@@ -7,8 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from turnwire._pure.json_unescape import places
-from turnwire._pure.log_times import head_time
+from turnwire._pure.json.unescape import places
+from turnwire._pure.log.times import head_time
 
 _NEWLINE = re.compile(rb"\n")
 _HEAD = 256

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from turnwire import _backend
-from turnwire._pure.log_times import read_time
+from turnwire._pure.log.times import read_time
 from turnwire.finding.lines import Assembly, Block, Piece
 
 __all__ = ["LEAST_DOCKER", "Joined", "Part", "cri_part", "docker_part", "joined"]
 
-_core = _backend.load("json_lines")
+_core = _backend.load("json.lines")
 
 LEAST_DOCKER = (16 << 10) - 3
 """Bytes of the shortest part that Docker cuts off: 16 KiB, less what a character may lack that stood across the cut."""

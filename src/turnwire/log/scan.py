@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner, checked_limits
 from turnwire.errors import expect_number
-from turnwire.log.batch import Batch
-from turnwire.log.columns import chosen
-from turnwire.log.mixed import all_wires
-from turnwire.log.rejects import Rejects
-from turnwire.log.run import Run, Tell
-from turnwire.log.where import compiled
+from turnwire.log.engine.all_wires import all_wires
+from turnwire.log.engine.columns import chosen
+from turnwire.log.engine.run import Run, Tell
+from turnwire.log.engine.where import compiled
+from turnwire.log.output.batch import Batch
+from turnwire.log.output.rejects import Rejects
 
 # Together they keep a block under 2 GiB: the places in Arrow string views are 31 bits wide.
 MOST_BATCH = 256 << 20
@@ -59,16 +59,18 @@ class Scan:
     @property
     def rejects(self) -> Rejects:
         """The damaged ranges that were met so far."""
-        return self._run.course.rejects
+        return self._run.assembly.rejects
 
     @property
     def counts(self) -> Counts:
         """Bytes and records met so far, per wire and per reason."""
-        course = self._run.course
-        text = course.bytes - course.record_bytes - course.rejects.bytes
-        wires = dict(course.wires)
-        reasons = dict(course.rejects.counts)
-        return Counts(course.bytes, course.record_bytes, course.rejects.bytes, text, wires, reasons, course.selected)
+        assembly = self._run.assembly
+        text = assembly.bytes - assembly.record_bytes - assembly.rejects.bytes
+        wires = dict(assembly.wires)
+        reasons = dict(assembly.rejects.counts)
+        return Counts(
+            assembly.bytes, assembly.record_bytes, assembly.rejects.bytes, text, wires, reasons, assembly.selected
+        )
 
     @property
     def position(self) -> dict[str, Any]:
@@ -77,7 +79,7 @@ class Scan:
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
         stands behind a last line that may be half-written. Bytes, pipes and URLs are not in it.
         """
-        return self._run.course.position()
+        return self._run.assembly.position()
 
     def __iter__(self) -> Iterator[Batch]:
         if self._run.finished:
@@ -88,7 +90,7 @@ class Scan:
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """The batches, made in a thread of their own while others run; the next one is begun when it is asked for."""
-        from turnwire.log.asynchronous import in_a_thread
+        from turnwire.log.output.asynchronous import in_a_thread
 
         async for batch in in_a_thread(iter(self), self.close):
             yield batch
@@ -110,12 +112,12 @@ class Scan:
                 batches.close()
 
     def __arrow_c_schema__(self) -> object:
-        from turnwire.log.arrow import schema_capsule
+        from turnwire.log.output.arrow import schema_capsule
 
         return schema_capsule(self.columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        from turnwire.log.arrow import stream_capsule
+        from turnwire.log.output.arrow import stream_capsule
 
         return stream_capsule(self.columns, iter(self))
 

@@ -1,0 +1,122 @@
+"""Heads of lines that matter for what goes over several lines, in C: the twin of ``_pure/log/line_heads.py``."""
+
+from libc.stdint cimport uint8_t
+from libc.string cimport memchr, memcmp
+
+
+cdef inline bint is_space(uint8_t byte) noexcept nogil:
+    return byte == c" " or byte == c"\t"
+
+
+cdef Py_ssize_t head_of(const uint8_t *s, Py_ssize_t slash, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Where the line begins whose magic has its slash there, or -1."""
+    cdef Py_ssize_t place = slash + 1
+    while place < stop and is_space(s[place]):
+        place += 1
+    if place == stop or not c"0" <= s[place] <= c"9":
+        return -1
+    place = slash
+    while place > start and is_space(s[place - 1]):
+        place -= 1
+    if place - start < 3 or s[place - 1] | 32 != c"p" or s[place - 2] | 32 != c"s" or s[place - 3] | 32 != c"c":
+        return -1
+    place -= 3
+    while place > start and is_space(s[place - 1]):
+        place -= 1
+    if place - start >= 3 and s[place - 3] == 0xEF and s[place - 2] == 0xBB and s[place - 1] == 0xBF:
+        place -= 3
+    return place if place == start or s[place - 1] == c"\n" else -1
+
+
+def first_magic(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
+    """Where the first line of ``data[start:stop]`` begins that looks like the first of a CSP/1 message, or -1; a line
+    begins at ``start``."""
+    cdef const uint8_t *s
+    cdef const uint8_t *slash
+    cdef Py_ssize_t found = -1
+    cdef Py_ssize_t place
+    if not 0 <= start <= stop <= data.shape[0]:
+        raise ValueError("start and stop must lie in the data")
+    if start == stop:
+        return -1
+    s = &data[0]
+    place = start
+    with nogil:
+        while place < stop and found < 0:
+            slash = <const uint8_t *>memchr(s + place, c"/", stop - place)
+            if slash == NULL:
+                break
+            place = slash - s + 1
+            found = head_of(s, place - 1, start, stop)
+    return found
+
+
+cdef inline Py_ssize_t line_of(const uint8_t *s, Py_ssize_t place, Py_ssize_t start) noexcept nogil:
+    """Where the line begins in which ``place`` stands."""
+    while place > start and s[place - 1] != c"\n":
+        place -= 1
+    return place
+
+
+cdef inline bint is_part(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Whether the "P" there is the mark of a part in a line of CRI: " stdout P ", " stderr P:tag "."""
+    if place - start < 8 or place + 1 >= stop or (s[place + 1] != c" " and s[place + 1] != c":"):
+        return False
+    return s[place - 1] == c" " and (memcmp(s + place - 8, b" stdout", 7) == 0 or memcmp(s + place - 8, b" stderr", 7) == 0)
+
+
+cdef inline bint is_magic(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Whether the "P" there belongs to a "CSP/1" that ends a line and does not begin it."""
+    cdef Py_ssize_t first = place - 2
+    cdef Py_ssize_t behind = place + 3
+    if first <= start or s[first - 1] == c"\n" or behind >= stop or memcmp(s + first, b"CSP/1", 5):
+        return False
+    return s[behind] == c"\n" or (s[behind] == c"\r" and behind + 1 < stop and s[behind + 1] == c"\n")
+
+
+def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
+    """Where the first line of ``data[start:stop]`` begins that may begin lines that belong together (a part in a log of
+    CRI, "CSP/1" behind a prefix), or -1; a line begins at ``start``."""
+    cdef const uint8_t *s
+    cdef const uint8_t *letter
+    cdef Py_ssize_t found = -1
+    cdef Py_ssize_t place
+    if not 0 <= start <= stop <= data.shape[0]:
+        raise ValueError("start and stop must lie in the data")
+    if start == stop:
+        return -1
+    s = &data[0]
+    place = start
+    with nogil:
+        while place < stop:
+            letter = <const uint8_t *>memchr(s + place, c"P", stop - place)
+            if letter == NULL:
+                break
+            place = letter - s
+            if is_part(s, place, start, stop) or is_magic(s, place, start, stop):
+                found = line_of(s, place, start)
+                break
+            place += 1
+    return found
+
+
+def first_long(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t least):
+    """Where the first line of ``data[start:stop]`` begins that has ``least`` bytes or more, its end not counted, or -1;
+    a line begins at ``start``."""
+    cdef const uint8_t *s
+    cdef Py_ssize_t line = start
+    cdef Py_ssize_t place
+    cdef bint found = False
+    if not 0 <= start <= stop <= data.shape[0] or least < 1:
+        raise ValueError("start and stop must lie in the data, and a long line has a byte at least")
+    if start == stop:
+        return -1
+    s = &data[0]
+    with nogil:
+        while stop - line >= least:
+            place = line_of(s, line + least, line)
+            if place == line:
+                found = True
+                break
+            line = place
+    return line if found else -1
