@@ -34,7 +34,7 @@ static int tw_sign_cri(const uint8_t *s, size_t p, size_t end)
     if (end - p < 29 || s[p + 4] != '-' || s[p + 10] != 'T') return 0;
     const uint8_t *space = (const uint8_t *)memchr(s + p + 19, ' ', end - p - 19 < 24 ? end - p - 19 : 24);
     if (!space || (size_t)(s + end - space) < 10) return 0;
-    return (!memcmp(space, " stdout P", 9) || !memcmp(space, " stderr P", 9)) && tw_sign_space(space[9]);
+    return (!memcmp(space, " stdout P", 9) || !memcmp(space, " stderr P", 9)) && (space[9] == ' ' || space[9] == ':');
 }
 
 static int tw_sign_log_key(const uint8_t *s, size_t p, size_t end)
@@ -94,7 +94,7 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
     case 0xE2:
         return stop - p >= 3 && s[p + 1] == 0xAB && s[p + 2] == 0xBB;
     case ' ':
-        return stop - p >= 3 && s[p + 1] == 'P' && tw_sign_space(s[p + 2]);
+        return stop - p >= 3 && s[p + 1] == 'P' && (s[p + 2] == ' ' || s[p + 2] == ':');
     case '/':
         while (q > gap && tw_sign_space(s[q - 1])) q--;
         return q - gap >= 3 && (s[q - 1] | 32) == 'p' && (s[q - 2] | 32) == 's' && (s[q - 3] | 32) == 'c';

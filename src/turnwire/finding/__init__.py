@@ -1,1 +1,1 @@
-"""Finding messages in anything: a stream in pieces, the text around a message, JSON inside strings."""
+"""The one finder: lines that belong together, documents, streams in pieces, text around messages, JSON in strings."""

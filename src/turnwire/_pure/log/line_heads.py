@@ -11,12 +11,14 @@ ends with the magic of CSP/1 behind something else; a line that begins with the 
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
 _SIGNS = (
-    (CRI, re.compile(rb"^(?:\xef\xbb\xbf)?[0-9].{3}-.{5}T.{8}[^ \n]{0,23} std(?:out|err) P[ \t]", re.MULTILINE)),
+    (CRI, re.compile(rb"^(?:\xef\xbb\xbf)?[0-9].{3}-.{5}T.{8}[^ \n]{0,23} std(?:out|err) P[ :]", re.MULTILINE)),
     (DOCKER, re.compile(rb'^(?=[^\n]{16384}).*"log"', re.MULTILINE)),
     (MAGIC_BEHIND, re.compile(rb".CSP/1\r?$", re.MULTILINE)),
     (SIGIL, re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
 )
-_MAYBE = rb"\xe2\xab\xbb| P[ \t]|[Cc][Ss][Pp][ \t]*/"
+_HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1\r?\n")
+_PIECE = 4096
+_MAYBE = rb"\xe2\xab\xbb| P[ :]|[Cc][Ss][Pp][ \t]*/"
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|' + _MAYBE)
 _IN_LINES = re.compile(_MAYBE)
 
@@ -59,3 +61,41 @@ def plain_gaps(
         if row < rows:
             place = end + int(lengths[row])
     return True
+
+
+def first_hint(data: Any, start: int, stop: int) -> int:
+    """Where the first line of ``data[start:stop]`` begins that may begin lines that belong together (a part in a log of
+    CRI, "CSP/1" behind a prefix), or -1; a line begins at ``start``."""
+    view = memoryview(data).cast("B")
+    if not 0 <= start <= stop <= len(view):
+        raise ValueError("start and stop must lie in the data")
+    found = _HINT.search(view, start, stop)
+    while found is not None and found.start() == start and found[0].startswith(b"C"):
+        found = _HINT.search(view, start + 1, stop)  # what stands in front of the first line is not looked at
+    return -1 if found is None else _line_of(view, found.start(), start)
+
+
+def first_long(data: Any, start: int, stop: int, least: int) -> int:
+    """Where the first line of ``data[start:stop]`` begins that has ``least`` bytes or more, its end not counted, or -1;
+    a line begins at ``start``."""
+    view = memoryview(data).cast("B")
+    if not 0 <= start <= stop <= len(view) or least < 1:
+        raise ValueError("start and stop must lie in the data, and a long line has a byte at least")
+    line = start
+    while stop - line >= least:
+        following = _line_of(view, line + least, line)
+        if following == line:
+            return line
+        line = following
+    return -1
+
+
+def _line_of(view: memoryview, place: int, start: int) -> int:
+    """Where the line begins in which ``place`` stands, at ``start`` or behind it."""
+    while place > start:
+        first = max(place - _PIECE, start)
+        newline = view[first:place].tobytes().rfind(b"\n")
+        if newline >= 0:
+            return first + newline + 1
+        place = first
+    return start
