@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.log.mixed_logs import NSLIP, damaged_log, good_log
+from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, damaged_log, good_log
 from tests.nslip.twins import rounds
 from turnwire.contract import LIMITS, WIRES
 from turnwire.log import Batch
@@ -34,6 +34,35 @@ def facts(scan: turnwire.Scan) -> tuple[list[tuple[Any, ...]], list[dict[str, An
     """Every record and every reject of a scan."""
     records = [record(batch, row) for batch in scan for row in range(len(batch))]
     return records, scan.rejects.rows()
+
+
+def assembled(chance: random.Random) -> bytes:
+    """Lines that belong together: a message behind prefixes or indented, and lines that a container engine cut."""
+    message = csp_message(chance).rstrip(b"\n")
+    record = chance.choice((*GOOD_JSON, *NSLIP, message))
+    kind = chance.randrange(5)
+    if kind == 0:
+        lines = message.split(b"\n")
+        return b"".join(b"2026-05-04T10:00:%02dZ [a] %b\n" % (at % 60, line) for at, line in enumerate(lines))
+    if kind == 1:
+        return b"INFO agent: " + message + b"\nINFO agent: bye\n"
+    if kind == 2:
+        return b"".join(b"  " + line + b"\n" if line else b"\n" for line in message.split(b"\n")) + b"out\n"
+    cut = chance.randrange(len(record) + 1)
+    if kind == 3:
+        record = record.replace(b"\n", b" ")
+        tags, other = ((b"P", b"F"), b"2026-05-04T10:00:00Z stderr F " + chance.choice(NSLIP) + b"\n")
+        parts = [
+            b"2026-05-04T10:00:0%dZ stdout %b %b\n" % (at, tag, part)
+            for at, (tag, part) in enumerate(zip(tags, (record[:cut], record[cut:]), strict=True))
+        ]
+        return parts[0] + chance.choice((b"", other)) + (parts[1] if chance.random() < 0.8 else b"")
+    filler = "x" * (16384 - cut) + " " if chance.random() < 0.5 else "x" * 16384
+    text = filler + record.decode() + "\n"
+    return b"".join(
+        json.dumps({"log": part, "stream": "stdout", "time": "2026-05-04T10:00:00Z"}).encode() + b"\n"
+        for part in (text[:16384], text[16384:])
+    )
 
 
 @pytest.mark.usefixtures("scan_core")

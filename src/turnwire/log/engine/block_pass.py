@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import _backend
+from turnwire.finding.assembly import undecided
 from turnwire.log.engine.claims import CLAIMED, TEXTS, Claims, nothing
 from turnwire.log.engine.columns import text_spans
+from turnwire.log.engine.nested import Together, merged
 from turnwire.log.input.reading import line_end
 from turnwire.log.output import rejects as quarantine
 
@@ -28,6 +30,10 @@ _MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|```
 _BEGINNING = re.compile(
     rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?|`{1,2}|<+-?\r?|>+\r?"
 )
+_TOGETHER = 1 | 2 | 4
+"""Signs of lines that belong together: see line_heads."""
+_LONGEST_PART = 1 << 17
+"""Bytes up to which a line that may be a part of one is waited for, whatever ``limits.message`` is."""
 _HELD = 4096
 """Bytes of a line without an end that are held back at least, as long as it may become the first of a CSP/1 message."""
 
@@ -38,16 +44,33 @@ def is_text(beginning: bytes) -> bool:
 
 
 class Space:
-    """The arrays that a pass fills: ``grow`` (rows there are -> larger arrays) makes room for more."""
+    """The arrays that a pass fills. make: (rows) -> arrays with room for so many; more: (size, rows) -> the room to go
+    on with where so many rows were not enough for a block of this size."""
 
-    def __init__(self, arrays: Arrays, room: int, grow: Callable[[Arrays, int], tuple[Arrays, int]]) -> None:
-        self.arrays = arrays
+    def __init__(self, size: int, room: int, make: Callable[[int], Arrays], more: Callable[[int, int], int]) -> None:
+        self.arrays = make(room)
         self.room = room
-        self._grow = grow
+        self._size = size
+        self._make = make
+        self._more = more
 
-    def more(self, rows: int) -> None:
+    def grow(self, rows: int) -> None:
         """Makes room for more than the ``rows`` that are filled."""
-        self.arrays, self.room = self._grow(self.arrays, rows)
+        self.room = self._more(self._size, rows)
+        larger = self._make(self.room)
+        for name, array in larger.items():
+            array[:rows] = self.arrays[name][:rows]
+        self.arrays = {**self.arrays, **larger}
+
+    def small(self, size: int) -> Space:
+        """Arrays of the same kind for a text of ``size`` bytes."""
+        return Space(size, self._more(size, 1), self._new, self._more)
+
+    def _new(self, room: int) -> Arrays:
+        """Arrays that no block in work holds."""
+        return {
+            name: np.zeros(room, array.dtype) for name, array in self.arrays.items() if isinstance(array, np.ndarray)
+        }
 
 
 class Pass:
@@ -80,13 +103,27 @@ class Pass:
         self.rows = 0
         self.rejects: list[tuple[Arrays, int]] = []
         self.table = quarantine.table(quarantine.ROOM, mixed=True)
+        self.inside = False  # an assembly, in which none is looked for
+
+    def nested(self, block: Any) -> Pass:
+        """The search of what lines that belong together say, as an input of its own."""
+        space = self.space.small(block.size)
+        limit = max(self.limit, block.size)
+        inner = Pass(self.finder, block, True, space, 1, self.finder.state(), self.keep, limit)
+        inner.inside = True
+        return inner
+
+    def line_of(self, place: int) -> int:
+        """The line of the byte at ``place`` of the block."""
+        return self.line + self._newlines(place)
 
     def run(self) -> tuple[int, list[tuple[Arrays, int]], int, int]:
         """(rows, tables of rejects with how many there are in each, position, line)."""
         start = self._first_line()
-        magic = -1 if start < 0 else _heads.signs(self.view, start, self.size)[0]
-        if start >= 0 and (not self.state.idle() or magic >= 0):
-            position, line = self._with_csp(start)
+        magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
+        signs = 0 if self.inside else signs & _TOGETHER
+        if start >= 0 and (not self.state.idle() or magic >= 0 or signs):
+            position, line = self._with_claims(start, bool(signs))
         else:
             stop = self.size if start < 0 else self._decided(start)
             position, line = self._lines(self.line) if stop == self.size else self._whole_lines(stop)
@@ -113,7 +150,13 @@ class Pass:
             return self.size
         last = max(line_end(self.view, start, self.size), start)
         held = self.size - last <= max(self.limit + 1, _HELD)
-        return last if held and not is_text(self.view[last:].tobytes()) else self.size
+        if held and not is_text(self.view[last:].tobytes()):
+            return last
+        return last if self._undecided(last) else self.size
+
+    def _undecided(self, last: int) -> bool:
+        """Whether the line from ``last`` on, which has no end yet, may be a part of one that a container engine cut."""
+        return not self.inside and self.size - last <= _LONGEST_PART and undecided(self.view[last:].tobytes())
 
     # --- lines ---
 
@@ -174,7 +217,7 @@ class Pass:
             self.table = quarantine.table(more, mixed=True)
         on = bool(bad or self.rows > first or position != start)
         if self.rows == self.space.room:
-            self.space.more(self.rows)
+            self.space.grow(self.rows)
             on = True
         return position, line, on
 
@@ -184,16 +227,16 @@ class Pass:
         self.table = quarantine.table(16 * room, mixed=True)
         return room < quarantine.MOST_ROOM
 
-    # --- CSP/1 ---
+    # --- lines that are claimed ---
 
-    def _with_csp(self, start: int) -> tuple[int, int]:
-        found = Claims(
+    def _claims(self, start: int, size: int, final: bool) -> Claims:
+        return Claims(
             self.finder.csp,
             self.data,
             start,
-            self.size,
-            self.final,
-            ahead=self.ahead,
+            size,
+            final,
+            ahead=self.ahead if size == self.size else 0,
             base=self.base,
             line=self.line + self._newlines(start),
             keep=self.keep,
@@ -201,14 +244,39 @@ class Pass:
             state=self.state.csp,
             columns=self.space.arrays,
         )
+
+    def _with_claims(self, start: int, signs: bool) -> tuple[int, int]:
+        """What CSP/1 claims, and with ``signs`` what lines say together; then all that is left: (position, line)."""
+        before = self.state.csp[:]
+        found = self._claims(start, self.size, self.final)
+        together = Together(self, found, start) if signs else None
+        if together is not None and together.position < found.position:  # these lines are read with the next block
+            self.state.csp = before
+            found = self._claims(start, together.position, False)
         position, line = found.position, found.line
-        parts = found.parts(self.finder.csp.code)
-        self._parts(parts)
-        self._records(found.records, parts["row"][1::2][found.what == CLAIMED])
+        if together is not None and together.found:
+            together.drop(found)
+            self._all_claimed(found, together, start)
+        else:
+            parts = found.parts(self.finder.csp.code)
+            self._parts(parts)
+            self._records(found.records, parts["row"][1::2][found.what == CLAIMED])
         rest = self.view[position:].tobytes() if not self.ends and position < self.size else b"\n"
-        if b"\n" not in rest and is_text(rest):
+        if b"\n" not in rest and is_text(rest) and not self._undecided(position):
             return self._lines(line, position)
         return position, line
+
+    def _all_claimed(self, found: Claims, together: Together, start: int) -> None:
+        """The claims and the assemblies of a block, and what is left of it."""
+        together.position = found.position
+        together.scan()
+        parts = together.parts(found, start)
+        together.lines(parts)
+        self._parts(parts)
+        claimed = parts["what"] == CLAIMED
+        self._records(found.records, parts["row"][claimed & (together.numbers >= 0)])
+        together.fill(parts["row"][claimed & (together.numbers < 0)].tolist())
+        self.rejects = merged(self.rejects, together.rejects(), self.space.arrays["offset"][: self.rows])
 
     def _records(self, values: Arrays, rows: NDArray[np.int64]) -> None:
         """Fills the rows that were left open for the records of CSP/1, in the order of ``values``."""

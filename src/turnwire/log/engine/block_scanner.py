@@ -17,8 +17,6 @@ from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     Arrays = dict[str, NDArray[Any]]
@@ -144,12 +142,7 @@ class Engine:
         """What the search of all wires finds in a block of what is asked for."""
         room = self._room.guess(block.size)
         make = self._finder.location if self._finder.located else self._carved
-
-        def grow(arrays: Arrays, rows: int) -> tuple[Arrays, int]:
-            room = self._room.more(block.size, max(rows, 1), block.size // 2)
-            return self._grown(arrays, rows, room, make), room
-
-        space = Space(make(room), room, grow)
+        space = Space(block.size, room, make, lambda size, rows: self._room.more(size, max(rows, 1), size // 2))
         found = self._finder.scan(block, final, space, line, state, self.keep, self._limit)
         arrays, rows, rejects, position, line = found
         self._room.tell(block.size, rows)
@@ -211,7 +204,7 @@ class Engine:
             full = bad == reject_room
             if position < size and room < most and not full and (final or rows == room):
                 room = spaces.more(size, max(rows, room), position)
-                arrays, full = self._grown(arrays, rows, room, self._carved), True
+                arrays, full = self._grown(arrays, rows, room), True
             elif full:
                 reject_room = min(reject_room * 4, quarantine.MOST_ROOM)  # each round costs a look at the whole block
         spaces.tell(size, rows)
@@ -222,9 +215,9 @@ class Engine:
         values, places = (carve(pool, dtypes, room) for pool, dtypes in zip(self._pools, self._tables, strict=True))
         return values | places
 
-    def _grown(self, arrays: Arrays, rows: int, room: int, make: Callable[[int], Arrays]) -> Arrays:
+    def _grown(self, arrays: Arrays, rows: int, room: int) -> Arrays:
         """The same columns with room for more rows."""
-        larger = make(room)
+        larger = self._carved(room)
         for name, array in larger.items():
             array[:rows] = arrays[name][:rows]
         return {**arrays, **larger}

@@ -112,6 +112,12 @@ class Claims:
             self.faults[damaged] = rejects["fault"]
             self.reasons[damaged] = reasons[rejects["reason"]]
 
+    def keep(self, wanted: NDArray[np.bool_]) -> None:
+        """Drops the claims of damage that are not wanted: what they cover is read like any text."""
+        if not wanted.all():
+            for name in ("starts", "stops", "lines", "what", "faults", "reasons"):
+                setattr(self, name, getattr(self, name)[wanted])
+
     def parts(self, wire: int) -> Arrays:
         """The parts of the block for the core: what stands before, between and behind the claims, and these."""
         count = 2 * len(self.starts) + 1
