@@ -122,9 +122,9 @@ class Engine:
 
     def kept(self, state: dict[str, Any] | None) -> list[int] | None:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
-        if state is None or not self.scanner.spans_lines:
+        if state is None or not self.scanner.spans_lines or (numbers := self._numbers(state["state"])) is None:
             return None
-        carried = (state["state"] if self._mixed is None else state["state"].csp)[1:3]
+        carried = numbers[1:3]
         return [0, *carried, 0] if any(carried) else None
 
     def restored(self, carried: list[int]) -> dict[str, Any] | None:
@@ -132,10 +132,16 @@ class Engine:
         if self.scanner.state is None or not self.scanner.spans_lines:
             return None
         state = self.scanner.state()
-        numbers = state if self._mixed is None else state.csp
-        for place, number in enumerate(carried[:3]):
+        numbers = self._numbers(state)
+        for place, number in enumerate(carried[:3] if numbers is not None else ()):
             numbers[place] = number
         return {"state": state}
+
+    def _numbers(self, state: Any) -> Any:
+        """What a state carries in numbers: CSP/1's part of it, where it is known for the place that was reached."""
+        if self._mixed is not None:
+            return state.csp if state.csp_at < 0 else None
+        return None if self.scanner.json else state
 
     @property
     def wires(self) -> tuple[str, ...]:

@@ -31,11 +31,13 @@ _SMALLEST = len("CSP/1;")
 
 
 class State:
-    """What goes from block to block: ``csp``, what its scanner carries; ``lines``, what the scan of lines carries;
-    ``within_line``: whether the next block begins in the middle of a line."""
+    """What goes from block to block: ``csp``, what its scanner carries; ``csp_at``: where it goes on, if that is behind
+    the start of the next block (in front of which an object was left open), or -1; ``lines``, what the scan of lines
+    carries; ``within_line``: whether the next block begins in the middle of a line."""
 
     def __init__(self, csp: Any, lines: Any) -> None:
         self.csp = csp
+        self.csp_at = -1
         self.lines = lines
         self.within_line = False
 
@@ -108,7 +110,7 @@ class Mixed:
     def _follows(self, state: State, left: State, block: memoryview) -> bool:
         """As :class:`BulkScanner` says. Blocks that follow begin lines, so only CSP/1 can go on in one."""
         assert self._csp.scanner.follows is not None
-        return self._csp.scanner.follows(state.csp, left.csp, block)
+        return not state.within_line and self._csp.scanner.follows(state.csp, left.csp, block)
 
     def plan(self, core: Any) -> Any:
         """The plan of the JSON wires with nSLIP among them, compiled for a core."""
