@@ -89,7 +89,7 @@ class Inside:
                 self.literal(region, *span, numbers=array is not None)
             return place if array is None else array[2] + 1
         if region.raw[first] == 0x7B and objects:
-            tried = self.try_object(region, first, end)
+            tried: Tried = self.try_object(region, first, end)
             if tried.what == RECORD:
                 self.emit(region, first, tried)
                 return tried.end

@@ -329,7 +329,7 @@ class _Lines(mixed_lines.Among, Inside, OverLines, Times):
                 if below in (HELD, LEFT):
                     return None
                 if below is not None:
-                    return below
+                    return below  # type: ignore[no-any-return]
                 if region.cut and tried.cut and place > 0:
                     self.settle_before(region, way, place)
                     self.stopped = region.start + place
