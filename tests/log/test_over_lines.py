@@ -18,7 +18,7 @@ from tests.log.json_engines import JSON_WIRES, LIMIT, both, quoted, read
 from tests.log.mixed_logs import csp_message
 from tests.log.over_lines import ALL, RECORDS, log
 from tests.log.test_mixed import add_up, everything
-from tests.slip.twins import rounds
+from tests.nslip.twins import rounds
 from turnwire import LIMITS, Decoder, scan
 
 SEEDS = st.integers(0, 1 << 40)

@@ -1,0 +1,6 @@
+from typing import Any
+
+def signs(data: Any, start: int, stop: int) -> tuple[int, int]: ...
+def plain_gaps(
+    data: Any, offsets: Any, lengths: Any, rows: int, base: int, start: int, stop: int, lines: bool, escapes: bool
+) -> bool: ...
