@@ -332,7 +332,8 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             strings said, which is set here, and continued by the next call for the same block.
         rejects: as there, and where they are there ``wire`` (u8, its number in WIRES), ``inner`` (i64: as of a row; -1
             outside of strings) and ``row`` (i64: how many rows stand before the reject).
-        state: an object with at, known and time, which goes from block to block of one input.
+        state: an object with at, known, time and held (see ``json.scanner.LineState``), which goes from block to block of
+            one input.
         keep: for nSLIP, as there.
         parts: which parts of the block are read, where another wire has claimed ranges of it. ``start`` is then the
             number of a part, and so is the position that is returned. Arrays start, stop, line, fault, row (i64), what,
@@ -398,6 +399,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         if state is not None:
             state.at = base + k.position if k.carried else -1
             state.known, state.time = k.head_known, k.head_time
+            state.held = -1 if k.open_at == <size_t>-1 else base + <int64_t>k.open_at
         return k.rows.count, k.rejects.count, part if among else k.position, k.line
     finally:
         PyBuffer_Release(&view)

@@ -154,6 +154,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int carried
         int head_known
         int64_t head_time
+        size_t open_at
         void *context
         int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) noexcept nogil
         int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) noexcept nogil

@@ -62,8 +62,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_string)(tw_json *x, const uint8_t 
         if (quotes && !(others & (quotes ^ (quotes - 1)))) {
             p += __builtin_ctzll(quotes);
             if (p < x->end) return p + 1;
-            x->cut = 1;
-            return NULL;
+            return tw_json_fault(x, p, 1);
         }
         return TW_AT(tw_long_string)(x, p, escaped);
     }
@@ -82,7 +81,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_plain_value)(tw_json *x, const uin
         return tw_json_number(x, p);
     }
     if (*p == 't' || *p == 'f' || *p == 'n') return tw_json_word(x, p);
-    return NULL;
+    return tw_json_fault(x, p, 0);
 }
 
 /* The value at p, of which only the kind is wanted; `depth` containers are open around it, `step` is its key. */
@@ -90,7 +89,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_value)(tw_json *x, const uint8_t *
 {
     uint8_t escaped = 0;
     uint32_t count;
-    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (p >= x->end) return tw_json_fault(x, p, 1);
     if (*p == '"') {
         x->is = TW_IS_STRING;
         return TW_AT(tw_string)(x, p + 1, &escaped);
@@ -108,7 +107,7 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
     uint32_t seen = 0;
     int closed = 0, bad = 0;
     *count = 0;
-    if (depth > x->shape->nesting) return NULL;
+    if (depth > x->shape->nesting) return tw_json_fault(x, p, 0);
     p = tw_skip(p + 1, x->end);
     if (p < x->end && *p == ']') {
         x->is = TW_IS_ARRAY | TW_IS_TEXTS | TW_IS_RECORDS;
@@ -143,7 +142,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_noted_value)(tw_json *x, const uin
     const uint8_t *start = p;
     tw_brief brief = { 0, TW_NO_WORD, 0, 0 };
     uint32_t count = 0;
-    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (p >= x->end) return tw_json_fault(x, p, 1);
     if (*p == '"') {
         p = TW_AT(tw_string)(x, p + 1, &brief.escaped);
         if (!p) return NULL;
@@ -198,7 +197,7 @@ TW_HERE static const uint8_t *TW_AT(tw_members)(tw_json *x, const uint8_t *p, in
     uint32_t object = 0, seen = 0;
     tw_step *way = brace;
     int node;
-    if (depth > x->shape->nesting) return NULL;
+    if (depth > x->shape->nesting) return tw_json_fault(x, p, 0);
     p++;
     for (int more = 0;; more = 1) {
         tw_step *step = way ? TW_AT(tw_next_step)(x, p, way) : NULL;

@@ -53,16 +53,7 @@ static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_o
     size_t at = tw_other_next(s, from, to, r->end);
     other->what = TW_OTHER_NONE;
     if (at >= to) return TW_OTHER_NONE;
-    size_t line = r->end;
-    if (r->level) {
-        if (at < r->line_from || at >= r->line_to) {
-            const uint8_t *newline = (const uint8_t *)memchr(s + at, '\n', r->end - at);
-            r->line_from = at;
-            r->line_to = newline ? (size_t)(newline - s) : r->end;
-        }
-        line = r->line_to;
-        if (line < r->end && line > at && s[line - 1] == '\r') line--;
-    }
+    size_t line = tw_line_stop(k, r, at);
     size_t end = line - at > k->limit ? at + k->limit : line;
     o->fields.v = &o->values;
     o->fields.unknown = o->unknown;

@@ -68,6 +68,7 @@ typedef struct {
     uint8_t cut;                             /* the fault may be that the text ended */
     uint8_t bad_item;
     uint8_t no_memory;
+    const uint8_t *fault;                    /* where reading failed: the byte, or the first one of a number or a word */
     int opened;                              /* objects that were open at the fault, the innermost first */
     const uint8_t *open[TW_DEEPEST];
     tw_value v[TW_MOST_NODES];
@@ -98,10 +99,11 @@ static inline const tw_value *tw_noted(const tw_json *x, int node)
     return x->v[node].stamp == x->stamp ? &x->v[node] : NULL;
 }
 
-/* A fault: `cut` says that the text ended too early there. */
-static inline const uint8_t *tw_json_fault(tw_json *x, int cut)
+/* A fault at p: `cut` says that the text ended too early there. */
+static inline const uint8_t *tw_json_fault(tw_json *x, const uint8_t *p, int cut)
 {
     if (cut) x->cut = 1;
+    x->fault = p;
     return NULL;
 }
 
@@ -117,16 +119,16 @@ static inline const uint8_t *tw_json_string(tw_json *x, const uint8_t *p, uint8_
 {
     for (;;) {
         p = tw_plain(p, x->hard);
-        if (p >= x->end) { x->cut = 1; return NULL; }
+        if (p >= x->end) return tw_json_fault(x, p, 1);
         if (*p == '"') return p + 1;
         int size;
         if (*p == '\\') {
             *escaped = 1;
             size = tw_escape_size(p, x->end);
-            if (!size) return tw_json_fault(x, tw_escape_is_cut(p, x->end));
+            if (!size) return tw_json_fault(x, p, tw_escape_is_cut(p, x->end));
         } else {
             size = *p < 0x20 ? 0 : tw_utf8_size(p, x->end);
-            if (!size) return NULL;
+            if (!size) return tw_json_fault(x, p, 0);
         }
         p += size;
     }
@@ -213,14 +215,13 @@ static int tw_new_name(tw_json *x, size_t first, const tw_name *name, uint32_t *
 /* The key whose quote stands at p: behind it, or NULL. Whether it stood there before is asked before its colon is. */
 static inline const uint8_t *tw_json_key(tw_json *x, const uint8_t *p, tw_name *name, uint8_t *escaped)
 {
-    if (p >= x->end) { x->cut = 1; return NULL; }
-    if (*p != '"') return NULL;
+    if (p >= x->end || *p != '"') return tw_json_fault(x, p, p >= x->end);
     name->p = p + 1;
     *escaped = 0;
     p = tw_json_string(x, p + 1, escaped);
     if (!p) return NULL;
     name->size = (size_t)(p - 1 - name->p);
-    if (name->size > x->shape->key) return NULL;
+    if (name->size > x->shape->key) return tw_json_fault(x, name->p - 1, 0);
     if (*escaped && !tw_plain_name(x, name)) { x->no_memory = 1; return NULL; }
     name->hash = tw_name_hash(name->p, name->size);
     return p;
@@ -230,8 +231,7 @@ static inline const uint8_t *tw_json_key(tw_json *x, const uint8_t *p, tw_name *
 static inline const uint8_t *tw_json_colon(tw_json *x, const uint8_t *p)
 {
     p = tw_skip(p, x->end);
-    if (p >= x->end) { x->cut = 1; return NULL; }
-    if (*p != ':') return NULL;
+    if (p >= x->end || *p != ':') return tw_json_fault(x, p, p >= x->end);
     return tw_skip(p + 1, x->end);
 }
 
@@ -267,29 +267,29 @@ static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
     if (*p == '-') p++;
     first = p;
     while (p < end && (uint8_t)(*p - '0') < 10) p++;
-    if (p == first) return tw_json_fault(x, p >= end);
-    if (*first == '0' && p > first + 1) return NULL;
+    if (p == first) return tw_json_fault(x, start, p >= end);
+    if (*first == '0' && p > first + 1) return tw_json_fault(x, start, 0);
     size_t digits = (size_t)(p - first);
     if (p < end && *p == '.') {
         const uint8_t *point = ++p;
         while (p < end && (uint8_t)(*p - '0') < 10) p++;
-        if (p == point) return tw_json_fault(x, p >= end);
+        if (p == point) return tw_json_fault(x, start, p >= end);
         whole = 0;
     }
     if (p < end && (*p | 32) == 'e') {
         p++;
         if (p < end && (*p == '+' || *p == '-')) p++;
-        if (p >= end || (uint8_t)(*p - '0') >= 10) return tw_json_fault(x, p >= end);
+        if (p >= end || (uint8_t)(*p - '0') >= 10) return tw_json_fault(x, start, p >= end);
         while (p < end && (uint8_t)(*p - '0') < 10) p++;
         whole = 0;
         wide = 1;
     }
     if (whole) {
-        if (digits > x->shape->digits) return NULL;
+        if (digits > x->shape->digits) return tw_json_fault(x, start, 0);
         x->is = first > start ? TW_IS_NEGATIVE : TW_IS_COUNT;
         return p;
     }
-    if ((wide || p - first > 300) && !tw_is_finite(first, p)) return NULL;
+    if ((wide || p - first > 300) && !tw_is_finite(first, p)) return tw_json_fault(x, start, 0);
     x->is = TW_IS_FRACTION;
     return p;
 }
@@ -301,7 +301,7 @@ static inline const uint8_t *tw_json_word(tw_json *x, const uint8_t *p)
     if (there >= 4 && memcmp(p, "true", 4) == 0) { x->is = TW_IS_BOOLEAN; return p + 4; }
     if (there >= 5 && memcmp(p, "false", 5) == 0) { x->is = TW_IS_BOOLEAN; return p + 5; }
     if (there >= 4 && memcmp(p, "null", 4) == 0) { x->is = TW_IS_NULL; return p + 4; }
-    return tw_json_fault(x, there < strlen(word) && memcmp(p, word, there) == 0);
+    return tw_json_fault(x, p, there < strlen(word) && memcmp(p, word, there) == 0);
 }
 
 static const uint8_t *tw_json_left(tw_json *x, const uint8_t *start)
@@ -314,9 +314,9 @@ static const uint8_t *tw_json_left(tw_json *x, const uint8_t *start)
 static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_t close, int *closed)
 {
     p = tw_skip(p, x->end);
-    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (p >= x->end) return tw_json_fault(x, p, 1);
     if (*p == ',') return tw_skip(p + 1, x->end);
-    if (*p != close) return NULL;
+    if (*p != close) return tw_json_fault(x, p, 0);
     *closed = 1;
     return p + 1;
 }

@@ -19,20 +19,6 @@ typedef struct {
     uint8_t wire;                            /* of the claims, for the rejects */
 } tw_parts;
 
-static int64_t tw_newlines(const uint8_t *p, size_t size)
-{
-    int64_t count = 0;
-    while (size) {
-        uint8_t few = 0;                     /* a byte a lane: the compiler makes vectors of it */
-        size_t step = size < 255 ? size : 255;
-        for (size_t i = 0; i < step; i++) few += p[i] == '\n';
-        count += few;
-        p += step;
-        size -= step;
-    }
-    return count;
-}
-
 /* Stores [at, end) of damaged claim `n` as a reject. Returns TW_FINE or TW_FULL. */
 static int tw_store_piece(tw_lines *k, const tw_parts *parts, size_t n, size_t at, size_t end, int64_t line)
 {
@@ -113,7 +99,10 @@ static int tw_carve(tw_lines *k, const tw_parts *parts, size_t n)
  * read, or rows or rejects are full) or TW_STOPPED. */
 static int tw_json_parts(tw_lines *k, const tw_parts *parts, size_t *part)
 {
+    int final = k->final;
     for (; *part < parts->count; (*part)++) {
+        k->open_at = SIZE_MAX;
+        k->final = final || *part + 1 < parts->count; /* behind the last part the input goes on, behind others a claim */
         size_t n = *part, start = (size_t)parts->start[n], stop = (size_t)parts->stop[n];
         int result = TW_FINE;
         if (parts->what[n] == TW_PART_CLAIMED) {

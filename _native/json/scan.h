@@ -8,12 +8,14 @@
  *   tw_fitting_line(k, ...)              a line that is a message much like those before (json/templates.h); else, and in any doubt:
  *   tw_walk(k, r, from, to)              one region: a line of the input (level 0), or what a JSON string says (level 1
  *                                        and up, in the arena). Goes from '{' to '{':
- *   tw_opening(s, q, to, wide)           what a '{' is: 0 nothing, TW_OPENS_OBJECT, TW_OPENS_STRING (an escaped object, so
- *                                        the string literal around it is worth decoding).
+ *   tw_opening(s, q, to)                 what a '{' is: 0 nothing, TW_OPENS_OBJECT, TW_OPENS_STRING (an escaped object, so
+ *                                        the string literal around it is worth decoding), TW_OPENS_BELOW (nothing stands
+ *                                        behind it on its line).
  *   tw_try_object(k, r, at, to, &tried)  an object is tried at `at`: TW_TRIED_RECORD (tried.end is behind it, tried.wire and
  *                                        .variant say which; tw_emit stores it), TW_TRIED_REJECT (good JSON from
  *                                        `at` to tried.end that a wire claims and refuses: .reason, .fault),
  *                                        TW_TRIED_OTHER (good JSON of nobody), TW_TRIED_BROKEN (no JSON; its end is unknown).
+ *                                        On level 0 it may go on behind its line: see json/over_lines.h.
  *   tw_literal(k, r, open, from, to)     decodes the inside s[from .. to) of a string whose quote stands at `open` into the
  *                                        arena and walks through that.
  *   k->find(k, r, from, to, &other)      hook: the first thing of another wire that starts in [from .. to) of the region (its
@@ -31,128 +33,9 @@
 #ifndef TURNWIRE_JSON_SCAN_H
 #define TURNWIRE_JSON_SCAN_H
 
-#include "rows.h"
-#include "wrapper.h"
-
-enum { TW_FINE, TW_FULL, TW_STOPPED };
-enum { TW_OPENS_OBJECT = 1, TW_OPENS_STRING = 2 };
-enum { TW_TRIED_RECORD, TW_TRIED_REJECT, TW_TRIED_OTHER, TW_TRIED_BROKEN };
-enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512 };
-
-typedef struct {
-    int64_t *offset, *length, *line, *fault;
-    int64_t *inner, *row;                    /* as of a row, -1 outside of strings; how many rows stand before it */
-    uint8_t *reason, *wire;
-    size_t count, room;
-} tw_json_rejects;
-
-/* Text that is looked through: a line, or what a string says. Places are offsets in k->s or, from level 1 on, k->arena. */
-typedef struct tw_region {
-    const struct tw_region *outer;           /* the text that the string stands in */
-    int level;
-    size_t start, end;
-    size_t quote;                            /* of the outermost string, in k->s */
-    size_t inside, until;                    /* where the string's inside starts and ends in the outer text */
-    size_t seen, written;                    /* a place in here and the same place in the outer text, for tw_outside */
-    int cut;                                 /* level 0: the line goes on behind the end */
-    int numbers;                             /* the string is written as an array of bytes */
-    int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
-    size_t object;                           /* for, 2 it is `moment`, 3 it has none */
-    int64_t moment;
-    size_t head, head_seen;                  /* level 1 on: where the line begins that the byte at head_seen stands in */
-    size_t line_from, line_to;               /* likewise, an end of line: no newline stands between the two */
-} tw_region;
-
-typedef struct { int what, wire, variant, reason, cut; size_t end, fault; } tw_tried;
-/* What the wires' own reading says: what (TW_TRIED_*, OTHER for nobody's), the place of the wire, reason and fault. */
-typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
-
-enum { TW_OTHER_NONE, TW_OTHER_RECORD, TW_OTHER_REJECT, TW_OTHER_STRING, TW_OTHER_CUT };
-typedef struct { int what; size_t at, end; } tw_other;
-
-typedef struct tw_lines {
-    const uint8_t *s;
-    size_t size, limit, position;
-    size_t stop;                             /* up to here lines are read; places behind `size` are those of the arena */
-    int final, mute;                         /* mute: rejects are not stored */
-    int64_t base, line;
-    const tw_plan *plan;
-    tw_json json;
-    tw_json_rows rows;
-    tw_json_rejects rejects;
-    uint8_t *arena;
-    size_t arena_size, arena_room;
-    size_t head;                             /* where the line (or the piece of one) starts */
-    int carried;                             /* the line began before k->position, its head is known */
-    int head_known;                          /* 0: not looked at, 1: head_time is its time, 2: it has none */
-    int64_t head_time;
-    int rows_full;                           /* it was the rows that were full */
-    size_t partial;                          /* on TW_FULL inside a long object: up to here all is stored; else 0 */
-    size_t string_rejects;                   /* stored since the outermost string began */
-    void *context;
-    int (*whole)(void *context, const uint8_t *p, size_t size, tw_verdict *verdict);
-    int (*torn)(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict);
-    int (*number)(void *context, const uint8_t *p, size_t size, double *value);
-    int (*find)(struct tw_lines *k, tw_region *r, size_t from, size_t to, tw_other *other);
-    int (*take)(struct tw_lines *k, tw_region *r, const tw_other *other);
-    int (*look)(struct tw_lines *k, const uint8_t *p, const uint8_t *end);
-    void *others;                            /* what the hooks need */
-} tw_lines;
+#include "region.h"
 
 static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped);
-
-static inline const uint8_t *tw_text(const tw_lines *k, const tw_region *r) { return r->level ? k->arena : k->s; }
-static inline size_t tw_hard(const tw_lines *k, const tw_region *r) { return r->level ? k->arena_size : k->size; }
-
-/* --- places --- */
-
-/* Where the byte at `at` of a string's text stands in the text around it, as written. */
-static size_t tw_outside(tw_lines *k, tw_region *r, size_t at)
-{
-    const uint8_t *outer = tw_text(k, r->outer);
-    if (at < r->seen) {
-        r->seen = r->start;
-        r->written = r->inside;
-    }
-    const uint8_t *p = outer + r->written, *end = outer + r->until;
-    while (r->seen < at) {
-        if (r->numbers) {
-            uint8_t byte;
-            p = tw_next_byte(p, end, &byte);
-            r->seen++;
-            continue;
-        }
-        if (*p != '\\') { p++; r->seen++; continue; }
-        uint8_t said[4];
-        const uint8_t *behind = p;
-        size_t size = (size_t)tw_unescape_one(&behind, end, said);
-        if (r->seen + size > at) break;      /* inside a character: where it starts */
-        r->seen += size;
-        p = behind;
-    }
-    r->written = (size_t)(p - outer);
-    return r->written;
-}
-
-/* The place in k->s of the byte at `at` of any region, as written there. */
-static size_t tw_as_written(tw_lines *k, tw_region *r, size_t at)
-{
-    while (r->level) {
-        at = tw_outside(k, r, at);
-        r = (tw_region *)r->outer;
-    }
-    return at;
-}
-
-/* How far into the text of the outermost string the byte at `at` stands. */
-static size_t tw_inner(tw_lines *k, tw_region *r, size_t at)
-{
-    while (r->level > 1) {
-        at = tw_outside(k, r, at);
-        r = (tw_region *)r->outer;
-    }
-    return at - r->start;
-}
 
 /* --- rows and rejects --- */
 
@@ -204,7 +87,7 @@ static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64
     *present = 0;
     c->place[n] = (int64_t)(at + (r->level ? k->size : 0));
     c->size[n] = (int64_t)(end - at);
-    if (c->line) c->line[n] = k->line;
+    if (c->line) c->line[n] = tw_line_of(k, r->level ? r->quote : at);
     if (r->level) {
         first = tw_as_written(k, r, at);
         if (c->inner) {
@@ -289,7 +172,7 @@ static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end
     c->offset[n] = k->base + (int64_t)first;
     c->fault[n] = k->base + (int64_t)tw_as_written(k, r, fault);
     c->length[n] = (int64_t)(tw_as_written(k, r, end) - first);
-    c->line[n] = k->line;
+    c->line[n] = tw_line_of(k, first);
     c->reason[n] = (uint8_t)reason;
     if (c->wire) c->wire[n] = k->plan->wires[wire].code;
     return TW_FINE;
@@ -297,12 +180,12 @@ static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end
 
 /* --- one candidate --- */
 
-/* What the '{' at q opens. `wide`: newlines count as white space. */
+/* What the '{' at q opens, as far as the text up to `end` says. */
 static int tw_opening(const uint8_t *s, size_t q, size_t end)
 {
     size_t p = q + 1;
     while (p < end && (s[p] == ' ' || s[p] == '\t' || s[p] == '\n' || s[p] == '\r')) p++;
-    if (p >= end) return 0;
+    if (p >= end) return TW_OPENS_BELOW;
     if (s[p] == '"' || s[p] == '}') return TW_OPENS_OBJECT;
     while (p < end) {
         if (s[p] == ' ' || s[p] == '\t' || s[p] == '\n' || s[p] == '\r') { p++; continue; }
@@ -325,6 +208,7 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
     if (!behind) {
         if (k->json.no_memory) return TW_STOPPED;
         t->what = TW_TRIED_BROKEN;
+        t->fault = (size_t)(k->json.fault - s);
         return TW_FINE;
     }
     t->end = (size_t)(behind - s);

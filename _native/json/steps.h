@@ -124,23 +124,23 @@ static const uint8_t *tw_read_key(tw_json *x, const uint8_t *glue, const uint8_t
 {
     tw_name name;
     uint8_t escaped;
+    const uint8_t *quote = p;
     p = tw_json_key(x, p, &name, &escaped);
     if (!p) return NULL;
     const tw_key_entry *entry = k->table == TW_NO_TABLE ? NULL : tw_known_key(&x->shape->tables[k->table], &name);
     k->node = entry ? entry->node : TW_NO_TABLE;
     if (entry) {
-        if (k->found >> entry->bit & 1) return NULL;
+        if (k->found >> entry->bit & 1) return tw_json_fault(x, quote, 0);
         k->found |= (uint64_t)1 << entry->bit;
         x->odd |= escaped;
     } else if (k->step ? tw_on_the_way(k->step, &name) : !tw_new_name(x, k->first, &name, &k->object)) {
-        return NULL;
+        return tw_json_fault(x, quote, 0);
     }
     p = tw_json_colon(x, p);
     if (!p || !k->step) return p;
     tw_step *step = escaped ? NULL : tw_learn(x, k->step, glue, (size_t)(p - glue), &name, entry);
     if (!step) {
-        if (!tw_leave_steps(x, k)) return NULL;
-        if (!entry && !tw_new_name(x, k->first, &name, &k->object)) return NULL;
+        if (!tw_leave_steps(x, k) || (!entry && !tw_new_name(x, k->first, &name, &k->object))) return tw_json_fault(x, quote, 0);
     }
     k->step = step;
     return p;

@@ -15,10 +15,11 @@ static inline int tw_unescaped(const uint8_t *s, size_t p, size_t from)
 }
 
 /* The unescaped quote next to `at` in s[from .. at), or TW_NOWHERE. */
-static size_t tw_quote_before(const uint8_t *s, size_t at, size_t from)
+static size_t tw_quote_before(const uint8_t *s, size_t at, size_t from, int in_line)
 {
     while (at > from) {
         at--;
+        if (in_line && s[at] == '\n') return TW_NOWHERE;
         if (s[at] == '"' && tw_unescaped(s, at, from)) return at;
     }
     return TW_NOWHERE;
@@ -132,16 +133,17 @@ static int tw_look_into(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t e
     return TW_FINE;
 }
 
-/* The literal around the byte at q: how far it goes. */
+/* The literal around the byte at q, in one line of a block: how far it goes. */
 static int tw_look_into_string(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t *behind, size_t *stopped)
 {
     const uint8_t *s = tw_text(k, r);
     size_t floor = w->bad == TW_NOWHERE ? w->done : w->bad;
-    size_t open = tw_quote_before(s, q, floor), close = tw_quote_behind(s, q, r->end);
+    size_t end = r->level ? r->end : tw_line_stop(k, r, q);
+    size_t open = tw_quote_before(s, q, floor, !r->level), close = tw_quote_behind(s, q, end);
     size_t from = open == TW_NOWHERE ? q : open + 1;
     if (open == TW_NOWHERE) open = q;
     if (w->bad == TW_NOWHERE) *stopped = open;
-    *behind = close < r->end ? close + 1 : close;
+    *behind = close < end ? close + 1 : close;
     return tw_look_into(k, r, w, open, *behind, from, close, NULL);
 }
 
@@ -191,6 +193,8 @@ static size_t tw_broken(tw_lines *k, tw_region *r, tw_way *w, size_t q)
     return end;
 }
 
+#include "over_lines.h"
+
 /* One region from `from` on. *stopped: where reading stopped; its end, unless the line goes on and an object did not
  * fit into this piece of it. On TW_FULL it is the start of what did not fit. */
 static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
@@ -212,6 +216,7 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
             within = r->end;
             brace = at ? (size_t)(at - s) : within;
             opening = at ? tw_opening(s, brace, within) : 0;
+            if (opening == TW_OPENS_BELOW) opening = tw_opens_below(k, r, brace);
         }
         q = brace;
         if (brace < r->end && (!opening || (opening == TW_OPENS_STRING && r->level >= TW_DEEPEST_STRING) || tw_hopeless(&w, q))) {
@@ -227,7 +232,13 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
             continue;
         }
         tw_tried tried = { 0 };
-        if ((result = tw_try_object(k, r, q, r->end, &tried)) != TW_FINE) break;
+        size_t reach = r->level || r->cut ? r->end : tw_reach(k, q);
+        if ((result = tw_try_object(k, r, q, reach, &tried)) != TW_FINE) break;
+        if (reach > r->end && (tried.what == TW_TRIED_BROKEN ? tried.cut || tried.fault > r->end : tried.end > r->end)) {
+            int how = tw_over_lines(k, r, &w, q, reach, &tried, stopped, &result);
+            if (how == TW_HELD) return TW_FINE;
+            if (how == TW_LEFT) break;
+        }
         if (tried.what == TW_TRIED_BROKEN) {
             if (r->cut && tried.cut && q > w.from) {
                 result = tw_settle_before(k, r, &w, q);
@@ -294,6 +305,8 @@ static int tw_json_lines(tw_lines *k)
     tw_region whole = { 0 };
     int result = TW_FINE;
     k->json.unfit = NULL;
+    k->held = 0;
+    k->open_at = SIZE_MAX;
     while (k->position < k->stop) {
         int met = 0;
         if (!k->carried && ((result = tw_fitting_line(k, &whole, &met)) != TW_FINE || met)) {
@@ -306,9 +319,8 @@ static int tw_json_lines(tw_lines *k)
         if (!newline && !k->final && left <= k->limit + 1) break;
         tw_region line = { .start = p, .end = line_end };
         if (newline && line_end > p && k->s[line_end - 1] == '\r') line.end--;
-        int cut = line.cut = line.end - p > k->limit;
-        if (cut) line.end = p + k->limit;
-        for (int i = 0; cut && i < 3 && line.end > p + 1 && (k->s[line.end] & 0xC0) == 0x80; i++) line.end--;
+        line.cut = line.end - p > k->limit;
+        if (line.cut) line.end = tw_piece_end(k->s, p, p + k->limit);
         if (!k->carried) {
             k->head = p;
             k->head_known = 0;
@@ -316,14 +328,21 @@ static int tw_json_lines(tw_lines *k)
         k->carried = 1;
         result = tw_walk(k, &line, p, &stopped);
         k->position = stopped;
-        if (result == TW_FINE && !cut) {
+        if (result == TW_FINE && !line.cut) {
+            if (k->several) {                /* they end with a line, and the next one is begun */
+                line_end = line.end + (line.end + 1 < k->stop && k->s[line.end] == '\r');
+                newline = line_end < k->stop ? k->s + line_end : NULL;
+            }
             k->position = newline ? line_end + 1 : line_end;
-            k->line += newline != NULL;
+            if (k->several) k->line = tw_line_of(k, k->position);
+            else k->line += newline != NULL;
             k->carried = 0;
-        } else if (k->rows.time && !k->head_known) {
-            tw_line_head(k);
+        } else {
+            if (k->rows.time && !k->head_known) tw_line_head(k);
+            k->line = tw_line_of(k, k->position);
         }
-        if (result == TW_FULL || result == TW_STOPPED) break;
+        k->several = 0;
+        if (result == TW_FULL || result == TW_STOPPED || k->held) break;
     }
     return result == TW_STOPPED ? TW_STOPPED : TW_FINE;
 }

@@ -22,13 +22,19 @@ TIME = Column("time", "timestamp", nullable=True)
 class LineState:
     """What goes from block to block: the time at the head of the line that a block ended in.
 
-    at: offset in the input at which the rest of that line begins, or -1; known: 0 (not looked at), 1, or 2 (none).
+    at: offset in the input at which the rest of that line begins, or -1; known: 0 (not looked at), 1, or 2 (none);
+    held: where an object begins that is open at the end of what was there, or -1.
     """
 
-    __slots__ = ("at", "known", "time")
+    __slots__ = ("at", "held", "known", "time")
 
     def __init__(self) -> None:
-        self.at, self.known, self.time = -1, 0, 0
+        self.at, self.known, self.time, self.held = -1, 0, 0, -1
+
+
+def follows(state: LineState, left: LineState, block: memoryview) -> bool:
+    """As :class:`BulkScanner` says: blocks begin with a line, and nothing is open where that is so in both."""
+    return state.at < 0
 
 
 def bits(columns: Sequence[Column]) -> tuple[dict[str, int], dict[str, int]]:
@@ -84,4 +90,6 @@ def scanner(
         state=LineState,
         common={**common, "time": ("column", "time")},
         json=True,
+        spans_lines=True,
+        follows=follows,
     )

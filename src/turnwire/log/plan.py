@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 64 << 20
 _READ = 1 << 20
 _HEAD = 4096
+_CHOICE = 256
+"""Places to choose from for each cut: not every line may be one."""
+_AROUND = 1 << 12
+_VALUE = rb'"{\[\-0-9tfn'
+_OPEN = re.compile(rb'\{["}]|\[[\]%b]|[,:][%b]|"[:,\]}]|[}\]0-9el][,\]}]' % (_VALUE, _VALUE))
+"""What can stand behind each other in JSON, white space apart, at the end of a line and at the start of the next."""
 CUTS = {"csp": "turnwire.csp.cuts"}
 """Wires whose records have several lines -> the module whose ``safe_cuts`` knows between which lines none stands."""
 
@@ -124,8 +131,9 @@ def _blocks(
         start, line = 0, 1
         if status.st_size > every:
             limit = options.get("limits", LIMITS).message
-            for stop, next_line in cut(_chunks(file, status.st_size), every, limit=limit):
-                if start < stop < status.st_size:
+            often = max(every // _CHOICE, 1)
+            for stop, next_line in cut(_chunks(file, status.st_size), often, limit=limit):
+                if start + every <= stop < status.st_size and between_objects(file, stop):
                     yield Block(name, start, stop, line, *facts)
                     start, line = stop, next_line
         yield Block(name, start, status.st_size, line, *facts)
@@ -142,9 +150,19 @@ def _chunks(file: Any, size: int) -> Iterator[bytes]:
         yield chunk
 
 
+def between_objects(file: Any, offset: int) -> bool:
+    """Whether no JSON object can go on from the lines in front of ``offset`` to the line there: what stands around the
+    line end stands so in no JSON."""
+    file_number = file.fileno()
+    before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
+    behind = os.pread(file_number, _AROUND, offset).lstrip()
+    return bool(before and behind) and _OPEN.fullmatch(before[-1:] + behind[:1]) is None
+
+
 def line_cuts(chunks: Iterator[bytes], every: int, *, limit: int = 0) -> Iterator[tuple[int, int]]:
-    """(offset, number) of lines that begin at least ``every`` bytes behind the one before. No record has several lines
-    here, so ``limit`` (bytes of one) says nothing; it is there because other wires need it."""
+    """(offset, number) of lines that begin at least ``every`` bytes behind the one before. Whether an object goes on
+    there is asked elsewhere (:func:`between_objects`), so ``limit`` (bytes of one) says nothing; it is there because
+    other wires need it."""
     offset, line, wanted = 0, 1, every
     for chunk in chunks:
         place = 0

@@ -13,22 +13,14 @@ from typing import Any
 
 from turnwire._pure.json import others as among
 from turnwire._pure.json import parts as between
+from turnwire._pure.json.inside import Full, Inside
 from turnwire._pure.json.lines_plan import Plan
-from turnwire._pure.json.region import (
-    BROKEN,
-    DEEPEST_STRING,
-    TOKEN,
-    Region,
-    Tried,
-    Way,
-    opened_at,
-    parse,
-    quote_before,
-)
+from turnwire._pure.json.over_lines import HELD, LEFT, OverLines, piece_end
+from turnwire._pure.json.region import BROKEN, DEEPEST_STRING, Region, Tried, Way, opened_at, parse, quote_before
 from turnwire._pure.json.rows import Filled, filled, time_of
 from turnwire._pure.json.text import Reader
 from turnwire._pure.json.unescape import plain
-from turnwire._pure.json.wrapper import Times, bytes_said, message_bytes
+from turnwire._pure.json.wrapper import Times
 from turnwire.contract import LIMITS, WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
@@ -36,16 +28,12 @@ from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
 __all__ = ["Plan", "plain", "scan_block"]
 
 STRING_REJECTS = 512
-_OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(?:[ \t\r\n]|\\+[nrt])*+\\+")')
+_OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(\Z)|(?:[ \t\r\n]|\\+[nrt])*+\\+")')
 _QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 
 
-class _Full(Exception):
-    """There is no room for a row or a reject."""
-
-
-class _Lines(among.Among, Times):
-    """One call of :func:`scan_block`: the same state as tw_lines in json/scan.h."""
+class _Lines(among.Among, Inside, OverLines, Times):
+    """One call of :func:`scan_block`: the same state as tw_lines in json/region.h."""
 
     plan: Plan
 
@@ -72,6 +60,9 @@ class _Lines(among.Among, Times):
         self.stopped = 0
         self.partial = -1
         self.rows_full = self.mute = False
+        self.stop, self.final = len(data), True
+        self.several, self.counted, self.counted_line = False, 0, 1
+        self.held, self.open_at = False, -1
 
     # --- rows and rejects ---
 
@@ -99,11 +90,11 @@ class _Lines(among.Among, Times):
         """What any record has: its columns, and its bits of ``present``."""
         if self.rows == self.room:
             self.rows_full = True
-            raise _Full
+            raise Full
         values: dict[str, Any] = {
             "place": region.start + at + (len(self.data) if region.level else 0),
             "size": end - at,
-            "line": self.line,
+            "line": self.line_of(region.quote if region.level else region.start + at),
             "wire": wire,
             "inner": region.inner(at) if region.level else 0,
             "offset": self.base + (region.quote if region.level else region.start + at),
@@ -150,14 +141,14 @@ class _Lines(among.Among, Times):
         row = {
             "offset": self.base + first,
             "length": region.in_block(end) - first,
-            "line": self.line,
+            "line": self.line_of(first),
             "fault": self.base + region.in_block(fault),
             "reason": reason,
             "wire": WIRES.index(self.plan.plans[wire].wire) if code is None else code,
             "inner": region.inner(at) if region.level else -1,
         }
         if not self.put_reject(row):
-            raise _Full
+            raise Full
 
     def put_reject(self, row: dict[str, int]) -> bool:
         """Stores a reject, if there is room, with the number of rows before it."""
@@ -179,7 +170,8 @@ class _Lines(among.Among, Times):
         except DecodeError as error:
             tried = Tried(BROKEN)
             tried.cut = error.reason in (Reason.CUT_OFF, Reason.UNTERMINATED_STRING)
-            tried.opened = opened_at(raw, at, error.offset or 0)
+            tried.fault = error.offset or 0
+            tried.opened = opened_at(raw, at, tried.fault)
             return tried
         what, wire, reason, fault = OTHER, 0, 0, 0
         if self.may_be(value):
@@ -191,84 +183,6 @@ class _Lines(among.Among, Times):
     def may_be(self, value: dict[str, Any]) -> bool:
         """Whether an object may be a message of a wire, good or not: whether it is worth asking."""
         return any(all(path in value for path in clue) for plan in self.plan.plans for clue in plan.clues)
-
-    # --- strings ---
-
-    def literal(self, region: Region, quote: int, start: int, end: int, numbers: bool = False) -> None:
-        """Looks through what the string (``numbers``: the array of bytes) says whose inside is ``start`` to ``end``."""
-        text = bytes_said(region.raw[start:end]) if numbers else plain(region.raw[start:end])
-        outermost = region.quote if region.level else region.start + quote
-        inside = Region(text, self.arena_size, region, start, outermost)
-        inside.size_as_written, inside.numbers = end - start, numbers
-        if not region.level:
-            self.string_rejects = 0
-        rows, bad, size, parts = self.rows, self.bad, self.arena_size, len(self.arena)
-        self.arena.append(text + b"\n")
-        self.arena_size += len(text) + 1
-        try:
-            self.walk(inside)
-        finally:
-            if (self.rows, self.bad) == (rows, bad):  # nobody points there
-                del self.arena[parts:]
-                self.arena_size = size
-
-    # --- inside good JSON ---
-
-    def inside(self, region: Region, at: int, end: int) -> None:
-        """Looks into the good object from ``at`` to ``end``, which is no message: its objects and its strings. The
-        outermost of objects in objects gives its time to the records in it."""
-        if region.around >= 0:
-            return self.inside_object(region, at, end)
-        region.around, region.moment = at, False
-        try:
-            self.inside_object(region, at, end)
-        finally:
-            region.around = -1
-
-    def inside_object(self, region: Region, at: int, end: int) -> None:
-        objects = any(token in region.raw[at:end] for token in self.plan.inside)
-        place = at + 1
-        while place < end:
-            token = TOKEN.search(region.raw, place, end)
-            if token is None:
-                return
-            first, place = token.span()
-            before = Way(self)
-            try:
-                place = self.inner_token(region, first, place, end, objects)
-            except _Full:
-                if not region.level and self.partial < 0:
-                    self.partial = first
-                    self.take_back(before)
-                raise
-
-    def inner_token(self, region: Region, first: int, place: int, end: int, objects: bool) -> int:
-        """Looks into the string or brace from ``first`` to ``place`` of a good object; where to go on."""
-        if region.raw[first] == 0x22:
-            text = region.raw[first + 1 : place - 1]
-            object_inside = b"\\" in text and b"{" in text
-            worth = object_inside or (self.plan.nslip and among.look(text))
-            array = message_bytes(region.raw, place) if text == b"MESSAGE" and not worth else None
-            if region.level < DEEPEST_STRING and (worth or array):
-                span = array or (first, first + 1, place - 1)
-                self.literal(region, *span, numbers=array is not None)
-            return place if array is None else array[2] + 1
-        if region.raw[first] == 0x7B and objects:
-            tried = self.try_object(region, first, end)
-            if tried.what == RECORD:
-                self.emit(region, first, tried)
-                return tried.end
-            if tried.what == REJECT:
-                self.refused(region, first, tried)
-                return tried.end
-        return place
-
-    def refused(self, region: Region, at: int, tried: Tried) -> None:
-        """Looks into an object that a wire claims and refuses: a reject, unless there is something in it."""
-        before = self.rows, self.bad
-        self.inside(region, at, tried.end)
-        if (self.rows, self.bad) == before:
-            self.reject(region, at, tried.end, tried.fault, tried.wire, tried.reason)
 
     # --- the way through a region ---
 
@@ -300,7 +214,7 @@ class _Lines(among.Among, Times):
         try:
             self.look_at(region, place, end, span, tried)
             return bool(self.rows != before.rows)
-        except _Full:
+        except Full:
             return True
         finally:
             self.mute, self.partial = False, -1
@@ -317,7 +231,7 @@ class _Lines(among.Among, Times):
         try:
             self.settle_before(region, way, place)
             self.look_at(region, place, end, span, tried)
-        except _Full:
+        except Full:
             if waiting:
                 self.partial = -1
             if not waiting or self.rows != rows or way.rejects or self.rows_full:
@@ -334,14 +248,16 @@ class _Lines(among.Among, Times):
         """The literal around the byte at ``place``; returns the offset behind it."""
         raw = region.raw
         floor = way.done if way.bad < 0 else way.bad
+        end = region.end if region.level else region.line_stop(place)  # in a block it stands in one line
         quote = quote_before(raw, place, floor)
-        close = _QUOTE.match(raw, place, region.end).end()  # type: ignore[union-attr]
-        close = close if close < region.end and raw[close] == 0x22 else region.end
+        quote = -1 if quote >= 0 and not region.level and b"\n" in raw[quote:place] else quote
+        close = _QUOTE.match(raw, place, end).end()  # type: ignore[union-attr]
+        close = close if close < end and raw[close] == 0x22 else end
         start = place if quote < 0 else quote + 1
         quote = place if quote < 0 else quote
         if way.bad < 0:
             self.stopped = region.start + quote if region.level == 0 else self.stopped
-        behind = min(close + 1, region.end)
+        behind = min(close + 1, end)
         self.look_into(region, way, quote, behind, (start, close), None)
         return behind
 
@@ -357,27 +273,40 @@ class _Lines(among.Among, Times):
         self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
         del self.arena[way.parts :]
 
-    def walk(self, region: Region) -> None:
-        """One region to its end; at level 0, ``stopped`` is where reading stopped."""
-        way = Way(self)
+    def walk(self, region: Region) -> Region:
+        """One region to its end; at level 0, ``stopped`` is where reading stopped. Returns the region that was read
+        last: a part of this one from where damage over several lines begins, or this."""
+        way, place = Way(self), 0
+        going: tuple[Region, Way, int] | None = (region, way, place)
         try:
-            self._walk(region, way)
-        except _Full:
+            while going is not None:
+                region, way, place = going
+                going = self._walk(region, way, place)
+        except Full:
             if self.partial < 0 or (way.rows if self.rows_full else way.rejects):
                 self.partial = -1
                 self.take_back(way)
             elif not region.level:
                 self.stopped, self.partial = region.start + self.partial, -1
             raise
+        return region
 
-    def _walk(self, region: Region, way: Way) -> None:
-        place, within, opening = 0, -1, None
+    def opening(self, region: Region, place: int) -> re.Match[bytes] | None:
+        """The first ``{`` from ``place`` on that may open something."""
+        while (found := _OPENING.search(region.raw, place, region.end)) is not None:
+            if found[2] is None or self.opens_below(region, found.start()):
+                return found
+            place = found.start() + 1
+        return None
+
+    def _walk(self, region: Region, way: Way, place: int) -> tuple[Region, Way, int] | None:
+        within, opening = -1, None
         while True:
             if within != region.end or (opening is not None and opening.start() < place):
-                opening = _OPENING.search(region.raw, place, region.end)  # once, however much else stands before it
+                opening = self.opening(region, place)  # once, however much else stands before it
                 within = region.end
             place = region.end if opening is None else opening.start()
-            string = opening is not None and opening[1] is None
+            string = opening is not None and opening[1] is None and opening[2] is None
             hopeless = opening is not None and place in way.opened
             if hopeless or (string and region.level >= DEEPEST_STRING):
                 place += 1
@@ -397,10 +326,15 @@ class _Lines(among.Among, Times):
                 continue
             tried = self.try_object(region, place, region.end)
             if tried.what == BROKEN:
+                below = self.over_lines(region, way, place, tried)
+                if below in (HELD, LEFT):
+                    return None
+                if below is not None:
+                    return below  # type: ignore[no-any-return]
                 if region.cut and tried.cut and place > 0:
                     self.settle_before(region, way, place)
                     self.stopped = region.start + place
-                    return
+                    return None
                 self.broken(region, way, place, tried)
                 place += 1
             elif tried.what == RECORD:
@@ -416,10 +350,13 @@ class _Lines(among.Among, Times):
         self.settle_before(region, way, region.end)
         if region.level == 0:
             self.stopped = region.start + region.end
+        return None
 
     def read(self, position: int, size: int, final: bool) -> int:
         """Reads from ``position`` on, line by line; returns where to go on."""
-        while position < size:
+        self.stop, self.final, self.held, self.open_at = size, final, False, -1
+        full = False
+        while position < size and not full and not self.held:
             newline = self.data.find(b"\n", position, size)
             line_end = size if newline < 0 else newline
             if newline < 0 and not final and size - position <= self.limit + 1:
@@ -429,29 +366,35 @@ class _Lines(among.Among, Times):
                 end -= 1
             cut = end - position > self.limit
             if cut:
-                end = position + self.limit
-                for _ in range(3):
-                    end -= end > position + 1 and self.data[end] & 0xC0 == 0x80
+                end = piece_end(self.data, position, position + self.limit)
             region = Region(self.data[position:end], position)
             region.cut = cut
             if not self.carried:
                 self.head, self.head_known = position, 0
             self.carried = True
-            full = False
             try:
-                self.walk(region)
-            except _Full:
+                region = self.walk(region)
+            except Full:
                 full = True
             position = self.stopped
-            if not full and not cut:
-                position = line_end + (newline >= 0)
-                self.line += newline >= 0
+            if not full and not region.cut:
+                position = self.behind_line(region)
                 self.carried = False
             elif "time" in self.columns and not self.head_known:
                 self.line_head()
-            if full:
-                break
+            self.line = (
+                self.line_of(position)
+                if self.several
+                else self.line + (not self.carried and self.data[position - 1] == 0x0A)
+            )
+            self.several = False
         return position
+
+    def behind_line(self, region: Region) -> int:
+        """The offset behind the end of the line that a region ends."""
+        end = region.start + region.end
+        end += self.data.startswith(b"\r\n", end) and end + 1 < self.stop
+        return min(end + 1, self.stop)
 
 
 def scan_block(
@@ -488,11 +431,12 @@ def scan_block(
     if parts is None:
         place = position = lines.read(start, size, final)
     else:
-        position = between.read_parts(lines, parts, first)
+        position = between.read_parts(lines, parts, first, bool(final))
         place = int(parts["start"][position]) if position < len(parts["what"]) else size
     if lines.arena_size > len(lines.arena[0]):
         columns["arena"] = b"".join(lines.arena)
     if state is not None:
         state.at = base + place if lines.carried else -1
         state.known, state.time = lines.head_known, lines.head_time
+        state.held = -1 if lines.open_at < 0 else base + lines.open_at
     return lines.rows, lines.bad, position, lines.line

@@ -45,10 +45,7 @@ def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: b
     if match is None or match.start() >= to:
         return Other(NONE)
     at = match.start()
-    newline = raw.find(b"\n", at, region.end) if region.level else -1
-    line = region.end if newline < 0 else newline
-    if newline >= 0 and raw[line - 1] == 0x0D:
-        line -= 1
+    line = region.line_stop(at)
     end = min(line, at + limit)
     try:
         fields, stop = parse(raw + behind, at, end, keep=keep, log=True)

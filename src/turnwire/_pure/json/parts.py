@@ -15,12 +15,13 @@ class _NoRoom(Exception):
     """There is no room for a reject, or for a row."""
 
 
-def read_parts(lines: Any, parts: dict[str, Any], first: int) -> int:
+def read_parts(lines: Any, parts: dict[str, Any], first: int, final: bool) -> int:
     """Reads the parts from number ``first`` on; returns the number of the one to go on with."""
     size = len(lines.data)
     if any(not 0 <= start <= stop <= size for start, stop in zip(parts["start"], parts["stop"], strict=True)):
         raise ValueError("parts must lie in the data")
     for part in range(first, len(parts["what"])):
+        lines.open_at = -1
         start, stop = int(parts["start"][part]), int(parts["stop"][part])
         if parts["what"][part] == CLAIMED:
             if lines.rows == lines.room:
@@ -34,7 +35,8 @@ def read_parts(lines: Any, parts: dict[str, Any], first: int) -> int:
                 return part
         elif start < stop:
             lines.line = int(parts["line"][part + 1]) - lines.data.count(b"\n", start, stop)
-            place = lines.read(start, stop, True)
+            # behind the last part the input goes on, behind others a claim
+            place = lines.read(start, stop, final or part + 1 < len(parts["what"]))
             parts["start"][part] = place
             if place < stop:
                 return part

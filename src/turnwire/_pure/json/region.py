@@ -32,6 +32,7 @@ class Region:
         self.quote = quote
         self.end = len(raw)
         self.cut = False
+        self.several = False  # level 0: it has several lines
         self.written: Written | Numbers | None = None
         self.numbers = False  # the string is written as an array of bytes
         self.around = -1  # where the good object starts that is looked into
@@ -44,6 +45,13 @@ class Region:
             span = self.outer.raw[self.inside : self.inside + self.size_as_written]
             self.written = Numbers(span) if self.numbers else Written(span)
         return self.inside + self.written.place(at)
+
+    def line_stop(self, at: int) -> int:
+        """The end of the line in which the byte at ``at`` stands, its line end excluded."""
+        newline = self.raw.find(b"\n", at, self.end) if self.level or self.several else -1
+        if newline < 0:
+            return self.end
+        return newline - (newline > at and self.raw[newline - 1] == 0x0D)
 
     size_as_written = 0
 

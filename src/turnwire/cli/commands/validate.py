@@ -120,7 +120,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     """
     from turnwire.log.output.rows import json_line
 
-    if mode == "lines" and wire is not None and bulk_scanner(wire).spans_lines:
+    if mode == "lines" and wire is not None and bulk_scanner(wire).opens:  # no message has one line
         raise click.UsageError(f"a message of {wire} has several lines; --mode lines is for wires of one")
     names = inputs.checked(sources)
     judge = Judge(wire, options["unknown"])

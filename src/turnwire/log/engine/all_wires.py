@@ -41,12 +41,14 @@ _SMALLEST = len("CSP/1;")
 
 class State:
     """What goes from block to block of one input: ``csp``, what its scanner carries; ``lines``, what the scan of lines
-    carries; ``within_line``: whether the next block begins in the middle of a line."""
+    carries; ``within_line``: whether the next block begins in the middle of a line; ``csp_at``: where CSP/1 goes on, if
+    that is behind the start of the next block (an object is open there), or -1."""
 
     def __init__(self, csp: Any, lines: Any) -> None:
         self.csp = csp
         self.lines = lines
         self.within_line = False
+        self.csp_at = -1
 
     def idle(self) -> bool:
         """Whether no CSP/1 message can be open."""
@@ -56,8 +58,9 @@ class State:
         """The same state, which changes by itself."""
         lines = type(self.lines)()
         lines.at, lines.known, lines.time = self.lines.at, self.lines.known, self.lines.time
+        lines.held = self.lines.held
         state = State(array("q", self.csp), lines)
-        state.within_line = self.within_line
+        state.within_line, state.csp_at = self.within_line, self.csp_at
         return state
 
 
@@ -192,7 +195,7 @@ class Finder:
     def _follows(self, state: State, left: State, block: memoryview) -> bool:
         """As :class:`BulkScanner` says. Blocks that follow begin lines, so only CSP/1 can go on in one."""
         assert self.csp.scanner.follows is not None
-        return self.csp.scanner.follows(state.csp, left.csp, block)
+        return not state.within_line and self.csp.scanner.follows(state.csp, left.csp, block)
 
     def plan(self, core: Any) -> Any:
         """The plan of the JSON wires with nSLIP among them, compiled for a core."""

@@ -164,8 +164,9 @@ class Assembly:
     def _end(self, reading: Reading, block: Block, found: Found) -> WireError | None:
         """The input is at its end. Its bookmark stands in front of a last line that may be half-written."""
         reading.finished = True
-        if reading.identity is not None and not block.line_end and not self._bookmarks.waits:
-            reading.waiting = self._waiting(found, reading)
+        opened = self._opened(found)
+        if reading.identity is not None and not (block.line_end and opened < 0) and not self._bookmarks.waits:
+            reading.waiting = self._waiting(found, reading, opened)
         fault = reading.fault
         if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
             return None
@@ -183,11 +184,21 @@ class Assembly:
             fault.reason, text, offset=fault.place, line=reading.line, wire=reading.kind, path=reading.name
         )
 
-    def _waiting(self, found: Found, reading: Reading) -> tuple[int, int] | None:
+    @staticmethod
+    def _opened(found: Found) -> int:
+        """Where a JSON object begins that the end of the input cuts off, or -1."""
+        state = found.state.get("state")
+        opened: int = getattr(getattr(state, "lines", state), "held", -1)
+        return opened
+
+    def _waiting(self, found: Found, reading: Reading, opened: int) -> tuple[int, int] | None:
         """Offset and line where a record may have begun whose end is not written yet: in the last line, or where the
-        last damaged range begins if it reaches the end; but behind the last record."""
+        last damaged range begins if it reaches the end, or the object that was ``opened`` last; but behind the last
+        record."""
         buffer, base = found.buffer, found.block.base
         start = max(line_end(buffer, 0, len(buffer)), 0)
+        if opened >= 0:
+            start = min(start, opened - base)
         if found.rejects:
             table, count = found.rejects[-1]
             last = int(table["offset"][count - 1]) - base

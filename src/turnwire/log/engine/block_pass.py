@@ -120,6 +120,8 @@ class Pass:
     def run(self) -> tuple[int, list[tuple[Arrays, int]], int, int]:
         """(rows, tables of rejects with how many there are in each, position, line)."""
         start = self._first_line()
+        if start >= 0:
+            start = max(start, self.state.csp_at - self.base)
         magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
         signs = 0 if self.inside else signs & _TOGETHER
         if start >= 0 and (not self.state.idle() or magic >= 0 or signs):
@@ -127,6 +129,7 @@ class Pass:
         else:
             stop = self.size if start < 0 else self._decided(start)
             position, line = self._lines(self.line) if stop == self.size else self._whole_lines(stop)
+            self.state.csp_at = -1
         if position:
             self.state.within_line = self.view[position - 1] != ord("\n")
         return self.rows, self.rejects, position, line
@@ -163,8 +166,8 @@ class Pass:
     def _lines(self, line: int, start: int = 0) -> tuple[int, int]:
         """Finds JSON and nSLIP from ``start`` on, where CSP/1 claims nothing: (position, line)."""
         while start < self.size:
-            position, line, on = self._read(start, self.ends, line, None)
-            if not on and (not self.ends or not self._more_room()):
+            position, line, on = self._read(start, self.final, line, None)
+            if self._held() or (not on and (not self.ends or not self._more_room())):
                 return position, line
             start = position
         return start, line
@@ -172,21 +175,29 @@ class Pass:
     def _whole_lines(self, stop: int) -> tuple[int, int]:
         """The same up to ``stop``, where a line begins."""
         line = self.line + self._newlines(stop)
-        self._parts(nothing(stop, line, self.finder.csp.code))
-        return stop, line
+        held = self._parts(nothing(stop, line, self.finder.csp.code))
+        return (stop, line) if held is None else (held, self.line + self._newlines(held))
+
+    def _held(self) -> bool:
+        """Whether the core stopped in front of an object that goes on behind what is there."""
+        return not self.final and self.state.lines.held >= 0
 
     def _newlines(self, stop: int) -> int:
         return int(np.count_nonzero(np.frombuffer(self.view[:stop], np.uint8) == ord("\n")))
 
-    def _parts(self, parts: Arrays) -> None:
-        """Finds JSON and nSLIP around the claims of CSP/1, and leaves rows open for these."""
+    def _parts(self, parts: Arrays) -> int | None:
+        """Finds JSON and nSLIP around the claims of CSP/1, and leaves rows open for these. Where an object begins that
+        goes on behind the last part, or None."""
         part, count = 0, len(parts["what"])
         while part < count:
             before = part, int(parts["start"][part])
-            part, _, on = self._read(part, True, 1, parts)
+            part, _, on = self._read(part, self.final, 1, parts)
+            if self._held():
+                return int(parts["start"][part])
             stuck = not on and part < count and (part, int(parts["start"][part])) == before
             if stuck and not self._more_room():
                 raise AssertionError("the scanner made no progress")
+        return None
 
     def _read(self, start: int, final: bool, line: int, parts: Arrays | None) -> tuple[int, int, bool]:
         """One call of the core: (position, line, whether it got on)."""
@@ -256,27 +267,31 @@ class Pass:
         position, line = found.position, found.line
         if together is not None and together.found:
             together.drop(found)
-            self._all_claimed(found, together, start)
+            held = self._all_claimed(found, together, start)
         else:
             parts = found.parts(self.finder.csp.code)
-            self._parts(parts)
+            held = self._parts(parts)
             self._records(found.records, parts["row"][1::2][found.what == CLAIMED])
+        self.state.csp_at = -1 if held is None else self.base + position
+        if held is not None:
+            return held, self.line + self._newlines(held)
         rest = self.view[position:].tobytes() if not self.ends and position < self.size else b"\n"
         if b"\n" not in rest and is_text(rest) and not self._undecided(position):
             return self._lines(line, position)
         return position, line
 
-    def _all_claimed(self, found: Claims, together: Together, start: int) -> None:
-        """The claims and the assemblies of a block, and what is left of it."""
+    def _all_claimed(self, found: Claims, together: Together, start: int) -> int | None:
+        """The claims and the assemblies of a block, and what is left of it; where an object is open, or None."""
         together.position = found.position
         together.scan()
         parts = together.parts(found, start)
         together.lines(parts)
-        self._parts(parts)
+        held = self._parts(parts)
         claimed = parts["what"] == CLAIMED
         self._records(found.records, parts["row"][claimed & (together.numbers >= 0)])
         together.fill(parts["row"][claimed & (together.numbers < 0)].tolist())
         self.rejects = merged(self.rejects, together.rejects(), self.space.arrays["offset"][: self.rows])
+        return held
 
     def _records(self, values: Arrays, rows: NDArray[np.int64]) -> None:
         """Fills the rows that were left open for the records of CSP/1, in the order of ``values``."""

@@ -117,7 +117,7 @@ class Engine:
 
     def kept(self, state: dict[str, Any] | None) -> list[int] | None:
         """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
-        carried = [] if state is None else state["state"].csp[1:3]
+        carried = [] if state is None or state["state"].csp_at >= 0 else state["state"].csp[1:3]
         return [0, *carried, 0] if any(carried) else None
 
     def restored(self, carried: list[int]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from turnwire.contract import Limits
@@ -63,6 +62,32 @@ class _Braces:
         return closed
 
 
+class _Depth:
+    """Whether an object that is held, and goes over several lines, may be closed by what comes."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._inside = False
+
+    def closes(self, data: bytes) -> bool:
+        """Whether a brace in ``data``, the next bytes, closes the outermost object. Where an escape is cut in two a
+        brace may be missed, and the end of the object is seen later."""
+        closed, place = False, 0
+        while match := (_INSIDE if self._inside else _OUTSIDE).search(data, place):
+            place = match.end()
+            found = match[0]
+            if found == b'"':
+                self._inside = not self._inside
+            elif found == b"\\":
+                place += 1
+            elif found == b"\n":
+                self._inside = False
+            else:
+                self._depth += 1 if found == b"{" else -1
+                closed |= self._depth == 0
+        return closed
+
+
 class BlockStream:
     """What :class:`turnwire.Decoder` reads a wire with that is scanned in bulk, or all wires at once (None).
 
@@ -100,6 +125,8 @@ class BlockStream:
         self._looked = 0  # bytes of what is held that were seen to end nothing
         self._due = 0  # behind the last object that closed, counted from the start of what is held
         self._braces = _Braces(wire is None)
+        self._held: _Depth | None = None  # of an object that goes on behind its line
+        self._closed = False  # it may be closed by now
         self._new_state()
 
     def _new_state(self) -> None:
@@ -125,6 +152,8 @@ class BlockStream:
         closed = self._braces.closed(new)
         if closed >= 0:
             self._due = self._size + closed
+        if self._held is not None:
+            self._closed |= self._held.closes(new)
         self._coming.append(new)
         self._size += len(new)
         self._final = False
@@ -157,9 +186,11 @@ class BlockStream:
         if any(b"\n" in part for part in self._coming):
             whole = self._joined().rfind(b"\n") + 1
             if whole <= _SHORT or whole >= self._again or _ENDING.search(self._data, self._looked, whole):
-                decided = self._take(whole, False)
-                self._again = 0 if decided else 2 * self._size
+                self._look(whole)
             self._looked = self._data.rfind(b"\n") + 1
+        if self._closed:
+            self._look(self._size)
+            self._held = None  # where it was another brace, it is looked for when there is twice as much
         if self._due and self._size >= self._retry and self._one_line():
             self._try(self._due)
 
@@ -167,6 +198,15 @@ class BlockStream:
         """Whether what is held is a line that belongs to nothing but itself."""
         data = self._joined()
         return not self._again and b"\n" not in data and (self._state["state"].within_line or is_text(data))
+
+    def _look(self, size: int) -> None:
+        """Reads the first ``size`` bytes, and remembers what in them may go on."""
+        decided = self._take(size, False)
+        self._again = 0 if decided else 2 * self._size
+        self._held, self._closed = None, False
+        if not decided and self._state["state"].lines.held >= 0:
+            self._held = _Depth()
+            self._held.closes(self._joined())
 
     def _joined(self) -> bytes:
         if self._coming:
@@ -191,7 +231,7 @@ class BlockStream:
         front of it may be part of something larger, and waits for the end of the line or for half as much again."""
         self._due = 0
         for _ in range(2):
-            state = {name: copy(value) for name, value in self._state.items()}
+            state = {name: value.copy() for name, value in self._state.items()}
             found = self._found(size, True, state)
             last = int(found.arrays["offset"][found.rows - 1]) - self._offset if found.rows else 0
             last += int(found.arrays["length"][found.rows - 1]) if found.rows else 0

@@ -1,0 +1,214 @@
+"""JSON over several lines: what is a record, what is damage, and that no cut of the input shows."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import BACKENDS
+from tests.log.engines import GOOD
+from tests.log.json_engines import JSON_WIRES, LIMIT, both, quoted, read
+from tests.log.mixed_logs import csp_message
+from tests.log.over_lines import ALL, RECORDS, log
+from tests.log.test_mixed import add_up, everything
+from tests.nslip.twins import rounds
+from turnwire import LIMITS, Decoder, scan
+
+SEEDS = st.integers(0, 1 << 40)
+usesbackend = pytest.mark.usefixtures("scan_core")
+SSTP = next(record for record in RECORDS["sstp"] if record.startswith(b'{"header"'))
+PRETTY = json.dumps(json.loads(SSTP), indent=2).encode()
+
+
+def found(data: bytes, **options: Any) -> tuple[list[bytes], list[tuple[int, bytes, str]]]:
+    """(the records, the rejects as (line, bytes, reason)) of a scan of all wires."""
+    result = everything(scan(data, **options))
+    add_up(data, result)
+    return result[0]["raw"], [(one["line"], one["raw"], one["reason"]) for one in result[1]]
+
+
+@usesbackend
+@pytest.mark.parametrize("wire", [None, "sstp"])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b" and more\n"])
+def test_a_message_over_several_lines_is_a_record(wire: str | None, end: bytes) -> None:
+    data = b"first\n2026-05-04T10:00:00Z INFO x: " + PRETTY.replace(b"\n", b"\r\n") + end
+    columns, rejects, counts = everything(scan(data, wire=wire))
+    assert (columns["offset"], columns["line"], rejects) == ([data.index(b"{")], [2], [])
+    assert columns["length"] == [len(PRETTY) + PRETTY.count(b"\n")]
+    assert columns["time"] == [1777888800000000]
+    assert counts.records + counts.text == counts.bytes == len(data)
+
+
+@usesbackend
+def test_what_follows_in_the_last_line() -> None:
+    data = b"[" + PRETTY + b", " + PRETTY + b" " + GOOD + b"\n" + SSTP + b"\n" + GOOD + b"{\n"
+    columns, rejects, _ = everything(scan(data))
+    assert (columns["raw"], rejects) == ([PRETTY, PRETTY, GOOD, SSTP, GOOD], [])
+    assert columns["line"] == [1 + data.count(b"\n", 0, at) for at in columns["offset"]]
+
+
+@usesbackend
+def test_wrappers_over_several_lines() -> None:
+    said = json.dumps({"time": "2026-11-22T07:00:01Z", "log": SSTP.decode(), "all": [json.loads(SSTP)] * 2}, indent=1)
+    columns, rejects, _ = everything(scan(f"x {said}\n".encode()))
+    assert (len(columns["raw"]), rejects) == (3, [])
+    assert set(columns["time"]) == {1795330801000000}
+    assert columns["inner"] == [0, None, None]
+    assert columns["line"][0] == 3
+    assert columns["line"][1:] == [1 + said.count("\n", 0, at - 2) for at in columns["offset"][1:]]
+
+
+@usesbackend
+@pytest.mark.parametrize("escaped", [False, True])
+def test_strings_in_arrays_over_several_lines(escaped: bool) -> None:
+    record = GOOD if escaped else GOOD.replace(b'|t"hello"', b"")
+    texts = [b"before", b"said " + record, record + b"\xc3\xa9" + record, SSTP]
+    lines = b",\r\n".join(b"  " + quoted(text) for text in texts)
+    data = b"[\r\n" + lines + b"\r\n]\r\n"
+    columns, rejects, _ = everything(scan(data))
+    assert (columns["raw"], rejects) == ([record] * 3 + [SSTP], [])
+    assert columns["line"] == [3, 4, 4, 5]
+
+
+@usesbackend
+def test_damage_ends_with_the_line_of_the_fault() -> None:
+    lines = PRETTY.split(b"\n")
+    for place in range(3, 7):
+        for damage, within in ((lines[place].replace(b'"', b"", 1), 0), (lines[place].replace(b":", b"", 1), 1)):
+            broken = [*lines[:place], damage, *lines[place + 1 :]]
+            records, rejects = found(b"\n".join(broken) + b"\n" + SSTP + b"\n")
+            assert records == [SSTP]
+            assert [raw for line, raw, _ in rejects if line == 1] == [b"\n".join(broken[: place + within])][
+                : place > 3 or within
+            ]
+
+
+@usesbackend
+@pytest.mark.parametrize(
+    "line", [b"INFO next", b"2026-05-04T10:00:00Z INFO next", b"@a3 bad", b"{}", SSTP, b"```", b"CSP/1"]
+)
+def test_a_line_that_cannot_be_part_of_it_ends_an_object(line: bytes) -> None:
+    torn = b'{"header": {"actor_id": "a", "schema_id": "b"},\n "payload":   \n\n'
+    records, rejects = found(b"a\n" + torn + line + b"\n" + GOOD + b"\n")
+    if line == b"{}":
+        assert rejects[0][1] == torn.rstrip(b"\n") + b"\n\n{}"
+    elif line == SSTP:  # its value, which is closed
+        assert [raw for _, raw, _ in rejects] == [torn]
+        assert records == [SSTP, GOOD]
+    else:
+        assert (rejects[0][0], rejects[0][1]) == (2, torn.rstrip(b"\n"))
+    assert records[-1] == GOOD
+
+
+@usesbackend
+def test_what_is_closed_in_an_open_object_is_found() -> None:
+    """At the end of the input, at the limit, and where another wire begins."""
+    array = b'{"messages": [\n' + b",\n".join([PRETTY, quoted(GOOD), SSTP]) + b",\n"
+    assert found(array) == ([PRETTY, GOOD, SSTP], [])
+    csp = csp_message(random.Random(3))
+    assert found(array + csp)[0] == [PRETTY, GOOD, SSTP, csp]
+    assert found(array * 9 + b"x\n")[0] == [PRETTY, GOOD, SSTP] * 9
+    limits = LIMITS._replace(message=len(PRETTY) + 1)
+    records, rejects = found(array[:-2] + b"]}\n" + PRETTY, limits=limits)
+    assert (records, rejects) == ([PRETTY, GOOD, SSTP, PRETTY], [])
+    records, rejects = found(PRETTY + b"\n" + SSTP + b"\n", limits=LIMITS._replace(message=len(PRETTY) - 1))
+    assert records == [SSTP]
+    assert {reason for _, _, reason in rejects} == {"message_too_large"}
+    assert rejects[0][1].startswith(b'{\n  "header"')
+
+
+@usesbackend
+def test_an_object_that_is_open_at_the_end() -> None:
+    records, rejects = found(PRETTY[:-2] + b"\n\n")
+    assert (records, rejects) == ([], [(1, PRETTY[:-2].rstrip(), "cut_off")])
+    assert found(b'{\n"level": "info",\n') == ([], [])
+
+
+@pytest.mark.parametrize("wire", JSON_WIRES)
+@given(seed=SEEDS)
+def test_both_cores_however_it_is_cut(wire: str, seed: int) -> None:
+    chance = random.Random(seed)
+    data = log(chance, RECORDS[wire], lines=False)
+    limit = chance.choice((LIMIT, LIMIT, chance.randrange(60, 700), chance.randrange(1, 60)))
+    whole = both(wire, data, limit=limit)
+    cuts = tuple(sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(1, 8))))
+    for backend in BACKENDS:
+        pieces = read(backend, wire, data, cuts=cuts, limit=limit)
+        assert pieces.rejects == whole.rejects
+        for name in ("offset", "length", "line", "inner", "time", "size"):
+            assert pieces.columns[name] == whole.columns[name], name
+    for places in (whole.columns, whole.rejects):
+        lines = [1 + data.count(b"\n", 0, at) for at in places["offset"]]
+        assert places["line"] == lines
+    assert both(wire, data, limit=limit, rooms=(chance.randrange(6, 12), chance.randrange(8, 12))) == whole
+
+
+@usesbackend
+def test_no_size_of_blocks_and_no_thread_shows() -> None:
+    chance = random.Random(41)
+    rows = 0
+    for _ in range(rounds(40)):
+        wire = chance.choice((None, None, *JSON_WIRES))
+        data = log(chance, ALL if wire is None else RECORDS[wire])
+        limits = LIMITS._replace(message=chance.choice((16 << 20, 16 << 20, chance.randrange(1, 700))))
+        once = everything(scan(data, wire=wire, limits=limits))
+        rows += len(once[0]["offset"])
+        if wire is None:
+            add_up(data, once)
+        for batch_bytes in (1, chance.randrange(2, 9), chance.randrange(9, 200), len(data) // 2 + 1):
+            threads = chance.choice((1, 2, 3))
+            cut = scan(io.BytesIO(data), wire=wire, limits=limits, batch_bytes=batch_bytes, threads=threads)
+            assert everything(cut) == once, (wire, limits.message, batch_bytes, threads, data)
+    assert rows > 20
+
+
+@usesbackend
+@pytest.mark.parametrize("wire", [None, "sstp"])
+@pytest.mark.parametrize("size", [1, 7, 100, 1 << 20])
+def test_a_stream_gives_a_message_when_it_closes(wire: str | None, size: int) -> None:
+    data = b"note\n" + PRETTY + b"\n{ not JSON\n" + SSTP + b"\n"
+    decoder = Decoder(wire)
+    met = 0
+    for at in range(0, len(data), size):
+        met += len(list(decoder.feed(data[at : at + size])))
+        if at + size >= len(b"note\n" + PRETTY) + 1:
+            assert met >= 1
+    assert met == 2
+    decoder.close()
+
+
+SHAPES = {
+    "open objects": '{"a":\n',
+    "open objects and strings": '{"a": "b",\n',
+    "braces": "call() {\n",
+    "open arrays": '{"a": [\n',
+    "objects that fail below": '{"a": {"b": 1},\n"c": [2,\n3 x\n',
+    "blank lines": "{\n\n\n\n",
+    "marks": '{"header": {"actor_id": 1},\n"payload":\n',
+    "false ones": '{"a": ["{", "{",\n "{"',
+}
+
+
+@pytest.mark.parametrize("wire", [None, "sstp"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time_is_linear(shape: str, wire: str | None, scan_core: str) -> None:
+    """Sixteen times as much may take sixteen times as long, not 256 times; with blocks as well."""
+    size = 2_000 if scan_core == "pure" else 60_000
+
+    def seconds(times: int, **options: Any) -> float:
+        data = SHAPES[shape].encode() * (size * times // len(SHAPES[shape]))
+        start = time.process_time()
+        for _ in scan(io.BytesIO(data), wire=wire, errors="skip", **options):
+            pass
+        return time.process_time() - start
+
+    small = min(seconds(1) for _ in range(3))
+    assert seconds(16) < 64 * small + 0.3
+    assert seconds(16, batch_bytes=4096) < 128 * small + 0.6
