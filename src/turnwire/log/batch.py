@@ -322,6 +322,17 @@ class Batch:
             start, size = int(rows.arrays["offset"][place]) - rows.base, int(rows.arrays["length"][place])
         return _span(rows.buffer, self._arena, start, size)
 
+    def before(self, row: int) -> bytes:
+        """What stands in front of a record on its line, its last 256 bytes; of a record in a JSON string, what stands
+        in front of that."""
+        place = range(len(self))[row]
+        rows = self._rows
+        start = int(rows.arrays["offset"][place]) - rows.base
+        head = bytes(rows.buffer[max(start - HEAD, 0) : start])
+        if start < HEAD:
+            head = (rows.before + head)[-HEAD:]
+        return head[head.rfind(b"\n") + 1 :]
+
     def message(self, row: int) -> Any:
         """One record as a message of its wire."""
         unknown = "keep" if self._rows.keep else "error"
@@ -329,6 +340,11 @@ class Batch:
             wire = WIRES[self._rows.arrays["wire"][range(len(self))[row]]]
             return self._scanner.decode(self.raw(row), wire=wire, unknown=unknown)
         return self._scanner.decode(self.raw(row), unknown=unknown)
+
+    def _repr_html_(self) -> str:
+        from turnwire.log.showing import batch_html
+
+        return batch_html(self)
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.arrow import schema_capsule
