@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import turnwire
-from turnwire import csp, kick, sap, slip, sstp
+from turnwire import csp, kick, nslip, sap, sstp
 from turnwire.characters import UNSAFE
+from turnwire.nslip.spec import Slot
 from turnwire.showing import MOST_ROWS, MOST_TEXT, cell, fields, table
-from turnwire.slip.spec import Slot
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=a>&amp;\"'\x1b[31m\x00\x9b\u202e\u2028\ud800\t\n⫻"
 _UNSAFE = re.compile(f"[\x00-\x1f{UNSAFE}]")
@@ -67,7 +67,7 @@ def hostile(rows: list[list[str]]) -> None:
 
 
 MESSAGES: dict[str, Any] = {
-    "nslip": lambda backend: slip.decode(f'@a3|f0|c1|S2|d3|T1|u"{_nslip_text()}"#', unknown="keep"),
+    "nslip": lambda backend: nslip.decode(f'@a3|f0|c1|S2|d3|T1|u"{_nslip_text()}"#', unknown="keep"),
     "csp": lambda backend: csp.CspMessage("A", "B", "C0", "TASK", csp.Task("T1", {"REQ": HOSTILE, HOSTILE: "x"})),
     "sstp": lambda backend: sstp.Intent({"actor_id": HOSTILE}, {"goal": [HOSTILE], HOSTILE: 1}, {HOSTILE: HOSTILE}),
     "sap": lambda backend: sap.Task(taskId=HOSTILE, payload={HOSTILE: {"x": HOSTILE}}),
@@ -92,13 +92,13 @@ def test_messages(wire: str) -> None:
 def test_both_twins_of_a_message(backend: str) -> None:
     from importlib import import_module
 
-    core = import_module(f"turnwire._{backend}.nslip")
-    message = core.SlipMessage(1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {Slot.TAG: HOSTILE}, extra={"q": "9"})
+    core = import_module(f"turnwire._{backend}.nslip.codec")
+    message = core.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {Slot.TAG: HOSTILE}, extra={"q": "9"})
     rows = shown(message)
     assert rows[:3] == [["SlipMessage"], ["conv_id", "1"], ["turn", "2"]]
     assert ["act", "ASK"] in rows and ["frame", "TASK"] in rows and ["extra.q", "9"] in rows
     hostile(rows)
-    envelope = import_module(f"turnwire._{backend}.envelope").Envelope
+    envelope = import_module(f"turnwire._{backend}.space.envelope").Envelope
     rows = shown(envelope("1", "2026-01-15T10:00:00Z", "A", HOSTILE, "Query", "⫻a/b", "c", None))
     assert ["type", "Query"] in rows and ["correlation_id", ""] in rows
     hostile(rows)
@@ -160,13 +160,13 @@ def test_tables_of_tokens() -> None:
     pytest.importorskip("splintr")
     from turnwire import tokens
 
-    message = slip.SlipMessage(1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {Slot.TAG: HOSTILE[:20]})
+    message = nslip.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {Slot.TAG: HOSTILE[:20]})
     compared = tokens.compare([message], tokenizers=["o200k_base"])
     rows = shown(compared)
     assert rows[0][0].startswith("o200k_base, per ")
     assert rows[1][:3] == ["rank", "format", "tokens"]
     assert {row.format for row in compared.rows} == {row[1] for row in rows[2:]}
-    advice = tokens.advise(slip.encode(message).encode())
+    advice = tokens.advise(nslip.encode(message).encode())
     assert shown(advice)[0] == ["What the log costs"]
 
 

@@ -38,8 +38,8 @@ def scan(
     Raises MissingDependency without DuckDB and pyarrow, TypeError or ValueError for arguments that make no sense. What
     reading raises comes out of the query as an error of DuckDB with the same words.
     """
+    from turnwire.log.input.sources import Starts
     from turnwire.log.scan import scan as read
-    from turnwire.log.sources import Starts
 
     duck, pyarrow = _packages()
     for name in ("follow", "resume"):

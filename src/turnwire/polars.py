@@ -89,7 +89,7 @@ class _Reader:
         options: dict[str, Any],
         empty: pl.DataFrame,
     ) -> None:
-        from turnwire.log.sources import Starts
+        from turnwire.log.input.sources import Starts
 
         self._polars = polars
         self._source = source

@@ -301,7 +301,7 @@ def test_a_relation(tmp_path: Path) -> None:
 
 
 def test_a_relation_reads_only_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    from turnwire.log import run
+    from turnwire.log.engine import run
 
     made: list[list[str]] = []
     engine = run.Engine

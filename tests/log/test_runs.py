@@ -19,8 +19,8 @@ import pytest
 import turnwire
 from tests.log.engines import GOOD
 from tests.log.test_arrow import plain
-from tests.log.test_scan import nslip
-from turnwire.slip import base62
+from tests.log.test_scan import scan_nslip
+from turnwire.nslip import base62
 
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
@@ -60,7 +60,7 @@ def rows(batches: Any) -> list[int]:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_start_reads_all(source: Any, threads: int) -> None:
-    found = nslip(source, threads=threads, batch_bytes=500)
+    found = scan_nslip(source, threads=threads, batch_bytes=500)
     assert (found.counts.bytes, len(found.rejects)) == (0, 0), "nothing is read before"
     first = iter(found)
     assert next(first)["conv_id"].tolist()[0] == 0
@@ -73,7 +73,7 @@ def test_each_start_reads_all(source: Any, threads: int) -> None:
 
 
 def test_every_way_to_start(source: Any) -> None:
-    found = nslip(source, batch_bytes=500)
+    found = scan_nslip(source, batch_bytes=500)
     next(iter(found))
 
     async def rows_later() -> list[int]:
@@ -89,7 +89,7 @@ def test_every_way_to_start(source: Any) -> None:
 
 
 def test_a_view_of_duckdb_after_a_limit(source: Any) -> None:
-    found = nslip(source, batch_bytes=500)
+    found = scan_nslip(source, batch_bytes=500)
     with duckdb.connect() as connection:
         assert len(connection.sql("select * from found limit 5").fetchall()) == 5
         assert connection.sql("select count(*) from found").fetchall() == [(300,)]
@@ -102,7 +102,7 @@ def test_a_view_of_duckdb_after_a_limit(source: Any) -> None:
 
 
 def test_two_readers_of_pyarrow_side_by_side(source: Any) -> None:
-    found = nslip(source, batch_bytes=500)
+    found = scan_nslip(source, batch_bytes=500)
     one, other = (pa.RecordBatchReader.from_stream(found) for _ in range(2))
     assert found.counts.bytes == 0, "a stream that nobody reads is no run"
     batches = [(one.read_next_batch(), other.read_next_batch()) for _ in range(5)]
@@ -114,7 +114,7 @@ def test_two_readers_of_pyarrow_side_by_side(source: Any) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_runs_in_several_threads(source: Any, threads: int) -> None:
-    found = nslip(source, threads=threads, batch_bytes=300)
+    found = scan_nslip(source, threads=threads, batch_bytes=300)
     seen: list[list[int]] = []
     readers = [threading.Thread(target=lambda: seen.append(rows(found))) for _ in range(4)]
     for reader in readers:
@@ -126,7 +126,7 @@ def test_runs_in_several_threads(source: Any, threads: int) -> None:
 
 
 def test_rejects_are_those_of_a_run(source: Any) -> None:
-    found = nslip(source)
+    found = scan_nslip(source)
     list(found)
     kept = found.rejects
     assert len(kept) == 1
@@ -140,12 +140,12 @@ def test_rejects_are_those_of_a_run(source: Any) -> None:
 def test_each_run_begins_at_the_same_token(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(DATA)
-    first = nslip(path, resume={})
+    first = scan_nslip(path, resume={})
     list(first)
     token = first.position
     with path.open("ab") as file:
         file.write(numbered(3))
-    second = nslip(path, resume=token)
+    second = scan_nslip(path, resume=token)
     token.clear()
     for _ in range(2):
         assert [batch["record"].tolist() for batch in second] == [[300, 301, 302]]
@@ -154,7 +154,7 @@ def test_each_run_begins_at_the_same_token(tmp_path: Path) -> None:
 
 def test_progress_of_each_run() -> None:
     told: list[tuple[Any, ...]] = []
-    found = nslip(DATA, progress=lambda *news: told.append(news))
+    found = scan_nslip(DATA, progress=lambda *news: told.append(news))
     list(found)
     first = list(told)
     list(found)
@@ -162,7 +162,7 @@ def test_progress_of_each_run() -> None:
 
 
 def test_errors_raise_in_each_run() -> None:
-    found = nslip(DATA, errors="raise")
+    found = scan_nslip(DATA, errors="raise")
     for _ in range(2):
         with pytest.raises(turnwire.DecodeError, match="bad_digit"):
             list(found)
@@ -172,7 +172,7 @@ def test_errors_raise_in_each_run() -> None:
 def test_a_file_that_grew_is_read_to_its_new_end(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(GOOD + b"\n")
-    found = nslip(path)
+    found = scan_nslip(path)
     assert sum(map(len, found)) == 1
     path.write_bytes((GOOD + b"\n") * 3)
     assert sum(map(len, found)) == 3
@@ -208,7 +208,7 @@ ONCE = {
 def test_a_second_start_is_refused(name: str) -> None:
     make, what = ONCE[name]
     source = make()
-    found = nslip(source)
+    found = scan_nslip(source)
     assert sum(map(len, found)) == 3
     starts = [iter, found.__class__.messages, found.__class__.errors, pl.DataFrame, pa.table, list]
     for start in starts:
@@ -228,7 +228,7 @@ def test_a_second_start_is_refused(name: str) -> None:
 
 def test_streams_that_are_not_read_are_no_start() -> None:
     """DuckDB asks for a stream to see its columns."""
-    found = nslip(io.BytesIO(GOOD * 3))
+    found = scan_nslip(io.BytesIO(GOOD * 3))
     for _ in range(3):
         assert pa.schema(found).names == [column.name for column in found.columns]
         found.__arrow_c_stream__()
@@ -244,7 +244,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("sys.stdin", Input)
     for source in ("-", ["-"]):
-        found = nslip(source)
+        found = scan_nslip(source)
         list(found)
         with pytest.raises(ValueError, match="standard input can be read only once"):
             iter(found)
@@ -256,26 +256,26 @@ def test_a_named_pipe(tmp_path: Path) -> None:
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=(GOOD * 2,))
     writer.start()
-    found = nslip(path)
+    found = scan_nslip(path)
     assert sum(map(len, found)) == 2
     writer.join()
     with pytest.raises(ValueError, match="a pipe can be read only once"):
         iter(found)
     with pytest.raises(ValueError, match="a device or socket can be read only once"):
-        [list(null) for null in [nslip("/dev/null")] * 2]
+        [list(null) for null in [scan_nslip("/dev/null")] * 2]
 
 
 def test_following(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(GOOD + b"\n")
-    found = nslip(path, follow=True)
+    found = scan_nslip(path, follow=True)
     batches = iter(found)
     assert len(next(batches)) == 1
     with pytest.raises(ValueError, match="what follow=True follows can be read only once"):
         iter(found)
     found.close()
     assert list(batches) == []
-    ended = nslip(path, follow=True)
+    ended = scan_nslip(path, follow=True)
     ended.close()
     assert list(ended) == [], "closed before it began"
 
@@ -296,7 +296,7 @@ def none_running() -> bool:
 
 def test_a_run_ends_when_it_is_dropped() -> None:
     """The scan lives on, and does not keep what it began."""
-    found = nslip(DATA * 20, threads=2, batch_bytes=300)
+    found = scan_nslip(DATA * 20, threads=2, batch_bytes=300)
     for begin in (iter, turnwire.Scan.messages, turnwire.Scan.errors, pa.RecordBatchReader.from_stream):
         steps: Iterator[Any] = begin(found)
         next(iter(steps))
@@ -310,7 +310,7 @@ def test_a_run_ends_when_it_is_dropped() -> None:
 
 
 def test_close_ends_every_run() -> None:
-    with nslip(DATA * 20, threads=2, batch_bytes=300) as found:
+    with scan_nslip(DATA * 20, threads=2, batch_bytes=300) as found:
         going = [iter(found), iter(found), found.messages()]
         for steps in going:
             next(steps)
@@ -320,7 +320,7 @@ def test_close_ends_every_run() -> None:
 
 
 def test_close_of_an_async_run_leaves_others_alone() -> None:
-    found = nslip(DATA, batch_bytes=300)
+    found = scan_nslip(DATA, batch_bytes=300)
 
     async def first_of_two() -> list[int]:
         going = iter(found)
@@ -333,7 +333,7 @@ def test_close_of_an_async_run_leaves_others_alone() -> None:
 
 
 def test_nothing_is_kept_of_runs_that_are_over() -> None:
-    found = nslip(DATA, batch_bytes=300)
+    found = scan_nslip(DATA, batch_bytes=300)
     for _ in range(20):
         next(iter(found))
     list(found)
@@ -342,11 +342,11 @@ def test_nothing_is_kept_of_runs_that_are_over() -> None:
 
 def test_there_is_no_length() -> None:
     with pytest.raises(TypeError):
-        len(nslip(DATA))  # type: ignore[arg-type]
+        len(scan_nslip(DATA))  # type: ignore[arg-type]
 
 
 def test_sql_twice_gives_the_same_rows(source: Any) -> None:
-    found = nslip(source, batch_bytes=500)  # noqa: F841
+    found = scan_nslip(source, batch_bytes=500)  # noqa: F841
     query = 'select act, count(*) as n, min("offset") as first from found group by act order by act'
     once = duckdb.sql(query)
     twice = duckdb.sql(query)

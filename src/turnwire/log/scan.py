@@ -10,18 +10,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
 from weakref import ref
 
-from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner, checked_limits
+from turnwire.contract import LIMITS, Column, Limits, checked_limits
 from turnwire.errors import expect_number
-from turnwire.log.batch import Batch
-from turnwire.log.columns import chosen
-from turnwire.log.mixed import all_wires
-from turnwire.log.rejects import Rejects
-from turnwire.log.run import Run, Tell
-from turnwire.log.sources import Starts
-from turnwire.log.where import compiled
+from turnwire.log.engine.all_wires import Finder, finder
+from turnwire.log.engine.columns import chosen
+from turnwire.log.engine.run import Run, Tell
+from turnwire.log.engine.where import compiled
+from turnwire.log.input.sources import Starts
+from turnwire.log.output.batch import Batch
+from turnwire.log.output.rejects import Rejects
 
 if TYPE_CHECKING:
-    from turnwire.log.objects import Message, Reject
+    from turnwire.log.output.messages import Message, Reject
 
 Item = TypeVar("Item")
 
@@ -58,10 +58,10 @@ class Scan:
     Polars, DuckDB and pyarrow take a scan as it is (``polars.DataFrame(scan)``), pandas by ``DataFrame.from_arrow``.
     """
 
-    def __init__(self, source: Any, scanner: BulkScanner, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
+    def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.columns = columns
         self._source = source
-        self._scanner = scanner
+        self._finder = finder
         self._options = {**options, "resume": deepcopy(options["resume"])}  # each run begins at the same place
         self._lock = Lock()
         self._starts = Starts(source, options["follow"])
@@ -70,27 +70,29 @@ class Scan:
         self._going: list[tuple[Run, ref[Generator[Any]]]] = []
 
     def __repr__(self) -> str:
-        wire = "" if self._scanner.wire == "mixed" else f" {self._scanner.wire}"
+        wire = "" if self._finder.wire is None else f" {self._finder.wire}"
         return f"<Scan{wire} of {self._source if isinstance(self._source, str) else '...'}>"
 
     def _repr_html_(self) -> str:
-        from turnwire.log.showing import scan_html
+        from turnwire.log.output.showing import scan_html
 
-        return scan_html(self, self._source, self._scanner.wire, self._starts.begun)
+        return scan_html(self, self._source, self._finder.wire, self._starts.begun)
 
     @property
     def rejects(self) -> Rejects:
         """The damaged ranges that the run begun last has met so far."""
-        return self._run.course.rejects
+        return self._run.assembly.rejects
 
     @property
     def counts(self) -> Counts:
         """Bytes and records that the run begun last has met so far, per wire and per reason."""
-        course = self._run.course
-        text = course.bytes - course.record_bytes - course.rejects.bytes
-        wires = dict(course.wires)
-        reasons = dict(course.rejects.counts)
-        return Counts(course.bytes, course.record_bytes, course.rejects.bytes, text, wires, reasons, course.selected)
+        assembly = self._run.assembly
+        text = assembly.bytes - assembly.record_bytes - assembly.rejects.bytes
+        wires = dict(assembly.wires)
+        reasons = dict(assembly.rejects.counts)
+        return Counts(
+            assembly.bytes, assembly.record_bytes, assembly.rejects.bytes, text, wires, reasons, assembly.selected
+        )
 
     @property
     def position(self) -> dict[str, Any]:
@@ -99,7 +101,7 @@ class Scan:
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
         stands behind a last line that may be half-written. Bytes, pipes and URLs are not in it.
         """
-        return self._run.course.position()
+        return self._run.assembly.position()
 
     def __iter__(self) -> Iterator[Batch]:
         return self._begin(Run.batches)[1]
@@ -110,9 +112,9 @@ class Scan:
         In the order of the input, one batch at a time in memory; of all records, or those that ``where`` wants,
         whatever ``columns`` are named. Raises what iterating the scan raises.
         """
-        from turnwire.log.objects import messages, places
+        from turnwire.log.output.messages import messages, places
 
-        return messages(self._begin(Run.batches, places(self._scanner))[1])
+        return messages(self._begin(Run.batches, places(self._finder.scanner))[1])
 
     def errors(self) -> Iterator[Reject]:
         """The damaged ranges as objects: place, bytes and what is wrong (see :class:`turnwire.log.Reject`).
@@ -120,14 +122,14 @@ class Scan:
         In the order of the input, whatever ``errors=`` says. They are handed out as they are met and not kept: of this
         run, ``rejects`` has the counts only.
         """
-        from turnwire.log.objects import errors
+        from turnwire.log.output.messages import errors
 
         run, steps = self._begin(Run.steps, (), errors="collect")
-        return errors(steps, run.course.rejects)
+        return errors(steps, run.assembly.rejects)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """The batches, made in a thread of their own while others run; the next one is begun when it is asked for."""
-        from turnwire.log.asynchronous import in_a_thread
+        from turnwire.log.output.asynchronous import in_a_thread
 
         run, batches = self._begin(Run.batches)
         async for batch in in_a_thread(batches, lambda: _end(run, batches)):
@@ -154,14 +156,14 @@ class Scan:
             _end(run, steps)
 
     def __arrow_c_schema__(self) -> object:
-        from turnwire.log.arrow import schema_capsule
+        from turnwire.log.output.arrow import schema_capsule
 
         return schema_capsule(self.columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The batches as an Arrow stream. Its run begins with the first batch: consumers may take a stream for its
         schema alone."""
-        from turnwire.log.arrow import stream_capsule
+        from turnwire.log.output.arrow import stream_capsule
 
         self._starts.check()
         return stream_capsule(self.columns, self._when_asked())
@@ -177,7 +179,7 @@ class Scan:
         yield from self._begin(Run.batches)[1]
 
     def _new(self, columns: tuple[Column, ...], **changes: Any) -> Run:
-        return Run(self._source, self._scanner, columns, {**self._options, **changes})
+        return Run(self._source, self._finder, columns, {**self._options, **changes})
 
     def _begin(
         self,
@@ -262,15 +264,9 @@ def scan(
     expect_number(limits.message, "limits.message of a scan", 1, MOST_MESSAGE)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
-    mixed = None
-    if wire is None:
-        mixed = all_wires()
-        scanner = mixed.scanner
-    else:
-        scanner = bulk_scanner(wire)
+    search = finder(wire)
     options = {
-        "mixed": mixed,
-        "where": compiled(where, scanner),
+        "where": compiled(where, search.scanner),
         "errors": errors,
         "threads": threads,
         "batch_bytes": min(batch_bytes, MOST_BATCH),
@@ -281,7 +277,7 @@ def scan(
         "keep": unknown == "keep",
         "limits": limits,
     }
-    return Scan(source, scanner, chosen(scanner, columns), options)
+    return Scan(source, search, chosen(search.scanner, columns), options)
 
 
 def _check_types(follow: object, borrow: object) -> None:
