@@ -64,6 +64,19 @@ def test_messages_in_the_middle_of_a_line_that_blocks_cut() -> None:
         assert [one.wrapped for one in found] == ["text"] * 40
 
 
+def test_what_begins_its_line() -> None:
+    """However far in front of it the line begins, and wherever blocks are cut."""
+    lines = [b"", b" ", b"\t  \r ", b" " * 7, b" " * 8, b" " * 9, b" " * 300, b"x", b"x ", b"x" + b" " * 7]
+    lines += [b"x" + b" " * 8, b"x" * 400, b"x" + b" " * 100]
+    data = b"\n".join([*(line + NSLIP for line in lines), NSLIP + NSLIP])
+    wrapped = ["line" if not line.strip() else "text" for line in lines] + ["line", "text"]
+    for part in (data, data[:-1], b"\n" + data, b"noise\n" + data):
+        found = turnwire.scan(part, wire="nslip").messages()
+        assert [one.wrapped for one in found] == wrapped[: None if part != data[:-1] else -1]
+    for batch_bytes in (1, 40, 100):
+        assert [one.wrapped for one in turnwire.scan(data, batch_bytes=batch_bytes).messages()] == wrapped
+
+
 def test_messages_raise_behind_what_is_good() -> None:
     messages = turnwire.scan(NSLIP + b"\n@a3|f0|c-|S0|d1|T1#\n" + NSLIP, errors="raise").messages()
     assert next(messages).line == 1

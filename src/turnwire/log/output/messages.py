@@ -98,9 +98,11 @@ def _of_batch(batch: Batch) -> Iterator[Message]:
         there = batch.valid("inner").tolist()
         inner = [at if inside else None for at, inside in zip(batch["inner"].tolist(), there, strict=True)]
     numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
-    for row, (offset, length, line, wire, at) in enumerate(zip(*numbers, inner, strict=True)):
-        how = "json_string" if at is not None else "text" if batch.before(row).strip() else "line"
-        yield Message(batch.message(row), batch.file, offset, length, line, wires[wire], at, how)
+    places = zip(*numbers, inner, batch.begins_line().tolist(), strict=True)
+    file = batch.file
+    for row, (offset, length, line, wire, at, begins) in enumerate(places):
+        how = "json_string" if at is not None else "line" if begins else "text"
+        yield Message(batch.message(row), file, offset, length, line, wires[wire], at, how)
 
 
 def errors(steps: Generator[Any], rejects: Rejects) -> Iterator[Reject]:
