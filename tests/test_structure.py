@@ -19,6 +19,7 @@ PACKAGE = Path(turnwire.__file__).parent
 ROOT = Path(__file__).parent.parent
 PROTOCOLS = ("nslip", "csp", "sstp", "sap", "kick")
 MEETING_PLACES = ("", "registry", "finding", "prompts", "conversion", "log", "tokens", "report", "distributed", "cli")
+MEETING_PLACES += ("polars", "duckdb")
 """What stands above the protocols ("" is the public face); no protocol imports one of them."""
 LONGEST = 500
 

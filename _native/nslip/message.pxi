@@ -231,6 +231,9 @@ cdef class SlipMessage:
     def __repr__(self):
         return methods.represent(self)
 
+    def _repr_html_(self):
+        return methods.html(self)
+
     def __eq__(self, other):
         return methods.equal(self, other)
 

@@ -30,7 +30,7 @@ __all__ += ["backend", "convert", "decode", "detect", "encode", "extract", "nsli
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
 _LATER |= {"Decoder": "finding.decoder", "extract": "finding.extraction", "prompt": "prompts"}
 _LATER |= dict.fromkeys(("convert", "Context", "Converted"), "conversion")
-_ROOMS = {*WIRE_PACKAGES.values(), "turnwire.slip", "turnwire.tokens"}
+_ROOMS = {*WIRE_PACKAGES.values(), "turnwire.slip", "turnwire.tokens", "turnwire.polars", "turnwire.duckdb"}
 
 
 def __getattr__(name: str) -> Any:

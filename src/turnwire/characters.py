@@ -14,6 +14,22 @@ UNSAFE = (
 """Ranges for a character class of ``re``; the C0 controls are not among them."""
 
 _UNSAFE_IN_JSON = re.compile(f"[{UNSAFE}]")
+_UNSAFE_ANYWHERE = re.compile(f"[\x00-\x1f{UNSAFE}]")
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
+
+
+def visible_escape(found: re.Match[str]) -> str:
+    """What a character that was found is written as: ``\\n``, ``\\x1b``, ``\\u202e``."""
+    character = found[0]
+    code = ord(character)
+    if character in _SHORT:
+        return _SHORT[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def visible(text: str) -> str:
+    """The text on one line, controls and unsafe characters written as escapes."""
+    return text if text.isascii() and text.isprintable() else _UNSAFE_ANYWHERE.sub(visible_escape, text)
 
 
 def _json_escape(found: re.Match[str]) -> str:

@@ -6,32 +6,21 @@ import os
 import re
 import unicodedata
 
-from turnwire.characters import UNSAFE
+from turnwire.characters import UNSAFE, visible, visible_escape
 
 # Unicode categories Cc (ESC among them) and what else is unsafe.
-_JSON_ESCAPES = "\x00-\x1f"
-_UNSAFE = re.compile(f"[{_JSON_ESCAPES}{UNSAFE}]")
-_UNSAFE_OR_BACKSLASH = re.compile(rf"[\\{_JSON_ESCAPES}{UNSAFE}]")
-_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
+_UNSAFE_OR_BACKSLASH = re.compile(rf"[\\\x00-\x1f{UNSAFE}]")
 ELLIPSIS = "…"
-
-
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
-    code = ord(character)
-    if character in _SHORT:
-        return _SHORT[character]
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def printable(text: str) -> str:
     """The text on one line, unsafe characters written as escapes; for messages, file names included."""
-    return text if text.isascii() and text.isprintable() else _UNSAFE.sub(_escape, text)
+    return visible(text)
 
 
 def escaped(text: str) -> str:
     """As :func:`printable`, and a backslash is doubled: nothing that stands in a field can look like an escape."""
-    return _UNSAFE_OR_BACKSLASH.sub(_escape, text)
+    return _UNSAFE_OR_BACKSLASH.sub(visible_escape, text)
 
 
 def file_name(name: str | bytes) -> str:

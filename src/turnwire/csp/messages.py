@@ -39,6 +39,11 @@ class _Record:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
         return f"{type(self).__name__}({shown})"
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        return fields(type(self).__name__, _pairs_shown(self))
+
 
 class Block(_Record):
     """The body of a message: ``kind`` (its first word), ``id`` and ``fields`` (ordered pairs of key and value)."""
@@ -66,6 +71,19 @@ class Block(_Record):
             if name == key:
                 return value
         return default
+
+
+def _pairs_shown(record: _Record) -> Iterator[tuple[str, Any]]:
+    """The values of a record by name, for a table; those of its block among them."""
+    for name in record._shown:
+        value = getattr(record, name)
+        if isinstance(value, _Record):
+            yield name, type(value).__name__
+            yield from ((f"{name}.{inner}", shown) for inner, shown in _pairs_shown(value))
+        elif name == "fields":
+            yield from value
+        else:
+            yield name, value
 
 
 def _pairs(fields: FieldsLike) -> Fields:

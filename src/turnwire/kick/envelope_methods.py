@@ -131,6 +131,14 @@ def represent(envelope: Envelope) -> str:
     )
 
 
+def html(envelope: Envelope) -> str:
+    """What a notebook shows of an envelope."""
+    from turnwire.showing import fields
+
+    names = (*type(envelope).__match_args__, *(["extra"] if envelope.extra else []))
+    return fields(type(envelope).__name__, [(name, getattr(envelope, name)) for name in names])
+
+
 def equal(left: Envelope, right: object) -> Any:
     """Whether all fields and extras are equal."""
     if type(left) is not type(right):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("space.format")
     Section = _core.Section
+
+MOST_SHOWN = 60
+"""Sections that a notebook shows."""
 
 __all__ = ["Reject", "Salvage", "Section", "Space", "parse_space", "salvage_space"]
 
@@ -75,6 +78,14 @@ class Space:
 
     def __repr__(self) -> str:
         return f"<Space {len(self.preamble)} characters, {len(self.sections)} sections, {len(self.issues)} issues>"
+
+    def _repr_html_(self) -> str:
+        from turnwire.showing import table
+
+        parts = ("place", "type", "name", "qualifier", "content")
+        rows = ([getattr(section, part) for part in parts] for section in islice(self.sections, MOST_SHOWN))
+        more = f", the first {MOST_SHOWN}" if len(self.sections) > MOST_SHOWN else ""
+        return table(f"Space of {len(self.sections)} sections{more}", parts, rows)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):

@@ -1,6 +1,7 @@
 """Logs of any size: sources in, batches of columns out, nothing lost on the way."""
 
 from turnwire.log.output.batch import Batch, TextColumn
+from turnwire.log.output.messages import Message, Reject
 from turnwire.log.output.outputs import write
 from turnwire.log.plan import Block, plan, read_block
 from turnwire.log.output.rejects import Rejects
@@ -8,5 +9,5 @@ from turnwire.log.scan import Counts, Scan, scan
 from turnwire.log.analysis.stats import Stats, stats
 from turnwire.log.output.writers import guarded, unguarded
 
-__all__ = ["Batch", "Block", "Counts", "Rejects", "Scan", "Stats", "TextColumn"]
+__all__ = ["Batch", "Block", "Counts", "Message", "Reject", "Rejects", "Scan", "Stats", "TextColumn"]
 __all__ += ["guarded", "plan", "read_block", "scan", "stats", "unguarded", "write"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
+from copy import deepcopy
+from threading import Lock
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
+from weakref import ref
 
 from turnwire.contract import LIMITS, Column, Limits, checked_limits
 from turnwire.errors import expect_number
@@ -13,8 +16,14 @@ from turnwire.log.engine.all_wires import Finder, finder
 from turnwire.log.engine.columns import chosen
 from turnwire.log.engine.run import Run, Tell
 from turnwire.log.engine.where import compiled
+from turnwire.log.input.sources import Starts
 from turnwire.log.output.batch import Batch
 from turnwire.log.output.rejects import Rejects
+
+if TYPE_CHECKING:
+    from turnwire.log.output.messages import Message, Reject
+
+Item = TypeVar("Item")
 
 # Together they keep a block under 2 GiB: the places in Arrow string views are 31 bits wide.
 MOST_BATCH = 256 << 20
@@ -38,32 +47,45 @@ class Counts(NamedTuple):
 
 
 class Scan:
-    """An iterable of :class:`Batch`; made by :func:`scan`. It reads the input once, while it is iterated (also by
-    ``async for``); a second reading raises ValueError.
+    """A description of a scan, made by :func:`scan`: an iterable of :class:`Batch` that reads nothing by itself.
 
-    ``rejects`` is the quarantine and ``counts`` the tally; both are complete when the iteration is. Polars, DuckDB,
-    pandas and pyarrow take a scan as it is (``polars.DataFrame(scan)``), through the Arrow C stream interface.
+    Each ``iter()``, ``async for``, Arrow stream, :meth:`messages` and :meth:`errors` begins a run of its own, which
+    reads the sources from the start (or from ``resume=``); several may go on at the same time, in any threads. Nothing
+    that was read is kept. What can be read only once (a pipe, standard input, a file object), and ``follow=True``, has
+    one run: a second start raises ValueError.
+
+    ``rejects`` is the quarantine and ``counts`` the tally of the run that was begun last; both are complete when it is.
+    Polars, DuckDB and pyarrow take a scan as it is (``polars.DataFrame(scan)``), pandas by ``DataFrame.from_arrow``.
     """
 
     def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.columns = columns
         self._source = source
-        self._wire = finder.wire
-        self._run = Run(source, finder, columns, options)
-        self._batches: Iterator[Batch] | None = None
+        self._finder = finder
+        self._options = {**options, "resume": deepcopy(options["resume"])}  # each run begins at the same place
+        self._lock = Lock()
+        self._starts = Starts(source, options["follow"])
+        self._closed = False
+        self._run = self._new(columns)
+        self._going: list[tuple[Run, ref[Generator[Any]]]] = []
 
     def __repr__(self) -> str:
-        wire = "" if self._wire is None else f" {self._wire}"
+        wire = "" if self._finder.wire is None else f" {self._finder.wire}"
         return f"<Scan{wire} of {self._source if isinstance(self._source, str) else '...'}>"
+
+    def _repr_html_(self) -> str:
+        from turnwire.log.output.showing import scan_html
+
+        return scan_html(self, self._source, self._finder.wire, self._starts.begun)
 
     @property
     def rejects(self) -> Rejects:
-        """The damaged ranges that were met so far."""
+        """The damaged ranges that the run begun last has met so far."""
         return self._run.assembly.rejects
 
     @property
     def counts(self) -> Counts:
-        """Bytes and records met so far, per wire and per reason."""
+        """Bytes and records that the run begun last has met so far, per wire and per reason."""
         assembly = self._run.assembly
         text = assembly.bytes - assembly.record_bytes - assembly.rejects.bytes
         wires = dict(assembly.wires)
@@ -74,7 +96,7 @@ class Scan:
 
     @property
     def position(self) -> dict[str, Any]:
-        """Where the scan stands, behind the batch that was given last: for ``resume=`` of a later scan.
+        """Where the run begun last stands, behind the batch that it gave last: for ``resume=`` of a later scan.
 
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
         stands behind a last line that may be half-written. Bytes, pipes and URLs are not in it.
@@ -82,17 +104,35 @@ class Scan:
         return self._run.assembly.position()
 
     def __iter__(self) -> Iterator[Batch]:
-        if self._run.finished:
-            raise ValueError("this scan has been read to its end; call turnwire.scan again to read the source again")
-        if self._batches is None:
-            self._batches = self._run.batches()
-        return self._batches
+        return self._begin(Run.batches)[1]
+
+    def messages(self) -> Iterator[Message]:
+        """The records as message objects, each with its place: see :class:`turnwire.log.Message`.
+
+        In the order of the input, one batch at a time in memory; of all records, or those that ``where`` wants,
+        whatever ``columns`` are named. Raises what iterating the scan raises.
+        """
+        from turnwire.log.output.messages import messages, places
+
+        return messages(self._begin(Run.batches, places(self._finder.scanner))[1])
+
+    def errors(self) -> Iterator[Reject]:
+        """The damaged ranges as objects: place, bytes and what is wrong (see :class:`turnwire.log.Reject`).
+
+        In the order of the input, whatever ``errors=`` says. They are handed out as they are met and not kept: of this
+        run, ``rejects`` has the counts only.
+        """
+        from turnwire.log.output.messages import errors
+
+        run, steps = self._begin(Run.steps, (), errors="collect")
+        return errors(steps, run.assembly.rejects)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """The batches, made in a thread of their own while others run; the next one is begun when it is asked for."""
         from turnwire.log.output.asynchronous import in_a_thread
 
-        async for batch in in_a_thread(iter(self), self.close):
+        run, batches = self._begin(Run.batches)
+        async for batch in in_a_thread(batches, lambda: _end(run, batches)):
             yield batch
 
     def __enter__(self) -> Self:
@@ -104,12 +144,16 @@ class Scan:
         self.close()
 
     def close(self) -> None:
-        """Ends the scan, from any thread: an iteration that waits or goes on elsewhere ends behind its batch."""
-        self._run.stop.set()
-        batches: Any = self._batches
-        if batches is not None:
-            with suppress(ValueError):  # it runs in another thread, and sees for itself that it is to stop
-                batches.close()
+        """Ends all runs, from any thread: an iteration that waits or goes on elsewhere ends behind its batch.
+
+        Sources that can be read only once, and ``follow=True``, are not begun any more; others can be read anew.
+        """
+        with self._lock:
+            going = [(run, iteration()) for run, iteration in self._going]
+            self._going.clear()
+            self._closed = self._starts.only_one() is not None
+        for run, steps in going:
+            _end(run, steps)
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.output.arrow import schema_capsule
@@ -117,9 +161,52 @@ class Scan:
         return schema_capsule(self.columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The batches as an Arrow stream. Its run begins with the first batch: consumers may take a stream for its
+        schema alone."""
         from turnwire.log.output.arrow import stream_capsule
 
-        return stream_capsule(self.columns, iter(self))
+        self._starts.check()
+        return stream_capsule(self.columns, self._when_asked())
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        """Raises TypeError: NumPy, and pandas.DataFrame, would make one object of each batch."""
+        raise TypeError(
+            "a scan is a table, not an array: use pandas.DataFrame.from_arrow(scan) (pandas 3.0 or newer), "
+            "pyarrow.table(scan).to_pandas() or polars.DataFrame(scan), or batch[name] for a NumPy array"
+        )
+
+    def _when_asked(self) -> Iterator[Batch]:
+        yield from self._begin(Run.batches)[1]
+
+    def _new(self, columns: tuple[Column, ...], **changes: Any) -> Run:
+        return Run(self._source, self._finder, columns, {**self._options, **changes})
+
+    def _begin(
+        self,
+        way: Callable[[Run], Generator[Item]],
+        columns: tuple[Column, ...] | None = None,
+        **changes: Any,
+    ) -> tuple[Run, Generator[Item]]:
+        """A run that has begun, and its steps. Only the caller holds these: they end when it drops them."""
+        with self._lock:
+            first = not self._starts.begun
+            self._starts.begin()
+            if columns is not None or not first:
+                self._run = self._new(self.columns if columns is None else columns, **changes)
+            if self._closed:
+                self._run.stop.set()
+            steps = way(self._run)
+            self._going = [(run, going) for run, going in self._going if going() is not None and not run.stop]
+            self._going.append((self._run, ref(steps)))
+            return self._run, steps
+
+
+def _end(run: Run, steps: Generator[Any] | None) -> None:
+    """Ends a run, whichever thread it goes on in."""
+    run.stop.set()
+    if steps is not None:
+        with suppress(ValueError):  # another thread is in it, and sees for itself that it is to stop
+            steps.close()
 
 
 def scan(

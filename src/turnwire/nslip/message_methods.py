@@ -49,6 +49,14 @@ def represent(message: SlipMessage) -> str:
     )
 
 
+def html(message: SlipMessage) -> str:
+    """What a notebook shows of a message."""
+    from turnwire.showing import fields
+
+    shown = [(name, getattr(message, name)) for name in FIELDS]
+    return fields(type(message).__name__, [*shown, *([("extra", dict(message.extra))] if message.extra else [])])
+
+
 def equal(left: SlipMessage, right: object) -> bool:
     """Whether all fields are equal; slots compare as dicts do, without their order."""
     if type(left) is not type(right):

@@ -110,6 +110,11 @@ class Record:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
         return f"{type(self).__name__}({shown})"
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        return fields(type(self).__name__, self.fields.items())
+
     def __copy__(self) -> Self:
         return self.from_dict(dict(self.fields))
 

@@ -148,6 +148,11 @@ class Message:
         tail = f", {extras!r}" if extras else ""
         return f"{type(self).__name__}({dict(self._fields['header'])!r}, {dict(self._fields['payload'])!r}{tail})"
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import fields
+
+        return fields(type(self).__name__, self._fields.items())
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.fields)
 

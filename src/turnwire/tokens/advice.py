@@ -10,6 +10,7 @@ from turnwire.errors import Reason
 from turnwire.tokens.tables import aligned, safe
 
 COLUMNS = ("log", "wire", "messages", "tokens", "cached", "once", "growing", "uncached", "carries all", "dropped")
+_CHANGES = ("log", "what", "tokens", "share")
 NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached"})
 
 
@@ -70,6 +71,16 @@ class Advice:
 
     def __repr__(self) -> str:
         return f"<Advice on {sum(self.facts['messages'].values())} messages>"
+
+    def _repr_html_(self) -> str:
+        from turnwire.showing import table
+
+        costs = [(cost.tokenizer, *_cells(cost)) for cost in self.costs]
+        changes = [(change.log, change.text, f"{change.tokens:,}", f"{change.share:.0%}") for change in self.changes]
+        parts = [table("What the log costs", ("tokenizer", *COLUMNS), costs)]
+        if changes:
+            parts.append(table("To change first (each by itself, at most)", _CHANGES, changes))
+        return "".join(parts)
 
     def cheapest(self) -> dict[tuple[str, str], Cost]:
         """(wire of the log, tokenizer) -> the cheapest way to write these messages that carries all of them."""

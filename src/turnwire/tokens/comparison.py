@@ -64,6 +64,14 @@ class Comparison:
     def __repr__(self) -> str:
         return f"<Comparison of {self.facts['messages']} messages, {len(self.rows)} rows>"
 
+    def _repr_html_(self) -> str:
+        from turnwire.showing import table
+
+        return "".join(
+            table(f"{tokenizer}, per {self.facts['per']}", COLUMNS, map(_cells, self.sorted(tokenizer)))
+            for tokenizer in self.facts["tokenizers"]
+        )
+
     def sorted(self, tokenizer: str) -> list[Row]:
         """The rows of a tokenizer: ranked ones first, the cheapest at the top, then those that leave something out."""
         rows = [row for row in self.rows if row.tokenizer == tokenizer]

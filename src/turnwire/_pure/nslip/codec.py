@@ -96,6 +96,9 @@ class SlipMessage:
     def __repr__(self) -> str:
         return methods.represent(self)
 
+    def _repr_html_(self) -> str:
+        return methods.html(self)
+
     def __eq__(self, other: object) -> bool:
         return methods.equal(self, other)
 

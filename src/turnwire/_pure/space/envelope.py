@@ -98,6 +98,9 @@ class Envelope:
     def __repr__(self) -> str:
         return methods.represent(self)
 
+    def _repr_html_(self) -> str:
+        return methods.html(self)
+
     def __eq__(self, other: object) -> bool:
         return methods.equal(self, other)  # type: ignore[no-any-return]
 

@@ -1,9 +1,10 @@
-"""One reading of a scan's sources. It knows nothing of the :class:`Scan` it belongs to, so that one that is dropped in
+"""One reading of a scan's sources. It knows nothing of the :class:`Scan` that began it, so that one that is dropped in
 the middle ends at once: its threads hold on to this, and nothing here holds on to the iteration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from typing import Any
 
 from turnwire.contract import Column
@@ -27,12 +28,11 @@ Tell = Callable[[int, "int | None", int, int], Any]
 
 
 class Run:
-    """``batches`` reads the sources, once. ``assembly`` keeps the tally, ``stop`` ends the reading from any thread,
-    ``finished`` says whether it came to the end."""
+    """``batches`` or ``steps`` reads the sources, once. ``assembly`` keeps the tally; ``stop`` ends the reading, from
+    any thread."""
 
     def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.stop = Stop()
-        self.finished = False
         self._source = source
         self._threads: int = options["threads"]
         self._follow: bool = options["follow"]
@@ -62,8 +62,18 @@ class Run:
             finder.scanner.opens,
         )
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Generator[Batch]:
         """The batches of all sources, in order."""
+        with closing(self.steps()) as steps:
+            for batch in steps:
+                if batch is not None:
+                    yield batch
+                del batch
+
+    def steps(self) -> Generator[Batch | None]:
+        """The same, with a None behind each block, also where it gave no batch: the tally has moved on."""
+        if self.stop:
+            return
         tell, clear = self._teller()
         try:
             for reading, block, found in self._scanned():
@@ -79,7 +89,7 @@ class Run:
                     if self.stop:
                         return
                 tell()
-            self.finished = True
+                yield None
         except Stopped:
             return
         finally:

@@ -12,6 +12,7 @@ from contextlib import closing, nullcontext
 from glob import glob, has_magic
 from os import PathLike, fspath
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import Limits
@@ -92,6 +93,61 @@ def sources(source: Any) -> Iterator[Source]:
     """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. A file or URL that is named again (in a
     list, beside its directory, by a link) is met once. Raises FileNotFoundError or TypeError."""
     yield from _named(source, set())
+
+
+def read_once(source: Any) -> str | None:
+    """What among the sources can be read only once, in words; None where all of them can be read again.
+
+    Files, directories, URLs and bytes can; pipes, terminals, sockets and file objects, which are read from where they
+    stand, cannot.
+    """
+    if isinstance(source, (list, tuple)):
+        return next((found for part in source if (found := read_once(part)) is not None), None)
+    if isinstance(source, (Source, bytes, bytearray, memoryview)):
+        return None
+    if isinstance(source, (str, PathLike)):
+        return _path_read_once(fspath(source))
+    return "a file object" if hasattr(source, "read") else None
+
+
+def _path_read_once(path: str | bytes) -> str | None:
+    if path in ("-", b"-"):
+        return "standard input"
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None  # a URL, a glob, or nothing at all: reading says which
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISBLK(mode):
+        return None
+    return "a pipe" if stat.S_ISFIFO(mode) else "a device or socket"
+
+
+class Starts:
+    """How often sources were begun: once is the most for what can be read only once."""
+
+    def __init__(self, source: Any, follow: bool = False) -> None:
+        self._source = source
+        self._follow = follow
+        self._lock = Lock()
+        self.begun = False
+
+    def only_one(self) -> str | None:
+        """What allows only one start, in words, or None."""
+        return "what follow=True follows" if self._follow else read_once(self._source)
+
+    def check(self) -> None:
+        """Raises ValueError where there can be no further start."""
+        if self.begun and (what := self.only_one()) is not None:
+            raise ValueError(
+                f"{what} can be read only once, and this scan has begun to read it: "
+                "keep what it gave, or call turnwire.scan again for what comes behind"
+            )
+
+    def begin(self) -> None:
+        """One start more. Raises ValueError as :meth:`check` does."""
+        with self._lock:
+            self.check()
+            self.begun = True
 
 
 def _named(source: Any, met: set[str]) -> Iterator[Source]:

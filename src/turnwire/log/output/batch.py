@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _times = _backend.load("log.times")
 _views = _backend.load("log.views")
 _NOTHING = memoryview(b"")
+_NEWLINE, _SPACE = ord("\n"), ord(" ")
+_BLANKS = 8
+"""So many bytes in front of all records are looked at together."""
 
 __all__ = ["DTYPES", "POSITIONS", "Batch", "Bits", "Rows", "TextColumn"]
 
@@ -330,6 +333,34 @@ class Batch:
             start, size = int(rows.arrays["offset"][place]) - rows.base, int(rows.arrays["length"][place])
         return _span(rows.buffer, self._arena, start, size)
 
+    def begins_line(self) -> NDArray[np.bool_]:
+        """Whether nothing but white space stands in front of each record on its line; of a record in a JSON string, in
+        front of that string."""
+        rows = self._rows
+        data = np.frombuffer(rows.buffer, np.uint8)
+        begins = np.zeros(rows.count, bool)
+        waiting, at = np.arange(rows.count), rows.arrays["offset"][: rows.count] - rows.base
+        for _ in range(_BLANKS):
+            at = at - 1
+            waiting, at = waiting[at >= 0], at[at >= 0]  # those at the start go the long way
+            before = data[at]
+            begins[waiting[before == _NEWLINE]] = True
+            blank = (before <= _SPACE) & (before != _NEWLINE)
+            waiting, at = waiting[blank], at[blank]
+        first = rows.arrays["offset"][: rows.count] - rows.base <= _BLANKS
+        for row in {*waiting.tolist(), *first.nonzero()[0].tolist()}:
+            begins[row] = not self._before(row).strip()
+        return begins
+
+    def _before(self, row: int) -> bytes:
+        """What stands in front of a record on its line, its last 256 bytes."""
+        rows = self._rows
+        start = int(rows.arrays["offset"][row]) - rows.base
+        head = bytes(rows.buffer[max(start - HEAD, 0) : start])
+        if start < HEAD:
+            head = (rows.before + head)[-HEAD:]
+        return head[head.rfind(b"\n") + 1 :]
+
     def message(self, row: int) -> Any:
         """One record as a message of its wire."""
         unknown = "keep" if self._rows.keep else "error"
@@ -337,6 +368,11 @@ class Batch:
             wire = WIRES[self._rows.arrays["wire"][range(len(self))[row]]]
             return self._scanner.decode(self.raw(row), wire=wire, unknown=unknown)
         return self._scanner.decode(self.raw(row), unknown=unknown)
+
+    def _repr_html_(self) -> str:
+        from turnwire.log.output.showing import batch_html
+
+        return batch_html(self)
 
     def __arrow_c_schema__(self) -> object:
         from turnwire.log.output.arrow import schema_capsule

@@ -167,6 +167,18 @@ class Rejects:
             number += count
             place += int(part["length"].sum())
 
+    def forget(self) -> None:
+        """Keeps the counts only, and no longer the ranges met so far."""
+        self._parts.clear()
+        self._names.clear()
+        self._raw.seek(0)
+        self._raw.truncate()
+
+    def _repr_html_(self) -> str:
+        from turnwire.log.output.showing import rejects_html
+
+        return rejects_html(self)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         from turnwire.log.output.arrow import stream_capsule
 

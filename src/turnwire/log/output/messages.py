@@ -1,0 +1,119 @@
+"""The records and the damaged ranges of a scan as Python objects, one at a time, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.characters import visible
+from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire.errors import DecodeError
+from turnwire.log.engine.columns import chosen, known
+from turnwire.log.input.compression import WORDS
+from turnwire.log.output.rejects import fault_line
+
+if TYPE_CHECKING:
+    from turnwire.log.output.batch import Batch
+    from turnwire.log.output.rejects import Rejects
+
+_PLACES = ("file", "offset", "length", "line", "wire", "inner")
+
+
+class Message(NamedTuple):
+    """One record of a scan, decoded, and where it stands.
+
+    message: the message object of its wire. file: the name of its file, None for bytes. offset, length: its bytes in
+    the input (decompressed, where that is compressed); inside a JSON string, offset is that of the string. line: the
+    number of its line. wire: the name of its wire. inner: the byte offset in what the outermost JSON string says, None
+    outside of strings. wrapped: "line" where it begins its line, "text" where something stands before it there (the
+    prefix of a log, a JSON value around it), "json_string" inside a JSON string.
+    """
+
+    message: Any
+    file: str | None
+    offset: int
+    length: int
+    line: int
+    wire: str
+    inner: int | None
+    wrapped: str
+
+
+class Reject(NamedTuple):
+    """One damaged range of a scan.
+
+    file, offset, length, line, wire, inner: as of :class:`Message`; ``wire`` is the one that the range looks like, or
+    "gzip" or "zstd" where a compressed stream is damaged. fault: the offset of the byte where reading failed, and
+    fault_line its line. reason: the stable reason. raw: the bytes of the range.
+    """
+
+    file: str | None
+    offset: int
+    length: int
+    line: int
+    fault: int
+    fault_line: int
+    wire: str
+    reason: str
+    raw: bytes
+    inner: int | None
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in words: what ``decode`` says of these bytes, where it refuses them for the same reason."""
+        if self.wire not in WIRES:
+            return f"{WORDS[self.reason]} (a byte of the stream as stored)"
+        from turnwire.registry import decode
+
+        try:
+            decode(self.raw, self.wire)
+        except DecodeError as error:
+            if str(error.reason) == self.reason:
+                return error.text
+        # One message alone may hold what a record of a log may not.
+        return self.reason.replace("_", " ")
+
+    def __str__(self) -> str:
+        place = "" if self.file is None else f"{self.file}:"
+        return visible(f"{place}{self.fault_line}: byte {self.fault}: {self.wire}: {self.reason}: {self.text}")
+
+
+def places(scanner: BulkScanner) -> tuple[Column, ...]:
+    """The columns that say where records stand."""
+    there = known(scanner)
+    return chosen(scanner, [name for name in _PLACES if name in there])
+
+
+def messages(batches: Generator[Batch]) -> Iterator[Message]:
+    """The records of batches with the columns of :func:`places`."""
+    for batch in batches:
+        yield from _of_batch(batch)
+        del batch
+
+
+def _of_batch(batch: Batch) -> Iterator[Message]:
+    wires = batch.column("wire").names
+    inner: list[int | None] = [None] * len(batch)
+    if "inner" in batch.names:
+        there = batch.valid("inner").tolist()
+        inner = [at if inside else None for at, inside in zip(batch["inner"].tolist(), there, strict=True)]
+    numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
+    places = zip(*numbers, inner, batch.begins_line().tolist(), strict=True)
+    file = batch.file
+    for row, (offset, length, line, wire, at, begins) in enumerate(places):
+        how = "json_string" if at is not None else "line" if begins else "text"
+        yield Message(batch.message(row), file, offset, length, line, wires[wire], at, how)
+
+
+def errors(steps: Generator[Any], rejects: Rejects) -> Iterator[Reject]:
+    """The damaged ranges that a run meets, step by step; what was handed out is not kept."""
+    for _ in steps:
+        yield from _of_rejects(rejects)
+        rejects.forget()
+    yield from _of_rejects(rejects)
+    rejects.forget()
+
+
+def _of_rejects(rejects: Rejects) -> Iterator[Reject]:
+    for row in rejects.since(0):
+        yield Reject(fault_line=fault_line(row), **row)

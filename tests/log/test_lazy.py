@@ -1,0 +1,330 @@
+"""``turnwire.polars.scan`` and ``turnwire.duckdb.scan``: always the rows of a whole scan, with less read for them."""
+
+from __future__ import annotations
+
+import io
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turnwire
+from tests.log.engines import GOOD
+from tests.log.mixed_logs import GOOD_JSON
+from turnwire.errors import MissingDependency
+
+pl = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("pyarrow")
+
+both_cores = pytest.mark.usefixtures("scan_core")
+c = pl.col
+NOON = datetime(2026, 1, 4, 12, tzinfo=UTC)
+
+
+def line(number: int) -> bytes:
+    score = b"|q3" if number % 2 else b""
+    record = b'@a%d|f%d|c%d|S%d|d1|T%d|t"x%d"%s#' % (
+        number % 5, number % 4, number % 7, number % 3, number % 10, number % 4, score,
+    )  # fmt: skip
+    return b"2026-01-0%dT12:00:00Z %s\n" % (number % 9 + 1, record)
+
+
+LOG = b"".join(map(line, range(200)))
+ALL = b"".join(LOG.splitlines(keepends=True)[:30]) + b"\n".join(GOOD_JSON)
+FULL: dict[str | None, Any] = {}
+
+
+def full(wire: str | None) -> Any:
+    """The frame of a whole scan."""
+    if wire not in FULL:
+        FULL[wire] = pl.DataFrame(turnwire.scan(LOG if wire == "nslip" else ALL, wire=wire))
+    return FULL[wire]
+
+
+def lazy(wire: str | None, **options: Any) -> Any:
+    return turnwire.polars.scan(LOG if wire == "nslip" else ALL, wire=wire, batch_bytes=1000, **options)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The options of the scans that queries made."""
+    from turnwire import polars
+
+    met: list[dict[str, Any]] = []
+    narrowed = polars._Reader._narrowed
+
+    def remembered(self: Any, *wanted: Any) -> dict[str, Any]:
+        met.append(narrowed(self, *wanted))
+        return met[-1]
+
+    monkeypatch.setattr(polars._Reader, "_narrowed", remembered)
+    return met
+
+
+PUSHED: list[tuple[Any, dict[str, Any]]] = [
+    (c("conv_id") > 3, {"conv_id": (4, None)}),
+    (c("conv_id") >= 3, {"conv_id": (3, None)}),
+    (c("conv_id") < 3, {"conv_id": (None, 3)}),
+    (c("conv_id") <= 3, {"conv_id": (None, 4)}),
+    (c("conv_id") == 3, {"conv_id": {3}}),
+    (c("conv_id") > -1, {}),
+    (c("conv_id").is_in([1, 2, 9]), {"conv_id": {1, 2, 9}}),
+    (c("conv_id").is_between(2, 4), {"conv_id": (2, 5)}),
+    (c("conv_id").is_between(2, 4, closed="none"), {"conv_id": (3, 4)}),
+    ((c("conv_id") > 1) & (c("conv_id") < 6) & c("conv_id").is_in([0, 2, 6]), {"conv_id": {2}}),
+    ((c("conv_id") == 1) & (c("conv_id") == 2), {"conv_id": set()}),
+    ((c("act") == "ASK") & (c("tag") == "x1"), {"act": {"ASK"}, "tag": {"x1"}}),
+    (c("act").is_in(["ASK", "INFORM", "SING"]), {"act": {"ASK", "INFORM"}}),
+    (c("act") == "SING", {"act": set()}),
+    (c("act") > "ASK", {}),
+    (c("tag") > "x1", {}),
+    ((c("tag") <= "x1") & (c("tag") == "x1"), {"tag": {"x1"}}),
+    (c("tag").is_in(["x0", "x1", "x2", "x3", "x4"]), {}),
+    (c("priority").is_null(), {"priority": {None}}),
+    (c("priority").is_not_null(), {"priority": (None, None)}),
+    (~c("priority").is_null(), {"priority": (None, None)}),
+    (c("time") > NOON, {"time": (1767528000000001, None)}),
+    (c("time").is_between(NOON, NOON, closed="left"), {"time": (1767528000000000, 1767528000000000)}),
+    (c("sender") == "2", {"sender": {"2"}}),
+    ((c("conv_id") == 1) & (c("line") > 9) & c("tag").str.contains("x"), {"conv_id": {1}}),
+    ((c("conv_id") == 1) | (c("src") == 2), {}),
+    (c("conv_id") != 3, {}),
+    (c("conv_id") == 2.5, {}),
+    (c("conv_id") == c("src"), {}),
+    (c("conv_id") + 1 == 3, {}),
+    (c("record") < 10, {}),
+    (c("file").is_null(), {}),
+    (c("conv_id").eq_missing(3), {}),
+    (c("tag").is_in(["x1", None]), {"tag": {"x1", None}}),
+    (c("conv_id") == pl.lit(None), {}),
+    (c("conv_id").map_elements(lambda number: len(f"{number:b}") > 2, return_dtype=pl.Boolean), {}),
+]
+
+
+@both_cores
+@pytest.mark.parametrize(("predicate", "pushed"), PUSHED, ids=lambda one: str(one)[:60])
+def test_filters(predicate: Any, pushed: dict[str, Any], asked: list[dict[str, Any]]) -> None:
+    wanted = full("nslip").filter(predicate)
+    frame = lazy("nslip")
+    assert frame.filter(predicate).collect().equals(wanted)
+    assert asked[-1].get("where", {}) == pushed
+    assert frame.filter(predicate).collect(engine="streaming").equals(wanted)
+    assert frame.filter(predicate).select("subject", "dst").collect().equals(wanted.select("subject", "dst"))
+    assert frame.filter(predicate).select(pl.len()).collect().item() == wanted.height
+    assert frame.filter(predicate).head(3).collect().equals(wanted.head(3))
+    assert frame.head(50).filter(predicate).collect().equals(full("nslip").head(50).filter(predicate))
+
+
+@both_cores
+def test_the_schema_is_that_of_a_scan() -> None:
+    for wire in (None, *turnwire.WIRES):
+        assert lazy(wire).collect_schema() == full(wire).schema
+        assert lazy(wire).collect().equals(full(wire))
+        nothing = turnwire.polars.scan(b"", wire=wire).collect()
+        assert (nothing.schema, nothing.height) == (full(wire).schema, 0)
+    chosen = lazy("nslip", columns=iter(["tag", "act"]))
+    assert chosen.collect().equals(full("nslip").select("tag", "act"))
+
+
+@both_cores
+def test_only_what_is_wanted_is_made(asked: list[dict[str, Any]]) -> None:
+    frame = lazy("nslip")
+    assert frame.select(c("turn").mean()).collect().item() == full("nslip")["turn"].mean()
+    assert asked[-1]["columns"] == ["turn"]
+    frame.filter(c("conv_id") > 2).select("tag").collect()
+    assert set(asked[-1]["columns"]) == {"conv_id", "tag"}
+    assert frame.select(pl.len()).collect().item() == 200
+    assert len(asked[-1]["columns"]) == 1
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 199, 200, 1000])
+def test_head(rows: int) -> None:
+    frame = lazy("nslip")
+    assert frame.head(rows).collect().equals(full("nslip").head(rows))
+    assert frame.slice(3, rows).collect().equals(full("nslip").slice(3, rows))
+    assert frame.tail(rows).collect().equals(full("nslip").tail(rows))
+
+
+def test_head_ends_the_scan() -> None:
+    class Log:
+        reads = 0
+
+        def read(self, size: int) -> bytes:
+            self.reads += 1
+            return LOG[:size]
+
+    log = Log()
+    assert turnwire.polars.scan(log, wire="nslip").head(5).collect().height == 5
+    assert log.reads < 20
+
+
+@both_cores
+def test_conditions_of_the_scan_and_of_the_query(asked: list[dict[str, Any]]) -> None:
+    frame = lazy("nslip", where={"conv_id": (2, 5), "text": b"x1"})
+    found = frame.filter((c("conv_id") > 2) & (c("src") == 1)).collect()
+    wanted = full("nslip").filter(c("conv_id").is_between(3, 4) & (c("src") == 1) & (c("tag") == "x1"))
+    assert found.equals(wanted) and wanted.height
+    assert asked[-1]["where"] == {"conv_id": (2, 5), "text": b"x1", "src": {1}}
+
+
+@both_cores
+def test_a_column_that_is_named_text() -> None:
+    """``where`` has another meaning for that name."""
+    frame = full("sstp")
+    [wanted, *_] = frame["text"].drop_nulls()
+    assert lazy("sstp").filter(c("text") == wanted).collect().equals(frame.filter(c("text") == wanted))
+
+
+@both_cores
+def test_numbers_that_are_no_integers(asked: list[dict[str, Any]]) -> None:
+    frame = full("sstp")
+    [value, *_] = frame["confidence"].drop_nulls()
+    for predicate in (c("confidence") == value, c("confidence") > value, c("confidence") >= value):
+        assert lazy("sstp").filter(predicate).collect().equals(frame.filter(predicate))
+        assert "confidence" in asked[-1]["where"]
+    predicate = c("confidence") > float("nan")
+    assert lazy("sstp").filter(predicate).collect().equals(frame.filter(predicate))
+
+
+_NUMBERS = st.sampled_from([-1, 0, 1, 3, 6, 2**63, 2**64 - 1])
+_TEXTS = st.sampled_from(["", "x", "x1", "x2", "x1\0", "ü", "ASK"])
+_OPERATIONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "eq_missing")
+
+
+@st.composite
+def predicates(draw: st.DrawFn, depth: int = 3) -> Any:
+    """Expressions of columns and values, of any nesting."""
+    way = draw(st.sampled_from(["compare", "in", "between", "null"] + ["and", "or", "not"] * (depth > 0)))
+    if way in ("and", "or"):
+        left, right = draw(predicates(depth - 1)), draw(predicates(depth - 1))
+        return left & right if way == "and" else left | right
+    if way == "not":
+        return ~draw(predicates(depth - 1))
+    column, values = draw(
+        st.sampled_from([*((name, _NUMBERS) for name in ("conv_id", "priority", "sequence", "line")), ("tag", _TEXTS)])
+    )
+    if way == "null":
+        return draw(st.sampled_from([c(column).is_null(), c(column).is_not_null()]))
+    if way == "in":
+        return c(column).is_in(draw(st.lists(values.filter(lambda one: one != -1), max_size=3, min_size=1)))
+    if way == "between":
+        return c(column).is_between(draw(values), draw(values), closed=draw(st.sampled_from(["both", "left", "none"])))
+    return getattr(c(column), draw(st.sampled_from(_OPERATIONS)))(draw(values))
+
+
+@given(predicates())
+def test_any_filter(predicate: Any) -> None:
+    try:
+        wanted = full("nslip").filter(predicate)
+    except pl.exceptions.PolarsError as refused:  # no such value fits the column
+        with pytest.raises(type(refused)):
+            lazy("nslip").filter(predicate).collect()
+        return
+    assert lazy("nslip").filter(predicate).collect().equals(wanted)
+
+
+def test_what_can_be_read_only_once() -> None:
+    frame = turnwire.polars.scan(io.BytesIO(LOG), wire="nslip")
+    assert frame.collect().height == 200
+    with pytest.raises(Exception, match="a file object can be read only once"):
+        frame.collect()
+    relation = turnwire.duckdb.scan(io.BytesIO(LOG), wire="nslip")
+    assert relation.aggregate("count(*)").fetchall() == [(200,)]
+    with pytest.raises(Exception, match="a file object can be read only once"):
+        relation.aggregate("count(*)").fetchall()
+
+
+@pytest.mark.parametrize("scan", [turnwire.polars.scan, turnwire.duckdb.scan])
+def test_errors(scan: Any, tmp_path: Path) -> None:
+    for options, kind, words in (
+        ({"wire": "morse"}, turnwire.DecodeError, "morse"),
+        ({"columns": ["no"]}, ValueError, "no column 'no'"),
+        ({"follow": True}, ValueError, "no follow="),
+        ({"resume": {}}, ValueError, "no resume="),
+        ({"unheard": 1}, TypeError, "unheard"),
+    ):
+        with pytest.raises(kind, match=words):
+            scan(LOG, **options)
+    damaged = scan(GOOD + b"\n@a3|f0|c-|S0|d1|T1#\n", wire="nslip", errors="raise")
+    with pytest.raises(Exception, match="bad_digit"):
+        damaged.collect() if scan is turnwire.polars.scan else damaged.fetchall()
+    gone = scan(tmp_path / "gone.log", wire="nslip")
+    with pytest.raises(Exception, match=r"gone\.log"):
+        gone.collect() if scan is turnwire.polars.scan else gone.fetchall()
+
+
+def test_without_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pl, "__version__", "1.21.0")
+    with pytest.raises(MissingDependency, match=r"Polars 1\.22 or newer"):
+        turnwire.polars.scan(LOG)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingDependency, match=r"Polars 1\.22 or newer"):
+        turnwire.polars.scan(LOG)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependency, match="DuckDB and pyarrow"):
+        turnwire.duckdb.scan(LOG)
+
+
+# --- DuckDB -----------------------------------------------------------------------------------------------------------
+
+
+@both_cores
+def test_a_relation(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(LOG)
+    with duckdb.connect() as connection:
+        relation = turnwire.duckdb.scan(path, wire="nslip", connection=connection)
+        assert relation.columns == full("nslip").columns
+        whole = turnwire.scan(path, wire="nslip")
+        connection.register("whole", whole)
+        for query in (
+            "select * from {} limit 5",
+            "select count(*) from {}",
+            "select avg(turn) from {} where conv_id > 2 and act = 'ASK'",
+            "select tag, count(*) as n from {} where priority is not null group by tag order by tag",
+            "select tag, line from {} where tag > 'x1' and time < '2026-01-05' order by line desc",
+            "select act, frame, src from {} where src in (1, 2) or tag like '%2' order by line",
+            "select a.line from {} a join {} b on a.line = b.line + 1 order by 1",
+        ):
+            wanted = connection.sql(query.replace("{}", "whole")).fetchall()
+            for _ in range(2):
+                assert connection.sql(query.replace("{}", "relation")).fetchall() == wanted
+                assert wanted
+        assert relation.filter("conv_id = 1").aggregate("count(*)").fetchall() == [(29,)]
+    default = turnwire.duckdb.scan(LOG, wire="nslip", where={"conv_id": 1}, columns=["tag"])
+    assert len(default.fetchall()) == 29
+
+
+def test_a_relation_reads_only_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    from turnwire.log.engine import run
+
+    made: list[list[str]] = []
+    engine = run.Engine
+    monkeypatch.setattr(
+        run, "Engine", lambda scanner, columns, *rest, **more: (
+            made.append([column.name for column in columns]), engine(scanner, columns, *rest, **more)
+        )[1],
+    )  # fmt: skip
+    relation = turnwire.duckdb.scan(LOG, wire="nslip")
+    relation.aggregate("avg(turn)").fetchall()
+    assert made[-1] == ["turn"]
+
+
+def test_filters_that_duckdb_passes() -> None:
+    """Some versions do; pyarrow applies them, also where there are string views."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from turnwire.duckdb import _filtered
+
+    reader = pa.RecordBatchReader.from_stream(turnwire.scan(LOG, wire="nslip", batch_bytes=1000))
+    wanted = (pc.field("conv_id") == 1) & (pc.field("tag") == "x1") & (pc.field("act") == "ASK")
+    found = pa.Table.from_batches(_filtered(pa, reader, wanted), schema=reader.schema)
+    known = full("nslip").filter((c("conv_id") == 1) & (c("tag") == "x1") & (c("act") == "ASK"))
+    assert found["line"].to_pylist() == known["line"].to_list() != []
+    assert found.schema == reader.schema

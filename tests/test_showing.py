@@ -1,0 +1,184 @@
+"""What notebooks show: every text is escaped, whatever stands in a log, and nothing is read for it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnwire
+from turnwire import csp, kick, nslip, sap, sstp
+from turnwire.characters import UNSAFE
+from turnwire.nslip.spec import Slot
+from turnwire.showing import MOST_ROWS, MOST_TEXT, cell, fields, table
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=a>&amp;\"'\x1b[31m\x00\x9b\u202e\u2028\ud800\t\n⫻"
+_UNSAFE = re.compile(f"[\x00-\x1f{UNSAFE}]")
+TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+
+
+class _Reader(HTMLParser):
+    """The cells of tables; anything but a plain tag of a table is an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[Any]) -> None:
+        assert tag in TAGS and not attrs, (tag, attrs)
+        self.open.append(tag)
+        if tag in ("tr", "caption"):
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1] == "caption":
+            self.rows[-1].append(data)
+        else:
+            assert self.open[-1] in ("td", "th")
+            self.rows[-1][-1] += data
+
+
+def shown(thing: Any) -> list[list[str]]:
+    """The rows of what a notebook shows of a thing; the caption is the first one."""
+    text = thing if isinstance(thing, str) else thing._repr_html_()
+    assert not _UNSAFE.search(text)
+    text.encode()
+    return _Reader(text).rows
+
+
+def hostile(rows: list[list[str]]) -> None:
+    """The text that was written is there, as text."""
+    assert any("<script>alert(1)</script><img" in one for row in rows for one in row)
+    assert any("\\x1b[31m\\x00\\x9b\\u202e\\u2028" in one for row in rows for one in row)
+
+
+MESSAGES: dict[str, Any] = {
+    "nslip": lambda backend: nslip.decode(f'@a3|f0|c1|S2|d3|T1|u"{_nslip_text()}"#', unknown="keep"),
+    "csp": lambda backend: csp.CspMessage("A", "B", "C0", "TASK", csp.Task("T1", {"REQ": HOSTILE, HOSTILE: "x"})),
+    "sstp": lambda backend: sstp.Intent({"actor_id": HOSTILE}, {"goal": [HOSTILE], HOSTILE: 1}, {HOSTILE: HOSTILE}),
+    "sap": lambda backend: sap.Task(taskId=HOSTILE, payload={HOSTILE: {"x": HOSTILE}}),
+    "kick": lambda backend: kick.Envelope(
+        "1", "2026-01-15T10:00:00Z", "A", "B", "Command", "⫻a/b", HOSTILE, extra={HOSTILE: 1}
+    ),
+    "space": lambda backend: kick.parse_space(f"⫻content/a:x\n{HOSTILE.replace(chr(0xD800), '')}", mode="lenient"),
+}
+
+
+def _nslip_text() -> str:
+    return HOSTILE.replace("\ud800", "").replace('"', '\\"')
+
+
+@pytest.mark.parametrize("wire", MESSAGES)
+def test_messages(wire: str) -> None:
+    rows = shown(MESSAGES[wire](None))
+    assert rows[0][0].split()[0] in ("SlipMessage", "CspMessage", "Intent", "Task", "Envelope", "Space")
+    hostile(rows)
+
+
+def test_both_twins_of_a_message(backend: str) -> None:
+    from importlib import import_module
+
+    core = import_module(f"turnwire._{backend}.nslip.codec")
+    message = core.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {Slot.TAG: HOSTILE}, extra={"q": "9"})
+    rows = shown(message)
+    assert rows[:3] == [["SlipMessage"], ["conv_id", "1"], ["turn", "2"]]
+    assert ["act", "ASK"] in rows and ["frame", "TASK"] in rows and ["extra.q", "9"] in rows
+    hostile(rows)
+    envelope = import_module(f"turnwire._{backend}.space.envelope").Envelope
+    rows = shown(envelope("1", "2026-01-15T10:00:00Z", "A", HOSTILE, "Query", "⫻a/b", "c", None))
+    assert ["type", "Query"] in rows and ["correlation_id", ""] in rows
+    hostile(rows)
+
+
+def test_the_fields_of_messages() -> None:
+    message = sstp.Intent({"actor_id": "A", "logical_clock": 1}, {"goal": "g"}, {"x": None})
+    assert shown(message) == [
+        ["Intent"],
+        ["header.actor_id", "A"],
+        ["header.logical_clock", "1"],
+        ["payload.goal", "g"],
+        ["x", ""],
+    ]
+    record = csp.message("A", "B", "C0", csp.Task("T1", {"REQ": "do", "IN": "it"}))
+    assert [*shown(record)[4:]] == [
+        ["intent", "TASK"],
+        ["block", "Task"],
+        ["block.id", "T1"],
+        ["block.REQ", "do"],
+        ["block.IN", "it"],
+    ]
+
+
+def test_a_scan_reads_nothing_to_be_shown(tmp_path: Path) -> None:
+    source = io.BytesIO(b'@a3|f0|c1|S0|d1|T1|t"x"#\n@a3|f0|c-|S0|d1|T1#\n')
+    scan = turnwire.scan(source, wire="nslip", columns=["src", "tag"])
+    assert shown(scan) == [["Scan, not read yet"], ["source", "BytesIO"], ["wire", "nslip"], ["columns", "src, tag"]]
+    assert source.tell() == 0
+    list(scan)
+    rows = dict(row for row in shown(scan) if len(row) == 2)
+    assert (rows["records"], rows["rejects"], rows["selected"]) == ("nslip 1", "bad_digit 1", "1")
+    assert rows["bytes"] == str(len(source.getvalue()))
+    for missing in (str(tmp_path / HOSTILE.replace("/", "").replace("\0", "")), [HOSTILE.replace("\0", "")] * 9):
+        rows = dict(row for row in shown(turnwire.scan(missing)) if len(row) == 2)
+        assert "<script>" in rows["source"] and rows["wire"] == "all"
+
+
+def test_batches_and_rejects() -> None:
+    text = _nslip_text().replace("\n", "").replace("\0", "\x01")
+    data = f'@a3|f0|c1|S0|d1|T1|t"{text}"#\n'.encode() * 25 + b"@a3|f0|c<b>\x1b\xff|S0|d1|T1#\n" * 12
+    scan = turnwire.scan(data, wire="nslip", columns=["line", "act", "goal_id", "tag"])
+    (batch,) = scan
+    rows = shown(batch)
+    assert rows[0] == ["Batch of 25 records, the first 10"]
+    assert rows[1] == ["line", "act", "goal_id", "tag"]
+    assert [row[:3] for row in rows[2:]] == [[str(line), "REQUEST", ""] for line in range(1, 11)]
+    assert "<script>alert(1)</script>" in rows[2][3] and "\\u202e" in rows[2][3]
+    rows = shown(scan.rejects)
+    assert rows[0] == ["Rejects: 12, 10 of them here (bad_digit 12)"]
+    assert len(rows) == 12
+    assert rows[2][rows[1].index("raw")] == "@a3|f0|c<b>\\x1b\\xff|S0|d1|T1#"
+    list(scan.errors())
+    assert shown(scan.rejects) == [["Rejects: 12, 0 of them here (bad_digit 12)"], rows[1]]
+    assert shown(turnwire.scan(b"").rejects)[0] == ["Rejects: 0"]
+
+
+def test_tables_of_tokens() -> None:
+    pytest.importorskip("splintr")
+    from turnwire import tokens
+
+    message = nslip.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {Slot.TAG: HOSTILE[:20]})
+    compared = tokens.compare([message], tokenizers=["o200k_base"])
+    rows = shown(compared)
+    assert rows[0][0].startswith("o200k_base, per ")
+    assert rows[1][:3] == ["rank", "format", "tokens"]
+    assert {row.format for row in compared.rows} == {row[1] for row in rows[2:]}
+    advice = tokens.advise(nslip.encode(message).encode())
+    assert shown(advice)[0] == ["What the log costs"]
+
+
+def test_long_values_are_cut() -> None:
+    assert cell("x" * 1000) == "x" * MOST_TEXT + "…"
+    assert len(cell([1] * 100_000)) < 200
+    assert cell({"a": "<" * 1000}).count("&lt;") <= MOST_TEXT
+    rows = shown(fields("many", ((str(number), number) for number in range(100))))
+    assert (len(rows), rows[-1]) == (MOST_ROWS + 2, ["…", f"{100 - MOST_ROWS} more fields"])
+    assert shown(table("none", (), [])) == [["none"]]
+    deep: Any = 1
+    for _ in range(500):
+        deep = {"a": deep}
+    assert len(shown(fields("deep", [("a", deep)]))) == 2
+    json.dumps(deep)
