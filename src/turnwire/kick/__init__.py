@@ -4,7 +4,7 @@ from turnwire.kick.spec import ROLES, WIRE, EventKind, MessageType, Signal, Task
 from turnwire.kick.space import Found, Reject, Salvage, Section, Space, parse_space, salvage_space
 from turnwire.kick.messages import Envelope
 from turnwire.kick.codec import check, decode, encode, json_schema
-from turnwire.kick.documents import detect
+from turnwire.kick.documents import DOCUMENTS, detect
 from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, Verdict
 from turnwire.kick.rules import lint
 from turnwire.kick import channels
