@@ -110,3 +110,64 @@ def first_long(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ss
                 break
             line = place
     return line if found else -1
+
+
+def header_lines(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
+    """Where the lines of ``data[start:stop]`` begin that begin with the sigil of Space (U+2AFB), as a list; a line
+    begins at ``start``."""
+    cdef const uint8_t *s
+    cdef const uint8_t *found
+    cdef Py_ssize_t place = start
+    cdef list lines = []
+    if not 0 <= start <= stop <= data.shape[0]:
+        raise ValueError("start and stop must lie in the data")
+    if start == stop:
+        return lines
+    s = &data[0]
+    while place < stop:
+        found = <const uint8_t *>memchr(s + place, 0xE2, stop - place)
+        if found == NULL:
+            break
+        place = found - s
+        if place + 3 <= stop and found[1] == 0xAB and found[2] == 0xBB and (place == start or s[place - 1] == c"\n"):
+            lines.append(place)
+        place += 1
+    return lines
+
+
+cdef inline Py_ssize_t fence_of(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Where the line begins whose fence has its first sign there, or -1."""
+    cdef Py_ssize_t line = place
+    if place + 3 > stop or s[place + 1] != s[place] or s[place + 2] != s[place]:
+        return -1
+    while line > start and place - line < 3 and s[line - 1] == c" ":
+        line -= 1
+    return line if line == start or s[line - 1] == c"\n" else -1
+
+
+def fence_lines(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
+    """Where the lines of ``data[start:stop]`` begin that begin like code fences of Markdown (up to three spaces, then
+    three backticks or tildes), as a list in order; a line begins at ``start``."""
+    cdef const uint8_t *s
+    cdef const uint8_t *found
+    cdef Py_ssize_t place
+    cdef Py_ssize_t line
+    cdef int sign
+    cdef list lines = []
+    if not 0 <= start <= stop <= data.shape[0]:
+        raise ValueError("start and stop must lie in the data")
+    if start == stop:
+        return lines
+    s = &data[0]
+    for sign in (96, 126):
+        place = start
+        while place < stop:
+            found = <const uint8_t *>memchr(s + place, sign, stop - place)
+            if found == NULL:
+                break
+            line = fence_of(s, found - s, start, stop)
+            if line >= 0:
+                lines.append(line)
+            place = found - s + 1
+    lines.sort()
+    return lines

@@ -10,10 +10,9 @@ from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIN
 
 from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
-from turnwire.errors import expect
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY
-from turnwire.kick.rules import judge
+from turnwire.kick.rules import judge, judge_other
 from turnwire.kick.spec import FIELDS, TYPES, WIRE
 
 cdef extern from *:
@@ -295,7 +294,8 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
 
 
 def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
-    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``.
+    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
+    what lenient reading forgave, and its lints; ``where`` is a line of it then.
 
     "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
     a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
@@ -303,7 +303,7 @@ def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
     """
     cdef dict known
     if not isinstance(envelope, Envelope):
-        expect(envelope, Envelope, "an envelope is checked")
+        return judge_other(envelope, Envelope, strict)
     known = STANDARD_KNOWN if policy is STANDARD else policy.known
     if clean(<Envelope>envelope, known):
         return []

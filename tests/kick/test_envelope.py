@@ -266,7 +266,8 @@ def test_detect() -> None:
     for fields in (SEED, REPORT, seed(sender=...), seed(content=...), seed(channel="command/x")):
         for ascii_only in (True, False):
             assert detect(b"\n " + json.dumps(fields, ensure_ascii=ascii_only).encode())
-    other_wires = (b"", b"@a0#", b"CSP/1\n", b"[]", b'{"header":{}}', "⫻a/b\n".encode())
+    other_wires = (b"", b"@a0#", b"CSP/1\n", b"[]", b'{"header":{}}')
+    assert detect("⫻a/b\n"), "a Space document is KickLang, too"
     for other in (*other_wires, b'{"t":"\\"sender\\""}', b"\xff{"):
         assert not detect(other)
 

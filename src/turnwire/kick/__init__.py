@@ -3,7 +3,8 @@
 from turnwire.kick.spec import ROLES, WIRE, EventKind, MessageType, Signal, TaskState  # first: the cores use it
 from turnwire.kick.space import Found, Reject, Salvage, Section, Space, parse_space, salvage_space
 from turnwire.kick.messages import Envelope
-from turnwire.kick.codec import check, decode, detect, encode, json_schema
+from turnwire.kick.codec import check, decode, encode, json_schema
+from turnwire.kick.documents import DOCUMENTS, detect
 from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, Verdict
 from turnwire.kick.rules import lint
 from turnwire.kick import channels

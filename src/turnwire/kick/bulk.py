@@ -9,20 +9,23 @@ from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.kick.codec import decode, detect
-from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
+from turnwire.kick.documents import read_record
+from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 
 COLUMNS = (
-    Column("id", "text"),
-    Column("sender", "text"),
-    Column("receiver", "text"),
-    Column("type", "enum", names=tuple(TYPES)),
-    Column("channel", "text"),
+    Column("id", "text", nullable=True),
+    Column("sender", "text", nullable=True),
+    Column("receiver", "text", nullable=True),
+    Column("type", "enum", names=(*TYPES, DOCUMENT)),
+    Column("channel", "text", nullable=True),
     Column("family", "text", nullable=True),
     Column("correlation_id", "text", nullable=True),
-    Column("timestamp", "text"),
+    Column("timestamp", "text", nullable=True),
     Column("content", "text"),
     Column("sections", "i64"),
+    Column("subject", "text"),
 )
+"""A document has ``type``, ``content`` (all of it), ``sections`` and ``subject`` (its first header line) alone."""
 
 _FORMS = {"type": ("word", tuple(TYPES)), "channel": ("channel", ())}
 _TEXTS = ("id", "sender", "receiver", "channel", "correlation_id", "timestamp", "content")
@@ -32,6 +35,7 @@ _VARIANT = Variant(
     (
         *(Fill(name, "text", name) for name in _TEXTS),
         Fill("type", "word", "type"),
+        Fill("subject", "text", "channel"),
         Fill("family", "family", "channel"),
         Fill("sections", "sections", "content"),
         Fill("time", "time", "timestamp"),
@@ -78,10 +82,10 @@ SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
     smallest=len('{"id":"","timestamp":"","sender":"","receiver":"",'),
-    decode=decode,
+    decode=read_record,
     common={
         "kind": ("column", "type"),
         "conversation": ("column", "correlation_id"),
-        "subject": ("column", "channel"),
+        "subject": ("column", "subject"),
     },
 )

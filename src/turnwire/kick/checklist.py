@@ -1,4 +1,8 @@
-"""The conformance checklist of KickLang: envelopes, channels, the two loops and the validation rules."""
+"""The conformance checklist of KickLang: envelopes, channels, the two loops, the validation rules, documents.
+
+A document keeps section 004, rule 1, if lenient reading has nothing to forgive: empty parts, text in a header and
+deeper places are ordinary in the documents of the language's own authors, although strict reading refuses them.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,13 @@ from pathlib import Path
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
 from turnwire.errors import DecodeError, Reason, expect
-from turnwire.kick.codec import check, decode
+from turnwire.kick.codec import check, decode, detect
+from turnwire.kick.documents import HEADER, is_document
+from turnwire.kick.faults import space_words
 from turnwire.kick.messages import Envelope
 from turnwire.kick.monitor import Monitor
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import FAULTS, WIRE, EventKind
 
 __all__ = ["CLAUSES", "EVENTS", "REASONS", "conform", "conform_files", "conformance"]
@@ -24,6 +31,8 @@ CLAUSES = (
     Clause("loop", "003", "Dispatch, execute, report: in this order"),
     Clause("escalation", "003", "A violation pauses the tasks it concerns and is escalated"),
     Clause("space", "004.1", "Contents are Space Format"),
+    Clause("documents", "004.1", "Documents are UTF-8 text without a byte order mark, cut into sections"),
+    Clause("headers", "004.1", "Headers of documents have a name, one sigil and no stray white space"),
     Clause("roles", "004.2", "Agents send only on channels of their role"),
     Clause("correlation", "004.3", "Responses have the correlation_id of the request"),
 )
@@ -38,10 +47,19 @@ REASONS: dict[Reason, str] = {
     Reason.TYPE_CHANNEL_MISMATCH: "channels",
     Reason.RECEIVER_NOT_ALLOWED: "channels",
     Reason.CONTENT_NOT_SPACE: "space",
+    Reason.BAD_UTF8: "documents",
+    Reason.BOM: "documents",
+    Reason.NO_SECTIONS: "documents",
+    Reason.EMPTY_HEADER: "headers",
+    Reason.LEADING_SPACE: "headers",
+    Reason.TRAILING_SPACE: "headers",
+    Reason.NESTED_SIGIL: "headers",
+    Reason.SPACE_IN_QUALIFIER: "headers",
     Reason.ROLE_NOT_ALLOWED: "roles",
     Reason.MISSING_CORRELATION_ID: "correlation",
 }
-"""What ``check`` finds -> the clause that it breaks. All other refusals mean that there is no such envelope."""
+"""What ``check`` finds -> the clause that it breaks. All other refusals mean that there is no such envelope; so does
+bad_utf8 in one."""
 
 EVENTS: dict[EventKind, str] = {
     EventKind.DUPLICATE: "ids",
@@ -57,22 +75,37 @@ EVENTS: dict[EventKind, str] = {
 }
 """Faults of the monitor -> the clause. Its INVALID is what ``check`` finds, too; without a clock nothing is OVERDUE."""
 
+_ANYWHERE = (Reason.BAD_UTF8, Reason.BOM)
 _ALWAYS = ("envelope", "ids", "times", "channels", "space", "roles")
 _FAMILIES = {"command": "loop", "report": "loop", "query": "correlation", "alert": "escalation"}
 
 
-def conformance(*messages: Envelope | str | bytes, policy: Policy = DEFAULT_POLICY) -> Checklist:
-    """Judges envelopes, or their texts, in the order in which they were sent. Faults are placed by number, from 1."""
-    return _judged(enumerate(messages, 1), policy)
+Judged = Envelope | Space | str | bytes
 
 
-def conform(data: bytes, *, policy: Policy = DEFAULT_POLICY) -> Checklist:
-    """Judges a file: one envelope, or one on each line."""
+def conformance(*messages: Judged, policy: Policy = DEFAULT_POLICY) -> Checklist:
+    """Judges envelopes and Space documents, or their texts, in the order in which they were sent. Faults are placed by
+    number, from 1; those of a document by its own lines where it is the only one that is judged."""
+    return _judged(enumerate(messages, 1), policy, lines=len(messages) == 1)
+
+
+def conform(data: bytes, *, policy: Policy = DEFAULT_POLICY, fences: bool = False) -> Checklist:
+    """Judges a file: one envelope, one on each line, or a Space document; that begins, behind prose perhaps, where no
+    envelope stands in front. fences: headers inside code fences are content (:func:`parse_space`)."""
     try:
         return conformance(decode(data), policy=policy)
     except DecodeError:
-        lines = enumerate(data.split(b"\n"), 1)  # no single envelope
-    return _judged(((number, line) for number, line in lines if line.strip()), policy)
+        pass  # no single envelope
+    if is_document(data) and not _has_envelope(data):
+        return _judged([(1, data)], policy, lines=True, fences=fences)
+    lines = enumerate(data.split(b"\n"), 1)
+    return _judged(((number, line) for number, line in lines if line.strip()), policy, documents=False)
+
+
+def _has_envelope(data: bytes) -> bool:
+    """Whether an envelope, or what looks like one, stands on a line in front of the first header."""
+    header = HEADER.search(data)
+    return header is not None and any(detect(line) for line in data[: header.start()].split(b"\n"))
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
@@ -81,18 +114,30 @@ def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str
         yield os.fspath(path), conform(Path(path).read_bytes())
 
 
-def _judged(messages: Iterable[tuple[int, Envelope | str | bytes]], policy: Policy) -> Checklist:
+def _judged(
+    messages: Iterable[tuple[int, Judged]],
+    policy: Policy,
+    *,
+    documents: bool = True,
+    lines: bool = False,
+    fences: bool = False,
+) -> Checklist:
+    """documents: texts may be documents; lines: their faults are placed by their own lines."""
     faults: list[Fault] = []
     applied: set[str] = set()
     monitor = Monitor(policy)
     count = 0
     for line, message in messages:
         count += 1
+        if isinstance(message, Space) or (documents and isinstance(message, (str, bytes)) and is_document(message)):
+            applied.update(("documents", "headers"))
+            faults += _of_document(message, 1 if lines else line, lines, fences)
+            continue
         applied.add("envelope")
         try:
             envelope = decode(message) if isinstance(message, (str, bytes)) else message
         except DecodeError as error:
-            clause = REASONS.get(error.reason, "envelope")
+            clause = "envelope" if error.reason in _ANYWHERE else REASONS.get(error.reason, "envelope")
             faults.append(Fault(clause, line, f"{error.reason}: {error.text}"))
             continue
         expect(envelope, Envelope, "an envelope or its text is judged")
@@ -100,6 +145,21 @@ def _judged(messages: Iterable[tuple[int, Envelope | str | bytes]], policy: Poli
         applied.update(_applies(envelope))
         faults += _of_envelope(envelope, line, monitor, policy)
     return judged(WIRE, count, CLAUSES, faults, applied)
+
+
+def _of_document(message: Space | str | bytes, line: int, lines: bool, fences: bool) -> Iterator[Fault]:
+    """The faults of a document; ``lines``: placed by lines, from ``line`` on, not by its number."""
+    if not isinstance(message, Space):
+        try:
+            message = parse_space(message, mode="lenient", fences=fences)
+        except DecodeError as error:
+            yield Fault("documents", line + (error.line or 1) - 1 if lines else line, f"{error.reason}: {error.text}")
+            return
+    if not message.sections:
+        yield Fault("documents", line, f"{Reason.NO_SECTIONS}: {space_words(Reason.NO_SECTIONS)}")
+    for issue in message.issues:
+        place = line + int(issue.where) - 1 if lines else line
+        yield Fault(REASONS[issue.reason], place, f"{issue.reason}: {issue.text}")
 
 
 def _applies(envelope: Envelope) -> Iterator[str]:

@@ -12,6 +12,7 @@ from turnwire.json import text as json_text
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
+from turnwire.kick.space import Space
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:
@@ -28,13 +29,16 @@ else:
 __all__ = ["_core", "check", "decode", "detect", "encode", "json_schema"]
 
 
-def encode(envelope: Envelope, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
+def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
     """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
 
     Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
-    everything that ``decode`` reads. Both raise EncodeError for what has no JSON form, or is no envelope (wrong_type).
+    everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
+    form, or is no envelope (wrong_type).
     """
     if not isinstance(envelope, _core.Envelope):
+        if isinstance(envelope, Space):
+            return envelope.text(strict=strict)
         raise encode_fault(Reason.WRONG_TYPE, f"an Envelope is encoded, not {type(envelope).__name__}")
     if strict:
         for reason, where, severity, text in _core.check(envelope, policy):

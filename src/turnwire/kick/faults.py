@@ -15,6 +15,11 @@ _TEXT = {
 }
 
 
+def space_words(reason: Reason) -> str:
+    """What a reason means in a document."""
+    return _TEXT[reason]
+
+
 def space_fault(source: str | bytes, reason: Reason, place: int) -> DecodeError:
     """A DecodeError at ``place`` of a document (a character of a str, a byte of bytes)."""
     before = source[:place]

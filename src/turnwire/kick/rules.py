@@ -26,6 +26,34 @@ def judge(envelope: Envelope, policy: Policy, strict: bool) -> list[Issue]:
     return issues
 
 
+def judge_other(message: Any, envelope: type, strict: bool) -> list[Issue]:
+    """What ``check`` finds in a Space document: what lenient reading forgave, and its lints, in the order of their
+    lines; ``where`` is a line, in a document with built sections "/sections/N". With ``strict`` the first warning is
+    raised. Raises TypeError for what is neither an envelope nor a document."""
+    if not isinstance(message, Space):
+        expect(message, envelope, "an envelope is checked")
+    if strict and message.issues:
+        reason, where, _, text = message.issues[0]
+        raise RuleError(reason, f"line {where}: {text}", rule="004.1", wire=WIRE)
+    lines = _section_lines(message)
+    lints = [issue._replace(where=lines[int(issue.where) - 1]) for issue in lint(message)]
+    found = [*message.issues, *lints]
+    return sorted(found, key=lambda issue: (isinstance(issue.where, str), issue.where)) if lints else found
+
+
+def _section_lines(space: Space) -> list[int | str]:
+    """The line of each section of a document that was read; of others, which it is."""
+    lines: list[int | str] = []
+    line = 1 + space.preamble.count("\n")
+    for section in space.sections:
+        raw = section.raw
+        if raw is None:
+            return [f"/sections/{number}" for number in range(len(space.sections))]
+        lines.append(line)
+        line += raw.count("\n")
+    return lines
+
+
 def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     broken = [_wrong_type(name, value) for name, value in _fields(envelope) if not isinstance(value, str)]
     if broken:

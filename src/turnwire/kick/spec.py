@@ -23,6 +23,9 @@ HEADER_ISSUES = (
 """What lenient reading forgives in a header: the bit that both twins report it by, the reason, the words."""
 BOM_ISSUE = (Reason.BOM, "the document starts with a byte order mark")
 
+DOCUMENT = "document"
+"""The kind of a record that is a Space document by itself, beside the types of envelopes."""
+
 PARTS = ("name", "type", "qualifier", "place", "index", "inline", "content", "raw")
 """The parts of a section, in the order of the constructor."""
 

@@ -17,6 +17,8 @@ _SIGNS = (
     (SIGIL, re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
 )
 _HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1\r?\n")
+_HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, or of all
+_FENCE = re.compile(rb"(?<!.) {0,3}(?:```|~~~)")
 _PIECE = 4096
 _MAYBE = rb"\xe2\xab\xbb| P[ :]|[Cc][Ss][Pp][ \t]*/"
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|' + _MAYBE)
@@ -88,6 +90,25 @@ def first_long(data: Any, start: int, stop: int, least: int) -> int:
             return line
         line = following
     return -1
+
+
+def header_lines(data: Any, start: int, stop: int) -> list[int]:
+    """Where the lines of ``data[start:stop]`` begin that begin with the sigil of Space (U+2AFB), as a list; a line
+    begins at ``start``."""
+    return _lines(_HEADER, data, start, stop)
+
+
+def fence_lines(data: Any, start: int, stop: int) -> list[int]:
+    """Where the lines of ``data[start:stop]`` begin that begin like code fences of Markdown (up to three spaces, then
+    three backticks or tildes), as a list in order; a line begins at ``start``."""
+    return _lines(_FENCE, data, start, stop)
+
+
+def _lines(form: re.Pattern[bytes], data: Any, start: int, stop: int) -> list[int]:
+    view = memoryview(data).cast("B")
+    if not 0 <= start <= stop <= len(view):
+        raise ValueError("start and stop must lie in the data")
+    return [start + match.start() for match in form.finditer(view[start:stop])]
 
 
 def _line_of(view: memoryview, place: int, start: int) -> int:

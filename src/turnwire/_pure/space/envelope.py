@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.space.format import has_section
 from turnwire.contract import LIMITS, Limits
-from turnwire.errors import expect
 from turnwire.json import text as json_text
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
-from turnwire.kick.rules import is_uuid4, judge
+from turnwire.kick.rules import is_uuid4, judge, judge_other
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE
 
 if TYPE_CHECKING:
@@ -180,14 +179,16 @@ def decode(
     return envelope
 
 
-def check(envelope: Envelope, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
-    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``.
+def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
+    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
+    what lenient reading forgave, and its lints; ``where`` is a line of it then.
 
     "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
     a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
     is raised as RuleError, its ``rule`` being the section of the specification.
     """
-    expect(envelope, Envelope, "an envelope is checked")
+    if not isinstance(envelope, Envelope):
+        return judge_other(envelope, Envelope, strict)
     if is_clean(envelope, policy.known):
         return []
     return judge(envelope, policy, strict)

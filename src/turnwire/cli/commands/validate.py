@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 
 from turnwire.cli import inputs, wires
+from turnwire.cli.documents import told
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.text import printable
@@ -172,7 +173,15 @@ def _issues_of_batch(batch: Batch, judge: Judge) -> Iterator[Finding]:
     offsets, lines, codes = batch["offset"], batch["line"], batch["wire"]
     for row in (batch["length"] >= judge.least[codes]).nonzero()[0].tolist():
         wire = WIRES[codes[row]]
-        for issue in judge.issues(batch.message(row), wire):
+        message = batch.message(row)
+        documents = getattr(wire_package(wire), "DOCUMENTS", None)
+        if documents is not None and isinstance(message, documents.message):
+            raw = bytes(batch.raw(row))
+            for one in told(raw, documents.faults(raw), judge.issues(message, wire)):
+                line, offset = int(lines[row]) + one.line - 1, int(offsets[row]) + one.offset
+                yield Finding(batch.file or "", line, offset, wire, one.severity, one.reason, one.text)
+            continue
+        for issue in judge.issues(message, wire):
             yield _of_issue(issue, batch.file or "", int(lines[row]), int(offsets[row]), wire)
 
 

@@ -1,0 +1,225 @@
+"""Where Space documents stand in an input: from the first header line of a file, or of a code fence, to its end.
+
+A header line begins with the sigil (U+2AFB) in its first column (behind a byte order mark at the start of the input)
+and has a name. A document begins there if in its container, the file or the fence, no record and no reject stands in
+front; prose may. Nothing is searched inside. A fence is what CommonMark takes for one (section 4.5 of version 0.31);
+one that lies in a document, a record or a reject is content.
+
+How a pass over blocks uses it (:class:`Documents`, one for each input):
+
+1. Each block is searched as if there were no documents. Then ``claims`` is asked, with what was found; it is cheap
+   where no line begins with the sigil.
+2. Where it gives documents, the block is searched once more, around them. One that is not ``whole`` ends with the
+   bytes at hand: the block ends in front of it, and it is looked at again with more bytes.
+3. ``settle`` is told how far the block was read, and what was found in it, the documents among it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from turnwire import _backend
+
+__all__ = ["Document", "Documents", "fences", "first_header"]
+
+_heads = _backend.load("log.line_heads")
+
+SIGIL = b"\xe2\xab\xbb"
+BOM = b"\xef\xbb\xbf"
+_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]")
+_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})([^\n]*)")
+_NEWLINE = re.compile(rb"\n")
+
+Spans = Sequence[tuple[int, int]]
+
+
+class Document(NamedTuple):
+    """The bytes of one document, (start, stop) in the block. whole: it ends there; otherwise with the bytes at hand.
+    too_large: it is longer than the limit; then it is a reject (message_too_large) up to the last line that fits."""
+
+    start: int
+    stop: int
+    whole: bool
+    too_large: bool = False
+
+
+class _Line(NamedTuple):
+    """A line that matters: a header (``fence`` is None), or one that is a fence if it closes or opens one."""
+
+    start: int
+    behind: int
+    fence: bytes | None = None
+    bare: bool = False  # nothing stands behind the run: it may close
+    opens: bool = False
+
+
+def first_header(data: Any, start: int, stop: int) -> int:
+    """Where the first header line of ``data[start:stop]`` begins, a byte order mark at offset 0 among it, or -1. A line
+    begins at ``start``."""
+    return next((line.start for line in _headers(memoryview(data).cast("B"), start, stop, start == 0)), -1)
+
+
+def fences(data: Any, start: int, stop: int) -> list[tuple[int, int, bool]]:
+    """The code fences of ``data[start:stop]``: where the content of each begins (behind its opening line) and stops (in
+    front of its closing line), and whether it is closed. A line begins at ``start``, no fence is open there."""
+    result: list[tuple[int, int, bool]] = []
+    fence, begin = b"", 0
+    for line in _fences(memoryview(data).cast("B"), start, stop):
+        after = _after(fence, line)
+        if after and not fence:
+            begin = line.behind
+        elif fence and not after:
+            result.append((begin, line.start, True))
+        fence = after
+    if fence:
+        result.append((begin, stop, False))
+    return result
+
+
+class Documents:
+    """Which documents an input has, from block to block. inside: headers inside code fences are content, of a document
+    around them or of none (``--fences``). limit: bytes of the longest document."""
+
+    __slots__ = ("begun", "fence", "fence_touched", "inside", "limit", "touched")
+
+    def __init__(self, limit: int, inside: bool = False) -> None:
+        self.limit = limit
+        self.inside = inside
+        self.begun = False  # whether any bytes of the input were read
+        self.touched = False  # whether a record or a reject stands in what was read
+        self.fence = b""  # the run of the fence that is open behind what was read
+        self.fence_touched = False  # the same in that fence
+
+    def claims(self, data: Any, start: int, stop: int, final: bool, found: Spans) -> list[Document]:
+        """The documents of ``data[start:stop]`` in order, given what was found there without them: records and rejects
+        as (start, stop) in the block, in order. A line begins at ``start``; final: the input ends at ``stop``. Changes
+        nothing."""
+        view = memoryview(data).cast("B")
+        headers = _headers(view, start, stop, not self.begun)
+        if not headers or (self.touched and (self.inside or not (self.fence or _heads.fence_lines(view, start, stop)))):
+            return []
+        walk = _Walk(self, _Around(found))
+        return list(walk.documents(view, start, stop, final, headers))
+
+    def settle(self, data: Any, start: int, stop: int, found: Spans) -> None:
+        """The input was read up to ``stop``: ``found`` are the records, rejects and documents in ``data[start:stop]``,
+        in order."""
+        self.begun = self.begun or stop > start
+        walk = _Walk(self, _Around(found))
+        for line in _fences(memoryview(data).cast("B"), start, stop):
+            walk.pass_fence(line)
+        self.fence_touched = bool(walk.fence) and (walk.fence_touched or walk.around.between(walk.since, stop))
+        self.fence = walk.fence
+        self.touched = self.touched or bool(found)
+
+
+class _Around:
+    """What was found in a block, for questions about places."""
+
+    def __init__(self, found: Spans) -> None:
+        self.starts = [start for start, _ in found]
+        self.stops = [stop for _, stop in found]
+
+    def over(self, place: int) -> bool:
+        """Whether the place lies in something that was found."""
+        number = bisect_right(self.starts, place) - 1
+        return number >= 0 and place < self.stops[number]
+
+    def between(self, start: int, stop: int) -> bool:
+        """Whether something begins from ``start`` on and in front of ``stop``."""
+        return bisect_left(self.starts, stop) > bisect_left(self.starts, start)
+
+
+class _Walk:
+    """The state of :class:`Documents` within one block."""
+
+    def __init__(self, state: Documents, around: _Around) -> None:
+        self.state = state
+        self.around = around
+        self.fence = state.fence
+        self.fence_touched = state.fence_touched
+        self.since = 0  # from where on, in the block, what is found is in the fence
+
+    def pass_fence(self, line: _Line) -> None:
+        """Takes a line that looks like a fence."""
+        if self.around.over(line.start):
+            return
+        after = _after(self.fence, line)
+        if bool(after) != bool(self.fence):
+            self.since, self.fence_touched = line.behind, False
+        self.fence = after
+
+    def documents(
+        self, view: memoryview, start: int, stop: int, final: bool, headers: list[_Line]
+    ) -> Iterator[Document]:
+        """The documents of a block."""
+        lines = _fences(view, start, stop)
+        touched = self.state.touched
+        number = 0
+        for header in headers:
+            if header.start < start:  # in a document
+                continue
+            while number < len(lines) and lines[number].start < header.start:
+                if lines[number].start >= start:
+                    self.pass_fence(lines[number])
+                number += 1
+            if self.around.over(header.start) or (self.fence and self.state.inside):
+                continue
+            if self.fence:
+                if self.fence_touched or self.around.between(self.since, header.start):
+                    continue
+                rest = (lines[place] for place in range(number, len(lines)))
+                closing = next((line for line in rest if not _after(self.fence, line)), None)
+                whole = final or closing is not None
+                end = stop if closing is None else closing.start
+            else:
+                if touched or self.around.between(0, header.start):
+                    continue
+                end, whole = stop, final
+            found = self.document(view, header.start, end, whole)
+            yield found
+            touched = self.fence_touched = True
+            start = found.stop
+            if not found.whole:
+                return
+
+    def document(self, view: memoryview, start: int, end: int, whole: bool) -> Document:
+        """The document between these places; what is longer than the limit is cut in front of the line that is too
+        much, and the search goes on there."""
+        if end - start <= self.state.limit:
+            return Document(start, end, whole)
+        piece = view[start : start + self.state.limit].tobytes()
+        return Document(start, start + (piece.rfind(b"\n") + 1 or len(piece)), True, True)
+
+
+def _headers(view: memoryview, start: int, stop: int, first: bool) -> list[_Line]:
+    """The header lines; ``first``: the input begins at ``start``, perhaps with a byte order mark."""
+    lines: list[int] = _heads.header_lines(view, start, stop)
+    if first and view[start : min(start + 6, stop)] == BOM + SIGIL:
+        lines.insert(0, start)
+    return [_Line(place, place) for place in lines if _HEADER.match(view, place, stop)]
+
+
+def _fences(view: memoryview, start: int, stop: int) -> list[_Line]:
+    """The lines that may open or close a fence."""
+    result = []
+    for place in _heads.fence_lines(view, start, stop):
+        match = _FENCE.match(view, place, stop)
+        assert match is not None, "or the core would not have named it"
+        newline = _NEWLINE.search(view, match.end(), stop)
+        run, rest = match.groups()
+        bare = not rest.strip(b" \t\r")
+        opens = run[:1] == b"~" or b"`" not in rest
+        result.append(_Line(place, stop if newline is None else newline.end(), run, bare, opens))
+    return result
+
+
+def _after(fence: bytes, line: _Line) -> bytes:
+    """The run of the fence that is open behind a line, b"" for none, given the one in front of it."""
+    assert line.fence is not None
+    if not fence:
+        return line.fence if line.opens else b""
+    return b"" if line.bare and line.fence.startswith(fence) else fence

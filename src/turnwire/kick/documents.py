@@ -1,0 +1,121 @@
+"""Space documents as records of KickLang: telling them, reading them, their columns, their faults.
+
+A record of kind "document" is read leniently, as the author's own parsers do (section 004, rule 1): it has a header
+line, and the only text that is none is one that is no UTF-8. What strict reading refuses in it is told by ``faults``,
+what lenient reading forgave and what is doubtful beyond the syntax by ``check``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire._pure.space.format import header_line, judge
+from turnwire.contract import record_bytes
+from turnwire.errors import DecodeError, Reason
+from turnwire.kick import codec
+from turnwire.kick.faults import input_source, space_fault, space_words
+from turnwire.kick.space import Space, parse_space
+from turnwire.kick.spec import DOCUMENT, SIGIL_BYTES, TYPES, WIRE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from typing_extensions import Buffer
+
+    from turnwire.kick.messages import Envelope
+
+__all__ = ["DOCUMENTS", "Documents", "columns", "detect", "faults", "is_document", "read", "read_record"]
+
+_BOM = b"\xef\xbb\xbf"
+HEADER = re.compile(rb"^(?:\A\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]", re.MULTILINE)
+"""The first header of a document: lenient reading takes it, and it has a name."""
+_OTHER = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[\"@]")
+
+
+def is_document(data: str | Buffer) -> bool:
+    """Whether text or bytes look like a Space document: a line begins with the sigil and a name, and the whole with no
+    JSON and no message of nSLIP. Never raises."""
+    raw = record_bytes(data) or b""
+    return SIGIL_BYTES in raw and _OTHER.match(raw) is None and HEADER.search(raw) is not None
+
+
+def detect(data: str | Buffer) -> bool:
+    """Whether one record looks like KickLang: an envelope (:func:`turnwire.kick.codec.detect`), or a Space document.
+    Never raises."""
+    return codec.detect(data) or is_document(data)
+
+
+def read(data: str | Buffer, *, mode: str = "strict", **options: Any) -> Envelope | Space:
+    """One envelope or one Space document, whichever it looks like.
+
+    mode: how a document is read (:func:`parse_space`); an envelope is always read strictly. options: of ``decode`` of
+    envelopes. Raises DecodeError as ``decode`` and ``parse_space`` do.
+    """
+    if is_document(data):
+        return parse_space(data, mode=mode)
+    return codec.decode(data, **options)
+
+
+def read_record(data: Any) -> Envelope | Space:
+    """One record of a scan: documents are read leniently there."""
+    return read(data, mode="lenient")
+
+
+def faults(data: str | Buffer, *, fences: bool = False) -> list[DecodeError]:
+    """Everything for which strict reading refuses a document, not only the first: bad_utf8 (then nothing else), bom,
+    empty_header, bad_header, no_sections; each with its byte offset and line. fences: as for ``parse_space``."""
+    try:
+        space = parse_space(data, mode="lenient", fences=fences)
+    except DecodeError as error:
+        return [error]
+    found = [space_fault("", Reason.BOM, 0)] if space.bom else []
+    if not space.sections and space.preamble.strip():
+        found.append(space_fault("", Reason.NO_SECTIONS, 0))
+    return found + list(_of_headers(space))
+
+
+def _of_headers(space: Space) -> Iterator[DecodeError]:
+    offset = len(_BOM) * space.bom + len(space.preamble.encode())
+    line = 1 + space.preamble.count("\n")
+    for section in space.sections:
+        raw = section.raw or ""
+        header = header_line(raw, 0, raw.find("\n") + 1 or len(raw))
+        place = judge(header)
+        if place >= 0:
+            empty = not header.strip()
+            reason = Reason.EMPTY_HEADER if empty else Reason.BAD_HEADER
+            at = offset if empty else offset + len(SIGIL_BYTES) + len(header[:place].encode())
+            yield DecodeError(reason, space_words(reason), offset=at, line=line, wire=WIRE)
+        offset += len(raw.encode())
+        line += raw.count("\n")
+
+
+def columns(data: Buffer, *, fences: bool = False) -> dict[str, int | tuple[int, int]]:
+    """What a document has of the columns of a scan: ``type`` (its code among the kinds), ``sections`` (how many), and
+    as (offset, length) in its bytes ``content``, all of it, and ``subject``, its first header line. It lacks all
+    others. Raises DecodeError(bad_utf8)."""
+    raw = bytes(input_source(data))  # type: ignore[arg-type]
+    space = parse_space(raw, mode="lenient", fences=fences)
+    start = len(_BOM) * space.bom + len(space.preamble.encode())
+    stop = raw.find(b"\n", start)
+    header = raw[start : len(raw) if stop < 0 else stop].decode().rstrip()
+    return {
+        "type": len(TYPES),
+        "sections": len(space.sections),
+        "content": (0, len(raw)),
+        "subject": (start, len(header.encode())),
+    }
+
+
+class Documents(NamedTuple):
+    """What a wire has of documents beside messages. kind: of their records; message: what reading one gives; columns,
+    faults: as the functions of this module."""
+
+    kind: str
+    message: type
+    columns: Callable[..., dict[str, int | tuple[int, int]]]
+    faults: Callable[..., list[DecodeError]]
+
+
+DOCUMENTS = Documents(DOCUMENT, Space, columns, faults)

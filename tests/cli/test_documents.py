@@ -1,0 +1,33 @@
+"""What validate says of a record that is a Space document."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnwire import kick
+from turnwire.cli.documents import Told, told
+from turnwire.kick.documents import DOCUMENTS, read_record
+
+
+def findings(text: str) -> list[Told]:
+    raw = text.encode()
+    return told(raw, DOCUMENTS.faults(raw), kick.check(read_record(raw)))
+
+
+def test_faults_and_issues_stand_at_their_lines() -> None:
+    text = "⫻a/b:p/1\nx\n⫻data/obj: \n\n⫻a/b:p/3\n⫻a/b:p/3"
+    raw = text.encode()
+    found = findings(text)
+    assert [(one.line, one.severity, one.reason) for one in found] == [
+        (3, "error", "bad_header"),
+        (3, "warning", "trailing_space"),
+        (5, "info", "index_gap"),
+        (6, "info", "duplicate_section"),
+    ]
+    assert raw[found[0].offset :].startswith(b" \n")
+    assert [raw[one.offset :][:3] for one in found[1:]] == [b"\xe2\xab\xbb"] * 3
+
+
+@pytest.mark.parametrize("text", ["⫻a\n", "⫻a/b:c/1\r\nx\r\n⫻a/b:c/2\r\n"])
+def test_of_a_good_one_there_is_nothing_to_say(text: str) -> None:
+    assert findings(text) == []
