@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.contract import finding
 from turnwire.errors import DecodeError, Reason, expect
 from turnwire.kick.codec import check, decode
 from turnwire.kick.messages import Envelope
@@ -67,12 +68,8 @@ def conformance(*messages: Envelope | str | bytes, policy: Policy = DEFAULT_POLI
 
 
 def conform(data: bytes, *, policy: Policy = DEFAULT_POLICY) -> Checklist:
-    """Judges a file: one envelope, or one on each line."""
-    try:
-        return conformance(decode(data), policy=policy)
-    except DecodeError:
-        lines = enumerate(data.split(b"\n"), 1)  # no single envelope
-    return _judged(((number, line) for number, line in lines if line.strip()), policy)
+    """Judges every envelope and every damaged one in a log; other text is none of the checklist's business."""
+    return _judged(((one.line, one.error or one.message) for one in finding("located").located(data, WIRE)), policy)
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
@@ -81,15 +78,18 @@ def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str
         yield os.fspath(path), conform(Path(path).read_bytes())
 
 
-def _judged(messages: Iterable[tuple[int, Envelope | str | bytes]], policy: Policy) -> Checklist:
+def _judged(messages: Iterable[tuple[int, Envelope | str | bytes | DecodeError]], policy: Policy) -> Checklist:
     faults: list[Fault] = []
     applied: set[str] = set()
     monitor = Monitor(policy)
-    count = 0
+    count = rejects = 0
     for line, message in messages:
-        count += 1
         applied.add("envelope")
         try:
+            if isinstance(message, DecodeError):
+                rejects += 1
+                raise message
+            count += 1
             envelope = decode(message) if isinstance(message, (str, bytes)) else message
         except DecodeError as error:
             clause = REASONS.get(error.reason, "envelope")
@@ -99,7 +99,7 @@ def _judged(messages: Iterable[tuple[int, Envelope | str | bytes]], policy: Poli
         applied.update(_ALWAYS)
         applied.update(_applies(envelope))
         faults += _of_envelope(envelope, line, monitor, policy)
-    return judged(WIRE, count, CLAUSES, faults, applied)
+    return judged(WIRE, count, CLAUSES, faults, applied, rejects)
 
 
 def _applies(envelope: Envelope) -> Iterator[str]:
