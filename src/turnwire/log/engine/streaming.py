@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -241,7 +240,7 @@ class BlockStream:
         if self._object is None and not (self._state["state"].within_line or is_text(self._joined())):
             return
         for _ in range(2):
-            state = {name: copy(value) for name, value in self._state.items()}
+            state = {name: value.copy() for name, value in self._state.items()}
             found = self._found(size, True, state)
             last = int(found.arrays["offset"][found.rows - 1]) - self._offset if found.rows else 0
             last += int(found.arrays["length"][found.rows - 1]) if found.rows else 0
