@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import time
 from importlib import import_module
 from typing import Any
 
 import pytest
 
+from tests.log import mixed_logs
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
+from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
 from turnwire.contract import WIRES
 from turnwire.registry import wire_of
@@ -170,6 +173,56 @@ def test_any_pieces_of_all_wires_give_what_a_scan_finds() -> None:
             assert drained(Decoder(), cut(data, size)) == expected, (seed, size)
     assert wires == set(WIRES)
     assert errors > 30
+
+
+@pytest.mark.parametrize("wire", [None, *WIRES])
+def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> None:
+    """Of one wire and of all, wherever the messages stand: in strings, wrappers, sentences, among damage."""
+    chance = random.Random(21)
+    met = errors = 0
+    for number in range(rounds(16)):
+        data = mixed_logs.damaged_log(chance) + mixed_logs.good_log(chance, 5)[0]
+        expected = scanned(data, wire)
+        met += len(expected[0])
+        errors += len(expected[1])
+        for size in (1, chance.randrange(2, 9), chance.randrange(9, 300), len(data)):
+            assert drained(Decoder(wire), cut(data, size)) == expected, (number, size)
+    assert met > 2 and met + errors > 5
+
+
+@pytest.mark.parametrize("wire", [None, *WIRES])
+def test_small_pieces_take_linear_time(wire: str | None) -> None:
+    """Counted in bytes that are looked at, not in seconds: a message of twice the size in four-byte pieces."""
+    from turnwire.log.engine import block_scanner
+
+    looked = 0
+    whole = block_scanner.Engine.scan
+
+    def counted(self: Any, block: Any, *args: Any, **options: Any) -> Any:
+        nonlocal looked
+        looked += block.size
+        return whole(self, block, *args, **options)
+
+    def message(size: int) -> bytes:
+        if wire in ("nslip", None):
+            return b'@a3|f0|c1|S0|d1|T1|t"%b"#' % (b"x" * size)
+        if wire == "csp":
+            return CSP.replace("hello\n", "hello there\n" * (size // 12)).encode() % 1
+        record = next(record for record in RECORDS[wire] if len(scanned(record, wire)[0]) == 1)
+        return b'{"more": "%b", %b' % (b"x" * size, record[1:])
+
+    costs = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(block_scanner.Engine, "scan", counted)
+        for size in (16_000, 32_000, 64_000):
+            looked = 0
+            decoder = Decoder(wire)
+            start = time.process_time()
+            messages = [one for piece in cut(message(size), 4) for one in decoder.feed(piece)] + decoder.close()
+            costs.append((looked, time.process_time() - start))
+            assert len(messages) == 1
+    assert costs[2][0] <= 2.4 * costs[1][0] + 65_536 and costs[1][0] <= 2.4 * costs[0][0] + 65_536
+    assert costs[2][1] < 8 * costs[0][1] + 0.1, "joining what is held for each piece would cost 16 times as much"
 
 
 def test_a_message_of_any_wire_is_complete_as_soon_as_it_is_there() -> None:

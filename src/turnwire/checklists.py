@@ -5,11 +5,16 @@ The clauses are data of each wire (``<package>/checklist.py``); here is what bec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
 _MARKS = {PASS: "x", FAIL: " ", NOT_APPLICABLE: "-"}
+_LOG_LINE = re.compile(
+    rb"[ \t]*(?:[\[{]|@[afcSdT][0-9A-Za-z]{1,11}\||[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]?[0-9]{2}:[0-9]{2}"
+    rb"|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2})"
+)
 _TOLD = 5
 """How many faults of a clause are told in a line for people; ``places`` has all."""
 
@@ -55,17 +60,23 @@ class Line(NamedTuple):
 
 
 class Checklist(NamedTuple):
-    """All clauses of a wire, judged; true when none fails. records: how many messages were judged."""
+    """All clauses of a wire, judged; true when none fails. records: how many messages were judged; rejects: how many
+    more there are that cannot be read, where that is known apart."""
 
     wire: str
     records: int
     lines: tuple[Line, ...]
+    rejects: int = 0
 
     def __bool__(self) -> bool:
         return all(line.status != FAIL for line in self.lines)
 
     def __iter__(self) -> Iterator[Line]:  # type: ignore[override]
         return iter(self.lines)
+
+    def counted(self, records: int, rejects: int) -> Checklist:
+        """The same checklist with these counts."""
+        return Checklist(self.wire, records, self.lines, rejects)
 
     def line(self, name: str) -> Line:
         """The line of a clause by its id. Raises KeyError where there is none."""
@@ -79,7 +90,7 @@ class Checklist(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The checklist as JSON values."""
-        lines = [
+        clauses = [
             {
                 "id": line.clause.id,
                 "name": line.clause.text,
@@ -89,11 +100,30 @@ class Checklist(NamedTuple):
             }
             for line in self.lines
         ]
-        return {"wire": self.wire, "conforms": bool(self), "records": self.records, "checklist": lines}
+        counts = {"records": self.records, "rejects": self.rejects}
+        return {"wire": self.wire, "conforms": bool(self), **counts, "clauses": clauses}
+
+
+def around(data: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+    """The lines that are not blank around some messages, whose (offset, length) come in order."""
+    behind = 0
+    for start, length in (*spans, (len(data), 0)):
+        yield from (line for line in data[behind:start].split(b"\n") if line.strip())
+        behind = max(behind, start + length)
+
+
+def log_line(line: bytes) -> bool:
+    """Whether a line begins as those of logs do: with a time, an object or list of JSON, or an nSLIP message."""
+    return _LOG_LINE.match(line) is not None
 
 
 def judged(
-    wire: str, records: int, clauses: Iterable[Clause], faults: Iterable[Fault], applied: Collection[str]
+    wire: str,
+    records: int,
+    clauses: Iterable[Clause],
+    faults: Iterable[Fault],
+    applied: Collection[str],
+    rejects: int = 0,
 ) -> Checklist:
     """The checklist: a clause with faults fails, one that is ``applied`` passes, any other does not apply."""
     found: dict[str, list[Fault]] = {clause.id: [] for clause in clauses}
@@ -103,4 +133,4 @@ def judged(
     for clause in clauses:
         status = FAIL if found[clause.id] else PASS if clause.id in applied else NOT_APPLICABLE
         lines.append(Line(clause, status, tuple(sorted(found[clause.id], key=lambda fault: fault.line))))
-    return Checklist(wire, records, tuple(lines))
+    return Checklist(wire, records, tuple(lines), rejects)

@@ -139,6 +139,11 @@ def wire_package(name: str) -> ModuleType:
         ) from None
 
 
+def finding(name: str) -> ModuleType:
+    """A module of ``turnwire.finding``, which stands above the protocols: they reach it by its name only."""
+    return import_module(f"turnwire.finding.{name}")
+
+
 COMMON = (
     Column("wire", "enum", names=WIRES),
     Column("kind", "enum", nullable=True),  # the names are the wire's own

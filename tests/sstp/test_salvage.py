@@ -77,7 +77,7 @@ def test_the_real_conversations_as_one_file(sstp):
         (json.dumps({"text": f"hear this: {ONE}"}), ["json_string/prose"]),
         (json.dumps({"text": f"é\n```json\n{TWO}\n```"}), ["json_string/fence"]),
         (json.dumps({"text": f"é\n```json\n{TWO}\n```"}, ensure_ascii=False), ["json_string/fence"]),
-        (json.dumps([ONE, f"😀{TWO}"]), ["json_string/bare", "json_string/bare"]),
+        (json.dumps([ONE, f"😀{TWO}"]), ["json_string/bare", "json_string/prose"]),
         (json.dumps({"a": json.dumps({"b": TWO})}), ["json_string/json_string/bare"]),
         (json.dumps({"a": "x" * 50 + json.dumps({"b": ONE})})[:-1], ["json_string/json_string/bare"]),
         (f'{{"cut": {ONE}, "off', ["prose"]),

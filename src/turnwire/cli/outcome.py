@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from turnwire.cli.text import file_name
 
-GOOD, BAD_RECORDS, USAGE, INPUT_OUTPUT, INTERRUPTED = 0, 1, 2, 3, 130
+GOOD, BAD_RECORDS, USAGE, INPUT_OUTPUT, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 130
+"""NOTHING: there was no record to judge."""
 
 
 class Refused(Exception):

@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from turnwire.checklists import Checklist, Clause, Fault, judged
-from turnwire.csp.codec import check, parse
+from turnwire.checklists import Checklist, Clause, Fault, around, judged, log_line
+from turnwire.contract import finding
+from turnwire.csp.codec import check, parse, read_log
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Result
 from turnwire.csp.replaying import replay
 from turnwire.csp.rules import lint
@@ -57,6 +59,7 @@ _BROKEN_BY: dict[str, str] = {
 REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_BY.items() for name in names.split()}
 """What reading, ``check`` and ``lint`` find -> the clause that it breaks. What a replay refuses breaks "state"."""
 
+_BOM, _NEWLINE = b"\xef\xbb\xbf", 0x0A
 _SPOKEN = ("magic", "agents", "ctx", "intent", "body", "header", "blocks", "restate", "ids", "filler", "terms")
 
 
@@ -77,8 +80,36 @@ def conformance(*messages: Record | Document | str | bytes) -> Checklist:
 
 
 def conform(data: bytes) -> Checklist:
-    """Judges the document in ``data``: what it cannot be read as, its state, its token rules."""
-    return conformance(data)
+    """Judges the CSP/1 in ``data``: what cannot be read, the state, the token rules.
+
+    Where all of it stands in lines of its own, with no message of another wire and no line that begins as those of logs
+    do (with a time, an object or list of JSON), ``data`` is one document: other text is a fault then. In a log it is
+    none.
+    """
+    everything = list(finding("located").located(data))
+    found = [one for one in everything if one.wire == WIRE]
+    rejects = sum(one.error is not None for one in found)
+    if not found:
+        return judged(WIRE, 0, CLAUSES, (), ())
+    if len(found) == len(everything) and _is_document(data, found):
+        checklist = conformance(data)
+    else:
+        log, damaged = read_log(data)
+        broken = [
+            Fault(REASONS.get(error.reason, "magic"), error.line or 1, f"{error.reason}: {error.text}")
+            for error in damaged
+        ]
+        checklist = _judged(log, broken)
+    return checklist.counted(len(found) - rejects, rejects)
+
+
+def _is_document(data: bytes, found: list[Any]) -> bool:
+    """Whether nothing around the records and rejects says that this is a log."""
+    for one in found:
+        begins_line = one.offset in (0, len(_BOM) if data.startswith(_BOM) else 0) or data[one.offset - 1] == _NEWLINE
+        if one.inner is not None or not begins_line:
+            return False
+    return not any(map(log_line, around(data, ((one.offset, one.length) for one in found))))
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:

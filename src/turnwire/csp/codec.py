@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire._pure.csp.message import DEF_LINE, LAW_LINE
-from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
+from turnwire.contract import LIMITS, Limits, checked_limits, finding, record_bytes
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue, type_fault
 from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import (
@@ -31,11 +31,11 @@ from turnwire.csp.spec import (
     FENCE,
     FIELDS,
     FILE_OPS,
-    INSIDE_UNCLOSED,
     INTENTS,
     PREAMBLE,
     REASONS,
     TEMPLATE,
+    WIRE,
     Intent,
 )
 from turnwire.csp.writing import write
@@ -51,7 +51,6 @@ _core: ModuleType = _backend.load("csp.codec")
 _DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*\r?\n|```[^\n]*\n)*CSP/1(?:\r?\n|\Z|;| MODE;)")
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)
-_PROSE = (Reason.JUNK, Reason.TRAILING_TEXT)
 _WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
 
 
@@ -88,36 +87,38 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
 
 
 def read_log(data: str | Buffer, *, limits: Limits = LIMITS) -> tuple[Document, list[DecodeError]]:
-    """What stands in a log among other lines: the good records, and what is wrong with each that is damaged.
+    """What stands in a log: the good records, and what is wrong with each that is damaged.
 
-    Every record is read strictly; lines of other text are passed over. A message that an unclosed heredoc would have
-    swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode`` nor a store takes it.
+    Messages and templates are those that a scan finds, wherever they stand, preambles are lines of their own; other
+    text is passed over. A message that an unclosed heredoc would have swallowed carries the issue
+    ``inside_unclosed_heredoc``, so that neither ``encode`` nor a store takes it.
     Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what is neither text nor bytes.
     """
     checked_limits(limits)
     raw = record_bytes(data)
     if raw is None:
         raise type_fault(data)
-    rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key))
+    records: list[Record] = []
+    damaged: list[DecodeError] = []
+    rows, extras, _ = _core.tables(raw, (limits.message, limits.fields, limits.key))
     source = _Source(raw, extras)
-    document = Document()
-    damaged = [
-        decode_fault(REASONS[code], offset, line + 1)
-        for *_, code, offset, line in rejects
-        if REASONS[code] not in _PROSE
-    ]
     for row in rows:
-        if row[3] & 0xFF == FENCE:
+        if row[3] & 0xFF == PREAMBLE:
+            try:
+                records.append(source.record(row))
+            except DecodeError as error:
+                damaged.append(error)
+    for one in finding("located").located(raw, WIRE, limits=limits):
+        if one.error is not None:
+            damaged.append(one.error)
             continue
-        try:
-            record = source.record(row)
-        except DecodeError as error:
-            damaged.append(error)
-            continue
-        if isinstance(record, CspMessage) and row[3] & INSIDE_UNCLOSED:
-            record.issues = (issue(Reason.INSIDE_UNCLOSED_HEREDOC, row[2] + 1),)
-        document.records.append(record)
-    return document, sorted(damaged, key=lambda error: error.offset or 0)
+        record = one.message
+        record.line = one.line
+        if one.doubtful:
+            record.issues = (issue(Reason.INSIDE_UNCLOSED_HEREDOC, one.line),)
+        records.append(record)
+    records.sort(key=lambda record: record.line or 0)
+    return Document(records), sorted(damaged, key=lambda error: error.offset or 0)
 
 
 def _is_lenient(mode: str) -> bool:

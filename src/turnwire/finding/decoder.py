@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 class Decoder:
     """Takes bytes in pieces of any size and gives messages.
 
-    Messages may stand anywhere among other text, as in a log; one is complete as soon as its last byte is there.
-    :meth:`feed` raises DecodeError when a message is known to be damaged: at once, or for one that is already long at
-    the latest when its line ends or it has doubled. Nothing else is lost by that: what was complete before it, and
-    everything behind it, comes with the next call (``feed(b"")`` will do). ``offset`` and ``line`` of the error count
-    from the first byte ever fed. Calls from several threads wait for one another; whose piece comes first is theirs.
+    Messages may stand anywhere among other text, as in a log: they are those that :func:`turnwire.scan` finds in all
+    that is fed, and the errors are its rejects, however it is cut into pieces. One is complete as soon as its last byte
+    is there. :meth:`feed` raises DecodeError for a damaged one when its line ends, or what it is part of. Nothing else
+    is lost by that: what was complete before it, and everything behind it, comes with the next call (``feed(b"")`` will
+    do). ``offset`` and ``line`` of the error count from the first byte ever fed. Calls from several threads wait for
+    one another; whose piece comes first is theirs.
 
     Args:
-        wire: the wire to read; None reads all of them. Then what may belong to a CSP/1 message, whose lines go on until
-            one begins something else, waits for that line; in a line in which an object began that is no message,
-            messages come when their line ends.
+        wire: the wire whose messages are wanted; None for those of all. What may belong to a CSP/1 message, whose lines
+            go on until one begins something else, waits for that line; in a line in which an object began that is no
+            message, and behind something damaged, messages come when their line ends.
         limits: ``limits.message`` bounds one message, ``limits.feed_buffer`` what is held between two calls.
     """
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from types import ModuleType
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, NamedTuple
 
-from turnwire.contract import WIRES, wire_package
-from turnwire.errors import DecodeError
-from turnwire.json.embedded import pieces
+from turnwire.contract import WIRES
+from turnwire.finding.located import Located, checked, located
+from turnwire.finding.wrapping import Text, inside_end, written
+
+_ESCAPES = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
 
 
 class Found(NamedTuple):
@@ -30,80 +31,60 @@ class Found(NamedTuple):
 def extract(text: str, wires: tuple[str, ...] = WIRES) -> list[Found]:
     """Every message of ``wires`` in ``text``, in order, with its span and how it was wrapped.
 
-    Each message is one that its wire's ``decode`` takes; nothing is repaired, and what stands inside a message is its
-    content. Wires that this version does not read are passed over. Raises DecodeError(unknown_wire) for a name that is
-    no wire.
+    They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what stands inside a
+    message is its content. Raises DecodeError(unknown_wire) for a name that is no wire.
     """
-    packages = {name: package for name in wires if (package := _package(name)) is not None}
-    objects = {name: package for name, package in packages.items() if name not in _SEARCHES}
-    searches = {name: _SEARCHES[name] for name in packages if name in _SEARCHES}
-
-    def accept(fields: dict[str, Any], raw: bytes) -> tuple[Any, str] | None:
-        for name, package in objects.items():
-            if fields and package.detect(raw) and (message := _decoded(package, raw)) is not None:
-                return message, name
-        return None
-
-    def search(part: str) -> Iterator[tuple[tuple[Any, str], int, int]]:
-        for name, finder in searches.items():
-            for message, start, end in finder(packages[name], part):
-                yield (message, name), start, end
-
-    found = pieces(text, accept, search if searches else None)
-    return [Found(message, name, start, end, how) for (message, name), start, end, how in found]
+    if not isinstance(text, str):
+        raise TypeError(f"text is searched for messages, not {type(text).__name__}")
+    wanted = {checked(wire) for wire in wires}
+    raw = text.encode("utf-8", "surrogatepass")
+    records = [one for one in located(raw) if one.error is None and one.wire in wanted]
+    return [Found(one.message, one.wire, *span, how) for one, span, how in placed(raw, records)]
 
 
-def _package(name: str) -> ModuleType | None:
-    try:
-        return wire_package(name)
-    except DecodeError:
-        if name not in WIRES:
-            raise
-        return None
+def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[int, int], str]]:
+    """What was found in a text, in order, each with its span in characters and how it is wrapped."""
+    whole = Text(raw)
+    spans: list[tuple[int, int]] = []
+    hows: list[str] = []
+    for (_, inside), group in groupby(found, key=_string):
+        members = list(group)
+        for span, how in _inside(whole, members) if inside else map(_outside, [whole] * len(members), members):
+            spans.append(span)
+            hows.append(how)
+    places = whole.characters(place for span in spans for place in span)
+    for one, (start, end), how in zip(found, spans, hows, strict=True):
+        yield one, (places[start], places[end]), how
 
 
-def _decoded(package: ModuleType, data: str | bytes) -> Any:
-    try:
-        return package.decode(data)
-    except DecodeError:
-        return None
+def _string(one: Located) -> tuple[int, bool]:
+    """The string that a record stands in: those in one are looked at together."""
+    return (one.offset, True) if one.inner is not None else (-1, False)
 
 
-_NSLIP = re.compile(r'@[afcSdT][0-9A-Za-z](?:[^"#\r\n@]|"[^"\\]*(?:\\.[^"\\]*)*")*+#', re.DOTALL)
+def _outside(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
+    end = one.offset + len(whole.raw[one.offset : one.offset + one.length].rstrip())
+    return (one.offset, end), whole.how(one.offset, end)
 
 
-def _nslip(package: ModuleType, text: str) -> Iterator[tuple[Any, int, int]]:
-    place = 0
-    while (match := _NSLIP.search(text, place)) is not None:
-        message = _decoded(package, match.group())
-        place = match.start() + 1
-        if message is not None:
-            place = match.end()
-            yield message, match.start(), place
+def _inside(whole: Text, found: list[Located]) -> Iterator[tuple[tuple[int, int], str]]:
+    """Those in one JSON string, as bytes of the text as written."""
+    start = found[0].offset + 1
+    places = written(whole.raw[start:], [one.inner or 0 for one in found])
+    said = whole.said(start, inside_end(whole.raw, start))
+    for one in found:
+        inner = one.inner or 0
+        raw = one.raw.rstrip()
+        how = said.wrapped(raw, inner) if said is not None else "json_string/prose"
+        first = start + places[inner]
+        literal = whole.raw[first : first + one.length]
+        yield (first, first + _without(literal, one.raw[len(raw) :], how.count("json_string/"))), how
 
 
-_CSP_LINE = re.compile(r"^CSP/1\r?$", re.MULTILINE)
-
-
-def _csp(package: ModuleType, text: str) -> Iterator[tuple[Any, int, int]]:
-    if _CSP_LINE.search(text) is None:
-        return
-    try:
-        records = package.parse(text, mode="lenient").records
-    except DecodeError:
-        return
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    lines = [record.line for record in records]
-    for record, line, following in zip(records, lines, [*lines[1:], len(starts) + 1], strict=True):
-        if not isinstance(record, package.CspMessage):
-            continue
-        start = starts[line - 1]
-        end = starts[following - 1] if following <= len(starts) else len(text)
-        part = text[start:end].rstrip()
-        message = _decoded(package, text[start:end])
-        if message is not None:
-            yield message, start, start + len(part)
-
-
-_SEARCHES: dict[str, Callable[[ModuleType, str], Iterator[tuple[Any, int, int]]]] = {"nslip": _nslip, "csp": _csp}
-"""How the wires that are no JSON are found in plain text."""
+def _without(literal: bytes, space: bytes, depth: int) -> int:
+    """How long a part of a JSON string's inside is without the white space that it says at its end; depth: in how many
+    strings that stands."""
+    for byte in reversed(space):
+        escape = b"\\" * 2 ** (depth - 1) + _ESCAPES.get(byte, b"")
+        literal = literal.removesuffix(escape) if literal.endswith(escape) else literal.removesuffix(bytes([byte]))
+    return len(literal)

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.contract import finding
 from turnwire.errors import DecodeError, Reason, expect
-from turnwire.kick.codec import check, decode, detect
-from turnwire.kick.documents import HEADER, is_document
+from turnwire.kick.codec import check, decode
+from turnwire.kick.documents import is_document
 from turnwire.kick.faults import space_words
 from turnwire.kick.messages import Envelope
 from turnwire.kick.monitor import Monitor
@@ -90,22 +91,10 @@ def conformance(*messages: Judged, policy: Policy = DEFAULT_POLICY) -> Checklist
 
 
 def conform(data: bytes, *, policy: Policy = DEFAULT_POLICY, fences: bool = False) -> Checklist:
-    """Judges a file: one envelope, one on each line, or a Space document; that begins, behind prose perhaps, where no
-    envelope stands in front. fences: headers inside code fences are content (:func:`parse_space`)."""
-    try:
-        return conformance(decode(data), policy=policy)
-    except DecodeError:
-        pass  # no single envelope
-    if is_document(data) and not _has_envelope(data):
-        return _judged([(1, data)], policy, lines=True, fences=fences)
-    lines = enumerate(data.split(b"\n"), 1)
-    return _judged(((number, line) for number, line in lines if line.strip()), policy, documents=False)
-
-
-def _has_envelope(data: bytes) -> bool:
-    """Whether an envelope, or what looks like one, stands on a line in front of the first header."""
-    header = HEADER.search(data)
-    return header is not None and any(detect(line) for line in data[: header.start()].split(b"\n"))
+    """Judges every envelope, every damaged one and every Space document of a log; other text is none of the checklist's
+    business. fences: headers inside code fences are content (:func:`parse_space`)."""
+    found = finding("located").located(data, WIRE, fences=fences)
+    return _judged(((one.line, one.error or one.message) for one in found), policy, lines=True, fences=fences)
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
@@ -115,26 +104,29 @@ def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str
 
 
 def _judged(
-    messages: Iterable[tuple[int, Judged]],
+    messages: Iterable[tuple[int, Judged | DecodeError]],
     policy: Policy,
     *,
-    documents: bool = True,
     lines: bool = False,
     fences: bool = False,
 ) -> Checklist:
-    """documents: texts may be documents; lines: their faults are placed by their own lines."""
+    """lines: the faults of a document are placed by their own lines."""
     faults: list[Fault] = []
     applied: set[str] = set()
     monitor = Monitor(policy)
-    count = 0
+    count = rejects = 0
     for line, message in messages:
-        count += 1
-        if isinstance(message, Space) or (documents and isinstance(message, (str, bytes)) and is_document(message)):
+        if isinstance(message, Space) or (isinstance(message, (str, bytes)) and is_document(message)):
+            count += 1
             applied.update(("documents", "headers"))
-            faults += _of_document(message, 1 if lines else line, lines, fences)
+            faults += _of_document(message, 1 if lines and isinstance(message, (str, bytes)) else line, lines, fences)
             continue
         applied.add("envelope")
         try:
+            if isinstance(message, DecodeError):
+                rejects += 1
+                raise message
+            count += 1
             envelope = decode(message) if isinstance(message, (str, bytes)) else message
         except DecodeError as error:
             clause = "envelope" if error.reason in _ANYWHERE else REASONS.get(error.reason, "envelope")
@@ -144,7 +136,7 @@ def _judged(
         applied.update(_ALWAYS)
         applied.update(_applies(envelope))
         faults += _of_envelope(envelope, line, monitor, policy)
-    return judged(WIRE, count, CLAUSES, faults, applied)
+    return judged(WIRE, count, CLAUSES, faults, applied, rejects)
 
 
 def _of_document(message: Space | str | bytes, line: int, lines: bool, fences: bool) -> Iterator[Fault]:

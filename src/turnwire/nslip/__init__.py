@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from turnwire.nslip.protobuf import from_protobuf, to_protobuf
     from turnwire.nslip.protocol import decode_int_base62, decode_message, encode_int_base62, encode_message
     from turnwire.nslip.rules import announce, announced, check
-    from turnwire.nslip.streaming import stream
 
 _LATER = {
     "ArtifactStore": "artifacts",
@@ -37,7 +36,6 @@ _LATER = {
     "announced": "rules",
     "check": "rules",
     "conformance": "checklist",
-    "stream": "streaming",
     "encode_int_base62": "protocol",
     "decode_int_base62": "protocol",
     "encode_message": "protocol",
@@ -76,7 +74,6 @@ __all__ = [
     "from_protobuf",
     "protocol",
     "resolve",
-    "stream",
     "to_cbor",
     "to_protobuf",
 ]

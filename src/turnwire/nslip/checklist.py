@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.contract import finding
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import decode, encode
 from turnwire.nslip.messages import SlipMessage
 from turnwire.nslip.rules import check
 from turnwire.nslip.spec import STRING_SLOTS, WIRE, Slot
-from turnwire.nslip.streaming import stream
 
 __all__ = ["CLAUSES", "REASONS", "conform", "conform_files", "conformance"]
 
@@ -78,24 +78,14 @@ def conform(data: bytes) -> Checklist:
     """Judges every message and every damaged one in a log; other text is none of the checklist's business."""
     faults: list[Fault] = []
     applied: set[str] = set()
-    source = stream()
-    count = 0
-    for line, text in enumerate(data.split(b"\n"), 1):
-        source.write(text + b"\n")
-        while True:
-            try:
-                message = source.read()
-            except DecodeError as error:
-                faults.append(_refused(error, line))
-                count += 1
-                continue
-            if message is None:
-                break
-            count += 1
-            written = encode(message)
-            as_written = source.read_bytes().endswith(written.encode())
-            faults += _of_message(message, line, written if as_written else "", applied)
-    return judged(WIRE, count, CLAUSES, faults, applied)
+    counts = [0, 0]
+    for one in finding("located").located(data, WIRE):
+        counts[one.error is not None] += 1
+        if one.error is not None:
+            faults.append(_refused(one.error, one.line))
+        else:
+            faults += _of_message(one.message, one.line, one.raw.decode(), applied)
+    return judged(WIRE, counts[0], CLAUSES, faults, applied, counts[1])
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from turnwire.checklists import FAIL, Clause, Fault, judged
 from turnwire.checklists import Checklist as Checklist
+from turnwire.contract import finding
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.sap.codec import decode
 from turnwire.sap.learning import LearningLoop
@@ -68,12 +69,11 @@ def conformance(*messages: Message | str | bytes, learning: LearningLoop | None 
 
 
 def conform(data: bytes) -> Checklist:
-    """Judges a file: one object, or one on each line."""
-    try:
-        return conformance(decode(data))
-    except DecodeError:
-        lines = enumerate(data.split(b"\n"), 1)  # no single object
-    return _judged(((number, line) for number, line in lines if line.strip()), None)
+    """Judges every object and every damaged one in a log; other text is none of the checklist's business."""
+    found = list(finding("located").located(data, WIRE))
+    rejects = sum(one.error is not None for one in found)
+    checklist = _judged(((one.line, one.error or one.message) for one in found), None)
+    return checklist.counted(len(found) - rejects, rejects)
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
@@ -82,10 +82,14 @@ def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str
         yield os.fspath(path), conform(Path(path).read_bytes())
 
 
-def _judged(messages: Iterable[tuple[int, Message | str | bytes]], learning: LearningLoop | None) -> Checklist:
+def _judged(
+    messages: Iterable[tuple[int, Message | str | bytes | DecodeError]], learning: LearningLoop | None
+) -> Checklist:
     read = _Read([], [])
     for place, message in messages:
         try:
+            if isinstance(message, DecodeError):
+                raise message
             read.messages.append((place, decode(message) if isinstance(message, (str, bytes)) else message))
         except DecodeError as error:
             read.errors.append((place, error))
@@ -100,7 +104,7 @@ def _judged(messages: Iterable[tuple[int, Message | str | bytes]], learning: Lea
     ]
     checklist = judged(WIRE, len(read.messages) + len(read.errors), CLAUSES, faults, set(_applied(read)))
     *listed, status = checklist.lines
-    return checklist if status.status == FAIL else checklist._replace(lines=tuple(listed))
+    return checklist if status.status == FAIL else Checklist(WIRE, checklist.records, tuple(listed))
 
 
 def _applied(read: _Read) -> Iterator[str]:

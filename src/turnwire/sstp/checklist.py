@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnwire.checklists import Checklist, Clause, Fault, judged
-from turnwire.contract import record_bytes
+from turnwire.checklists import Checklist, Clause, Fault, around, judged, log_line
+from turnwire.contract import finding, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
 from turnwire.sstp.messages import Message
@@ -73,7 +73,9 @@ def conformance(*messages: Message | str | bytes) -> Checklist:
     One text alone may be a whole transcript, as :func:`conform` reads it: then faults are placed by its lines.
     """
     if len(messages) == 1 and isinstance(messages[0], (str, bytes)) and messages[0].strip():
-        return conform(record_bytes(messages[0]) or b"")
+        checklist = conform(record_bytes(messages[0]) or b"")
+        if checklist.records or checklist.rejects:
+            return checklist
     found: list[_Found] = []
     faults: list[Fault] = []
     for number, message in enumerate(messages, 1):
@@ -87,27 +89,24 @@ def conformance(*messages: Message | str | bytes) -> Checklist:
 
 
 def conform(data: bytes) -> Checklist:
-    """Judges a file: one message, one on each line, or a transcript in which messages stand among other text."""
-    try:
-        return _judged([_Found(1, decode(data), "bare")], [])
-    except DecodeError as error:
-        refusal = error  # no single message
-    found: list[_Found] = []
+    """Judges every message and every damaged one in a log or a transcript, wherever they stand.
+
+    One that stands in prose or in a code fence is wrapped; in a log, where each line begins as those of logs do, no
+    text is prose.
+    """
+    everything = list(finding("located").located(data))
+    records = [one for one in everything if one.wire == WIRE and one.error is None]
     faults: list[Fault] = []
-    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-    if len(lines) > 1 and all(line.lstrip().startswith(b"{") for _, line in lines):
-        for number, line in lines:
-            _read(line, line.decode(errors="replace"), number, found, faults)
-        return _judged(found, faults)
-    text = data.decode(errors="replace")
-    number, place = 1, 0
-    for one in salvage(text):
-        number, place = number + text.count("\n", place, one.start), one.start
-        found.append(_Found(number, one.message, one.how))
-    if lines and not found:
-        where = _clause(refusal.reason, refusal.path or "")
-        faults.append(Fault(where, refusal.line or 1, f"{refusal.reason}: {refusal.text}"))
-    return _judged(found, faults)
+    for one in everything:
+        if one.wire == WIRE and one.error is not None:
+            where = _clause(one.error.reason, one.error.path or "")
+            faults.append(Fault(where, one.line, f"{one.error.reason}: {one.error.text}"))
+    in_log = all(map(log_line, around(data, ((one.offset, one.length) for one in everything if one.inner is None))))
+    found = [
+        _Found(one.line, one.message, "bare" if how == "prose" and in_log else how)
+        for one, _, how in finding("extraction").placed(data, records)
+    ]
+    return _judged(found, faults, len(faults))
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
@@ -138,7 +137,7 @@ def _clause(reason: Reason, where: str) -> str:
     return "object"
 
 
-def _judged(found: list[_Found], faults: list[Fault]) -> Checklist:
+def _judged(found: list[_Found], faults: list[Fault], rejects: int = 0) -> Checklist:
     applied: set[str] = {"object", "raw"} if found or faults else set()
     sessions: dict[str | None, Session] = {}
     named = any(one.message.session_id is not None for one in found)
@@ -153,7 +152,7 @@ def _judged(found: list[_Found], faults: list[Fault]) -> Checklist:
             faults.append(Fault("session", line, "others here have a session_id"))
         session = sessions.setdefault(message.session_id, Session(session_id=message.session_id))
         faults += _of_turn(session, message, line, applied)
-    return judged(WIRE, len(found), CLAUSES, faults, applied)
+    return judged(WIRE, len(found), CLAUSES, faults, applied, rejects)
 
 
 def _of_turn(session: Session, message: Message, line: int, applied: set[str]) -> Iterator[Fault]:

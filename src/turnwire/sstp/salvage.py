@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from turnwire.errors import DecodeError
-from turnwire.json.embedded import pieces
-from turnwire.sstp.codec import from_fields
+from turnwire.contract import finding
 from turnwire.sstp.messages import Message
+from turnwire.sstp.spec import WIRE
 
 
 class Salvaged(NamedTuple):
@@ -28,13 +27,6 @@ def salvage(text: str) -> list[Salvaged]:
 
     Each message has passed what ``decode`` asks for; objects that do not are left out. Nothing is repaired.
     """
-    return [Salvaged(*piece) for piece in pieces(text, _message)]
-
-
-def _message(fields: dict[str, Any], _raw: bytes) -> Message | None:
-    if "header" not in fields or "payload" not in fields:
-        return None
-    try:
-        return from_fields(fields)
-    except DecodeError:
-        return None
+    return [
+        Salvaged(one.message, one.start, one.end, one.wrapped) for one in finding("extraction").extract(text, (WIRE,))
+    ]

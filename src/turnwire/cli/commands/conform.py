@@ -7,8 +7,9 @@ from importlib import import_module
 
 import click
 
+from turnwire.checklists import Checklist
 from turnwire.cli import inputs
-from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
 from turnwire.cli.output import standard_output
 from turnwire.cli.text import printable
 from turnwire.contract import WIRE_PACKAGES, WIRES
@@ -21,24 +22,32 @@ from turnwire.contract import WIRE_PACKAGES, WIRES
 def command(wire: str, files: tuple[str, ...], as_json: bool) -> int:
     """Checks FILES by the checklist of WIRE: every clause of its specification that can be judged.
 
-    FILES hold one message, or one on each line (nslip: a log; csp: a document; sstp: also a transcript); the messages
-    of a file are one history. Directories, globs and - for standard input will do, too.
+    The messages of WIRE in a file are one history, wherever they stand in it: they are the records that a scan finds,
+    and its rejects are faults. A file with nothing but CSP/1 is judged as a document, in which other text is a fault.
+    Directories, globs and - for standard input will do, too.
 
-    Exits with 1 when a line of a checklist fails.
+    Exits with 1 when a line of a checklist fails, and with 4 when there is nothing to judge in any file.
     """
     conform = import_module(f"{WIRE_PACKAGES[wire]}.checklist").conform
-    outcome = GOOD
+    outcome = NOTHING
     output = standard_output()
     for name in inputs.files(inputs.checked(files)):
         checklist = conform(inputs.content(name))
-        outcome = outcome if checklist else BAD_RECORDS
+        if checklist.records or checklist.rejects:
+            outcome = BAD_RECORDS if outcome == BAD_RECORDS or not checklist else GOOD
         file = inputs.shown(name)
         if as_json:
             lines = [json.dumps({"file": file, **checklist.to_dict()})]
         else:
-            lines = [f"{file}: {'conforms' if checklist else 'does not conform'}"]
+            lines = [f"{file}: {_verdict(checklist)}"]
             lines += [f"  {line}" for line in str(checklist).split("\n")]
             lines = [printable(line) for line in lines]
         output.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
     output.flush()
     return outcome
+
+
+def _verdict(checklist: Checklist) -> str:
+    if not checklist.records and not checklist.rejects:
+        return f"there is no message of {checklist.wire} to judge"
+    return "conforms" if checklist else "does not conform"

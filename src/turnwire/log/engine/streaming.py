@@ -6,6 +6,8 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.engine.all_wires import finder
@@ -17,36 +19,50 @@ from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-_OUTSIDE = re.compile(rb'["{}\n]')
-_OUTSIDE_OR_NSLIP = re.compile(rb'["{}\n#]')
+_OUTSIDE = re.compile(rb'["{}\n#]')
 _INSIDE = re.compile(rb'["\\\n]')
 _ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|```)", re.MULTILINE)
 """How the lines begin that can end what spans several lines."""
+_LINE_HEAD = 16
+"""Bytes of a line in which that is seen."""
 _SHORT = 1 << 12
 """Bytes up to which what is held is simply read again with every line that comes."""
 
 
-class _Braces:
-    """Where, in a line that has no end yet, the last JSON object closed: then a message may be complete; with
-    ``nslip`` also at a "#" outside of any object."""
+def _taken(data: Buffer) -> bytes:
+    if isinstance(data, str):
+        raise TypeError("a stream is fed bytes, not str: feed(text.encode())")
+    try:
+        return memoryview(data).tobytes()
+    except TypeError:
+        raise TypeError(f"a stream is fed bytes, not {type(data).__name__}") from None
 
-    def __init__(self, nslip: bool) -> None:
-        self._outside = _OUTSIDE_OR_NSLIP if nslip else _OUTSIDE
+
+class _Braces:
+    """Where the last outermost JSON object closed, or a "#" stood outside of any: then a message may be complete.
+
+    lines: whether an object may go on in the next line, as the one does with which the text begins.
+    """
+
+    def __init__(self, lines: bool = False) -> None:
+        self._lines = lines
         self.depth = 0
         self.inside = False  # a string
         self.escaped = False
 
     def closed(self, data: bytes) -> int:
-        """Behind the last brace in ``data``, the next bytes of the stream, that closed an outermost object, or -1."""
+        """Behind the last place in ``data``, the next bytes of the stream, where a message may end, or -1."""
         place, closed = int(self.escaped), -1
         self.escaped = False
-        while match := (_INSIDE if self.inside else self._outside).search(data, place):
+        while match := (_INSIDE if self.inside else _OUTSIDE).search(data, place):
             place = match.end()
             found = match[0]
             if found == b"\n":
-                self.depth, self.inside = 0, False
+                self.depth = self.depth if self._lines and not self.inside else 0
+                self.inside = False
             elif found == b'"':
                 self.inside = not self.inside and self.depth > 0
             elif found == b"\\":
@@ -62,38 +78,33 @@ class _Braces:
         return closed
 
 
-class _Depth:
-    """Whether an object that is held, and goes over several lines, may be closed by what comes."""
+class _Lines:
+    """What the lines that come say of what is held. ``ended``: one ended; ``ending``: one began that can end what spans
+    several lines. Whoever has looked at what is held makes both false."""
 
     def __init__(self) -> None:
-        self._depth = 0
-        self._inside = False
+        self._head = b""
+        self.ended = self.ending = False
 
-    def closes(self, data: bytes) -> bool:
-        """Whether a brace in ``data``, the next bytes, closes the outermost object. Where an escape is cut in two a
-        brace may be missed, and the end of the object is seen later."""
-        closed, place = False, 0
-        while match := (_INSIDE if self._inside else _OUTSIDE).search(data, place):
-            place = match.end()
-            found = match[0]
-            if found == b'"':
-                self._inside = not self._inside
-            elif found == b"\\":
-                place += 1
-            elif found == b"\n":
-                self._inside = False
-            else:
-                self._depth += 1 if found == b"{" else -1
-                closed |= self._depth == 0
-        return closed
+    def take(self, data: bytes) -> None:
+        """The next bytes of the stream."""
+        text = self._head + data
+        self.ending = self.ending or _ENDING.search(text) is not None
+        newline = text.rfind(b"\n")
+        self.ended = self.ended or newline >= 0
+        self._head = text[newline + 1 : newline + 1 + _LINE_HEAD]
 
 
 class BlockStream:
     """What :class:`turnwire.Decoder` reads a wire with that is scanned in bulk, or all wires at once (None).
 
-    A JSON message is complete when its object closes, an nSLIP one at its "#", a CSP/1 message when the line is there
-    that begins something else; damage is known when its line (its message) ends. Where all wires are read, what may
-    belong to a CSP/1 message or to a larger object waits until that is known.
+    It always searches for all wires and keeps what belongs to ``wire``, as a scan does. A JSON message is complete when
+    its object closes, an nSLIP one at its "#", a CSP/1 message when the line is there that begins something else;
+    damage is known when its line (its message) ends. What may belong to a CSP/1 message or to a larger object waits
+    until that is known.
+
+    The time is linear in what is fed, however small the pieces are: a piece is looked at by itself when it comes, all
+    that is held only when that can decide something, or when it has grown by half.
     """
 
     def __init__(self, wire: str | None, unknown: str, limits: Limits) -> None:
@@ -102,7 +113,8 @@ class BlockStream:
         if limits.message < 1 or limits.feed_buffer < 1:
             raise ValueError("limits.message and limits.feed_buffer must be positive")
         self._wire = wire
-        found = finder(wire)
+        self._code = None if wire is None else finder(wire).code
+        found = finder(None)
         self._scanner = found.scanner
         self._limits = limits
         self._engine = Engine(
@@ -122,19 +134,19 @@ class BlockStream:
         self._final = False
         self._retry = 0  # bytes that must be there before an object that closed is worth a look
         self._again = 0  # the same for lines that are held because what they belong to may go on; 0 where none is
-        self._looked = 0  # bytes of what is held that were seen to end nothing
         self._due = 0  # behind the last object that closed, counted from the start of what is held
-        self._braces = _Braces(wire is None)
-        self._held: _Depth | None = None  # of an object that goes on behind its line
-        self._closed = False  # it may be closed by now
+        self._braces = _Braces()
+        self._object: _Braces | None = None  # of the object over several lines that what is held begins with
+        self._lines = _Lines()
         self._new_state()
 
     def _new_state(self) -> None:
         self._state: dict[str, Any] = {} if self._scanner.state is None else {"state": self._scanner.state()}
 
     def write(self, data: Buffer) -> None:
-        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would be held than the limit."""
-        new = data if type(data) is bytes else memoryview(data).tobytes()
+        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would be held than the limit, and
+        TypeError for what is not bytes-like."""
+        new = data if type(data) is bytes else _taken(data)
         if self._size + len(new) > self._limits.feed_buffer:
             held = self._size
             text = f"{held} bytes wait for the end of a message and {len(new)} come in, over the limit of "
@@ -149,11 +161,10 @@ class BlockStream:
             )
         if not new:
             return
-        closed = self._braces.closed(new)
+        closed = (self._braces if self._object is None else self._object).closed(new)
         if closed >= 0:
             self._due = self._size + closed
-        if self._held is not None:
-            self._closed |= self._held.closes(new)
+        self._lines.take(new)
         self._coming.append(new)
         self._size += len(new)
         self._final = False
@@ -161,7 +172,8 @@ class BlockStream:
     def end(self) -> None:
         """Nothing follows. What is written later starts afresh, its places count on."""
         self._final = True
-        self._braces = _Braces(self._wire is None)
+        self._braces, self._object = _Braces(), None
+        self._lines = _Lines()
 
     def read(self) -> Any | None:
         """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
@@ -183,30 +195,24 @@ class BlockStream:
             if not self._size:
                 self._new_state()
             return
-        if any(b"\n" in part for part in self._coming):
-            whole = self._joined().rfind(b"\n") + 1
-            if whole <= _SHORT or whole >= self._again or _ENDING.search(self._data, self._looked, whole):
-                self._look(whole)
-            self._looked = self._data.rfind(b"\n") + 1
-        if self._closed:
-            self._look(self._size)
-            self._held = None  # where it was another brace, it is looked for when there is twice as much
-        if self._due and self._size >= self._retry and self._one_line():
+        lines = self._lines
+        closed = self._object is not None and not self._object.depth
+        if lines.ended and (self._size <= _SHORT or self._size >= self._again or lines.ending or closed):
+            decided = self._take(self._joined().rfind(b"\n") + 1, False)
+            self._again = 0 if decided else 2 * self._size
+            self._object = None if decided else self._open()
+            lines.ending = False
+        lines.ended = False
+        if self._due and self._size >= self._retry and (self._object or not self._again):
             self._try(self._due)
 
-    def _one_line(self) -> bool:
-        """Whether what is held is a line that belongs to nothing but itself."""
-        data = self._joined()
-        return not self._again and b"\n" not in data and (self._state["state"].within_line or is_text(data))
-
-    def _look(self, size: int) -> None:
-        """Reads the first ``size`` bytes, and remembers what in them may go on."""
-        decided = self._take(size, False)
-        self._again = 0 if decided else 2 * self._size
-        self._held, self._closed = None, False
-        if not decided and self._state["state"].lines.held >= 0:
-            self._held = _Depth()
-            self._held.closes(self._joined())
+    def _open(self) -> _Braces | None:
+        """What follows the object that is held and goes on in the next line, if that is what is held."""
+        if not self._data.startswith((b"{", b"[")):
+            return None
+        braces = _Braces(lines=True)
+        braces.closed(self._data)
+        return braces if braces.depth and not braces.inside else None
 
     def _joined(self) -> bytes:
         if self._coming:
@@ -230,6 +236,9 @@ class BlockStream:
         """Reads up to where an object closed, and keeps to it only if that ends a message: otherwise what stands in
         front of it may be part of something larger, and waits for the end of the line or for half as much again."""
         self._due = 0
+        self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
+        if self._object is None and not (self._state["state"].within_line or is_text(self._joined())):
+            return
         for _ in range(2):
             state = {name: value.copy() for name, value in self._state.items()}
             found = self._found(size, True, state)
@@ -243,7 +252,6 @@ class BlockStream:
             size = last  # a "#" behind it may have been text
             if not size:
                 break
-        self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
 
     def _certain(self, found: Found) -> bool:
         """Whether nothing that follows can change what a part of a line was found to hold: there is no damage in it,
@@ -269,14 +277,20 @@ class BlockStream:
     def _keep(self, found: Found) -> None:
         rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self._engine.keep)
         batch = Batch(self._scanner, (), rows)
+        wanted = range(found.rows) if self._code is None else self._wanted(found.arrays["wire"][: found.rows])
         met: list[tuple[tuple[int, int], tuple[Batch, int] | DecodeError]] = [
-            ((row, 1), (batch, row)) for row in range(found.rows)
+            ((row, 1), (batch, row)) for row in wanted
         ]
         offsets = found.arrays["offset"][: found.rows]
         for table, count in found.rejects:
-            for row in range(count):
+            for row in range(count) if self._code is None else self._wanted(table["wire"][:count]):
                 one = {name: array[row : row + 1] for name, array in table.items()}
                 before = int(one["row"][0] if "row" in one else offsets.searchsorted(one["offset"][0]))
                 error = quarantine.first_error(one, self._scanner, None, found.buffer, found.block.base)
                 met.append(((before, 0), error))
         self._ready.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))
+
+    def _wanted(self, codes: NDArray[np.uint8]) -> list[int]:
+        """The rows of the wire that is read."""
+        rows: list[int] = np.flatnonzero(codes == self._code).tolist()
+        return rows

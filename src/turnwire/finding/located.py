@@ -1,0 +1,117 @@
+"""The records and rejects of a scan, one by one and in the order of the input: what every other reading of messages out
+of text goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.contract import LIMITS, WIRES, Limits, wire_package
+from turnwire.errors import DecodeError, Reason
+
+if TYPE_CHECKING:
+    from turnwire.log import Batch
+
+_COLUMNS = ("offset", "length", "line", "wire", "inner")
+_UNCLOSED = "inside_unclosed_heredoc"
+
+
+class Located(NamedTuple):
+    """A record or a reject.
+
+    file: where it stands, None for bytes. offset, length: its bytes as written there; in a JSON string the offset is
+    that of the outermost string's quote, and ``inner`` (else None) the byte in what that string says. line: 1-based,
+    the one in which it begins. wire: whose it is. raw: its bytes, in a JSON string those that the string says.
+    message: what it says, None for a reject. error: why a reject is none: ``offset`` and ``line`` are those of the
+    byte where reading failed, ``path`` is the JSON pointer, if any. doubtful: a CSP/1 message that a heredoc which is
+    never closed would have swallowed.
+    """
+
+    file: str | None
+    offset: int
+    length: int
+    line: int
+    inner: int | None
+    wire: str
+    raw: bytes
+    message: Any = None
+    error: DecodeError | None = None
+    doubtful: bool = False
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What comes earlier in a file has the smaller one."""
+        return self.offset, -1 if self.inner is None else self.inner
+
+
+def located(
+    source: Any, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS, fences: bool = False
+) -> Iterator[Located]:
+    """Every record and reject of :func:`turnwire.scan`, in the order of the input, in bounded memory.
+
+    Args:
+        source: what ``scan`` takes; bytes-like data is data itself.
+        wire: the wire whose records and rejects are wanted; None for all.
+        unknown, limits, fences: as ``scan`` has them.
+
+    Raises what ``scan`` raises.
+    """
+    from turnwire.log.scan import scan
+
+    columns = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
+    found = scan(source, wire=wire, columns=columns, unknown=unknown, limits=limits, fences=fences)
+    done = 0
+    for batch in found:
+        rejects = [_of_reject(reject, unknown) for reject in found.rejects.since(done)]
+        done += len(rejects)
+        yield from (one for one in rejects if one.file != batch.file)
+        here = [one for one in rejects if one.file == batch.file]
+        yield from sorted([*here, *_of_batch(batch)], key=_place) if here else _of_batch(batch)
+    yield from (_of_reject(reject, unknown) for reject in found.rejects.since(done))
+
+
+def _place(one: Located) -> tuple[int, int]:
+    return one.place
+
+
+def _of_batch(batch: Batch) -> Iterator[Located]:
+    numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
+    inners = batch["inner"].tolist()
+    inside = batch.valid("inner").tolist()
+    doubts = batch[_UNCLOSED].tolist() if _UNCLOSED in batch.names else [False] * len(batch)
+    rows = zip(*numbers, inners, inside, doubts, strict=True)
+    for row, (offset, length, line, code, inner, there, doubtful) in enumerate(rows):
+        place = inner if there else None
+        raw, message = bytes(batch.raw(row)), batch.message(row)
+        yield Located(batch.file, offset, length, line, place, WIRES[code], raw, message, None, doubtful)
+
+
+def _of_reject(reject: dict[str, Any], unknown: str) -> Located:
+    from turnwire.log.output.rejects import fault_line
+
+    reason, wire = Reason(reject["reason"]), reject["wire"]
+    text, path = _words(reject, unknown) if wire in WIRES else (str(reason).replace("_", " "), None)
+    line = fault_line(reject)
+    error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=wire, path=path)
+    places = (reject["offset"], reject["length"], reject["line"], reject["inner"])
+    return Located(reject["file"], *places, wire, reject["raw"], None, error)
+
+
+def _words(reject: dict[str, Any], unknown: str) -> tuple[str, str | None]:
+    """What is wrong with a reject, and the JSON pointer to it, by the wire's own reading."""
+    from turnwire.contract import bulk_scanner
+
+    try:
+        bulk_scanner(reject["wire"]).decode(reject["raw"], unknown=unknown)
+    except DecodeError as error:
+        if str(error.reason) == reject["reason"]:
+            return error.text, error.path
+    # One message alone may hold what a record of a log may not; then the reason has to say it all.
+    return reject["reason"].replace("_", " "), None
+
+
+def checked(wire: str) -> str:
+    """The name of a wire. Raises DecodeError(unknown_wire) for one that is none."""
+    if wire not in WIRES:
+        wire_package(wire)
+    return wire

@@ -1,0 +1,193 @@
+"""How a message is wrapped in the text that it was found in: prose, a code fence, larger JSON, the strings of JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from functools import cached_property
+
+from turnwire.json.faults import SPACE
+from turnwire.json.text import reader
+
+DEEPEST_STRING = 8
+"""JSON inside strings of JSON inside strings … is followed this far."""
+_OPENING = re.compile(rb'\{[ \t\r\n]*["}]')
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}]', re.DOTALL)
+_INSIDE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_ESCAPE = re.compile(rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([0-9a-fA-F]{4})|[^u])")
+_FENCE = re.compile(rb"`{3,}|~{3,}")
+
+
+class Text:
+    """One text in UTF-8: a whole one, or what a JSON string in it says."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self._seen = 0  # up to here quotes were looked for
+        self._literal: tuple[int, int] | None = None  # the one that was met last
+        self._said: tuple[int, Text] | None = None
+
+    @cached_property
+    def _fences(self) -> list[int]:
+        return [match.start() for match in _FENCE.finditer(self.raw)]
+
+    @cached_property
+    def _objects(self) -> list[tuple[int, int]]:
+        """The outermost objects of good JSON, as bytes from and to."""
+        find = reader("json").find
+        found: list[tuple[int, int]] = []
+        hopeless: set[int] = set()
+        place = 0
+        while (match := _OPENING.search(self.raw, place)) is not None:
+            start = match.start()
+            place = start + 1
+            if start in hopeless:
+                continue
+            value, end = find(self.raw, start)
+            if value is None:
+                hopeless = self._unclosed(start, end)
+                continue
+            place = end
+            found.append((start, end))
+        return found
+
+    def _unclosed(self, start: int, end: int) -> set[int]:
+        """Where the objects start that are open at the fault at ``end``: all of them meet that fault."""
+        starts: list[int] = []
+        place = start
+        while (token := _TOKEN.search(self.raw, place, end)) is not None:
+            if b'"' in self.raw[place : token.start()]:
+                break  # the fault stands in a string: what follows its quote is no brace of JSON
+            place = token.end()
+            if self.raw[token.start()] == 0x7B:
+                starts.append(token.start())
+            elif self.raw[token.start()] == 0x7D:
+                starts.pop()
+        return set(starts)
+
+    def how(self, start: int, end: int) -> str:
+        """How the bytes from ``start`` to ``end`` are wrapped: "bare", "prose", "fence" or "json"."""
+        before, after = start, end
+        while before > 0 and self.raw[before - 1] in SPACE:
+            before -= 1
+        while after < len(self.raw) and self.raw[after] in SPACE:
+            after += 1
+        front, back = self.raw[max(before - 1, 0) : before], self.raw[after : after + 1]
+        if not front and not back:
+            return "bare"
+        if front in (b":", b"[", b",") and back in (b"}", b"]", b",") and self._within(start, end):
+            return "json"
+        if bisect_left(self._fences, start) % 2:
+            return "fence"
+        return "json" if front in (b"[", b",") and back in (b"]", b",") else "prose"
+
+    def _within(self, start: int, end: int) -> bool:
+        """Whether these bytes lie inside a larger object of good JSON."""
+        index = bisect_right(self._objects, (start, len(self.raw))) - 1
+        return index >= 0 and self._objects[index][0] < start and end < self._objects[index][1]
+
+    def wrapped(self, raw: bytes, place: int) -> str:
+        """The same for the bytes ``raw`` that a JSON string says and which stand at ``place`` in what the outermost one
+        says (this text): "json_string/" for each level of strings within. Places must come in order."""
+        text, prefix = self, "json_string/"
+        for _ in range(DEEPEST_STRING):
+            literal = text.literal(place)
+            if literal is None:
+                break
+            inside, said = text.said(*literal), place
+            said = len(_decoded(text.raw[literal[0] : place]) or b"")
+            if inside is None or inside.raw[said : said + len(raw)] != raw:
+                break
+            text, place = inside, said
+            prefix += "json_string/"
+        return prefix + text.how(place, place + len(raw))
+
+    def literal(self, place: int) -> tuple[int, int] | None:
+        """The inside of the JSON string that holds a byte, if any. Places must come in order."""
+        if self._literal is not None and self._literal[0] <= place < self._literal[1]:
+            return self._literal
+        quote = place
+        while (quote := self.raw.rfind(b'"', self._seen, quote)) >= 0:
+            slash = quote
+            while slash > self._seen and self.raw[slash - 1] == 0x5C:
+                slash -= 1
+            if (quote - slash) % 2 == 0:
+                break
+        self._seen = max(self._seen, place)
+        if quote < 0 or (front := self.raw[:quote].rstrip()[-1:]) not in (b"", b"{", b"[", b",", b":"):
+            return None
+        match = _INSIDE.match(self.raw, quote + 1)
+        end = match.end() if match else quote + 1
+        back = self.raw[end + 1 : end + 64].lstrip()[:1]
+        if back not in (b"", b"}", b"]", b",", b":") or (front in (b"{", b"[") and end >= len(self.raw)):
+            return None
+        self._literal = (quote + 1, end)
+        self._seen = end
+        return self._literal if place < end else None
+
+    def said(self, start: int, end: int) -> Text | None:
+        """What the JSON string says whose inside is ``start`` to ``end``."""
+        if self._said is None or self._said[0] != start:
+            raw = _decoded(self.raw[start:end])
+            if raw is None:
+                return None
+            self._said = (start, Text(raw))
+        return self._said[1]
+
+    def characters(self, places: Iterable[int]) -> dict[int, int]:
+        """Byte offset -> character offset, for each of ``places``."""
+        if self.raw.isascii():
+            return {place: place for place in places}
+        result = {}
+        byte = character = 0
+        for place in sorted(set(places)):
+            character += len(self.raw[byte:place].decode("utf-8", "surrogatepass"))
+            byte = place
+            result[place] = character
+        return result
+
+
+def inside_end(raw: bytes, start: int) -> int:
+    """Where the inside of the JSON string ends that begins at ``start``."""
+    match = _INSIDE.match(raw, start)
+    return match.end() if match else start
+
+
+def written(literal: bytes, places: Iterable[int]) -> dict[int, int]:
+    """Byte in what the inside of a JSON string says -> byte of that inside as written, for each of ``places``."""
+    result = {}
+    waiting = iter(sorted(set(places)))
+    place = next(waiting, None)
+    shift = 0
+    for match in _ESCAPE.finditer(literal):
+        while place is not None and place <= match.start() - shift:
+            result[place] = place + shift
+            place = next(waiting, None)
+        if place is None:
+            break
+        shift += match.end() - match.start() - _said_bytes(match)
+    while place is not None:
+        result[place] = place + shift
+        place = next(waiting, None)
+    return result
+
+
+def _said_bytes(escape: re.Match[bytes]) -> int:
+    """How many bytes an escape says."""
+    if escape[1]:
+        return 4
+    if not escape[2]:
+        return 1
+    code = int(escape[2], 16)
+    return 1 if code < 0x80 else 2 if code < 0x800 else 3
+
+
+def _decoded(inside: bytes) -> bytes | None:
+    """What a JSON string says, without its quotes; None where it is none."""
+    try:
+        text: str = json.loads(b'"%b"' % inside, strict=False)
+    except ValueError:
+        return None
+    return text.encode("utf-8", "surrogatepass")
