@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { TW_SIGN_CRI = 1, TW_SIGN_DOCKER = 2, TW_SIGN_MAGIC_BEHIND = 4, TW_SIGN_SIGIL = 8 };
+enum { TW_SIGN_CRI = 1, TW_SIGN_DOCKER = 2, TW_SIGN_MAGIC_BEHIND = 4, TW_SIGN_SIGIL = 8, TW_SIGN_FENCE = 16 };
 enum { TW_GAP_TOKENS = 0, TW_GAP_LINES = 1 };
 enum { TW_DOCKER_PART = 16384 };
 
@@ -35,6 +35,14 @@ static int tw_sign_cri(const uint8_t *s, size_t p, size_t end)
     const uint8_t *space = (const uint8_t *)memchr(s + p + 19, ' ', end - p - 19 < 24 ? end - p - 19 : 24);
     if (!space || (size_t)(s + end - space) < 10) return 0;
     return (!memcmp(space, " stdout P", 9) || !memcmp(space, " stderr P", 9)) && (space[9] == ' ' || space[9] == ':');
+}
+
+/* Whether the line begins as the fences of Markdown do: up to three spaces, then three backticks or tildes. */
+static int tw_sign_fence(const uint8_t *s, size_t p, size_t end)
+{
+    size_t first = p;
+    while (p < end && s[p] == ' ' && p - first < 3) p++;
+    return end - p >= 3 && (s[p] == '`' || s[p] == '~') && s[p + 1] == s[p] && s[p + 2] == s[p];
 }
 
 static int tw_sign_log_key(const uint8_t *s, size_t p, size_t end)
@@ -70,6 +78,7 @@ static int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *ma
         } else if ((tw_sign_space(c) || (c | 32) == 'c') && *magic == stop && tw_sign_magic(s, from, end)) {
             *magic = p;
         }
+        if ((c == ' ' || c == '`' || c == '~') && from == p && tw_sign_fence(s, p, end)) signs |= TW_SIGN_FENCE;
         if (last > p && s[last - 1] == '\r') last--;
         if (last - p > 5 && s[last - 1] == '1' && !memcmp(s + last - 5, "CSP/", 4)) signs |= TW_SIGN_MAGIC_BEHIND;
         if (end - p >= TW_DOCKER_PART && tw_sign_log_key(s, p, end)) signs |= TW_SIGN_DOCKER;
@@ -93,6 +102,9 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
         return escapes;
     case 0xE2:
         return stop - p >= 3 && s[p + 1] == 0xAB && s[p + 2] == 0xBB;
+    case '`':
+    case '~':
+        return stop - p >= 3 && s[p + 1] == s[p] && s[p + 2] == s[p];
     case ' ':
         return stop - p >= 3 && s[p + 1] == 'P' && (s[p + 2] == ' ' || s[p + 2] == ':');
     case '/':
@@ -107,7 +119,8 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
 static int tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
                          size_t start, size_t stop, int kind, int escapes)
 {
-    static const uint8_t shown[256] = { ['{'] = 1, ['\\'] = 1, [0xE2] = 1, [' '] = 1, ['/'] = 1 };
+    static const uint8_t shown[256] = { ['{'] = 1, ['\\'] = 1, [0xE2] = 1, [' '] = 1, ['/'] = 1,
+                                        ['`'] = 1, ['~'] = 1 };
     size_t p = start;
     for (size_t row = 0; row <= rows; row++) {
         size_t end = row < rows ? (size_t)(offset[row] - base) : stop;

@@ -223,6 +223,7 @@ def scan(
     progress: Tell | bool | None = None,
     borrow: bool = False,
     unknown: str = "error",
+    fences: bool = False,
     limits: Limits = LIMITS,
 ) -> Scan:
     """Finds the records of a wire, or of all of them, anywhere in logs and gives them as columns, in batches.
@@ -247,6 +248,7 @@ def scan(
         borrow: scan a memory map of a path's file (or the buffer) itself. Fastest; a file that shrinks or a buffer that
             changes meanwhile is the caller's risk. What cannot be mapped is read.
         unknown: "keep" takes records with slots and frames that this version does not know.
+        fences: headers of Space documents inside code fences of Markdown are content.
         limits: ``limits.message`` bounds one record, 512 MiB at most; ``ratio``, ``ratio_from`` and ``zstd_window``
             bound what is decompressed.
 
@@ -254,7 +256,7 @@ def scan(
     before. Raises ValueError or TypeError for arguments that make no sense, and OSError when a file cannot be read.
     """
     checked_limits(limits)
-    _check_types(follow, borrow)
+    _check_types(follow=follow, borrow=borrow, fences=fences)
     if errors not in ("collect", "skip", "raise"):
         raise ValueError(f'errors is "collect", "skip" or "raise", not {errors!r}')
     if unknown not in ("error", "keep"):
@@ -275,13 +277,14 @@ def scan(
         "progress": progress,
         "borrow": borrow,
         "keep": unknown == "keep",
+        "fences": fences,
         "limits": limits,
     }
     return Scan(source, search, chosen(search.scanner, columns), options)
 
 
-def _check_types(follow: object, borrow: object) -> None:
+def _check_types(**switches: object) -> None:
     """Raises TypeError for what would be taken for something else."""
-    for name, value in (("follow", follow), ("borrow", borrow)):
+    for name, value in switches.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} is True or False, not {type(value).__name__}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-CRI, DOCKER, MAGIC_BEHIND, SIGIL = 1, 2, 4, 8
+CRI, DOCKER, MAGIC_BEHIND, SIGIL, FENCE = 1, 2, 4, 8, 16
 """The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
-ends with the magic of CSP/1 behind something else; a line that begins with the sigil of the Space Format."""
+ends with the magic of CSP/1 behind something else; one that begins with the sigil of the Space Format; one that begins
+as the fences of Markdown do."""
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
 _SIGNS = (
@@ -15,12 +16,13 @@ _SIGNS = (
     (DOCKER, re.compile(rb'^(?=[^\n]{16384}).*"log"', re.MULTILINE)),
     (MAGIC_BEHIND, re.compile(rb".CSP/1\r?$", re.MULTILINE)),
     (SIGIL, re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
+    (FENCE, re.compile(rb"^ {0,3}(?:```|~~~)", re.MULTILINE)),
 )
 _HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1\r?\n")
 _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, or of all
 _FENCE = re.compile(rb"(?<!.) {0,3}(?:```|~~~)")
 _PIECE = 4096
-_MAYBE = rb"\xe2\xab\xbb| P[ :]|[Cc][Ss][Pp][ \t]*/"
+_MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t]*/"
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|' + _MAYBE)
 _IN_LINES = re.compile(_MAYBE)
 

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import COMMON, WIRE_PACKAGES, WIRES, BulkScanner, Column, bulk_scanner
+from turnwire import _backend
+from turnwire.contract import COMMON, LIMITS, WIRE_PACKAGES, WIRES, BulkScanner, Column, bulk_scanner
 from turnwire.errors import Reason
+from turnwire.finding.documents import Documents
 from turnwire.log.engine.block_pass import Pass, Space
 from turnwire.log.engine.claims import TEXTS, Claims
 from turnwire.log.engine.columns import table_dtypes
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, Any]
 
+_heads = _backend.load("log.line_heads")
 _JSON_WIRES = ("sstp", "sap", "kick")
 _NSLIP, _CSP = WIRES.index("nslip"), WIRES.index("csp")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
@@ -40,15 +43,20 @@ _SMALLEST = len("CSP/1;")
 
 
 class State:
-    """What goes from block to block of one input: ``csp``, what its scanner carries; ``lines``, what the scan of lines
-    carries; ``within_line``: whether the next block begins in the middle of a line; ``csp_at``: where CSP/1 goes on, if
-    that is behind the start of the next block (an object is open there), or -1."""
+    """What goes from block to block of one input.
 
-    def __init__(self, csp: Any, lines: Any) -> None:
+    csp, lines: what the scans of CSP/1 and of lines carry. within_line: whether the next block begins in the middle of
+    a line. csp_at: where CSP/1 goes on, if that is behind the start of the next block (an object is open there), or -1.
+    documents: which there are. met: whether a record or a reject stands in the block that was read last.
+    """
+
+    def __init__(self, csp: Any, lines: Any, documents: Documents) -> None:
         self.csp = csp
         self.lines = lines
+        self.documents = documents
         self.within_line = False
         self.csp_at = -1
+        self.met = False
 
     def idle(self) -> bool:
         """Whether no CSP/1 message can be open."""
@@ -59,9 +67,20 @@ class State:
         lines = type(self.lines)()
         lines.at, lines.known, lines.time = self.lines.at, self.lines.known, self.lines.time
         lines.held = self.lines.held
-        state = State(array("q", self.csp), lines)
-        state.within_line, state.csp_at = self.within_line, self.csp_at
+        documents = Documents(self.documents.limit, self.documents.inside)
+        for name in Documents.__slots__:
+            setattr(documents, name, getattr(self.documents, name))
+        state = State(array("q", self.csp), lines, documents)
+        state.within_line, state.csp_at, state.met = self.within_line, self.csp_at, self.met
         return state
+
+    def become(self, other: State) -> None:
+        """Takes over what another state says."""
+        self.__dict__.update(other.__dict__)
+
+    def within(self) -> None:
+        """The input does not begin here: something is thought to stand in front, and no fence to be open."""
+        self.documents.begun = self.documents.touched = True
 
 
 class LineWire(NamedTuple):
@@ -114,6 +133,11 @@ class Finder:
         reasons = np.array([_CODES[reason] for reason in csp.reasons], np.uint8)
         self.csp = LineWire(csp, _CSP, np.array(codes["csp"], np.uint8), reasons, kind)
         self._line_state = scanners["sstp"].state
+        self.document_wire = WIRES.index("kick")
+        self.documents = import_module("turnwire.kick.documents").DOCUMENTS
+        self._document_kinds = codes["kick"]
+        common = scanners["kick"].common
+        self._document_sources = [(name, common[name][1]) for name in ("kind", "subject")]
         self.shortcut = Shortcut(lines=self.own.spans_lines) if self.own is not None and self.located else None
         own_reasons = () if self.own is None else self.own.reasons
         self.reason_codes = np.array([_CODES.get(reason, 0) for reason in own_reasons], np.uint8)
@@ -151,10 +175,26 @@ class Finder:
         """The wires whose records are kept."""
         return WIRES if self.wire is None else (self.wire,)
 
-    def state(self) -> State:
-        """What a new input starts with."""
-        assert self.csp.scanner.state is not None and self._line_state is not None
-        return State(self.csp.scanner.state(), self._line_state())
+    def state(self, limit: int = LIMITS.message, fences: bool = False) -> State:
+        """What a new input starts with. limit: bytes of a document; fences: headers inside code fences are content."""
+        assert self._line_state is not None
+        return State(self.csp_state(), self._line_state(), Documents(limit, fences))
+
+    def csp_state(self) -> Any:
+        """What the scan of CSP/1 starts with."""
+        assert self.csp.scanner.state is not None
+        return self.csp.scanner.state()
+
+    def document_values(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Columns of a document, by the names that they have in this scan; ``values``: by the wire's own."""
+        if self.wire == WIRES[self.document_wire]:
+            return values
+        if self.wire is not None:
+            return {}
+        there = {name: values[source] for name, source in self._document_sources if source in values}
+        if "kind" in there:
+            there["kind"] = self._document_kinds[there["kind"]]
+        return {"wire": self.document_wire, **there}
 
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
         """The arrays that a scan for these columns fills."""
@@ -195,7 +235,22 @@ class Finder:
     def _follows(self, state: State, left: State, block: memoryview) -> bool:
         """As :class:`BulkScanner` says. Blocks that follow begin lines, so only CSP/1 can go on in one."""
         assert self.csp.scanner.follows is not None
-        return not state.within_line and self.csp.scanner.follows(state.csp, left.csp, block)
+        if state.within_line or not self._same_documents(state, left, block):
+            return False
+        return self.csp.scanner.follows(state.csp, left.csp, block)
+
+    def _same_documents(self, state: State, left: State, block: memoryview) -> bool:
+        """Whether a block has no more documents behind ``state`` than where something stands in front and no fence is
+        open, as was thought when it was searched; ``left`` becomes what it leaves."""
+        before, behind = state.documents, left.documents
+        if before.touched and not before.fence:
+            return True
+        if _heads.header_lines(block, 0, len(block)) or (before.fence and _heads.fence_lines(block, 0, len(block))):
+            return False
+        behind.touched = before.touched or left.met
+        if before.fence:
+            behind.fence, behind.fence_touched = before.fence, before.fence_touched or left.met
+        return True
 
     def plan(self, core: Any) -> Any:
         """The plan of the JSON wires with nSLIP among them, compiled for a core."""

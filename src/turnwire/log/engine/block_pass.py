@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import _backend
+from turnwire.errors import DecodeError
 from turnwire.finding.assembly import undecided
-from turnwire.log.engine.claims import CLAIMED, TEXTS, Claims, nothing
+from turnwire.finding.documents import Document
+from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXTS, Claims, nothing
 from turnwire.log.engine.columns import text_spans
+from turnwire.log.engine.document_rows import fill_documents, read_document
 from turnwire.log.engine.nested import Together, merged
 from turnwire.log.input.reading import line_end
 from turnwire.log.output import rejects as quarantine
@@ -30,8 +33,8 @@ _MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|```
 _BEGINNING = re.compile(
     rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?|`{1,2}|<+-?\r?|>+\r?"
 )
-_TOGETHER = 1 | 2 | 4
-"""Signs of lines that belong together: see line_heads."""
+_TOGETHER, _SIGIL, _FENCE = 1 | 2 | 4, 8, 16
+"""Signs of lines that belong together, of headers of Space, of fences: see line_heads."""
 _LONGEST_PART = 1 << 17
 """Bytes up to which a line that may be a part of one is waited for, whatever ``limits.message`` is."""
 _HELD = 4096
@@ -103,6 +106,7 @@ class Pass:
         self.rows = 0
         self.rejects: list[tuple[Arrays, int]] = []
         self.table = quarantine.table(quarantine.ROOM, mixed=True)
+        self.texts: list[dict[str, Any] | DecodeError] = []  # what documents say, or why they are none
         self.inside = False  # an assembly, in which none is looked for
 
     def nested(self, block: Any) -> Pass:
@@ -123,16 +127,55 @@ class Pass:
         if start >= 0:
             start = max(start, self.state.csp_at - self.base)
         magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
+        before = self.state.copy() if signs & _SIGIL and not self.inside else None
+        position, line = self._search(start, magic, signs, [])
+        if before is not None:
+            ends = self.final and position == self.size
+            found = self.state.documents.claims(self.view, start, max(position, start), ends, self._spans())
+            if found:
+                self.state.become(before)
+                self.rows, self.rejects = 0, []
+                self.table = quarantine.table(quarantine.ROOM, mixed=True)
+                position, line = self._search(start, magic, signs, found)
+        self._settle(start, position, signs)
+        return self.rows, self.rejects, position, line
+
+    def _search(self, start: int, magic: int, signs: int, documents: list[Document]) -> tuple[int, int]:
+        """Finds everything, around the documents: (position, line)."""
         signs = 0 if self.inside else signs & _TOGETHER
-        if start >= 0 and (not self.state.idle() or magic >= 0 or signs):
-            position, line = self._with_claims(start, bool(signs))
+        if start >= 0 and (not self.state.idle() or magic >= 0 or signs or documents):
+            position, line = self._with_claims(start, bool(signs), documents)
         else:
             stop = self.size if start < 0 else self._decided(start)
             position, line = self._lines(self.line) if stop == self.size else self._whole_lines(stop)
             self.state.csp_at = -1
         if position:
             self.state.within_line = self.view[position - 1] != ord("\n")
-        return self.rows, self.rejects, position, line
+        return position, line
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Where the records and rejects of the block stand in it, in order."""
+        arrays = self.space.arrays
+        found = [(arrays["offset"][: self.rows], arrays["length"][: self.rows])]
+        found += [(table["offset"][:count], table["length"][:count]) for table, count in self.rejects]
+        return sorted(
+            (start - self.base, start - self.base + size)
+            for starts, sizes in found
+            for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+        )
+
+    def _settle(self, start: int, position: int, signs: int) -> None:
+        """Tells the documents of the input how far it was read, and what was found."""
+        documents = self.state.documents
+        self.state.met = bool(self.rows or self.rejects)
+        if self.inside:
+            return
+        if start >= 0 and (signs & (_SIGIL | _FENCE) or documents.fence):
+            documents.settle(self.view, start, max(position, start), self._spans())
+            return
+        documents.begun = documents.begun or position > 0
+        documents.touched = documents.touched or self.state.met
+        documents.fence_touched = documents.fence_touched or (bool(documents.fence) and self.state.met)
 
     # --- where CSP/1 may be ---
 
@@ -256,16 +299,19 @@ class Pass:
             columns=self.space.arrays,
         )
 
-    def _with_claims(self, start: int, signs: bool) -> tuple[int, int]:
+    def _with_claims(self, start: int, signs: bool, documents: list[Document]) -> tuple[int, int]:
         """What CSP/1 claims, and with ``signs`` what lines say together; then all that is left: (position, line)."""
         before = self.state.csp[:]
-        found = self._claims(start, self.size, self.final)
-        together = Together(self, found, start) if signs else None
+        stop = self.size if not documents or documents[-1].whole else documents[-1].start
+        found = self._around(documents, start, stop) if documents else self._claims(start, stop, self.final)
+        together = Together(self, found, start, signs) if signs or documents else None
         if together is not None and together.position < found.position:  # these lines are read with the next block
             self.state.csp = before
-            found = self._claims(start, together.position, False)
+            stop = together.position
+            documents = [one for one in documents if one.stop <= stop]
+            found = self._around(documents, start, stop) if documents else self._claims(start, stop, False)
         position, line = found.position, found.line
-        if together is not None and together.found:
+        if together is not None and (together.found or documents):
             together.drop(found)
             held = self._all_claimed(found, together, start)
         else:
@@ -280,6 +326,22 @@ class Pass:
             return self._lines(line, position)
         return position, line
 
+    def _around(self, documents: list[Document], start: int, stop: int) -> Claims:
+        """The claims of a block up to ``stop`` with documents in it, in which nothing is claimed."""
+        whole = [one for one in documents if one.whole]
+        self.texts = []
+        ends = [one.start for one in whole]
+        found = self._claims(start, ends[0] if ends else stop, bool(ends))
+        for number, one in enumerate(whole):
+            self.texts.append(read_document(self, one))
+            what = REFUSED if isinstance(self.texts[-1], DecodeError) else DOCUMENT
+            found.add(one.start, one.stop, self.line_of(one.start), what)
+            self.state.csp = self.finder.csp_state()
+            last = ends[number + 1] if number + 1 < len(ends) else stop
+            final = last != stop or (self.final and stop == self.size)
+            found.join(self._claims(one.stop, last, final))
+        return found
+
     def _all_claimed(self, found: Claims, together: Together, start: int) -> int | None:
         """The claims and the assemblies of a block, and what is left of it; where an object is open, or None."""
         together.position = found.position
@@ -288,9 +350,14 @@ class Pass:
         together.lines(parts)
         held = self._parts(parts)
         claimed = parts["what"] == CLAIMED
-        self._records(found.records, parts["row"][claimed & (together.numbers >= 0)])
+        kinds = found.what[together.numbers] if len(found.what) else np.zeros(len(claimed), np.uint8)
+        mine = claimed & (together.numbers >= 0)
+        self._records(found.records, parts["row"][mine & (kinds == CLAIMED)])
+        rows = parts["row"][mine & (kinds == DOCUMENT)].tolist()
+        refused = fill_documents(self, found, rows)
         together.fill(parts["row"][claimed & (together.numbers < 0)].tolist())
-        self.rejects = merged(self.rejects, together.rejects(), self.space.arrays["offset"][: self.rows])
+        more = together.rejects() + refused
+        self.rejects = merged(self.rejects, more, self.space.arrays["offset"][: self.rows])
         return held
 
     def _records(self, values: Arrays, rows: NDArray[np.int64]) -> None:

@@ -68,6 +68,7 @@ class Engine:
         keep: bool,
         limit: int,
         pools: tuple[Pool, Pool],
+        fences: bool = False,
     ) -> None:
         self.scanner = finder.scanner
         self._finder = finder
@@ -75,6 +76,7 @@ class Engine:
         self._filter = chosen
         self._first_error = first_error
         self._limit = limit
+        self._fences = fences
         self._pools = pools
         extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
         self._columns = columns + extra
@@ -89,7 +91,10 @@ class Engine:
         """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
         ``head``: that of the line which the block begins in the middle of."""
         if state is None:
-            state = {"state": self._finder.state()}
+            fresh = self._finder.state(self._limit, self._fences)
+            if block.base:
+                fresh.within()
+            state = {"state": fresh}
         if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
             block = block._replace(ahead=0)
         carried = state["state"]
@@ -122,7 +127,8 @@ class Engine:
 
     def restored(self, carried: list[int]) -> dict[str, Any]:
         """The state of which this was kept."""
-        state = self._finder.state()
+        state = self._finder.state(self._limit, self._fences)
+        state.within()
         for place, number in enumerate(carried[:3]):
             state.csp[place] = number
         return {"state": state}
@@ -154,7 +160,7 @@ class Engine:
     def _shortcut(self, block: Block, final: bool, line: int, state: State) -> Read | None:
         """What the wire's own scan finds, or None where that may not be what the search of all wires finds."""
         shortcut, own = self._finder.shortcut, self._finder.own
-        if shortcut is None or own is None or block.size > self._limit or state.within_line:
+        if shortcut is None or own is None or block.size > self._limit or state.within_line or state.documents.fence:
             return None
         if not state.idle() or not shortcut.due():
             return None
@@ -166,6 +172,9 @@ class Engine:
             return None
         if own.spans_lines:
             state.csp = carried["state"]
+        state.met = bool(rows or rejects)
+        state.documents.begun = state.documents.begun or position > 0
+        state.documents.touched = state.documents.touched or state.met
         for table, count in rejects:
             table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
         return arrays, rows, rejects, position, line

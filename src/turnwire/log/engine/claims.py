@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, Any]
 
-BETWEEN, CLAIMED, DAMAGED = 0, 1, 2
+BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED = range(5)
+"""What a part of a block is; the last two are documents, for which the core leaves a row open, or nothing."""
+_ORDERED = ("starts", "stops", "lines", "what", "faults", "reasons")
 TEXTS = ("sender", "receiver", "conversation", "subject")
 """The common columns that are texts."""
 
@@ -115,8 +117,23 @@ class Claims:
     def keep(self, wanted: NDArray[np.bool_]) -> None:
         """Drops the claims of damage that are not wanted: what they cover is read like any text."""
         if not wanted.all():
-            for name in ("starts", "stops", "lines", "what", "faults", "reasons"):
+            for name in _ORDERED:
                 setattr(self, name, getattr(self, name)[wanted])
+
+    def join(self, other: Claims) -> None:
+        """Adds what was claimed behind a document."""
+        self.records = together([self.records, other.records])
+        for name in _ORDERED:
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)]))
+        self.position, self.line = other.position, other.line
+
+    def add(self, start: int, stop: int, line: int, what: int) -> None:
+        """Adds the claim of a document behind all there is."""
+        values = {"starts": start, "stops": stop, "lines": line, "what": what, "faults": 0, "reasons": 0}
+        for name in _ORDERED:
+            mine = getattr(self, name)
+            setattr(self, name, np.append(mine, np.array([values[name]], mine.dtype)))
+        self.position = stop
 
     def parts(self, wire: int) -> Arrays:
         """The parts of the block for the core: what stands before, between and behind the claims, and these."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from turnwire import _backend
 from turnwire.finding.assembly import Assembly, find
-from turnwire.log.engine.claims import BETWEEN, CLAIMED, Claims, empty_parts
+from turnwire.finding.parts import LEAST_DOCKER
+from turnwire.log.engine.claims import BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED, Claims, empty_parts
 from turnwire.log.input.reading import Block
 from turnwire.log.output import rejects as quarantine
 
@@ -24,30 +27,57 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, Any]
 
+_heads = _backend.load("log.line_heads")
 _DOCKER = "docker"
+_FOR_THE_CORE = {DOCUMENT: CLAIMED, REFUSED: BETWEEN}
 _LONGEST_INDENT = 4096
 _INDENTED = re.compile(rb"[ \t]+CSP/1\r?\n")
+
+
+def _first_long(view: memoryview, start: int, stop: int, least: int) -> int:
+    """Where the first long line begins, or -1."""
+    place: int = _heads.first_long(view, start, stop, least)
+    return place
 
 
 class Together:
     """The assemblies of a block around the claims of line wires: ``position`` is where the next block begins."""
 
-    def __init__(self, search: Pass, found: Claims, start: int) -> None:
+    def __init__(self, search: Pass, found: Claims, start: int, wanted: bool) -> None:
         self.search = search
         self.found: list[Assembly] = []
         self.position = found.position
         self.results: list[Result] = []
+        if wanted:
+            self._find(found, start)
+
+    def _find(self, found: Claims, start: int) -> None:
         # A line that is only indented looks like a damaged message to CSP/1 itself.
         kept = self._sure(found)
-        spans = zip(found.starts[kept].tolist(), found.stops[kept].tolist(), strict=True)
-        places = [start, *(place for span in spans for place in span), found.position]
-        for first, last in zip(places[::2], places[1::2], strict=True):
-            if first < last or last == found.position:
-                ends = last != found.position or (search.final and last == search.size)
-                assemblies, position = find(search.data, first, last, ends, search.limit)
-                self.found += assemblies
-                if last == found.position:
-                    self.position = position
+        firsts = [start, *found.stops[kept].tolist()]
+        lasts = [*found.starts[kept].tolist(), found.position]
+        for number in self._hinted(firsts, lasts):
+            first, last = firsts[number], lasts[number]
+            ends = last != found.position or (self.search.final and last == self.search.size)
+            assemblies, position = find(self.search.data, first, last, ends, self.search.limit)
+            self.found += assemblies
+            if last == found.position:
+                self.position = position
+
+    def _hinted(self, firsts: list[int], lasts: list[int]) -> list[int]:
+        """The numbers of the gaps between claims in which lines may belong together."""
+        view, stop = self.search.view, lasts[-1]
+        numbers = set()
+        for first_sign in (_heads.first_hint, partial(_first_long, least=LEAST_DOCKER)):
+            place = first_sign(view, firsts[0], stop)
+            while place >= 0:
+                number = bisect_right(firsts, place) - 1
+                if place < lasts[number]:
+                    numbers.add(number)
+                if number + 1 == len(firsts):
+                    break
+                place = first_sign(view, firsts[number + 1], stop)
+        return sorted(numbers)
 
     def _sure(self, found: Claims) -> NDArray[np.bool_]:
         """Which claims are no lines that are only indented."""
@@ -55,7 +85,7 @@ class Together:
 
     def _indented(self, found: Claims, number: int) -> bool:
         """Whether a damaged claim begins with a line that is the magic but for its indentation."""
-        if found.what[number] == CLAIMED:
+        if found.what[number] != DAMAGED:
             return False
         first = int(found.starts[number])
         return _INDENTED.match(self.search.view[first : first + _LONGEST_INDENT].tobytes()) is not None
@@ -72,7 +102,10 @@ class Together:
 
     def parts(self, found: Claims, start: int) -> Arrays:
         """The parts of the block for the core: rows are left open for the claims, and for what the assemblies hold."""
-        segments = [(first, last, what, number) for number, (first, last, what, _, _) in enumerate(found.spans())]
+        segments = [
+            (first, last, _FOR_THE_CORE.get(what, what), number)
+            for number, (first, last, what, _, _) in enumerate(found.spans())
+        ]
         for result in self.results:
             segments += result.segments()
         segments.sort(key=lambda segment: segment[:2])

@@ -50,6 +50,7 @@ class Run:
             keep=options["keep"],
             limit=options["limits"].message,
             pools=(Pool(kept), Pool(kept)),
+            fences=options["fences"],
         )
         self.assembly = Assembly(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
         self._job = Job(
