@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from turnwire.contract import WIRES
+from turnwire import registry
 from turnwire.tokens.advice import Advice, Change, Cost
 from turnwire.tokens.budget import Sample, Spent, Tally, spend
 from turnwire.tokens.compare import compare
@@ -19,17 +19,16 @@ from turnwire.tokens.tokenizer import Tokenizer
 SAMPLE = 500
 NOTICEABLE = 0.03
 """The share of all tokens from which on a change is worth saying."""
-ADVICE: dict[tuple[str, str], str] = {
-    ("*", "uuids and timestamps"): "ids and times: {wire} needs them in full; a wire with numbers writes them shorter",
-    ("*", "uuids"): "ids: {wire} needs UUIDs; a wire with numbers, or one short name for each id, is shorter",
-    ("*", "timestamps"): "times: leave out what the log already says, or fractions and offsets where {wire} allows it",
-    ("*", "text"): "texts: put long ones into a store and send their id, write no politeness and no repetition",
-    ("*", "spaces"): "white space: write the canonical text, as turnwire.encode does",
-    ("*", "names"): "names of members: they come with {wire}; leave out optional members that say nothing",
-    ("nslip", "ids"): "ids: count from 1 in each conversation, so that they stay one digit",
-    ("csp", "words"): "keywords: they come with CSP/1; leave out fields that say nothing",
+ADVICE: dict[str, str] = {
+    "uuids and timestamps": "ids and times: {wire} needs them in full; a wire with numbers writes them shorter",
+    "uuids": "ids: {wire} needs UUIDs; a wire with numbers, or one short name for each id, is shorter",
+    "timestamps": "times: leave out what the log already says, or fractions and offsets where {wire} allows it",
+    "text": "texts: put long ones into a store and send their id, write no politeness and no repetition",
+    "spaces": "white space: write the canonical text, as turnwire.encode does",
+    "names": "names of members: they come with {wire}; leave out optional members that say nothing",
 }
-"""(wire or "*", part) -> what can be done about it. Parts that are not here belong to the wire's grammar."""
+"""Part -> what can be done about it in any wire, beside what a wire says itself (``Wire.advice``). Parts that are in
+neither belong to the wire's grammar."""
 
 
 def advise(
@@ -37,7 +36,7 @@ def advise(
     prices: Mapping[str, Any] | None = None,
     *,
     tokenizers: Sequence[str | Tokenizer] = (DEFAULT,),
-    wires: Sequence[str] = WIRES,
+    wires: Sequence[str] | None = None,
     context: Any = None,
     sample: int = SAMPLE,
     threads: int = 1,
@@ -61,12 +60,13 @@ def advice_on(
     counters: Sequence[Tokenizer],
     prices: Mapping[str, Price],
     *,
-    wires: Sequence[str] = WIRES,
+    wires: Sequence[str] | None = None,
     context: Any = None,
 ) -> Advice:
     """The advice on a log that was counted. Raises ValueError where there was no message in it."""
     if not found.spent:
         raise ValueError("there is no message in this log")
+    wires = registry.names() if wires is None else wires
     costs: list[Cost] = []
     changes: list[Change] = []
     absent: dict[str, str] = {}
@@ -145,14 +145,15 @@ def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None) 
     parts: list[Part] = ablate(kept.messages, counter)
     whole = parts[0].of
     found = []
+    advice = registry.wire(own.wire).advice
     for part in parts:
-        text = ADVICE.get((own.wire, part.part)) or ADVICE.get(("*", part.part))
+        text = advice.get(part.part) or ADVICE.get(part.part)
         if text is not None and part.share >= NOTICEABLE:
             found.append((part.part, text.format(wire=own.wire), part.share))
     written = sum(counter.count_many([text_of(message) for message in kept.messages]))
     seen = own.meter.tokens / own.meter.messages * len(kept.messages)
     if len(kept.messages) == own.meter.messages and seen - written >= NOTICEABLE * seen:
-        found.append(("form", ADVICE["*", "spaces"], (seen - written) / seen))
+        found.append(("form", ADVICE["spaces"], (seen - written) / seen))
     named = {part for part, _, _ in found}
     if "uuids and timestamps" in named:
         found = [each for each in found if each[0] not in ("uuids", "timestamps")]

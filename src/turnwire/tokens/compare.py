@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from turnwire.contract import WIRES, wire_package
+from turnwire import registry
 from turnwire.errors import MissingDependency, WireError
 from turnwire.registry import encode, wire_of
 from turnwire.tokens.comparison import Comparison, Row
@@ -39,7 +39,7 @@ class Version(NamedTuple):
 
 def compare(
     messages: Any,
-    wires: Sequence[str] = WIRES,
+    wires: Sequence[str] | None = None,
     tokenizers: Sequence[str | Tokenizer] = (DEFAULT,),
     *,
     formats: Sequence[str] = tuple(FORMATS),
@@ -60,7 +60,8 @@ def compare(
     """
     if per not in PER:
         raise ValueError(f"per is one of {', '.join(PER)}")
-    for known, given in ((WIRES, wires), (FORMATS, formats)):
+    wires = registry.names() if wires is None else wires
+    for known, given in ((registry.names(), wires), (FORMATS, formats)):
         for name in given:
             if name not in known:
                 raise ValueError(f"{name!r} is none of {', '.join(known)}")
@@ -101,12 +102,12 @@ def _wires(
 
 
 def _wire(messages: list[Any], wire: str, context: Any, together: bool) -> Version:
-    package = wire_package(wire)
+    decode = registry.wire(wire).decode
     texts, failed = [], 0
     dropped: Counter[str] = Counter()
     for number, message in enumerate(messages):
         try:
-            text, left_out, back = _in_wire(message, wire, package.decode, context)
+            text, left_out, back = _in_wire(message, wire, decode, context)
         except WireError as error:
             error.text = f"{error.text} (message {number + 1} of {len(messages)})".strip()
             raise error.relocated() from None
