@@ -9,7 +9,7 @@ from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import ACTS, PLACES
 from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Patch, Result, Task
 from turnwire.csp.spec import BLOCK_WORD, Intent
-from turnwire.csp.writing import write
+from turnwire.csp.writer import write
 from turnwire.errors import Issue, Reason
 
 UNSEEN: frozenset[Path] = frozenset({("line",), ("issues",)})

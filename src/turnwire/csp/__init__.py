@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turnwire.csp.rules import Board, Law, board, judge_laws, lint, routing_laws
     from turnwire.csp.spec import WIRE, Intent, Priority, Status
     from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Verdict
-    from turnwire.csp.replaying import Replay, read_log, replay
+    from turnwire.csp.log_replay import Replay, read_log, replay
     from turnwire.csp.store import Store, verify_dump
     from turnwire.csp.values import expand, refs
 
@@ -86,7 +86,7 @@ __getattr__, __dir__ = lazy(
         "rules": "Board Law board judge_laws lint routing_laws",
         "spec": "WIRE Intent Priority Status",
         "checkpoints": "Change Checkpoint LogEntry Verdict",
-        "replaying": "Replay read_log replay",
+        "log_replay": "Replay read_log replay",
         "store": "Store verify_dump",
         "values": "expand refs",
     },

@@ -25,5 +25,5 @@ DESCRIPTOR = Wire(
     advice={"words": "keywords: they come with CSP/1; leave out fields that say nothing"},
     shape="turnwire.conversion.csp:SHAPE",
     conform=".checklist:conform",
-    replay=".replaying:replay",
+    replay=".log_replay:replay",
 )
