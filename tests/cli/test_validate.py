@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import BAD_TEXT, GOOD, REAL, process, turnwire
-from turnwire import nslip
+from turnwire import nslip, registry
 from turnwire.cli import main
 from turnwire.contract import LIMITS
 from turnwire.errors import Issue, Reason
@@ -94,9 +93,9 @@ def doubtful(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         tag = message.get(nslip.Slot.TAG, "")
         return [Issue(Reason.LONG_STRING, "/slots/TAG", "warning", "the tag is long")] if tag == "long" else []
 
-    package = importlib.import_module("turnwire.nslip")
-    monkeypatch.setattr(package, "check", check, raising=False)
-    monkeypatch.setattr(package, "LEAST_DOUBTFUL", 0)
+    wire = registry.wire("nslip")
+    monkeypatch.setattr(wire, "check", check)
+    monkeypatch.setattr(wire, "least_doubtful", 0)
     path = tmp_path / "doubtful"
     bad = b"@a3|f0|c1#"
     path.write_bytes(b"\n".join([GOOD, bad, b'@a3|f0|c1|S0|d1|T1|t"long"#', bad]))
@@ -144,7 +143,7 @@ def test_records_that_are_too_short_to_be_doubted_are_not_decoded_and_nothing_is
         done = turnwire("validate", path, *more)
         found = [line.split(": ")[0].rpartition(":")[2] for line in done.out.decode().splitlines()]
         with monkeypatch.context() as patched:
-            patched.setattr(importlib.import_module("turnwire.nslip"), "LEAST_DOUBTFUL", 0)
+            patched.setattr(registry.wire("nslip"), "least_doubtful", 0)
             assert turnwire("validate", path, *more) == done
         assert found == ["2", *(["4"] * (3 if "--wire" in more else 1)), *(["5"] * (2 if "keep" in more else 1))]
 

@@ -11,8 +11,8 @@ from typing import Any
 from turnwire.checklists import Checklist, Clause, Fault, around, judged, log_line
 from turnwire.contract import finding
 from turnwire.csp.codec import check, parse, read_log
+from turnwire.csp.log_replay import replay
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Result
-from turnwire.csp.replaying import replay
 from turnwire.csp.rules import lint
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect

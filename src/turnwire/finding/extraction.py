@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from turnwire.contract import WIRES
+from turnwire import registry
 from turnwire.finding.located import Located, checked, located
 from turnwire.finding.wrapping import Text, inside_end, written
 
@@ -28,15 +28,15 @@ class Found(NamedTuple):
     wrapped: str
 
 
-def extract(text: str, wires: tuple[str, ...] = WIRES) -> list[Found]:
-    """Every message of ``wires`` in ``text``, in order, with its span and how it was wrapped.
+def extract(text: str, wires: Iterable[str] | None = None) -> list[Found]:
+    """Every message of ``wires`` (by default of all) in ``text``, in order, with its span and how it was wrapped.
 
     They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what stands inside a
     message is its content. Raises DecodeError(unknown_wire) for a name that is no wire.
     """
     if not isinstance(text, str):
         raise TypeError(f"text is searched for messages, not {type(text).__name__}")
-    wanted = {checked(wire) for wire in wires}
+    wanted = {checked(wire) for wire in (registry.names() if wires is None else wires)}
     raw = text.encode("utf-8", "surrogatepass")
     records = [one for one in located(raw) if one.error is None and one.wire in wanted]
     return [Found(one.message, one.wire, *span, how) for one, span, how in placed(raw, records)]

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.contract import LIMITS, WIRES, Limits, wire_package
+from turnwire import registry
+from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def _place(one: Located) -> tuple[int, int]:
 
 
 def _of_batch(batch: Batch) -> Iterator[Located]:
+    names = registry.names()
     numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
     inners = batch["inner"].tolist()
     inside = batch.valid("inner").tolist()
@@ -83,14 +85,14 @@ def _of_batch(batch: Batch) -> Iterator[Located]:
     for row, (offset, length, line, code, inner, there, doubtful) in enumerate(rows):
         place = inner if there else None
         raw, message = bytes(batch.raw(row)), batch.message(row)
-        yield Located(batch.file, offset, length, line, place, WIRES[code], raw, message, None, doubtful)
+        yield Located(batch.file, offset, length, line, place, names[code], raw, message, None, doubtful)
 
 
 def _of_reject(reject: dict[str, Any], unknown: str) -> Located:
     from turnwire.log.output.rejects import fault_line
 
     reason, wire = Reason(reject["reason"]), reject["wire"]
-    text, path = _words(reject, unknown) if wire in WIRES else (str(reason).replace("_", " "), None)
+    text, path = _words(reject, unknown) if wire in registry.names() else (str(reason).replace("_", " "), None)
     line = fault_line(reject)
     error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=wire, path=path)
     places = (reject["offset"], reject["length"], reject["line"], reject["inner"])
@@ -99,10 +101,8 @@ def _of_reject(reject: dict[str, Any], unknown: str) -> Located:
 
 def _words(reject: dict[str, Any], unknown: str) -> tuple[str, str | None]:
     """What is wrong with a reject, and the JSON pointer to it, by the wire's own reading."""
-    from turnwire.contract import bulk_scanner
-
     try:
-        bulk_scanner(reject["wire"]).decode(reject["raw"], unknown=unknown)
+        registry.bulk_scanner(reject["wire"]).decode(reject["raw"], unknown=unknown)
     except DecodeError as error:
         if str(error.reason) == reject["reason"]:
             return error.text, error.path
@@ -112,6 +112,4 @@ def _words(reject: dict[str, Any], unknown: str) -> tuple[str, str | None]:
 
 def checked(wire: str) -> str:
     """The name of a wire. Raises DecodeError(unknown_wire) for one that is none."""
-    if wire not in WIRES:
-        wire_package(wire)
-    return wire
+    return registry.wire(wire).name

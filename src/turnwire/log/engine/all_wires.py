@@ -10,15 +10,16 @@ filled by the search itself, those of the others from the bytes of the records t
 
 from __future__ import annotations
 
+import warnings
 from array import array
+from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire import _backend
-from turnwire.contract import COMMON, LIMITS, WIRE_PACKAGES, WIRES, BulkScanner, Column, bulk_scanner
+from turnwire import _backend, registry
+from turnwire.contract import COMMON, LIMITS, OBJECT, BulkScanner, Column, Wire
 from turnwire.errors import Reason
 from turnwire.finding.documents import Documents
 from turnwire.log.engine.block_pass import Pass, Space
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 _heads = _backend.load("log.line_heads")
-_JSON_WIRES = ("sstp", "sap", "kick")
-_NSLIP, _CSP = WIRES.index("nslip"), WIRES.index("csp")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
@@ -47,7 +46,8 @@ class State:
 
     csp, lines: what the scans of CSP/1 and of lines carry. within_line: whether the next block begins in the middle of
     a line. csp_at: where CSP/1 goes on, if that is behind the start of the next block (an object is open there), or -1.
-    documents: which there are. met: whether a record or a reject stands in the block that was read last.
+    documents: which there are. own: what the scan of a wire
+    carries that stands alone. met: whether a record or a reject stands in the block that was read last.
     """
 
     def __init__(self, csp: Any, lines: Any, documents: Documents) -> None:
@@ -57,6 +57,7 @@ class State:
         self.within_line = False
         self.csp_at = -1
         self.met = False
+        self.own: Any = None
 
     def idle(self) -> bool:
         """Whether no CSP/1 message can be open."""
@@ -105,38 +106,47 @@ class Finder:
     """The search of all wires, made from what each wire says of itself; ``wire``: whose records are kept (None: all).
 
     ``scanner`` is what a batch needs to know, ``own`` the wire's own scanner; ``code`` the number of the wire that is
-    kept, or None; ``located``: whether its columns are filled in a second pass; ``shortcut``: the fast way, if any.
+    kept, or None; ``wires``: whose records these are; ``alone``: whether the search does not know the wire, so that
+    only its own scan finds it; ``located``: whether its columns are filled in a second pass; ``shortcut``: the fast
+    way, if any.
     """
 
     def __init__(self, wire: str | None = None) -> None:
-        scanners = {name: bulk_scanner(name) for name in WIRES}
+        from turnwire.json import scanner as json
+
+        every = registry.names()
+        found = _findable(registry.wires())
+        scanners = {name: registry.bulk_scanner(name) for name in found}
+        objects = [name for name in found if registry.wire(name).style == OBJECT]
         kinds = {name: _kinds(scanner) for name, scanner in scanners.items()}
-        json = import_module("turnwire.json.scanner")
-        names = tuple(dict.fromkeys(kind for found in kinds.values() for kind in found))
-        codes: dict[str, list[int]] = {name: [names.index(kind) for kind in found] for name, found in kinds.items()}
+        names = tuple(dict.fromkeys(kind for there in kinds.values() for kind in there))
+        codes: dict[str, list[int]] = {name: [names.index(kind) for kind in there] for name, there in kinds.items()}
         self.wire = wire
-        self.code = None if wire is None else WIRES.index(wire)
-        self.located = wire is not None and not scanners[wire].json
-        self.own = scanners[wire] if wire is not None else None
-        if wire is not None and not self.located:
-            self.columns: tuple[Column, ...] = scanners[wire].columns
-            plans = tuple(_own_plan(name, wire) for name in _JSON_WIRES)
+        self.wires = tuple(found) if wire is None else (wire,)
+        self.alone = wire is not None and wire not in found
+        self.code = None if wire is None else every.index(wire)
+        self.own = None if wire is None else registry.bulk_scanner(wire)
+        self.located = self.own is not None and not self.own.json
+        if self.own is not None and not self.located:
+            self.columns: tuple[Column, ...] = self.own.columns
+            plans = tuple(_own_plan(name, str(wire), every) for name in objects)
         else:
-            self.columns = (json.INNER, *(_column(column, names) for column in COMMON))
-            plans = tuple(_common_plan(name, scanners[name], codes[name]) for name in _JSON_WIRES)
+            self.columns = (json.INNER, *(_column(column, names, every) for column in COMMON))
+            plans = tuple(_common_plan(name, scanners[name], codes[name], every) for name in objects)
         self.valid, self.escaped = json.bits(self.columns)
-        nslip = (_NSLIP, codes["nslip"], [_CODES.get(reason, 0) for reason in scanners["nslip"].reasons])
+        nslip = (every.index("nslip"), codes["nslip"], [_CODES.get(reason, 0) for reason in scanners["nslip"].reasons])
         self._plan_arguments = (plans, self.columns, self.valid, self.escaped, _REASONS, nslip)
         self._plans: dict[Any, Any] = {}
         csp = scanners["csp"]
         kind = csp.common["kind"][1]
         reasons = np.array([_CODES[reason] for reason in csp.reasons], np.uint8)
-        self.csp = LineWire(csp, _CSP, np.array(codes["csp"], np.uint8), reasons, kind)
+        self.csp = LineWire(csp, every.index("csp"), np.array(codes["csp"], np.uint8), reasons, kind)
         self._line_state = scanners["sstp"].state
-        self.document_wire = WIRES.index("kick")
-        self.documents = import_module("turnwire.kick.documents").DOCUMENTS
-        self._document_kinds = codes["kick"]
-        common = scanners["kick"].common
+        (documents,) = (name for name in found if registry.wire(name).has("documents"))
+        self.document_wire = every.index(documents)
+        self.documents = registry.wire(documents).documents
+        self._document_kinds = codes[documents]
+        common = scanners[documents].common
         self._document_sources = [(name, common[name][1]) for name in ("kind", "subject")]
         self.shortcut = Shortcut(lines=self.own.spans_lines) if self.own is not None and self.located else None
         own_reasons = () if self.own is None else self.own.reasons
@@ -170,15 +180,13 @@ class Finder:
             **shared,
         )
 
-    @property
-    def wires(self) -> tuple[str, ...]:
-        """The wires whose records are kept."""
-        return WIRES if self.wire is None else (self.wire,)
-
     def state(self, limit: int = LIMITS.message, fences: bool = False) -> State:
         """What a new input starts with. limit: bytes of a document; fences: headers inside code fences are content."""
         assert self._line_state is not None
-        return State(self.csp_state(), self._line_state(), Documents(limit, fences))
+        state = State(self.csp_state(), self._line_state(), Documents(limit, fences))
+        if self.alone and self.own is not None and self.own.state is not None:
+            state.own = self.own.state()
+        return state
 
     def csp_state(self) -> Any:
         """What the scan of CSP/1 starts with."""
@@ -187,7 +195,7 @@ class Finder:
 
     def document_values(self, values: dict[str, Any]) -> dict[str, Any]:
         """Columns of a document, by the names that they have in this scan; ``values``: by the wire's own."""
-        if self.wire == WIRES[self.document_wire]:
+        if self.code == self.document_wire:
             return values
         if self.wire is not None:
             return {}
@@ -282,13 +290,30 @@ class Finder:
 def finder(wire: str | None = None) -> Finder:
     """The search for a wire, or for all (None): made once, never changed. Raises DecodeError(unknown_wire)."""
     if wire is not None:
-        bulk_scanner(wire)
-    return _finder(wire)
+        registry.bulk_scanner(wire)
+    return _finder(wire, registry.names())
 
 
 @cache
-def _finder(wire: str | None) -> Finder:
+def _finder(wire: str | None, _: tuple[str, ...]) -> Finder:
     return Finder(wire)
+
+
+def _findable(wires: Mapping[str, Wire]) -> list[str]:
+    """The wires that one pass finds. Of any other it is said, once, that its records are text to such a scan."""
+    found = []
+    for name, wire in wires.items():
+        if not wire.has("bulk"):
+            lack = "it has no bulk scanner"
+        elif wire.style == OBJECT and not wire.has("plan"):
+            lack = "it has no plan"
+        elif wire.style != OBJECT and name not in ("nslip", "csp"):
+            lack = f"of style {wire.style!r} only nslip and csp are found so far; name the wire to scan for it"
+        else:
+            found.append(name)
+            continue
+        warnings.warn(f"a scan of all wires takes {name} for text: {lack}", stacklevel=5)
+    return found
 
 
 def _unused(*_: Any, **__: Any) -> Any:
@@ -296,7 +321,7 @@ def _unused(*_: Any, **__: Any) -> Any:
 
 
 def _decode(raw: Any, *, wire: str, unknown: str = "error") -> Any:
-    return bulk_scanner(wire).decode(raw, unknown=unknown)
+    return registry.bulk_scanner(wire).decode(raw, unknown=unknown)
 
 
 def _kinds(scanner: BulkScanner) -> tuple[str, ...]:
@@ -304,8 +329,10 @@ def _kinds(scanner: BulkScanner) -> tuple[str, ...]:
     return next(column.names for column in scanner.columns if column.name == source)
 
 
-def _column(column: Column, names: tuple[str, ...]) -> Column:
-    return column._replace(names=names, nullable=False) if column.name == "kind" else column
+def _column(column: Column, kinds: tuple[str, ...], wires: tuple[str, ...]) -> Column:
+    if column.name == "wire":
+        return column._replace(names=wires)
+    return column._replace(names=kinds, nullable=False) if column.name == "kind" else column
 
 
 def _with_inner(scanner: BulkScanner) -> BulkScanner:
@@ -317,17 +344,17 @@ def _with_inner(scanner: BulkScanner) -> BulkScanner:
     return scanner._replace(columns=columns, bits={**scanner.bits, "inner": bit})
 
 
-def _own_plan(name: str, wire: str) -> Any:
+def _own_plan(name: str, wire: str, every: tuple[str, ...]) -> Any:
     """The plan of a JSON wire in a scan for one wire: others only find what is theirs."""
-    plan = import_module(f"{WIRE_PACKAGES[name]}.bulk").PLAN
+    plan = registry.wire(name).plan._replace(code=every.index(name))
     if name == wire:
         return plan
     return plan._replace(variants=tuple(variant._replace(fills=()) for variant in plan.variants))
 
 
-def _common_plan(name: str, scanner: BulkScanner, codes: list[int]) -> Any:
+def _common_plan(name: str, scanner: BulkScanner, codes: list[int], every: tuple[str, ...]) -> Any:
     """The plan of a JSON wire, its columns by the names that any wire has."""
-    plan = import_module(f"{WIRE_PACKAGES[name]}.bulk").PLAN
+    plan = registry.wire(name).plan
     assert codes == list(range(codes[0], codes[0] + len(codes))), "the kinds of a JSON wire stand side by side"
     own = {column.name: column for column in scanner.columns}
     sources = {common: scanner.common.get(common, ("", common))[1] for common in (*TEXTS, "sequence", "kind")}
@@ -341,4 +368,4 @@ def _common_plan(name: str, scanner: BulkScanner, codes: list[int]) -> Any:
                     shift = codes[0] if common == "kind" else 0
                     fills.append(fill._replace(column=common, constant=fill.constant + shift))
         variants.append(variant._replace(fills=tuple(fills)))
-    return plan._replace(variants=tuple(variants))
+    return plan._replace(variants=tuple(variants), code=every.index(name))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire import registry
+from turnwire.contract import BulkScanner, Column
 from turnwire.log.engine.all_wires import Finder, State
 from turnwire.log.engine.block_pass import Space
 from turnwire.log.engine.where import Filter
@@ -98,7 +99,8 @@ class Engine:
         if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
             block = block._replace(ahead=0)
         carried = state["state"]
-        read = self._shortcut(block, final, line, carried) or self._searched(block, final, line, carried)
+        read = self._alone(block, final, line, carried) if self._finder.alone else None
+        read = read or self._shortcut(block, final, line, carried) or self._searched(block, final, line, carried)
         arrays, rows, rejects, position, line = read
         if rejects and self._first_error:
             first = rejects[0][0]
@@ -141,8 +143,9 @@ class Engine:
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
         if self._finder.wire is not None:
             return {self._finder.wire: rows}
-        counts = np.bincount(arrays["wire"][:rows], minlength=len(WIRES)).tolist()
-        return dict(zip(WIRES, counts, strict=True))
+        names = registry.names()
+        counts = np.bincount(arrays["wire"][:rows], minlength=len(names)).tolist()
+        return {name: counts[names.index(name)] for name in self.wires}
 
     def _searched(self, block: Block, final: bool, line: int, state: State) -> Read:
         """What the search of all wires finds in a block of what is asked for."""
@@ -178,6 +181,17 @@ class Engine:
         for table, count in rejects:
             table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
         return arrays, rows, rejects, position, line
+
+    def _alone(self, block: Block, final: bool, line: int, state: State) -> Read:
+        """What the scan of a wire finds that the search of all wires does not know."""
+        own = self._finder.own
+        assert own is not None
+        carried = {} if own.state is None else {"state": state.own}
+        ends = final if own.spans_lines else final or block.line_end
+        read = self._read(own, block, ends, line, carried)
+        for table, count in read[2]:
+            table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
+        return read
 
     def _read(self, own: BulkScanner, block: Block, final: bool, line: int, state: dict[str, Any]) -> Read:
         """The wire's own scan of one block."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire import registry
 from turnwire.characters import visible
-from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire.contract import BulkScanner, Column
 from turnwire.errors import DecodeError
 from turnwire.log.engine.columns import chosen, known
 from turnwire.log.input.compression import WORDS
@@ -61,7 +62,7 @@ class Reject(NamedTuple):
     @property
     def text(self) -> str:
         """What is wrong, in words: what ``decode`` says of these bytes, where it refuses them for the same reason."""
-        if self.wire not in WIRES:
+        if self.wire not in registry.names():
             return f"{WORDS[self.reason]} (a byte of the stream as stored)"
         from turnwire.registry import decode
 
