@@ -15,9 +15,8 @@ from tests.csp.generate import GOOD_BLOCKS
 from tests.kick import traffic
 from tests.kick.traffic import Flow
 from tests.sstp.examples import example
-from turnwire import checklists, csp, kick, nslip, sstp
+from turnwire import checklists, csp, kick, nslip, registry, sstp
 from turnwire.checklists import Checklist
-from turnwire.contract import WIRE_PACKAGES
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
 from turnwire.kick.spec import FAULTS, RULES, EventKind
@@ -28,7 +27,7 @@ WIRES = ("nslip", "csp", "sstp", "kick")
 
 
 def module(wire: str) -> Any:
-    return import_module(f"{WIRE_PACKAGES[wire]}.checklist")
+    return import_module(f"{registry.wire(wire).package}.checklist")
 
 
 def failing(checklist: Checklist) -> list[tuple[str, list[int]]]:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from turnwire.contract import WIRES, wire_package
+from turnwire import registry
 from turnwire.errors import DecodeError
+from turnwire.registry import WIRES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -92,7 +93,7 @@ def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
 def test_the_readme_says_which_wires_are_ready(wire: str) -> None:
     (row,) = (line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith(f"| `{wire}` |"))
     try:
-        wire_package(wire)
+        registry.wire(wire)
     except DecodeError:
         assert "not yet" in row
     else:

@@ -8,7 +8,7 @@ import pytest
 
 import turnwire
 from tests.log.engines import GOOD
-from turnwire import WIRES, DecodeError, EncodeError, Reason, contract, nslip, registry
+from turnwire import WIRES, DecodeError, EncodeError, Reason, nslip, registry
 from turnwire.nslip.spec import Act
 
 TEXT = GOOD.decode()
@@ -82,24 +82,9 @@ def test_a_name_that_is_no_wire(name: Any) -> None:
         assert repr(name) in str(caught.value)
 
 
-def test_a_wire_that_is_not_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package that is missing is no wire of this version; one that fails to import is an error of its own."""
-    monkeypatch.setitem(contract.WIRE_PACKAGES, "kick", "turnwire.not_there")  # type: ignore[arg-type]
-    with pytest.raises(DecodeError, match="does not read kick yet"):
-        turnwire.decode(TEXT, "kick")
-    assert turnwire.detect(TEXT) == "nslip"
-    assert turnwire.detect("hello") is None
-    monkeypatch.setitem(contract.WIRE_PACKAGES, "kick", "turnwire_not_there.kick")  # type: ignore[arg-type]
-    with pytest.raises(ModuleNotFoundError):
-        turnwire.decode(TEXT, "kick")
-
-
 def test_every_wire_that_there_is_detects_bytes() -> None:
     for name in WIRES:
-        try:
-            package = contract.wire_package(name)
-        except DecodeError:
-            continue
+        package = registry.wire(name)
         assert package.detect(b"") is False
         assert package.detect(GOOD) is (name == "nslip")
         assert package.detect(b"\xff" * 40) is False

@@ -16,7 +16,7 @@ import pytest
 import turnwire
 from tests import wrong_types
 from tests.conftest import PURE_ONLY
-from turnwire import WIRES, DecodeError, EncodeError, Reason, contract, csp, kick, nslip, sap, sstp
+from turnwire import WIRES, DecodeError, EncodeError, Reason, csp, kick, nslip, registry, sap, sstp
 from turnwire.contract import record_bytes
 from turnwire.errors import expect
 from turnwire.kick import codec
@@ -70,7 +70,7 @@ def test_every_wire_detects_texts_and_bytes_alike() -> None:
         raw = text.encode()
         held = bytearray(b"-".join(bytes([byte]) for byte in raw))
         for data in (text, Heir(text), raw, bytearray(raw), memoryview(raw), memoryview(held)[::2]):
-            found = [wire for wire in WIRES if contract.wire_package(wire).detect(data)]
+            found = [wire for wire in WIRES if registry.wire(wire).detect(data)]
             assert found[0] == name == turnwire.detect(data), data
 
 
@@ -78,7 +78,7 @@ def test_every_wire_detects_texts_and_bytes_alike() -> None:
 def test_detect_never_raises(wire: str) -> None:
     released = memoryview(b"@a3")
     released.release()
-    detect = contract.wire_package(wire).detect
+    detect = registry.wire(wire).detect
     for wrong in (*wrong_types.WRONG.values(), released, "\ud800", "{\ud800", object(), ["@a3"], {"header": {}}):
         assert detect(wrong) is False
 

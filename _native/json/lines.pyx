@@ -330,7 +330,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             is ``name.offset`` and ``name.length`` (i64), an enum u8, f64 a double, the rest i64. ``line`` and ``wire`` are
             filled where they are there. A place or an offset from ``size`` on lies in ``columns["arena"]`` (bytes), what
             strings said, which is set here, and continued by the next call for the same block.
-        rejects: as there, and where they are there ``wire`` (u8, its number in WIRES), ``inner`` (i64: as of a row; -1
+        rejects: as there, and where they are there ``wire`` (u8, the code of its plan), ``inner`` (i64: as of a row; -1
             outside of strings) and ``row`` (i64: how many rows stand before the reject).
         state: an object with at, known and time, which goes from block to block of one input.
         keep: for nSLIP, as there.

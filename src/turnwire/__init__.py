@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from importlib import import_module
-from turnwire import nslip
 from turnwire._backend import NAME as backend
-from turnwire.contract import LIMITS, WIRE_PACKAGES, WIRES, Limits
+from turnwire.contract import LIMITS, Limits, Wire
 from turnwire.errors import ConvertError, DecodeError, EncodeError, Issue, MissingDependency
 from turnwire.errors import Reason, RuleError, WireError
-from turnwire.registry import decode, detect, encode
+from turnwire import registry as _registry
+from turnwire.registry import check, decode, detect, encode, register, wires
 
 TYPE_CHECKING = False  # see errors.py
 if TYPE_CHECKING:
     from typing import Any
 
-    from turnwire import slip
+    from turnwire import csp, kick, nslip, sap, slip, sstp
+    from turnwire.registry import WIRES
     from turnwire.conversion import Context, Converted, convert
     from turnwire.finding.extraction import extract
     from turnwire.log.output.batch import Batch
@@ -24,17 +25,20 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "DecodeError", "Decoder"]
-__all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "WireError"]
-__all__ += ["backend", "convert", "decode", "detect", "encode", "extract", "nslip", "prompt", "scan", "slip"]
+__all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "Wire", "WireError"]
+__all__ += ["backend", "check", "convert", "decode", "detect", "encode", "extract", "nslip", "prompt", "register"]
+__all__ += ["scan", "slip", "wires"]
 
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
 _LATER |= {"Decoder": "finding.decoder", "extract": "finding.extraction", "prompt": "prompts"}
 _LATER |= dict.fromkeys(("convert", "Context", "Converted"), "conversion")
-_ROOMS = {*WIRE_PACKAGES.values(), "turnwire.slip", "turnwire.tokens"}
+_ROOMS = {"slip", "tokens"}  # beside the packages of the wires
 
 
 def __getattr__(name: str) -> Any:
-    if f"turnwire.{name}" in _ROOMS:
+    if name == "WIRES":
+        return _registry.names()
+    if name in _ROOMS or (not name.startswith("_") and f"turnwire.{name}" in _registry.packages()):
         return import_module(f"turnwire.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'turnwire' has no attribute {name!r}")

@@ -1,38 +1,26 @@
 """What a wire is, the limits, and the shapes that the two backends share.
 
-Nothing of turnwire is imported here but the errors: protocols plug in by name (``WIRE_PACKAGES``) and by the shape
-of their package (:class:`Wire`), so that a new wire changes no code outside its own rooms.
+Nothing of turnwire is imported here but the errors: each protocol says what it is in one object (:class:`Wire`), which
+``turnwire.registry`` finds, so that a new wire changes no code outside its own room.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from turnwire.errors import DecodeError, Issue, Reason, expect_number
+from turnwire.errors import Reason, expect_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import ModuleType
+    from re import Pattern
     from typing import Any, NamedTuple, Protocol
 
     from typing_extensions import Buffer
+
+    from turnwire.errors import Issue
 else:
     from turnwire._light import NamedTuple, Protocol
-
-WIRES = ("nslip", "csp", "sstp", "sap", "kick")
-"""Names of the five wires, in the order in which they are tried."""
-
-WIRE_PACKAGES: Mapping[str, str] = {
-    "nslip": "turnwire.nslip",
-    "csp": "turnwire.csp",
-    "sstp": "turnwire.sstp",
-    "sap": "turnwire.sap",
-    "kick": "turnwire.kick",
-}
-
-ALWAYS_STRICT = frozenset({"nslip"})
-"""Wires whose reading forgives nothing: ``strict=False`` has nothing to write differently."""
 
 
 class Limits(NamedTuple):
@@ -96,20 +84,152 @@ class MessageStream(Protocol):
         """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
 
 
-class Wire(Protocol):
-    """The shape of a protocol package (``turnwire.nslip`` and its siblings)."""
+OBJECT, TOKEN, LINES = "object", "token", "lines"
+STYLES = (OBJECT, TOKEN, LINES)
+"""What a message looks like: a JSON object; a token that begins with a mark and stands anywhere in a line; whole lines
+from a first line on."""
 
-    def detect(self, data: str | Buffer, /) -> bool:
-        """Whether one record looks like this wire; False for what is neither text nor bytes. Cheap; never raises."""
 
-    def decode(self, data: str | Buffer, /) -> Any:
-        """One message from text, strictly. Raises DecodeError."""
+class Wire:
+    """What a wire is: all that turnwire needs to know of one. ``<package>/wire.py`` holds it as ``DESCRIPTOR``.
 
-    def encode(self, message: Any, /) -> str:
-        """The canonical text of one message. Raises EncodeError."""
+    A wire is described by names and by references. A reference is "module:name", with the module's name in full or,
+    where it begins with a dot, from ``package`` on (".codec:decode"); or it is the thing itself. What a reference
+    means is imported when the attribute of its name is first asked for, so that a descriptor costs nothing.
 
-    def check(self, message: Any, /) -> list[Issue]:
-        """What is doubtful about a message."""
+    What every wire has:
+
+    detect: (text or bytes) -> whether one record looks like this wire. Cheap; never raises.
+    decode: (text or bytes) -> one message, strictly. Raises DecodeError.
+    encode: (message) -> its canonical text; takes ``strict=False`` where not ``always_strict``. Raises EncodeError.
+    message: the class of its messages.
+    check: (message) -> list of Issue: what is doubtful about a message.
+    prompt: () -> the text that teaches an LLM the wire.
+
+    What a wire may have; without it, what is named behind it cannot be done and says so:
+
+    bulk: a :class:`BulkScanner` (``scan(wire=...)``). plan: for style "object" a ``turnwire.json.plan.WirePlan`` by
+    which a scan of all wires finds it. cuts: (chunks, every, limit=) -> (offset, line) where a log may be cut into
+    blocks; None: at any line. stream: (unknown=, limits=) -> a :class:`MessageStream` of its own. search: (text) ->
+    (message, start, end) of each message in plain text, for styles other than "object". marks: bytes one of which
+    stands in whatever is damaged of it; damaged: (bytes) -> whether these are a damaged message.
+    pairs: how its records answer each other, a tuple of ``turnwire.pairs.Rule``. parts: a pattern whose groups are the
+    parts of a message's text, for counting tokens. plain: (message) -> the message as plain JSON values.
+    advice: part -> what can be done where it costs much. shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
+    conform: (bytes of a file) -> its ``Checklist``. listed: (bytes of a file) -> (line, message or DecodeError) of the
+    messages in it, where a file holds more than one a line. documents: what it has of documents beside messages.
+    replay: what runs a history of it again.
+
+    name: as users write it. title: as people call it. package: where it lives. style: one of ``STYLES``.
+    always_strict: its reading forgives nothing, so ``strict=False`` has nothing to write differently. least_doubtful:
+    bytes of the shortest record in which ``check`` can find anything. joined: what stands between two messages of one
+    file. Raises ValueError for a name or a style that is none.
+    """
+
+    name: str
+    title: str
+    package: str
+    style: str
+    always_strict: bool
+    joined: str
+    marks: tuple[bytes, ...]
+    if TYPE_CHECKING:
+        detect: Callable[[Any], bool]
+        decode: Callable[..., Any]
+        encode: Callable[..., str]
+        message: type
+        check: Callable[[Any], list[Issue]]
+        prompt: Callable[[], str]
+        bulk: BulkScanner | None
+        plan: Any
+        cuts: Callable[..., Any] | None
+        stream: Callable[..., MessageStream] | None
+        search: Callable[[str], Any] | None
+        damaged: Callable[[bytes], bool] | None
+        pairs: tuple[Any, ...]
+        parts: Pattern[str] | None
+        plain: Callable[[Any], dict[str, Any]] | None
+        least_doubtful: int
+        advice: Mapping[str, str]
+        shape: Any
+        conform: Callable[[bytes], Any] | None
+        listed: Callable[[bytes], Any] | None
+        documents: Any
+        replay: Any
+    else:
+
+        def __getattr__(self, name):
+            try:
+                found = _meant(self._references[name], self.package)
+            except KeyError:
+                raise AttributeError(f"a Wire has no attribute {name!r}") from None
+            self.__dict__[name] = found
+            return found
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        title: str,
+        package: str,
+        style: str,
+        detect: Any,
+        decode: Any,
+        encode: Any,
+        message: Any,
+        check: Any,
+        prompt: Any,
+        always_strict: bool = False,
+        least_doubtful: Any = 0,
+        joined: str = "",
+        marks: tuple[bytes, ...] = (),
+        bulk: Any = None,
+        plan: Any = None,
+        cuts: Any = None,
+        stream: Any = None,
+        search: Any = None,
+        damaged: Any = None,
+        pairs: Any = (),
+        parts: Any = None,
+        plain: Any = None,
+        advice: Any = None,
+        shape: Any = None,
+        conform: Any = None,
+        listed: Any = None,
+        documents: Any = None,
+        replay: Any = None,
+    ) -> None:
+        if not isinstance(name, str) or not name.isidentifier() or not name.islower():
+            raise ValueError(f"the name of a wire is a word in small letters, not {name!r}")
+        if style not in STYLES:
+            raise ValueError(f"the style of a wire is one of {', '.join(STYLES)}, not {style!r}")
+        self.name, self.title, self.package, self.style = name, title, package, style
+        self.always_strict, self.joined, self.marks = always_strict, joined, marks
+        self._references = {
+            **{"detect": detect, "decode": decode, "encode": encode, "message": message, "check": check},
+            **{"prompt": prompt, "bulk": bulk, "plan": plan, "cuts": cuts, "stream": stream, "search": search},
+            **{"damaged": damaged, "pairs": pairs, "parts": parts, "plain": plain, "advice": advice or {}},
+            **{"shape": shape, "conform": conform, "listed": listed, "documents": documents, "replay": replay},
+            "least_doubtful": least_doubtful,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Wire {self.name}: {self.title}, style {self.style}>"
+
+    def has(self, name: str) -> bool:
+        """Whether the wire has an attribute that it may have, such as "bulk"; imports nothing."""
+        return self._references[name] not in (None, (), {})
+
+
+def _meant(reference: Any, package: str) -> Any:
+    """What "module:name" means; anything else means itself."""
+    if not isinstance(reference, str):
+        return reference
+    module, _, name = reference.partition(":")
+    found = import_module(package + module if module.startswith(".") else module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
 
 
 def record_bytes(data: object) -> bytes | None:
@@ -124,23 +244,8 @@ def record_bytes(data: object) -> bytes | None:
         return None
 
 
-def wire_package(name: str) -> ModuleType:
-    """The package of a wire by its name. Raises DecodeError(unknown_wire) for a name that is none."""
-    if name not in WIRES:  # a tuple, in which anything at all may be looked for
-        known = ", ".join(WIRES)
-        raise DecodeError(Reason.UNKNOWN_WIRE, f"{name!r} is no wire; the wires are {known}")
-    try:
-        return import_module(WIRE_PACKAGES[name])
-    except ModuleNotFoundError as missing:
-        if missing.name != WIRE_PACKAGES[name]:
-            raise
-        raise DecodeError(
-            Reason.UNKNOWN_WIRE, f"this version of turnwire does not read {name} yet", wire=name
-        ) from None
-
-
 COMMON = (
-    Column("wire", "enum", names=WIRES),
+    Column("wire", "enum"),  # the names are those of turnwire.registry.wires(), in their order
     Column("kind", "enum", nullable=True),  # the names are the wire's own
     Column("sender", "text", nullable=True),
     Column("receiver", "text", nullable=True),
@@ -202,16 +307,3 @@ class BulkScanner(NamedTuple):
     opens: bytes = b""
     follows: Callable[[Any, Any, memoryview], bool] | None = None
     packed: Packed | None = None
-
-
-def bulk_scanner(name: str) -> BulkScanner:
-    """What the bulk scan needs to know of a wire. Raises DecodeError(unknown_wire) where it cannot be scanned."""
-    package = wire_package(name)
-    try:
-        scanner: BulkScanner = import_module(f"{package.__name__}.bulk").SCANNER
-    except ModuleNotFoundError as missing:
-        if missing.name != f"{package.__name__}.bulk":
-            raise
-        text = f"this version of turnwire does not scan {name} yet"
-        raise DecodeError(Reason.UNKNOWN_WIRE, text, wire=name) from None
-    return scanner

@@ -1,15 +1,163 @@
-"""One door for five wires: which wire is this, and decode or encode by it."""
+"""Which wires there are, and one door for all of them: which wire is this, decode, encode and check by it.
+
+This is the only place that names the built-in packages. Further wires come from folders of this package that have a
+``wire.py``, from the entry point group "turnwire.wires", and from :func:`register`. All of that is looked for once, and
+only when something is asked that the built-in wires cannot answer: a codec costs no more than itself.
+"""
 
 from __future__ import annotations
 
-from turnwire.contract import ALWAYS_STRICT, WIRE_PACKAGES, WIRES, record_bytes, wire_package
+import os
+import sys
+from _thread import RLock  # threading would cost the import of it
+from importlib import import_module
+
+from turnwire.contract import Wire, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from typing_extensions import Buffer
+
+    from turnwire.contract import BulkScanner
+    from turnwire.errors import Issue
+
+_BUILT_IN = {
+    "nslip": "turnwire.nslip",
+    "csp": "turnwire.csp",
+    "sstp": "turnwire.sstp",
+    "sap": "turnwire.sap",
+    "kick": "turnwire.kick",
+}
+"""Name -> package, in the order in which wires are tried; a wire's place is its code in columns (0 to 4)."""
+
+GROUP = "turnwire.wires"
+"""The entry point group: each entry names a Wire, e.g. ``morse = "morse.wire:DESCRIPTOR"``."""
+
+_known: dict[str, Wire] = {}
+_complete = _searching = False
+_lock = RLock()
+
+
+def _of_package(package: str) -> Wire:
+    descriptor: Wire = import_module(f"{package}.wire").DESCRIPTOR
+    return descriptor
+
+
+def _built_in(name: str) -> Wire:
+    found = _known.get(name)
+    if found is None:
+        found = _known[name] = _of_package(_BUILT_IN[name])
+    return found
+
+
+def packages() -> tuple[str, ...]:
+    """The packages of the built-in wires and of those that were found or registered so far."""
+    return (*_BUILT_IN.values(), *(found.package for found in _known.values()))
+
+
+def _folders() -> Iterator[str]:
+    """Folders of this package with a ``wire.py`` that are no built-in wire, by name."""
+    taken = set(_BUILT_IN.values())
+    names: set[str] = set()
+    for place in sys.modules["turnwire"].__path__:
+        if os.path.isdir(place):
+            names |= {entry.name for entry in os.scandir(place) if os.path.isfile(os.path.join(entry.path, "wire.py"))}
+    return (f"turnwire.{name}" for name in sorted(names) if f"turnwire.{name}" not in taken)
+
+
+def _entries() -> Iterator[Wire]:
+    """What the entry points name. One that cannot be loaded is told as a warning: others go on."""
+    import warnings
+    from importlib.metadata import entry_points
+
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            found = entry.load()
+        except Exception as error:
+            warnings.warn(f"the wire {entry.name!r} ({entry.value}) cannot be loaded: {error}", stacklevel=2)
+            continue
+        if isinstance(found, Wire):
+            yield found
+        else:
+            warnings.warn(f"the wire {entry.name!r} ({entry.value}) is no turnwire.contract.Wire", stacklevel=2)
+
+
+def _add(descriptor: Wire) -> None:
+    if _known.setdefault(descriptor.name, descriptor) is not descriptor:
+        raise ValueError(f"there is a wire {descriptor.name!r} already: {_known[descriptor.name].package}")
+
+
+def _all() -> dict[str, Wire]:
+    """All wires by name, in order; looked for once."""
+    global _complete, _known, _searching
+    if not _complete:
+        with _lock:
+            if not _complete and not _searching:  # a descriptor that asks for the wires gets those before it
+                _searching = True
+                try:
+                    _known = {name: _built_in(name) for name in _BUILT_IN}
+                    for package in _folders():
+                        _add(_of_package(package))
+                    for descriptor in _entries():
+                        _add(descriptor)
+                    _complete = True
+                finally:
+                    _searching = False
+    return _known
+
+
+def wires() -> dict[str, Wire]:
+    """All wires by name: the five of turnwire, folders, entry points, registered ones, in this order."""
+    return dict(_all())
+
+
+def names() -> tuple[str, ...]:
+    """The names of all wires; the place of each is its code in columns."""
+    return tuple(_all())
+
+
+def register(descriptor: Wire) -> None:
+    """Adds a wire for this process. Raises TypeError for what is no Wire, ValueError where its name is taken (once is
+    enough: the same object again changes nothing)."""
+    if not isinstance(descriptor, Wire):
+        raise TypeError(f"a turnwire.contract.Wire is registered, not {type(descriptor).__name__}")
+    _all()
+    _add(descriptor)
+
+
+def wire(name: str) -> Wire:
+    """A wire by its name. Raises DecodeError(unknown_wire) for a name that is none."""
+    if isinstance(name, str):
+        if name in _BUILT_IN:
+            return _built_in(name)
+        if name in _all():
+            return _known[name]
+    raise DecodeError(Reason.UNKNOWN_WIRE, f"{name!r} is no wire; the wires are {', '.join(names())}")
+
+
+def bulk_scanner(name: str) -> BulkScanner:
+    """What the bulk scan needs to know of a wire. Raises DecodeError(unknown_wire) where it cannot be scanned."""
+    found = wire(name)
+    if found.bulk is None:
+        text = f"{name} cannot be scanned: the wire has no bulk scanner; decode(), Decoder and extract() read it"
+        raise DecodeError(Reason.UNKNOWN_WIRE, text, wire=name)
+    return found.bulk
+
+
+def scanned() -> tuple[str, ...]:
+    """The names of the wires that a scan of all wires finds: those that have a bulk scanner."""
+    return tuple(name for name, found in _all().items() if found.has("bulk"))
+
+
+def _in_order() -> Iterator[Wire]:
+    """The wires in order; those beyond the built-in ones are looked for only when these have been passed."""
+    for name in _BUILT_IN:
+        yield _built_in(name)
+    yield from list(_all().values())[len(_BUILT_IN) :]
 
 
 def _bytes(data: str | Buffer) -> bytes:
@@ -23,14 +171,7 @@ def _bytes(data: str | Buffer) -> bytes:
 def detect(data: str | Buffer) -> str | None:
     """The wire of one record, or None. Looks at its beginning and shape only; it may still turn out to be damaged."""
     raw = _bytes(data)
-    for name in WIRES:
-        try:
-            package = wire_package(name)
-        except DecodeError:
-            continue  # a wire that this version does not read
-        if package.detect(raw):
-            return name
-    return None
+    return next((each.name for each in _in_order() if each.detect(raw)), None)
 
 
 def decode(data: str | Buffer, wire: str | None = None) -> Any:
@@ -40,8 +181,11 @@ def decode(data: str | Buffer, wire: str | None = None) -> Any:
     """
     name = detect(data) if wire is None else wire
     if name is None:
-        raise DecodeError(Reason.UNKNOWN_WIRE, f"this is none of {', '.join(WIRES)}", offset=0, line=1)
-    return wire_package(name).decode(data)
+        raise DecodeError(Reason.UNKNOWN_WIRE, f"this is none of {', '.join(names())}", offset=0, line=1)
+    return _named(name).decode(data)
+
+
+_named = wire  # ``decode`` has an argument of that name
 
 
 def wire_of(message: object) -> str | None:
@@ -50,10 +194,20 @@ def wire_of(message: object) -> str | None:
         name = cls.__dict__.get("__wire__")
         if name is not None:
             return str(name)
-        for wire, package in WIRE_PACKAGES.items():
+        for known, package in _BUILT_IN.items():
             if cls.__module__ == package or cls.__module__.startswith(f"{package}."):
-                return wire
-    return None
+                return known
+    if type(message).__module__ == "builtins":
+        return None
+    others = list(_all().values())[len(_BUILT_IN) :]
+    return next((each.name for each in others if isinstance(message, each.message)), None)
+
+
+def _wire_of(message: object) -> Wire:
+    name = wire_of(message)
+    if name is None:
+        raise EncodeError(Reason.WRONG_TYPE, f"{type(message).__name__} is no message of {', '.join(names())}")
+    return wire(name)
 
 
 def encode(message: Any, strict: bool = True) -> str:
@@ -62,9 +216,24 @@ def encode(message: Any, strict: bool = True) -> str:
     ``strict=False`` writes back what was read, whatever its issues. Raises EncodeError: wrong_type for an object that
     is no message, otherwise what the wire's own encode raises.
     """
-    name = wire_of(message)
-    if name is None:
-        raise EncodeError(Reason.WRONG_TYPE, f"{type(message).__name__} is no message of {', '.join(WIRES)}")
-    package = wire_package(name)
-    text: str = package.encode(message) if strict or name in ALWAYS_STRICT else package.encode(message, strict=False)
-    return text
+    found = _wire_of(message)
+    return found.encode(message) if strict or found.always_strict else found.encode(message, strict=False)
+
+
+def check(message: Any, **context: Any) -> list[Issue]:
+    """What is doubtful about a message of any wire, as its own ``check`` says.
+
+    ``context`` is what that takes beside the message (see the wire's page). Raises EncodeError(wrong_type) for an
+    object that is no message.
+    """
+    return _wire_of(message).check(message, **context)
+
+
+if TYPE_CHECKING:
+    WIRES: tuple[str, ...]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "WIRES":
+        return names()
+    raise AttributeError(f"module 'turnwire.registry' has no attribute {name!r}")

@@ -12,7 +12,7 @@ import turnwire
 from tests.convert.messages import ANY, DEFAULTS, FULL, right
 from turnwire import WIRES, Context, Converted, ConvertError, Reason
 from turnwire.conversion.paths import Fields, same, shown
-from turnwire.conversion.shapes import SHAPES
+from turnwire.conversion.shapes import shape_of
 from turnwire.registry import wire_of
 
 PAIRS = [(source, target) for source in WIRES for target in WIRES if source != target]
@@ -22,14 +22,14 @@ CARRIERS = [(source, target) for source, target in PAIRS if target in ("sstp", "
 def fields_of(message: Any) -> Fields:
     wire = wire_of(message)
     assert wire is not None
-    return SHAPES[wire].split(message)
+    return shape_of(wire).split(message)
 
 
 def through_text(converted: Converted, target: str) -> Any:
     """The message as its reader will see it; it must be one that strict writing takes."""
     message = turnwire.decode(turnwire.encode(converted.message), target)
     assert message == converted.message
-    assert not [issue for issue in turnwire.contract.wire_package(target).check(message) if issue.severity != "info"]
+    assert not [issue for issue in turnwire.wires()[target].check(message) if issue.severity != "info"]
     return message
 
 
@@ -38,7 +38,7 @@ def assert_survives(message: Any, target: str, context: Context) -> None:
     there = through_text(converted, target)
     source = wire_of(message)
     assert source is not None
-    shape = SHAPES[source]
+    shape = shape_of(source)
     back = shape.split(_back(there, source, context))
     before = shape.split(message)
     names = [shown(path) for path in before if path not in shape.unseen]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnwire import csp
-from turnwire.csp.persistent import PersistentMap
+from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import EncodeError, Reason, RuleError
 from turnwire.ledger import Ledger, verify_file
 
@@ -231,7 +231,7 @@ def test_persistent_map_is_a_dict_that_never_changes(steps):
 
 
 def test_persistent_map_survives_equal_hashes(monkeypatch):
-    monkeypatch.setattr("turnwire.csp.persistent._hash", lambda key: 7 if key < "m" else 7 + (1 << 55))
+    monkeypatch.setattr("turnwire.csp.persistent_map._hash", lambda key: 7 if key < "m" else 7 + (1 << 55))
     current = PersistentMap({key: key for key in "abcxyz"})
     assert dict(current.set("a", "1").remove("b").remove("x")) == {"a": "1", "c": "c", "y": "y", "z": "z"}
     with pytest.raises(KeyError):

@@ -16,9 +16,10 @@ import numpy as np
 
 from tests.conftest import BACKENDS
 from tests.vectors import load
-from turnwire.contract import BulkScanner, bulk_scanner
+from turnwire.contract import BulkScanner
 from turnwire.json import scanner as json_scanner
 from turnwire.log.engine.columns import DTYPES
+from turnwire.registry import bulk_scanner
 
 JSON_WIRES = ("sstp", "sap", "kick")
 LIMIT = 16 << 20

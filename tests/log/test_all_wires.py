@@ -13,8 +13,8 @@ import pytest
 import turnwire
 from examples.mixed_log import Log, log
 from tests.log.test_plan import rows, together
-from turnwire.contract import WIRES
 from turnwire.log import plan, read_block, stats, write
+from turnwire.registry import WIRES
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from pyarrow import parquet
 
 import turnwire
 from tests.vectors import load
-from turnwire.contract import WIRES
 from turnwire.log import plan, read_block, stats, write
+from turnwire.registry import WIRES
 
 TIMED = b"2026-05-04T10:00:%02dZ INFO agent: "
 

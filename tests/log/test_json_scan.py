@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import turnwire
 from tests.conftest import BACKENDS
 from tests.log.json_engines import JSON_WIRES, RECORDS, quoted
-from turnwire.contract import wire_package
+from turnwire import registry
 from turnwire.errors import DecodeError
 from turnwire.json import scanner as json_scanner
 
@@ -68,7 +68,7 @@ def refusal(package: ModuleType, text: bytes) -> DecodeError | None:
 
 @pytest.mark.parametrize("wire", JSON_WIRES)
 def test_every_vector_is_what_decode_says(wire: str) -> None:
-    package: ModuleType = wire_package(wire)
+    package = registry.wire(wire)
     refused = 0
     for text in RECORDS[wire]:
         found, rejects, _ = rows(b"INFO x: " + text + b"\r\n", wire)
@@ -119,7 +119,7 @@ def test_all_three_wires_as_messages() -> None:
         data = b"\n".join(RECORDS[wire])
         for batch in turnwire.scan(data, wire=wire):
             for row in range(len(batch)):
-                assert batch.message(row) == wire_package(wire).decode(bytes(batch.raw(row)))
+                assert batch.message(row) == registry.wire(wire).decode(bytes(batch.raw(row)))
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])

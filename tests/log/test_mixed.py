@@ -18,7 +18,7 @@ from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON, csp_message, damaged_log, good_log
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES, DecodeError, Scan, scan
-from turnwire.contract import bulk_scanner
+from turnwire.registry import bulk_scanner
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 

@@ -20,10 +20,11 @@ from pyarrow import dataset, ipc, parquet
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
-from turnwire.contract import WIRES, Column
+from turnwire.contract import Column
 from turnwire.log import guarded, unguarded, write
 from turnwire.log.output.atomic import AtomicFile
 from turnwire.log.output.writers import FORMATS, GROUP_BYTES
+from turnwire.registry import WIRES
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]
 

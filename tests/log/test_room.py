@@ -11,9 +11,9 @@ import pytest
 
 import turnwire
 from tests.log.test_every_wire import facts, log
-from turnwire.contract import WIRES
 from turnwire.log.input import memory
 from turnwire.log.input.memory import Pool, Room, rounded
+from turnwire.registry import WIRES
 
 SEEDS = range(25)
 

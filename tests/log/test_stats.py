@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
-from turnwire import nslip
-from turnwire.contract import WIRES
+from turnwire import nslip, registry
 from turnwire.log import stats
-from turnwire.log.analysis.pairing import PAIRS, Latencies, Message, Pairing
+from turnwire.log.analysis.pairing import Latencies, Pairing
 from turnwire.log.analysis.stats import LONGEST, Tally
+from turnwire.pairs import Message
 
 
 def test_the_counts_are_those_of_the_messages() -> None:
@@ -143,7 +143,7 @@ PAIRED = [
 
 @pytest.mark.parametrize(("wire", "name", "messages", "counted"), PAIRED)
 def test_who_answers_whom(wire: str, name: str, messages: list[Message], counted: tuple[int, int, int]) -> None:
-    (rule,) = (rule for rule in PAIRS[wire] if rule.name == name)
+    (rule,) = (rule for rule in registry.wire(wire).pairs if rule.name == name)
     pairing = Pairing(rule)
     for message in messages:
         pairing.take(message)
@@ -152,7 +152,7 @@ def test_who_answers_whom(wire: str, name: str, messages: list[Message], counted
 
 
 def test_every_wire_has_its_rules() -> None:
-    assert set(PAIRS) == set(WIRES)
+    assert all(wire.pairs for wire in registry.wires().values())
 
 
 def test_real_requests_are_answered() -> None:
@@ -163,7 +163,7 @@ def test_real_requests_are_answered() -> None:
 
 
 def test_the_oldest_requests_are_given_up() -> None:
-    pairing = Pairing(PAIRS["sap"][0], room=3)
+    pairing = Pairing(registry.wire("sap").pairs[0], room=3)
     for number in range(10):
         pairing.take(M("Task", "a", None, str(number), None, number))
     pairing.take(M("Result", "b", None, "8", None, 1008))
@@ -173,7 +173,7 @@ def test_the_oldest_requests_are_given_up() -> None:
 
 
 def test_an_answer_before_its_request_tells_no_latency() -> None:
-    pairing = Pairing(PAIRS["sap"][0])
+    pairing = Pairing(registry.wire("sap").pairs[0])
     pairing.take(M("Task", "a", None, "k", None, 10))
     pairing.take(M("Result", "b", None, "k", None, 9))
     assert (pairing.answered, pairing.backwards, pairing.latencies.count) == (1, 1, 0)

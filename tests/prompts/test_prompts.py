@@ -8,15 +8,16 @@ from importlib import import_module
 
 import pytest
 
-from turnwire.contract import WIRES, wire_package
+from turnwire import registry
 from turnwire.errors import DecodeError
 from turnwire.finding.extraction import extract
 from turnwire.prompts import prompt
+from turnwire.registry import WIRES
 
 
 def spec_of(wire):
     try:
-        return import_module(f"{wire_package(wire).__name__}.spec")
+        return import_module(f"{registry.wire(wire).package}.spec")
     except DecodeError:
         pytest.skip(f"this version does not read {wire}")
 

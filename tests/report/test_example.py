@@ -11,8 +11,9 @@ import pytest
 
 import turnwire
 from examples import mixed_log
-from turnwire.contract import WIRES, wire_package
+from turnwire import registry
 from turnwire.errors import DecodeError
+from turnwire.registry import WIRES
 
 
 def test_every_entry_is_a_good_record_of_its_wire() -> None:
@@ -20,7 +21,7 @@ def test_every_entry_is_a_good_record_of_its_wire() -> None:
     assert set(Counter(entry.wire for entry in found)) == set(WIRES)
     for entry in found:
         assert turnwire.detect(entry.text) == entry.wire
-        issues = wire_package(entry.wire).check(turnwire.decode(entry.text))
+        issues = registry.wire(entry.wire).check(turnwire.decode(entry.text))
         assert [issue for issue in issues if issue.severity != "info"] == []
 
 

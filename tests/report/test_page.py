@@ -10,7 +10,7 @@ import pytest
 
 from examples.mixed_log import Entry, Log, log
 from tests.report.browser import Page
-from turnwire.contract import WIRES
+from turnwire.registry import WIRES
 from turnwire.report import report
 
 Open = Callable[..., Page]

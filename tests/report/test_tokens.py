@@ -11,8 +11,8 @@ import pytest
 
 from examples.mixed_log import log
 from tests.report.browser import Page
-from turnwire.contract import WIRES
 from turnwire.errors import MissingDependency
+from turnwire.registry import WIRES
 from turnwire.report import measuring, report
 
 TRAFFIC = log(50, seed=3)

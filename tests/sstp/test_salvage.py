@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
-from turnwire.contract import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.finding.extraction import extract
+from turnwire.registry import WIRES
 from turnwire.sstp.spec import Kind
 
 ONE = json.dumps(example(Kind.INTENT))

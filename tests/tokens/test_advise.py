@@ -14,7 +14,7 @@ import turnwire
 from tests.cli.running import REAL
 from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, TEXTS, context
 from turnwire import tokens
-from turnwire.contract import WIRES
+from turnwire.registry import WIRES
 from turnwire.tokens.budget import Sample, spend
 from turnwire.tokens.prices import Meter, Price, priced
 

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnwire.contract import WIRES, BulkScanner, bulk_scanner
+from turnwire import registry
+from turnwire.contract import BulkScanner
+
+if TYPE_CHECKING:
+    Parameter = click.ParamType[str]
+else:
+    Parameter = click.ParamType
+
+
+class WireName(Parameter):
+    """The name of a wire, whichever there are when a command runs."""
+
+    name = "choice"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name. Fails in words that list all names."""
+        return _choice().convert(value, param, ctx)
+
+    def get_metavar(self, *args: Any, **named: Any) -> str | None:
+        """How help shows it: all names."""
+        return _choice().get_metavar(*args, **named)
+
+    def get_missing_message(self, *args: Any, **named: Any) -> str | None:
+        """What is said where it is missing: all names."""
+        return _choice().get_missing_message(*args, **named)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """The names that begin so."""
+        return _choice().shell_complete(ctx, param, incomplete)
+
+
+def _choice() -> click.Choice[str]:
+    return click.Choice(registry.names())
 
 
 def wire_option(command: Any) -> Any:
     """The option --wire of a command."""
     text = "Only the records of this wire; all wires by default."
-    return click.option("--wire", type=click.Choice(WIRES), help=text)(command)
+    return click.option("--wire", type=WireName(), help=text)(command)
 
 
 def scanner(wire: str | None) -> BulkScanner:
     """What a scan of the wire knows, or for None a scan of all wires."""
     if wire is not None:
-        return bulk_scanner(wire)
+        return registry.bulk_scanner(wire)
     from turnwire.log.engine.all_wires import all_wires  # NumPy, which commands that do not scan do without
 
     return all_wires().scanner

@@ -11,7 +11,7 @@ from typing import Any
 
 from turnwire.conversion.faults import not_carried
 from turnwire.conversion.paths import Fields, parsed, same, shown
-from turnwire.conversion.shapes import SHAPES
+from turnwire.conversion.shapes import shape_of
 from turnwire.errors import WireError
 from turnwire.json import text as json_text
 from turnwire.registry import encode
@@ -34,7 +34,7 @@ def packed(source: str, fields: Fields, back: Fields, to: str) -> Any:
     whole: dict[str, Any] = {"wire": source, "fields": [shown(path) for path in fields], "rest": rest}
     if texts:
         whole["texts"] = texts
-    return json_text.write(whole) if to == "kick" else whole
+    return json_text.write(whole) if shape_of(to).carry_text else whole
 
 
 def _depth(value: Any, left: int) -> int:
@@ -87,7 +87,7 @@ def _value(text: Any, to: str) -> Any:
 def joined(fields: Fields, to: str) -> Any:
     """The message of what was carried. Raises ConvertError(bad_carry) where these are the fields of none."""
     try:
-        message = SHAPES[to].join(fields)
+        message = shape_of(to).join(fields)
         encode(message, strict=False)
     except WireError as error:
         raise not_carried(to, f"what was carried is no message: {error}") from None

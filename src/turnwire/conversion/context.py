@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from turnwire.contract import WIRES
+from turnwire import registry
 from turnwire.conversion.faults import bad_context
 from turnwire.conversion.paths import ABSENT
-from turnwire.conversion.tables import PLACES
+from turnwire.conversion.shapes import shape_of
 from turnwire.kick.times import is_timestamp
 from turnwire.sap.times import UUID
 
@@ -55,7 +55,7 @@ class Context:
         if not isinstance(self.defaults, Mapping):
             raise bad_context("defaults maps a wire to its fields", "defaults")
         for wire, values in self.defaults.items():
-            if wire not in WIRES:
+            if wire not in registry.names():
                 raise bad_context(f"{wire!r} is no wire", "defaults")
             if not isinstance(values, Mapping) or not all(isinstance(path, str) for path in values):
                 raise bad_context("the defaults of a wire map paths to values", f"defaults.{wire}")
@@ -119,7 +119,7 @@ def _judge_makers(now: Any, new_id: Any) -> None:
 
 def _judge_path(wire: str, path: str) -> None:
     kind, colon, inner = path.rpartition(":")
-    kinds = PLACES[wire]
+    kinds = shape_of(wire).places
     if colon and kind not in kinds:
         raise bad_context(f"{kind!r} is no kind of message of {wire}", f"defaults.{wire}")
     for name, places in kinds.items():

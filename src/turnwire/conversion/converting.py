@@ -6,20 +6,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from turnwire.contract import WIRES, wire_package
+from turnwire import registry
 from turnwire.conversion import carrying, faults
 from turnwire.conversion.context import Context, Names
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import ABSENT, Fields, Path, parsed, same, shown
-from turnwire.conversion.shapes import SHAPES
-from turnwire.conversion.tables import PLACES
+from turnwire.conversion.shapes import shape_of
 from turnwire.errors import ConvertError, Reason
 from turnwire.registry import encode, wire_of
 
 _TIMES = frozenset({"sap_time", "iso_time"})
-_FRESH = {("kick", ("id",)), ("sap", ("taskId",)), ("sap", ("correlationId",))}
-"""Fields that ``Context.new_id`` may fill: the id of an envelope, and the ids of a Task."""
-
 
 _NOTHING = Context()
 
@@ -57,9 +53,9 @@ def convert(message: Any, to: str, *, context: Context | None = None, carry: boo
     that its own wire cannot write.
     """
     source = wire_of(message)
-    if to not in WIRES:
-        raise ConvertError(Reason.UNKNOWN_WIRE, f"{to!r} is no wire; the wires are {', '.join(WIRES)}")
-    if source is None or not isinstance(message, _message_class(source)):
+    if to not in registry.names():
+        raise ConvertError(Reason.UNKNOWN_WIRE, f"{to!r} is no wire; the wires are {', '.join(registry.names())}")
+    if source is None or not isinstance(message, registry.wire(source).message):
         raise ConvertError(Reason.WRONG_TYPE, f"a message is converted, not {type(message).__name__}", wire=to)
     if context is not None and not isinstance(context, Context):
         raise ConvertError(Reason.BAD_CONTEXT, f"a Context is needed, not {type(context).__name__}")
@@ -67,7 +63,7 @@ def convert(message: Any, to: str, *, context: Context | None = None, carry: boo
     if source == to:
         return Converted(message, ())
     names = (_NOTHING if context is None else context).names
-    shape = SHAPES[source]
+    shape = shape_of(source)
     fields = shape.split(message)
     carried = None if shape.carry is None else carrying.opened(fields.get(shape.carry), to)
     if carried is not None:
@@ -87,7 +83,7 @@ def _with_carry(source: str, fields: Fields, to: str, made: Fields) -> Converted
     back = survivors(source, facts_of(to, made, plain), plain)
     if list(back) == list(fields) and all(same(back[path], value) for path, value in fields.items()):
         return Converted(_judged(to, made), ())
-    place = SHAPES[to].carry
+    place = shape_of(to).carry
     if place is None:
         rest = [shown(path) for path, value in fields.items() if path not in back or not same(back[path], value)]
         raise faults.no_extension(to, rest or [shown(path) for path in back if path not in fields] or ["the order"])
@@ -97,24 +93,15 @@ def _with_carry(source: str, fields: Fields, to: str, made: Fields) -> Converted
 
 
 @cache
-def _message_class(wire: str) -> type:
-    package = wire_package(wire)
-    if wire in ("sap", "sstp"):
-        found: type = package.Task.__mro__[1] if wire == "sap" else package.Message
-        return found
-    names = {"nslip": "SlipMessage", "csp": "CspMessage", "kick": "Envelope"}
-    cls: type = getattr(package, names[wire])
-    return cls
-
-
-@cache
 def _places(wire: str, kind: str) -> tuple[tuple[Path, Any, str, str, str], ...]:
-    return tuple((parsed(one.path), FORMS[one.form], one.fact, one.form, one.need) for one in PLACES[wire][kind])
+    return tuple(
+        (parsed(one.path), FORMS[one.form], one.fact, one.form, one.need) for one in shape_of(wire).places[kind]
+    )
 
 
 def facts_of(wire: str, fields: Fields, names: Names) -> dict[str, Any]:
     """What the fields of a message say, in the common model."""
-    shape = SHAPES[wire]
+    shape = shape_of(wire)
     act, kind = shape.kind(fields)
     facts: dict[str, Any] = {} if act is None else {"act": act}
     for path, form, fact, written, _ in _places(wire, kind):
@@ -137,7 +124,7 @@ def _filled(wire: str, facts: dict[str, Any], names: Names) -> tuple[Fields, lis
     act = facts.get("act")
     if act is None:
         return {}, [("act",)]
-    kind, fixed = SHAPES[wire].begin(act, facts)
+    kind, fixed = shape_of(wire).begin(act, facts)
     fields = dict(fixed)
     needed = []
     for path, form, fact, written, need in _places(wire, kind):
@@ -152,7 +139,7 @@ def _filled(wire: str, facts: dict[str, Any], names: Names) -> tuple[Fields, lis
             fields[path] = value
         elif need == "must" and written != "content":
             needed.append(path)
-    needed += SHAPES[wire].finish(fields, facts, names)
+    needed += shape_of(wire).finish(fields, facts, names)
     return fields, [path for path in needed if path not in fields]
 
 
@@ -161,8 +148,7 @@ def _supplied(wire: str, kind: str, path: Path, form: str, absent: bool, names: 
     value = names.default(wire, kind, shown(path)) if names.supply else ABSENT
     if value is ABSENT and absent and form in _TIMES:
         value = names.now()
-    fresh = (wire, path) in _FRESH and kind in ("", "Task")
-    if value is ABSENT and fresh:
+    if value is ABSENT and (kind, path) in shape_of(wire).fresh:
         value = names.new_id()
     return value
 
@@ -176,8 +162,8 @@ def _drafted(wire: str, facts: dict[str, Any], names: Names) -> Fields:
 
 def _judged(wire: str, fields: Fields) -> Any:
     """The message of the fields, if strict writing takes it."""
-    message = SHAPES[wire].join(fields)
-    found = [issue for issue in wire_package(wire).check(message) if issue.severity != "info"]
+    message = shape_of(wire).join(fields)
+    found = [issue for issue in registry.wire(wire).check(message) if issue.severity != "info"]
     if found:
         where = [str(issue.where) for issue in found]
         text = "; ".join(f"{issue.where}: {issue.text}" for issue in found)
@@ -188,7 +174,7 @@ def _judged(wire: str, fields: Fields) -> Any:
 def _lost(source: str, fields: Fields, to: str, made: Fields, names: Names) -> tuple[str, ...]:
     """The fields that the way back does not bring back as they were."""
     back = survivors(source, facts_of(to, made, names), names)
-    return tuple(shown(path) for path in _differing(fields, back, SHAPES[source].unseen))
+    return tuple(shown(path) for path in _differing(fields, back, shape_of(source).unseen))
 
 
 def _differing(fields: Fields, back: Fields, unseen: frozenset[Path]) -> Iterator[Path]:

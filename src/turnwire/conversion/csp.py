@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire.conversion.paths import Fields, Path
+from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import ACTS, PLACES
 from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Patch, Result, Task
 from turnwire.csp.spec import BLOCK_WORD, Intent
-from turnwire.csp.writing import write
+from turnwire.csp.writer import write
 from turnwire.errors import Issue, Reason
 
 UNSEEN: frozenset[Path] = frozenset({("line",), ("issues",)})
@@ -104,3 +105,6 @@ def facts(fields: Fields, kind: str, names: Any) -> dict[str, Any]:
         return {}
     text = write(join(fields), strict=False)
     return {"text": text[text.index("\n\n") + 2 : -1]}
+
+
+SHAPE = Shape(split, join, kind, begin, PLACES["csp"], facts, unseen=UNSEEN)

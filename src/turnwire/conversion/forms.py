@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from turnwire import registry
 from turnwire.conversion.context import LARGEST, Names
 from turnwire.conversion.paths import ABSENT, same
 from turnwire.conversion.tables import OPEN_STATUS, PRIORITIES, STATUSES
@@ -129,18 +130,25 @@ def _from_role(value: Any, names: Names, wire: str) -> Any:
     return value if found is ABSENT and names.forth("roles", value) is ABSENT else found
 
 
-def _words(table: dict[str, Any], opened: frozenset[str]) -> Pair:
+def _words(fact: str, table: dict[str, Any], opened: frozenset[str]) -> Pair:
+    def word(value: str, wire: str) -> Any:
+        own = table[value].get(wire, ABSENT)
+        return registry.wire(wire).shape.words.get(fact, {}).get(value, ABSENT) if own is ABSENT else own
+
+    def is_open(wire: str) -> bool:
+        return wire in opened or (bool(opened) and registry.wire(wire).shape.open_words)
+
     def write(value: Any, names: Names, wire: str) -> Any:
         if value in table:
-            return table[value].get(wire, ABSENT)
-        fits = wire in opened and (wire != "nslip" or _short(value))
+            return word(value, wire)
+        fits = is_open(wire) and (wire != "nslip" or _short(value))
         return value if fits else ABSENT
 
     def read(value: Any, names: Names, wire: str) -> Any:
-        for name, words in table.items():
-            if same(words.get(wire), value):
+        for name in table:
+            if same(word(name, wire), value):
                 return name
-        return value if wire in opened and isinstance(value, str) and value not in table else ABSENT
+        return value if is_open(wire) and isinstance(value, str) and value not in table else ABSENT
 
     return Pair(write, read)
 
@@ -214,8 +222,8 @@ FORMS: dict[str, Pair] = {
     "uuid": _uuid(UUID.fullmatch),
     "uuid4": _uuid(is_uuid4),
     "role": Pair(_to_role, _from_role),
-    "status": _words(STATUSES, OPEN_STATUS),
-    "priority": _words(PRIORITIES, frozenset()),
+    "status": _words("status", STATUSES, OPEN_STATUS),
+    "priority": _words("priority", PRIORITIES, frozenset()),
     "texts": Pair(_list, _list),
     "only_one": Pair(_one, _only),
     "payload": Pair(_to_payload, _from_payload),

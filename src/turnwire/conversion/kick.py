@@ -8,7 +8,8 @@ from typing import Any
 from turnwire.conversion.context import Names
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import ABSENT, Fields, Path
-from turnwire.conversion.tables import ACTS, CHANNEL_FALLBACK, CHANNEL_FAMILY, STATUS_CHANNEL
+from turnwire.conversion.shapes import Shape
+from turnwire.conversion.tables import ACTS, CHANNEL_FALLBACK, CHANNEL_FAMILY, PLACES, STATUS_CHANNEL
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.messages import Envelope
 from turnwire.kick.policy import DEFAULT_POLICY, allows
@@ -155,3 +156,17 @@ def _content(channel: str, facts: dict[str, Any], status: Any) -> str:
     place = task if isinstance(task, str) and _PLACE.fullmatch(task) else None
     lines = [_header(channel, place), *([] if status is ABSENT else [status]), *([] if text is None else [text])]
     return "\n".join(lines) + "\n"
+
+
+SHAPE = Shape(
+    split,
+    join,
+    kind,
+    begin,
+    PLACES["kick"],
+    facts,
+    finish,
+    CARRY,
+    carry_text=True,
+    fresh=frozenset({("", ("id",))}),
+)

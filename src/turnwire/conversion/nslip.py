@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire.conversion.paths import Fields
-from turnwire.conversion.tables import ACTS
+from turnwire.conversion.shapes import Shape
+from turnwire.conversion.tables import ACTS, PLACES
 from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot
 
 _OWN = {form.kind.partition("/")[0]: act for act, forms in ACTS.items() if (form := forms["nslip"]).own}
@@ -54,3 +55,6 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     """Act and frame."""
     name, _, frame = ACTS[act]["nslip"].kind.partition("/")
     return "", {("act",): name, ("frame",): frame}
+
+
+SHAPE = Shape(split, join, kind, begin, PLACES["nslip"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire.conversion.paths import Fields, Path
-from turnwire.conversion.tables import ACTS, FIXED
+from turnwire.conversion.shapes import Shape
+from turnwire.conversion.tables import ACTS, FIXED, PLACES
 from turnwire.sap.codec import kind_of
 from turnwire.sap.messages import Message
 from turnwire.sap.spec import Kind, Table
@@ -67,3 +68,14 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     """The class of the object, and what all of the class have."""
     name = ACTS[act]["sap"].kind
     return name, {(key,): value for key, value in FIXED["sap"][name].items()}
+
+
+SHAPE = Shape(
+    split,
+    join,
+    kind,
+    begin,
+    PLACES["sap"],
+    carry=CARRY,
+    fresh=frozenset({("Task", ("taskId",)), ("Task", ("correlationId",))}),
+)

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.conversion import csp, kick, nslip, sap, sstp
-from turnwire.conversion.context import Names
+from turnwire import registry
 from turnwire.conversion.paths import Fields, Path
+from turnwire.errors import ConvertError, Reason
+
+if TYPE_CHECKING:
+    from turnwire.conversion.context import Names
+    from turnwire.conversion.tables import Place
 
 Facts = dict[str, Any]
-
-
-class Shape(NamedTuple):
-    """One wire.
-
-    split, join: message -> fields, in the message's own order, and back; join(split(message)) == message.
-    kind: fields -> (act or None, kind as in tables.PLACES). begin: (act, facts) -> (kind, fields that the kind fixes).
-    facts: what fields say beyond the tables. finish: completes fields by the facts, and gives the paths that are
-    needed beyond the tables. carry: the field that holds what was carried, or None. unseen: fields that tell where a
-    message was read rather than what it says.
-    """
-
-    split: Callable[[Any], Fields]
-    join: Callable[[Fields], Any]
-    kind: Callable[[Fields], tuple[str | None, str]]
-    begin: Callable[[str, Facts], tuple[str, Fields]]
-    facts: Callable[[Fields, str, Names], Facts]
-    finish: Callable[[Fields, Facts, Names], tuple[Path, ...]]
-    carry: Path | None = None
-    unseen: frozenset[Path] = frozenset()
 
 
 def _no_facts(fields: Fields, kind: str, names: Names) -> Facts:
@@ -40,10 +24,39 @@ def _nothing_more(fields: Fields, facts: Facts, names: Names) -> tuple[Path, ...
     return ()
 
 
-SHAPES: dict[str, Shape] = {
-    "nslip": Shape(nslip.split, nslip.join, nslip.kind, nslip.begin, _no_facts, _nothing_more),
-    "csp": Shape(csp.split, csp.join, csp.kind, csp.begin, csp.facts, _nothing_more, unseen=csp.UNSEEN),
-    "sstp": Shape(sstp.split, sstp.join, sstp.kind, sstp.begin, _no_facts, _nothing_more, sstp.CARRY),
-    "sap": Shape(sap.split, sap.join, sap.kind, sap.begin, _no_facts, _nothing_more, sap.CARRY),
-    "kick": Shape(kick.split, kick.join, kick.kind, kick.begin, kick.facts, kick.finish, kick.CARRY),
-}
+class Shape(NamedTuple):
+    """One wire (``Wire.shape``).
+
+    split, join: message -> fields, in the message's own order, and back; join(split(message)) == message.
+    kind: fields -> (act or None, kind as in ``places``). begin: (act, facts) -> (kind, fields that the kind fixes); act
+    is one of ``tables.ACTS``. places: kind ("" where all kinds have the same fields) -> its fields, in the order in
+    which they are written. facts: what fields say beyond ``places``. finish: completes fields by the facts, and gives
+    the paths that are needed beyond ``places``. carry: the field that holds what was carried, or None; carry_text:
+    whether as JSON text. unseen: fields that tell where a message was read rather than what it says. words: "status"
+    and "priority" -> the word of the wire for each of ``tables.STATUSES`` and ``PRIORITIES`` (those of the built-in
+    wires stand there); open_words: whether its status may be any other word, too. fresh: (kind, path) of the fields
+    that ``Context.new_id`` may fill.
+    """
+
+    split: Callable[[Any], Fields]
+    join: Callable[[Fields], Any]
+    kind: Callable[[Fields], tuple[str | None, str]]
+    begin: Callable[[str, Facts], tuple[str, Fields]]
+    places: Mapping[str, tuple[Place, ...]]
+    facts: Callable[[Fields, str, Names], Facts] = _no_facts
+    finish: Callable[[Fields, Facts, Names], tuple[Path, ...]] = _nothing_more
+    carry: Path | None = None
+    carry_text: bool = False
+    unseen: frozenset[Path] = frozenset()
+    words: Mapping[str, Mapping[str, Any]] = {}
+    open_words: bool = False
+    fresh: frozenset[tuple[str, Path]] = frozenset()
+
+
+def shape_of(wire: str) -> Shape:
+    """The shape of a wire. Raises ConvertError(unknown_wire) for one that does not say what its fields mean."""
+    found: Shape | None = registry.wire(wire).shape
+    if found is None:
+        text = f"{wire} does not say what its fields mean (Wire.shape), so nothing is converted to or from it"
+        raise ConvertError(Reason.UNKNOWN_WIRE, text, wire=wire)
+    return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire.conversion.paths import Fields, Path
-from turnwire.conversion.tables import ACTS
+from turnwire.conversion.shapes import Shape
+from turnwire.conversion.tables import ACTS, PLACES
 from turnwire.sstp.messages import CLASSES, Message
 from turnwire.sstp.spec import SCHEMA_IDS, Kind
 
@@ -49,3 +50,6 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     """The kind and its schema_id."""
     name = ACTS[act]["sstp"].kind
     return name, {("header", "kind"): name, ("header", "schema_id"): SCHEMA_IDS[Kind(name)]}
+
+
+SHAPE = Shape(split, join, kind, begin, PLACES["sstp"], carry=CARRY)

@@ -1,30 +1,34 @@
 """CSP/1, the Compact State Protocol: messages, the state their patches build, and the rules of its tokens."""
 
-from turnwire.csp.checklist import conformance
-from turnwire.csp.codec import check, decode, detect, encode, parse
-from turnwire.csp.fileop import Plan
-from turnwire.csp.messages import (
-    Block,
-    CspMessage,
-    Document,
-    Error,
-    FileOp,
-    Generic,
-    Junk,
-    Op,
-    Patch,
-    Preamble,
-    Result,
-    Task,
-    Template,
-    message,
-)
-from turnwire.csp.rules import Board, Law, board, judge_laws, lint, routing_laws
-from turnwire.csp.spec import WIRE, Intent, Priority, Status
-from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Verdict
-from turnwire.csp.replaying import Replay, read_log, replay
-from turnwire.csp.store import Store, verify_dump
-from turnwire.csp.values import expand, refs
+from turnwire._lazy import lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from turnwire.csp.checklist import conformance
+    from turnwire.csp.codec import check, decode, detect, encode, parse
+    from turnwire.csp.fileop import Plan
+    from turnwire.csp.messages import (
+        Block,
+        CspMessage,
+        Document,
+        Error,
+        FileOp,
+        Generic,
+        Junk,
+        Op,
+        Patch,
+        Preamble,
+        Result,
+        Task,
+        Template,
+        message,
+    )
+    from turnwire.csp.rules import Board, Law, board, judge_laws, lint, routing_laws
+    from turnwire.csp.spec import WIRE, Intent, Priority, Status
+    from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Verdict
+    from turnwire.csp.log_replay import Replay, read_log, replay
+    from turnwire.csp.store import Store, verify_dump
+    from turnwire.csp.values import expand, refs
 
 __all__ = [
     "WIRE",
@@ -70,3 +74,20 @@ __all__ = [
     "routing_laws",
     "verify_dump",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "checklist": "conformance",
+        "codec": "check decode detect encode parse",
+        "fileop": "Plan",
+        "messages": "Block CspMessage Document Error FileOp Generic Junk Op Patch Preamble Result Task Template "
+        "message",
+        "rules": "Board Law board judge_laws lint routing_laws",
+        "spec": "WIRE Intent Priority Status",
+        "checkpoints": "Change Checkpoint LogEntry Verdict",
+        "log_replay": "Replay read_log replay",
+        "store": "Store verify_dump",
+        "values": "expand refs",
+    },
+)

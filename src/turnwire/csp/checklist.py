@@ -9,8 +9,8 @@ from pathlib import Path
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
 from turnwire.csp.codec import check, parse
+from turnwire.csp.log_replay import replay
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Result
-from turnwire.csp.replaying import replay
 from turnwire.csp.rules import lint
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect

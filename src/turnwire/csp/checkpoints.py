@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from turnwire.csp.codec import decode
 from turnwire.csp.messages import CspMessage
-from turnwire.csp.persistent import PersistentMap
+from turnwire.csp.persistent_map import PersistentMap
 
 
 class Checkpoint(NamedTuple):

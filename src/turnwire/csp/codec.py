@@ -38,7 +38,7 @@ from turnwire.csp.spec import (
     TEMPLATE,
     Intent,
 )
-from turnwire.csp.writing import write
+from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
 
 if TYPE_CHECKING:

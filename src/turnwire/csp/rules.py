@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
-from turnwire.csp.persistent import PersistentMap
+from turnwire.csp.persistent_map import PersistentMap
 from turnwire.errors import Issue, Reason, expect
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any
 from turnwire.csp.checkpoints import Change, Checkpoint, Journal, LogEntry, Verdict
 from turnwire.csp.codec import decode, encode
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
-from turnwire.csp.persistent import PersistentMap
+from turnwire.csp.persistent_map import PersistentMap
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, RuleError, WireError, expect
 

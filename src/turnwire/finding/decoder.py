@@ -5,7 +5,8 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import LIMITS, Limits, checked_limits, wire_package
+from turnwire import registry
+from turnwire.contract import LIMITS, Limits, checked_limits
 
 if TYPE_CHECKING:
     from turnwire.contract import MessageStream
@@ -29,10 +30,10 @@ class Decoder:
 
     def __init__(self, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS) -> None:
         checked_limits(limits)
-        package = None if wire is None else wire_package(wire)
+        own = None if wire is None else registry.wire(wire).stream
         self._stream: MessageStream
-        if package is not None and hasattr(package, "stream"):
-            self._stream = package.stream(unknown=unknown, limits=limits)
+        if own is not None:
+            self._stream = own(unknown=unknown, limits=limits)
         else:
             from turnwire.log.engine.streaming import BlockStream  # NumPy, which nSLIP does without
 

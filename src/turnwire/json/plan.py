@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from turnwire.contract import LIMITS, WIRES, Limits
+from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason
 
 KINDS = {
@@ -93,6 +93,8 @@ class WirePlan(NamedTuple):
     doubts: pairs of paths which, both there, leave the judgement to ``decode``. clues: paths that all have to be there
     for an object to be asked about at all, in alternatives. inside, torn: keys without one of which, as written in
     quotes, nothing in these bytes is a message, or damaged bytes were none.
+    detect, decode: as of ``turnwire.contract.Wire``, ``decode`` with ``limits=``.
+    code: what stands in the column "wire" of a scan of several wires.
     claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are.
     """
 
@@ -115,6 +117,7 @@ class WirePlan(NamedTuple):
     task: str = ""
     status: str = ""
     nack: str = ""
+    code: int = 0
 
 
 RECORD, REJECT, OTHER = 0, 1, 2
@@ -246,7 +249,7 @@ def _values(plans: Iterable[WirePlan]) -> dict[str, Value]:
 def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]:
     status = next((value for value in plan.values if value.path == plan.status), None)
     return {
-        "code": WIRES.index(plan.wire),
+        "code": plan.code,
         "choose": CHOICES.index(plan.choose),
         "word": numbers.get(plan.word, NO_NODE),
         "marks": [[numbers[path] for path in marks] for marks in plan.marks],

@@ -1,15 +1,19 @@
 """KickLang: Space Format documents, envelopes between agents, and a monitor of their two loops."""
 
-from turnwire.kick.spec import ROLES, WIRE, EventKind, MessageType, Signal, TaskState  # first: the cores use it
-from turnwire.kick.space import Found, Reject, Salvage, Section, Space, parse_space, salvage_space
-from turnwire.kick.messages import Envelope
-from turnwire.kick.codec import check, decode, encode, json_schema
-from turnwire.kick.documents import DOCUMENTS, detect
-from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, Verdict
-from turnwire.kick.rules import lint
-from turnwire.kick import channels
-from turnwire.kick.monitor import Deadlines, Event, Monitor
-from turnwire.kick.checklist import conformance
+from turnwire._lazy import lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from turnwire.kick import channels
+    from turnwire.kick.spec import ROLES, WIRE, EventKind, MessageType, Signal, TaskState
+    from turnwire.kick.space import Found, Reject, Salvage, Section, Space, parse_space, salvage_space
+    from turnwire.kick.messages import Envelope
+    from turnwire.kick.codec import check, decode, encode, json_schema
+    from turnwire.kick.documents import detect
+    from turnwire.kick.policy import DEFAULT_POLICY, Policy, Row, Verdict
+    from turnwire.kick.rules import lint
+    from turnwire.kick.monitor import Deadlines, Event, Monitor
+    from turnwire.kick.checklist import conformance
 
 __all__ = [
     "DEFAULT_POLICY",
@@ -42,3 +46,19 @@ __all__ = [
     "parse_space",
     "salvage_space",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "spec": "ROLES WIRE EventKind MessageType Signal TaskState",
+        "space": "Found Reject Salvage Section Space parse_space salvage_space",
+        "messages": "Envelope",
+        "codec": "check decode encode json_schema",
+        "documents": "detect",
+        "policy": "DEFAULT_POLICY Policy Row Verdict",
+        "rules": "lint",
+        "monitor": "Deadlines Event Monitor",
+        "checklist": "conformance",
+    },
+    modules="channels",
+)

@@ -12,11 +12,11 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from datetime import datetime
 from hashlib import sha256
-from importlib import import_module
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from turnwire.contract import LIMITS, WIRES, Limits
+from turnwire import registry
+from turnwire.contract import LIMITS, LINES, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.sources import Source, sources
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 64 << 20
 _READ = 1 << 20
 _HEAD = 4096
-CUTS = {"csp": "turnwire.csp.cuts"}
-"""Wires whose records have several lines -> the module whose ``safe_cuts`` knows between which lines none stands."""
 
 
 class Block(NamedTuple):
@@ -161,23 +159,18 @@ def line_cuts(chunks: Iterator[bytes], every: int, *, limit: int = 0) -> Iterato
 
 
 def _no_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tuple[int, int]]:
-    """For wires of which this version does not know where to cut: the file is one block."""
+    """Where no wire, or more than one, says between which lines none of its records stands: the file is one block."""
     return iter(())
 
 
 def _cuts_of(wire: str | None) -> Callable[..., Iterator[tuple[int, int]]]:
     """How to cut for a wire, or for all of them: the one that is most particular decides."""
-    modules = {CUTS[name] for name in (WIRES if wire is None else (wire,)) if name in CUTS}
-    if not modules:
-        return line_cuts
-    (module,) = modules
-    try:
-        cuts: Callable[..., Iterator[tuple[int, int]]] = import_module(module).safe_cuts
-    except ModuleNotFoundError as missing:
-        if missing.name != module:
-            raise
+    names = registry.scanned() if wire is None else (wire,)
+    found = [registry.wire(name) for name in names]
+    cuts = [each.cuts for each in found if each.cuts is not None]
+    if len(cuts) > 1 or (not cuts and any(each.style == LINES for each in found)):
         return _no_cuts
-    return cuts
+    return cuts[0] if cuts else line_cuts
 
 
 def _compressed(file: Any) -> bool:

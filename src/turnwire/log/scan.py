@@ -7,7 +7,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner, checked_limits
+from turnwire import registry
+from turnwire.contract import LIMITS, BulkScanner, Column, Limits, checked_limits
 from turnwire.errors import expect_number
 from turnwire.log.engine.all_wires import all_wires
 from turnwire.log.engine.columns import chosen
@@ -182,7 +183,7 @@ def scan(
         mixed = all_wires()
         scanner = mixed.scanner
     else:
-        scanner = bulk_scanner(wire)
+        scanner = registry.bulk_scanner(wire)
     options = {
         "mixed": mixed,
         "where": compiled(where, scanner),

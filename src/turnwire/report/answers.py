@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from turnwire.contract import WIRES
-from turnwire.log.analysis.pairing import PAIRS, Message, Pairing
+from turnwire import registry
+from turnwire.log.analysis.pairing import Pairing
+from turnwire.pairs import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ class Waiting:
     """Takes chunks of records in order, remembers the questions that are open."""
 
     def __init__(self) -> None:
-        self._pairings = {wire: [Pairing(rule) for rule in PAIRS.get(wire, ())] for wire in WIRES}
+        self._pairings = {wire.name: [Pairing(rule) for rule in wire.pairs] for wire in registry.wires().values()}
 
     def add(self, chunk: Chunk) -> None:
         """Looks at the records of a chunk."""

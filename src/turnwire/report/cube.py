@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import WIRES
+from turnwire import registry
 from turnwire.report.columns import ABSENT, OTHERS, Names, grouped
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ Key = tuple[int, ...]
 class Shown(NamedTuple):
     """The cube as the page gets it: ``cells`` are rows (bucket, wire, kind, sender, receiver, records, bytes, tokens).
 
-    wires: those that were met, in the order of ``contract.WIRES``. start: microseconds at which bucket 0 begins;
+    wires: those that were met, in the order of the registry. start: microseconds at which bucket 0 begins;
     buckets: how many there are; first, last: the times met.
     folded: agents that stand together as OTHERS. unnamed: whether there were too many names to even count them.
     """
@@ -180,7 +180,7 @@ class Cube:
             cells = _merged(self._cells.items(), _only(set(kept)))
             cells = _merged(cells.items(), self._placed(width, low, high))
         agents, kind_codes = _places(kept), _places(kinds)
-        wires = [name for name in WIRES if name in self.wires]
+        wires = [name for name in registry.names() if name in self.wires]
         rows = sorted(
             (bucket, wires.index(self.wires[wire]), kind_codes[kind], agents[sender], agents[receiver], *sums.tolist())
             for (bucket, wire, kind, sender, receiver), sums in cells.items()

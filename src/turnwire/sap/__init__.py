@@ -1,49 +1,50 @@
 """UBOS SAP V2.0, complete: tasks, results, receipts, their rules, the cache, the learning loop, the transports."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from turnwire._lazy import lazy
 
-from turnwire.sap.spec import (  # first: the core modules import it
-    WIRE,
-    AgentKind,
-    Alignment,
-    CacheMode,
-    ErrorCode,
-    PressureLevel,
-    Priority,
-    Receipt,
-    RiskTolerance,
-    Status,
-)
-from turnwire.sap.messages import (
-    Ack,
-    AgentError,
-    Artifact,
-    Attachment,
-    Budget,
-    CacheEvidence,
-    CachePolicy,
-    ConstitutionalContext,
-    ConstitutionalEvidence,
-    Issuer,
-    Nack,
-    OutputContract,
-    PolicyCheck,
-    Producer,
-    ReplyTo,
-    Result,
-    Target,
-    Task,
-    Telemetry,
-    Violation,
-)
-from turnwire.sap.codec import decode, detect, encode
-from turnwire.sap.rules import check
-
-from turnwire.sap.schema import json_schema
-from turnwire.sap.rules import lint
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from turnwire.sap.transports import bus
+    from turnwire.sap.transports import http
+    from turnwire.sap.transports import mcp
+    from turnwire.sap.transports import nats
+    from turnwire.sap.spec import (
+        WIRE,
+        AgentKind,
+        Alignment,
+        CacheMode,
+        ErrorCode,
+        PressureLevel,
+        Priority,
+        Receipt,
+        RiskTolerance,
+        Status,
+    )
+    from turnwire.sap.messages import (
+        Ack,
+        AgentError,
+        Artifact,
+        Attachment,
+        Budget,
+        CacheEvidence,
+        CachePolicy,
+        ConstitutionalContext,
+        ConstitutionalEvidence,
+        Issuer,
+        Nack,
+        OutputContract,
+        PolicyCheck,
+        Producer,
+        ReplyTo,
+        Result,
+        Target,
+        Task,
+        Telemetry,
+        Violation,
+    )
+    from turnwire.sap.codec import decode, detect, encode
+    from turnwire.sap.rules import check, lint
+    from turnwire.sap.schema import json_schema
     from turnwire.sap.access import Access, Rule
     from turnwire.sap.agent import Agent, Context, Refusal, Refused
     from turnwire.sap.cache import Cache, Hit, Miss
@@ -53,37 +54,95 @@ if TYPE_CHECKING:
     from turnwire.sap.lifecycle import Lifecycle, Progress
     from turnwire.sap.results import NOTHING, Outcome, result_for
     from turnwire.sap.signals import Signal
-    from turnwire.sap.transports import bus, http, mcp, nats
     from turnwire.sap.transports.bus import Bus
 
-# Reading and checking needs neither SQLite nor asyncio: what does is imported when it is first asked for.
-_LATER = {
-    "access": ("Access", "Rule"),
-    "agent": ("Agent", "Context", "Refusal", "Refused"),
-    "cache": ("Cache", "Hit", "Miss"),
-    "checklist": ("Checklist", "conform_files", "conformance"),
-    "cache_keys": ("WHOLE_PAYLOAD", "Essence", "cache_key", "fingerprint"),
-    "learning": ("LearningLoop",),
-    "lifecycle": ("Lifecycle", "Progress"),
-    "results": ("NOTHING", "Outcome", "result_for"),
-    "signals": ("Signal",),
-    "transports": ("bus", "http", "mcp", "nats"),
-    "transports.bus": ("Bus",),
-}
-_HOME = {name: f"turnwire.sap.{module}" for module, names in _LATER.items() for name in names}
+__all__ = [
+    "NOTHING",
+    "WHOLE_PAYLOAD",
+    "WIRE",
+    "Access",
+    "Ack",
+    "Agent",
+    "AgentError",
+    "AgentKind",
+    "Alignment",
+    "Artifact",
+    "Attachment",
+    "Budget",
+    "Bus",
+    "Cache",
+    "CacheEvidence",
+    "CacheMode",
+    "CachePolicy",
+    "Checklist",
+    "ConstitutionalContext",
+    "ConstitutionalEvidence",
+    "Context",
+    "ErrorCode",
+    "Essence",
+    "Hit",
+    "Issuer",
+    "LearningLoop",
+    "Lifecycle",
+    "Miss",
+    "Nack",
+    "Outcome",
+    "OutputContract",
+    "PolicyCheck",
+    "PressureLevel",
+    "Priority",
+    "Producer",
+    "Progress",
+    "Receipt",
+    "Refusal",
+    "Refused",
+    "ReplyTo",
+    "Result",
+    "RiskTolerance",
+    "Rule",
+    "Signal",
+    "Status",
+    "Target",
+    "Task",
+    "Telemetry",
+    "Violation",
+    "bus",
+    "cache_key",
+    "check",
+    "conform_files",
+    "conformance",
+    "decode",
+    "detect",
+    "encode",
+    "fingerprint",
+    "http",
+    "json_schema",
+    "lint",
+    "mcp",
+    "nats",
+    "result_for",
+]
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'turnwire.sap' has no attribute {name!r}")
-    if home == "turnwire.sap.transports":
-        found: Any = import_module(f"{home}.{name}")
-    else:
-        found = getattr(import_module(home), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "spec": "WIRE AgentKind Alignment CacheMode ErrorCode PressureLevel Priority Receipt RiskTolerance Status",
+        "messages": "Ack AgentError Artifact Attachment Budget CacheEvidence CachePolicy ConstitutionalContext "
+        "ConstitutionalEvidence Issuer Nack OutputContract PolicyCheck Producer ReplyTo Result Target Task "
+        "Telemetry Violation",
+        "codec": "decode detect encode",
+        "rules": "check lint",
+        "schema": "json_schema",
+        "access": "Access Rule",
+        "agent": "Agent Context Refusal Refused",
+        "cache": "Cache Hit Miss",
+        "checklist": "Checklist conform_files conformance",
+        "cache_keys": "WHOLE_PAYLOAD Essence cache_key fingerprint",
+        "learning": "LearningLoop",
+        "lifecycle": "Lifecycle Progress",
+        "results": "NOTHING Outcome result_for",
+        "signals": "Signal",
+        "transports.bus": "Bus",
+    },
+    modules="transports.bus transports.http transports.mcp transports.nats",
+)

@@ -1,25 +1,29 @@
 """SSTP, the Structured Semantic Turn Protocol: seven kinds of message, strict and salvaged, and sessions of turns."""
 
-from turnwire.sstp.builder import Agent
-from turnwire.sstp.checklist import conformance
-from turnwire.sstp.codec import check, decode, detect, encode, from_fields
-from turnwire.sstp.messages import (
-    CLASSES,
-    Commit,
-    Delegation,
-    EvidenceBundle,
-    Fields,
-    Intent,
-    Knowledge,
-    MemoryDelta,
-    Message,
-    Query,
-    retention_days,
-)
-from turnwire.sstp.salvage import Salvaged, salvage
-from turnwire.sstp.schema import json_schema
-from turnwire.sstp.session import Session
-from turnwire.sstp.spec import WIRE, Kind
+from turnwire._lazy import lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from turnwire.sstp.builder import Agent
+    from turnwire.sstp.checklist import conformance
+    from turnwire.sstp.codec import check, decode, detect, encode, from_fields
+    from turnwire.sstp.messages import (
+        CLASSES,
+        Commit,
+        Delegation,
+        EvidenceBundle,
+        Fields,
+        Intent,
+        Knowledge,
+        MemoryDelta,
+        Message,
+        Query,
+        retention_days,
+    )
+    from turnwire.sstp.salvaging import Salvaged, salvage
+    from turnwire.sstp.schema import json_schema
+    from turnwire.sstp.session import Session
+    from turnwire.sstp.spec import WIRE, Kind
 
 __all__ = [
     "CLASSES",
@@ -47,3 +51,18 @@ __all__ = [
     "retention_days",
     "salvage",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "builder": "Agent",
+        "checklist": "conformance",
+        "codec": "check decode detect encode from_fields",
+        "messages": "CLASSES Commit Delegation EvidenceBundle Fields Intent Knowledge MemoryDelta Message Query "
+        "retention_days",
+        "salvaging": "Salvaged salvage",
+        "schema": "json_schema",
+        "session": "Session",
+        "spec": "WIRE Kind",
+    },
+)

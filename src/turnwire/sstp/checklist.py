@@ -12,7 +12,7 @@ from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
 from turnwire.sstp.messages import Message
-from turnwire.sstp.salvage import salvage
+from turnwire.sstp.salvaging import salvage
 from turnwire.sstp.session import Session
 from turnwire.sstp.spec import ADDRESSEE, WIRE
 

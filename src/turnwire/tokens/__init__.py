@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from turnwire.tokens.advice import Advice, Change, Cost
-from turnwire.tokens.advise import advise
-from turnwire.tokens.compare import compare
+from turnwire.tokens.advice import advise
+from turnwire.tokens.comparison import compare
 from turnwire.tokens.comparison import Comparison, Row
 from turnwire.tokens.counting import count, count_many
 from turnwire.tokens.loading import load, tokenizers, vocabulary

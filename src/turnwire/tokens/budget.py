@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import WIRES
+from turnwire import registry
 from turnwire.tokens.prices import Meter
 from turnwire.tokens.tokenizer import Tokenizer
 
@@ -107,12 +107,13 @@ def spend(
     import turnwire
 
     spent: dict[tuple[str, str], Spent] = {}
+    names = registry.names()
     samples: dict[str, Sample] = {}
     scan = turnwire.scan(source, wire=wire, columns=COLUMNS, errors="skip")
     for batch in scan:
         codes = batch["wire"]
         for code in np.unique(codes).tolist():
-            name, rows = WIRES[code], np.flatnonzero(codes == code).tolist()
+            name, rows = names[code], np.flatnonzero(codes == code).tolist()
             kept = samples.setdefault(name, Sample(sample))
             for row in rows:
                 if (place := kept.wants()) is not None:
@@ -125,6 +126,6 @@ def spend(
                 own = spent.setdefault((name, counter.name), Spent(name, counter.name))
                 own.bytes += sum(map(len, raws))
                 own.add(counter.count_many(texts, threads), known, batch.file, lines[rows], budget)
-    ordered = {key: spent[key] for key in sorted(spent, key=lambda key: WIRES.index(key[0]))}
-    samples = {name: samples[name] for name in WIRES if name in samples}
+    ordered = {key: spent[key] for key in sorted(spent, key=lambda key: names.index(key[0]))}
+    samples = {name: samples[name] for name in names if name in samples}
     return Tally(ordered, samples, sum(scan.counts.reasons.values()))

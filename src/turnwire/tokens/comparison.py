@@ -1,13 +1,26 @@
-"""What a comparison found: rows, and ways to look at them."""
+"""The same messages in every wire and in reference formats: what each costs, and what each leaves out.
+
+A format cannot win by leaving something out: only those whose text gives the messages back are ranked, and what was
+dropped stands beside every figure.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-from turnwire.errors import MissingDependency
+from turnwire import registry
+from turnwire.errors import MissingDependency, WireError
+from turnwire.registry import encode, wire_of
+from turnwire.tokens.counting import DEFAULT
+from turnwire.tokens.fields import messages_of, plain, text_of
+from turnwire.tokens.formats import FORMATS, lossless, version_of
+from turnwire.tokens.loading import load
 from turnwire.tokens.tables import aligned, safe
+from turnwire.tokens.tokenizer import Tokenizer
 
 COLUMNS = ("rank", "format", "tokens", "legend", "ratio", "bytes", "shared", "round trip", "dropped", "note")
 NUMBERS = frozenset({"rank", "tokens", "legend", "ratio", "bytes", "shared"})
@@ -123,4 +136,191 @@ def _cells(row: Row) -> list[str]:
         "yes" if row.round_trip else "no",
         ", ".join(row.dropped),
         row.note,
+    ]
+
+
+PER = ("message", "conversation")
+Convert = Callable[..., Any]
+
+
+class Version(NamedTuple):
+    """The messages in one format: a text each (or one for all), a legend, and whether they come back from it."""
+
+    name: str
+    kind: str
+    texts: list[str]
+    legend: str
+    dropped: Mapping[str, int]
+    back: bool
+    note: str = ""
+
+
+def compare(
+    messages: Any,
+    wires: Sequence[str] | None = None,
+    tokenizers: Sequence[str | Tokenizer] = (DEFAULT,),
+    *,
+    formats: Sequence[str] = tuple(FORMATS),
+    context: Any = None,
+    per: str = "message",
+    threads: int = 1,
+) -> Comparison:
+    """What messages cost in wires and reference formats.
+
+    messages: one message, its text, or an iterable of these, of any wires. context: what ``turnwire.convert`` adds
+    where a wire needs more than a message says. per: "message" counts each text by itself; "conversation" counts all
+    as one text, lines under each other, and adds what a reader must have seen before, once: the wire's ``prompt``, the
+    legend of the JSON arrays. formats: names of ``turnwire.tokens.formats.FORMATS``.
+
+    Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises ValueError (unknown name,
+    no message), what ``load`` raises, and EncodeError or DecodeError for what is no message
+    (its own wire must be able to write it, as it was read).
+    """
+    if per not in PER:
+        raise ValueError(f"per is one of {', '.join(PER)}")
+    wires = registry.names() if wires is None else wires
+    for known, given in ((registry.names(), wires), (FORMATS, formats)):
+        for name in given:
+            if name not in known:
+                raise ValueError(f"{name!r} is none of {', '.join(known)}")
+    found = messages_of(messages)
+    if not found:
+        raise ValueError("there is no message to compare")
+    for message in found:
+        text_of(message)  # what its own wire cannot write is no message
+    counters = [load(each) for each in tokenizers]
+    if not counters:
+        raise ValueError("there is no tokenizer to count with")
+    together = per == "conversation"
+    absent: dict[str, str] = {}
+    versions = [*_wires(found, wires, context, together, absent), *_references(found, formats, together, absent)]
+    rows = [
+        row
+        for counter in counters
+        for row in _ranked([_row(each, counter, together, threads, len(found)) for each in versions])
+    ]
+    facts = {
+        "messages": len(found),
+        "wires": dict(Counter(str(wire_of(message)) for message in found)),
+        "per": per,
+        "tokenizers": {counter.name: counter.provenance for counter in counters},
+        "versions": {name: version_of(FORMATS[name]) for name in formats if FORMATS[name].package},
+    }
+    return Comparison(rows, absent, facts)
+
+
+def _wires(
+    messages: list[Any], wires: Iterable[str], context: Any, together: bool, absent: dict[str, str]
+) -> Iterable[Version]:
+    for wire in wires:
+        try:
+            yield _wire(messages, wire, context, together)
+        except WireError as error:
+            absent[wire] = f"{error.reason}: {error.text}"
+
+
+def _wire(messages: list[Any], wire: str, context: Any, together: bool) -> Version:
+    decode = registry.wire(wire).decode
+    texts, failed = [], 0
+    dropped: Counter[str] = Counter()
+    for number, message in enumerate(messages):
+        try:
+            text, left_out, back = _in_wire(message, wire, decode, context)
+        except WireError as error:
+            error.text = f"{error.text} (message {number + 1} of {len(messages)})".strip()
+            raise error.relocated() from None
+        texts.append(text)
+        dropped.update(left_out)
+        failed += not (back or left_out)
+    note = f"{failed} of {len(messages)} do not come back" if failed else ""
+    legend = _prompt(wire) if together else ""
+    return Version(wire, "wire", texts, legend, dropped, not (failed or dropped), note)
+
+
+def _in_wire(message: Any, wire: str, decode: Callable[[str], Any], context: Any) -> tuple[str, list[str], bool]:
+    """One message in a wire: its text there, what it left out, and whether the very message comes back from it."""
+    own = wire_of(message)
+    if own == wire:
+        text = text_of(message)
+        return text, [], _comes_back(lambda: decode(text) == message)
+    convert = _convert()
+    made = convert(message, wire, context=context, carry=False)
+    text = encode(made.message)
+    back = partial(convert, context=context, carry=False)
+    return text, list(made.dropped), _comes_back(lambda: back(decode(text), own).message == message)
+
+
+def _comes_back(tried: Callable[[], bool]) -> bool:
+    try:
+        return tried()
+    except WireError:
+        return False  # a text that its own wire does not read, or a way back that needs more: it does not come back
+
+
+def _convert() -> Convert:
+    import turnwire
+
+    convert: Convert = turnwire.convert
+    return convert
+
+
+def _prompt(wire: str) -> str:
+    import turnwire
+
+    return turnwire.prompt(wire)
+
+
+def _references(
+    messages: list[Any], formats: Iterable[str], together: bool, absent: dict[str, str]
+) -> Iterable[Version]:
+    values = [plain(message) for message in messages]
+    for name in formats:
+        try:
+            written, why = lossless(FORMATS[name], values, together)
+        except MissingDependency as error:
+            absent[name] = str(error)
+            continue
+        if written is None:
+            absent[name] = f"it {why}"
+            continue
+        note = why or ("a reader knows its legend" if written.legend and not together else "")
+        yield Version(name, "reference", written.texts, written.legend if together else "", {}, not why, note)
+
+
+def _row(version: Version, counter: Tokenizer, together: bool, threads: int, messages: int) -> Row:
+    whole = ["\n".join(version.texts)] if together else version.texts
+    shared = _shared(version.texts) if len(version.texts) > 1 else ""
+    return Row(
+        format=version.name,
+        kind=version.kind,
+        tokenizer=counter.name,
+        messages=messages,
+        bytes=sum(len(text.encode()) for text in whole),
+        tokens=sum(counter.count_many(whole, threads)),
+        legend=counter.count(version.legend) if version.legend else 0,
+        shared=counter.count(shared),
+        dropped=tuple(f"{name} ×{count}" if count > 1 else name for name, count in version.dropped.items()),
+        round_trip=version.back,
+        ratio=None,
+        rank=None,
+        note=version.note,
+    )
+
+
+def _shared(texts: list[str]) -> str:
+    """What all the texts begin with: what the first and the last of them in order have in common."""
+    first, last = min(texts), max(texts)
+    return first[: next((place for place, each in enumerate(first) if last[place : place + 1] != each), len(first))]
+
+
+def _ranked(rows: list[Row]) -> list[Row]:
+    """The rows with their ratios, and their ranks among those that give everything back."""
+    base = next((row.total for row in rows if row.format == "json"), 0)
+    totals = sorted(row.total for row in rows if row.round_trip)
+    return [
+        row._replace(
+            ratio=row.total / base if base else None,
+            rank=totals.index(row.total) + 1 if row.round_trip else None,
+        )
+        for row in rows
     ]

@@ -1,57 +1,22 @@
 """What each part of a wire costs: the text with a part taken out is counted again, and the difference is its price.
 
-The parts of a wire are a table: a regular expression with a named group for each part, tried at every place.
+The parts of a wire are a regular expression with a named group for each part, tried at every place
+(``<package>/parts.py``).
 Prices of single parts do not add up to the whole, since tokens reach across the edges of parts.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from turnwire import registry
 from turnwire.registry import wire_of
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import messages_of, text_of
 from turnwire.tokens.loading import load
 from turnwire.tokens.tokenizer import Tokenizer
-
-UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
-TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
-_NSLIP = r"""
-    (?P<framing>\A@|\#\Z)
-  | (?P<separators>\|)
-  | (?<=[tu])(?P<quotes>")(?P<text>(?:[^"\\]|\\.)*)(?P<quotes_>")
-  | (?<=[@|])(?P<prefixes>[A-Za-z])(?P<codes>(?<=[@|][af])[0-9A-Za-z]+)?(?P<ids>(?<=[@|][ckgprSd])[0-9A-Za-z]+)?
-  | (?P<numbers>[0-9A-Za-z]+)
-"""
-_CSP = rf"""
-    (?P<magic>^CSP/1$)
-  | (?P<words>^(?:FROM|TO|CTX|INTENT|TASK|RESULT|ERROR|PATCH|FILEOP|PLAN|QUERY|MEM|BASE|APPLY|[A-Z][A-Z0-9_]*)(?=[ \n]))
-  | (?P<heredocs>^(?:<{{3,}}|>{{3,}})$)
-  | (?P<newlines>\n)
-  | (?P<uuids>{UUID})
-  | (?P<timestamps>{TIME})
-  | (?P<ids>\ [TEPFC]\d+\b)
-  | (?P<text>[^\n]+?)(?=\ [TEPFC]\d+\b|{UUID}|{TIME}|$)
-"""
-_JSON = rf"""
-    (?P<quotes>")(?P<uuids>{UUID})(?P<quotes_>")
-  | (?P<quotes__>")(?P<timestamps>{TIME})(?P<quotes___>")
-  | (?P<names>"(?:[^"\\]|\\.)*"(?=\s*:))
-  | (?P<quotes____>")(?P<text>(?:[^"\\]|\\.)*)(?P<quotes_____>")
-  | (?P<separators>[{{}}\[\],:])
-  | (?P<values>[^\s"{{}}\[\],:]+)
-  | (?P<spaces>\s+)
-"""
-PARTS: dict[str, re.Pattern[str]] = {
-    "nslip": re.compile(_NSLIP, re.VERBOSE | re.DOTALL),
-    "csp": re.compile(_CSP, re.VERBOSE | re.MULTILINE),
-    **dict.fromkeys(("sstp", "sap", "kick"), re.compile(_JSON, re.VERBOSE | re.DOTALL)),
-}
-"""Wire -> its parts. A group whose name ends in ``_`` belongs to the part of the name without it."""
-
 
 TOGETHER = (("uuids", "timestamps"),)
 """Parts that are also taken out at once, as one entry, where a message has both."""
@@ -76,7 +41,10 @@ class Part(NamedTuple):
 
 def spans(text: str, wire: str) -> Iterator[tuple[str, int, int]]:
     """The parts of one message's text: (part, start, end), in order, none over another."""
-    for found in PARTS[wire].finditer(text):
+    pattern = registry.wire(wire).parts
+    if pattern is None:
+        raise ValueError(f"{wire} does not say what the parts of its messages are")
+    for found in pattern.finditer(text):
         for group in found.groupdict():
             start, end = found.span(group)
             if end > start:

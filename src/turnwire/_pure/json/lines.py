@@ -29,7 +29,7 @@ from turnwire._pure.json.rows import Filled, filled, time_of
 from turnwire._pure.json.text import Reader
 from turnwire._pure.json.unescape import plain
 from turnwire._pure.json.wrapper import Times, bytes_said, message_bytes
-from turnwire.contract import LIMITS, WIRES
+from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
 
@@ -80,7 +80,7 @@ class _Lines(among.Among, Times):
         plan = self.plan.plans[tried.wire]
         variant = plan.variants[plan.variant_of(tried.value)]
         shift = len(self.data) if region.level else 0
-        values, present = self.row(region, at, tried.end, WIRES.index(plan.wire))
+        values, present = self.row(region, at, tried.end, plan.code)
         noted = self.plan.reading.noted(region.raw, at)
         time = None
         for fill in variant.fills:
@@ -153,7 +153,7 @@ class _Lines(among.Among, Times):
             "line": self.line,
             "fault": self.base + region.in_block(fault),
             "reason": reason,
-            "wire": WIRES.index(self.plan.plans[wire].wire) if code is None else code,
+            "wire": self.plan.plans[wire].code if code is None else code,
             "inner": region.inner(at) if region.level else -1,
         }
         if not self.put_reject(row):

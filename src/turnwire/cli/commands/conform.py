@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 
 import click
 
+from turnwire import registry
 from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import standard_output
 from turnwire.cli.text import printable
-from turnwire.contract import WIRE_PACKAGES, WIRES
+from turnwire.cli.wires import WireName
 
 
 @click.command("conform", short_help="The conformance checklist over messages and whole histories.")
-@click.argument("wire", type=click.Choice(WIRES))
+@click.argument("wire", type=WireName())
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def command(wire: str, files: tuple[str, ...], as_json: bool) -> int:
@@ -26,7 +26,9 @@ def command(wire: str, files: tuple[str, ...], as_json: bool) -> int:
 
     Exits with 1 when a line of a checklist fails.
     """
-    conform = import_module(f"{WIRE_PACKAGES[wire]}.checklist").conform
+    conform = registry.wire(wire).conform
+    if conform is None:
+        raise click.UsageError(f"{wire} has no checklist")
     outcome = GOOD
     output = standard_output()
     for name in inputs.files(inputs.checked(files)):

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import click
 
 import turnwire
+from turnwire import registry
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.contexts import context_of
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, standard_output
 from turnwire.cli.text import printable
-from turnwire.contract import WIRES
+from turnwire.cli.wires import WireName
 from turnwire.errors import WireError
 
 
@@ -31,8 +32,8 @@ class Found(NamedTuple):
 
 @click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
-@click.option("--to", "target", required=True, type=click.Choice(WIRES), help="The wire to write.")
-@click.option("--from", "source", type=click.Choice(WIRES), help="The wire of all messages; otherwise it is detected.")
+@click.option("--to", "target", required=True, type=WireName(), help="The wire to write.")
+@click.option("--from", "source", type=WireName(), help="The wire of all messages; otherwise it is detected.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
 @click.option(
     "--context", "context_file", type=inputs.name, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
@@ -100,8 +101,8 @@ class _Writer:
         if self._json:
             self._line({"file": file, "line": line, "wire": self._target, "message": text, "dropped": list(dropped)})
             return
-        if self._target == "csp" and not self._first:
-            text = f"\n{text}"
+        if not self._first:
+            text = registry.wire(self._target).joined + text
         self._first = False
         self._output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
         if dropped and not self._quiet:
@@ -123,8 +124,13 @@ class _Writer:
 
 def _messages(data: bytes, source: str | None) -> Iterator[Found]:
     """The messages of one file, in order."""
-    if (source or turnwire.detect(data)) == "csp":
-        yield from _of_csp(data)
+    name = source or turnwire.detect(data)
+    listed = None if name is None else registry.wire(name).listed
+    if listed is not None:
+        for line, found in listed(data):
+            yield (
+                Found(line, None, found.text, str(found.reason)) if isinstance(found, WireError) else Found(line, found)
+            )
         return
     try:
         yield Found(1, turnwire.decode(data, source))
@@ -138,25 +144,3 @@ def _messages(data: bytes, source: str | None) -> Iterator[Found]:
             yield Found(number, turnwire.decode(line, source))
         except WireError as error:
             yield Found(number, None, error.text, str(error.reason))
-
-
-def _of_csp(data: bytes) -> Iterator[Found]:
-    from turnwire import csp
-
-    try:
-        records = csp.parse(data, mode="lenient").records
-    except WireError as error:
-        yield Found(error.line or 1, None, error.text, str(error.reason))
-        return
-    for record in records:
-        if isinstance(record, csp.CspMessage) and not [one for one in record.issues if one.severity == "warning"]:
-            yield Found(record.line, record)
-        elif isinstance(record, csp.CspMessage):
-            issue = record.issues[0]
-            yield Found(record.line, None, issue.text, str(issue.reason))
-        elif isinstance(record, csp.Junk) and record.text.startswith("```"):
-            continue
-        else:
-            kind = type(record).__name__.lower()
-            reason = str(getattr(record, "reason", None) or "no_message")
-            yield Found(record.line, None, f"this is a {kind}, no message", reason)

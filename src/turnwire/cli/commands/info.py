@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import platform
-from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from turnwire.cli.output import standard_output
 from turnwire.cli.text import printable
+
+if TYPE_CHECKING:
+    from turnwire.contract import Wire
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "cbor": ("cbor2",),
@@ -51,7 +53,7 @@ def command(as_json: bool) -> None:
 def facts() -> dict[str, Any]:
     """All that ``turnwire info`` says, as data."""
     import turnwire
-    from turnwire import _backend
+    from turnwire import _backend, registry
 
     return {
         "version": turnwire.__version__,
@@ -60,7 +62,7 @@ def facts() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": f"{platform.system()} {platform.machine()}",
         "cpu_features": cpu_features(),
-        "wires": {name: _abilities(package) for name, package in turnwire.contract.WIRE_PACKAGES.items()},
+        "wires": {name: _abilities(wire) for name, wire in registry.wires().items()},
         "extras": {name: {each: _version(each) for each in needed} for name, needed in EXTRAS.items()},
         "limits": turnwire.LIMITS._asdict(),
     }
@@ -73,11 +75,9 @@ def cpu_features() -> list[str]:
     return list(_backend.load("common.processor").cpu_features())
 
 
-def _abilities(package: str) -> list[str]:
-    """What this version can do with a wire: nothing, read and write it, or scan it in bulk as well."""
-    if find_spec(package) is None:
-        return []
-    return ["read", "write", "scan"] if find_spec(f"{package}.bulk") else ["read", "write"]
+def _abilities(wire: Wire) -> list[str]:
+    """What can be done with a wire: read and write it, and where it can be, scan it in bulk."""
+    return ["read", "write", *(["scan"] if wire.has("bulk") else [])]
 
 
 def _version(distribution: str) -> str | None:
@@ -91,14 +91,13 @@ def _version(distribution: str) -> str | None:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     why = f" ({found['why_pure']})" if found["why_pure"] else ""
-    wires = [f"{name} ({', '.join(what)})" for name, what in found["wires"].items() if what]
-    absent = [name for name, what in found["wires"].items() if not what]
+    wires = [f"{name} ({', '.join(what)})" for name, what in found["wires"].items()]
     lines = [
         f"turnwire   {found['version']}",
         f"core       {found['backend']}{why}",
         f"python     {found['python']}, {found['platform']}",
         f"cpu        {', '.join(found['cpu_features']) or 'no features beyond the baseline'}",
-        f"wires      {', '.join(wires)}" + (f"; not in this version: {', '.join(absent)}" if absent else ""),
+        f"wires      {', '.join(wires)}",
     ]
     for name, needed in found["extras"].items():
         state = ", ".join(f"{each} {there or 'missing'}" for each, there in needed.items())

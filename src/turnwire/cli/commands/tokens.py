@@ -154,7 +154,7 @@ def _place(row: dict[str, Any]) -> str:
 
 def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, options: dict[str, Any]) -> None:
     from turnwire.log.output.rows import json_line
-    from turnwire.tokens.advise import advice_on
+    from turnwire.tokens.advice import advice_on
 
     prices = {} if price is None else {counter.name: price for counter in counters}
     advice = advice_on(found, counters, prices, context=context)

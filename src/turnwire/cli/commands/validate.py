@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
+from turnwire import registry
 from turnwire.cli import inputs, wires
 from turnwire.cli.documents import told
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.text import printable
-from turnwire.contract import LIMITS, WIRES, bulk_scanner, wire_package
+from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.progress import Progress
 from turnwire.registry import detect
@@ -52,9 +53,10 @@ class Judge:
     def __init__(self, wire: str | None, unknown: str) -> None:
         self.wire = wire
         self.unknown = unknown
-        wanted = WIRES if wire is None else (wire,)
-        self._decode = {name: bulk_scanner(name).decode for name in wanted}
-        self._checks: dict[str, Check | None] = {name: getattr(wire_package(name), "check", None) for name in wanted}
+        self._names = registry.names()
+        wanted = registry.scanned() if wire is None else (wire,)
+        self._decode = {name: registry.bulk_scanner(name).decode for name in wanted}
+        self._checks: dict[str, Check] = {name: registry.wire(name).check for name in wanted}
         self._wanted = wanted
 
     @cached_property
@@ -64,7 +66,12 @@ class Judge:
         import numpy as np
 
         known = self._wanted if self.unknown == "error" else ()
-        return np.array([getattr(wire_package(name), "LEAST_DOUBTFUL", 0) if name in known else 0 for name in WIRES])
+        return np.array([registry.wire(name).least_doubtful if name in known else 0 for name in self._names])
+
+    @property
+    def wires(self) -> tuple[str, ...]:
+        """The wires that are judged."""
+        return self._wanted
 
     def decode(self, raw: bytes, wire: str) -> Any:
         """One record as a message of its wire. Raises DecodeError."""
@@ -72,8 +79,7 @@ class Judge:
 
     def issues(self, message: Any, wire: str) -> list[Issue]:
         """What is doubtful about a message."""
-        check = self._checks[wire]
-        return [] if check is None else check(message)
+        return self._checks[wire](message)
 
     def wire_of(self, line: bytes) -> str | None:
         """The wire of a line: the one that was named, else the one that it looks like, if any."""
@@ -121,7 +127,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     """
     from turnwire.log.output.rows import json_line
 
-    if mode == "lines" and wire is not None and bulk_scanner(wire).spans_lines:
+    if mode == "lines" and wire is not None and registry.bulk_scanner(wire).spans_lines:
         raise click.UsageError(f"a message of {wire} has several lines; --mode lines is for wires of one")
     names = inputs.checked(sources)
     judge = Judge(wire, options["unknown"])
@@ -171,10 +177,11 @@ def _in_order(rejects: list[Finding], batch: Batch, judge: Judge) -> Iterator[Fi
 
 def _issues_of_batch(batch: Batch, judge: Judge) -> Iterator[Finding]:
     offsets, lines, codes = batch["offset"], batch["line"], batch["wire"]
+    names = registry.names()
     for row in (batch["length"] >= judge.least[codes]).nonzero()[0].tolist():
-        wire = WIRES[codes[row]]
+        wire = names[codes[row]]
         message = batch.message(row)
-        documents = getattr(wire_package(wire), "DOCUMENTS", None)
+        documents = registry.wire(wire).documents
         if documents is not None and isinstance(message, documents.message):
             raw = bytes(batch.raw(row))
             for one in told(raw, documents.faults(raw), judge.issues(message, wire)):
@@ -197,7 +204,7 @@ def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
     reason = reject["reason"]
     text = reason.replace("_", " ")
     try:
-        if reject["wire"] in WIRES:
+        if reject["wire"] in judge.wires:
             judge.decode(reject["raw"], reject["wire"])
         else:  # a compressed stream, which has no bytes to be judged again
             text = f"{WORDS[reason]} (a byte of the stream as stored)"

@@ -1,141 +1,23 @@
-"""Which message answers which, for each wire as data, and how long the answers took.
+"""Which message answers which, and how long the answers took. What asks and what answers is data of each wire
+(``<package>/pairs.py``, in the terms of ``turnwire.pairs``).
 
-=======  ================  ===========================================================================================
-wire     request           answer
-=======  ================  ===========================================================================================
-nslip    ASK, REQUEST      the next message back, from its receiver to its sender in the conversation
-csp      TASK              the RESULT of the same id from its receiver to its sender, or their next ERROR in the context
-sstp     query             the next knowledge of its addressee in the session (of anybody else where it names none);
-                           names are compared without case, as in sessions
-sap      Task              the Result with the same correlation id
-kick     Command           the Info on ``report/*`` with the same correlation id
-kick     Query             the next message of its receiver with the same correlation id that is no Query
-=======  ================  ===========================================================================================
-
-An answer in nSLIP settles every request that waits for it; in the other wires the one that has waited longest.
+An answer settles the request that has waited longest, or every one where its rule says so.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from math import log2
-from typing import Any, NamedTuple
+from typing import Any
+
+from turnwire.pairs import Message, Rule, Way
 
 OPEN = 100_000
 """Requests that are waited for at once; beyond that the oldest are given up, and counted."""
 
 STEPS = 8
 """Steps of the histogram of latencies for each doubling: what it tells is at most 2**(1/8), 9 %, above the truth."""
-
-
-class Message(NamedTuple):
-    """What pairing looks at: the common columns of one record, absent ones None; time in microseconds."""
-
-    kind: str | None
-    sender: str | None
-    receiver: str | None
-    conversation: str | None
-    subject: str | None
-    time: int | None
-
-
-class Way(NamedTuple):
-    """One way of answering: a message of one of these kinds (None: any) answers a request when ``reply`` of it is
-    ``ask`` of the request, and not None. subject: how the subject of the answer begins; others: it is from somebody
-    else than the request."""
-
-    answers: frozenset[str] | None
-    ask: Callable[[Message], Hashable]
-    reply: Callable[[Message], Hashable]
-    subject: str = ""
-    others: bool = False
-
-
-class Rule(NamedTuple):
-    """A kind of question: its name, the kinds of message that ask it, the ways in which it is answered, and whether one
-    answer settles all questions that wait for it."""
-
-    name: str
-    requests: frozenset[str]
-    ways: tuple[Way, ...]
-    all_at_once: bool = False
-
-
-def _there(message: Message) -> Hashable:
-    return message.conversation, message.sender, message.receiver
-
-
-def _back(message: Message) -> Hashable:
-    return message.conversation, message.receiver, message.sender
-
-
-def _task(message: Message) -> Hashable:
-    return message.subject, message.sender, message.receiver
-
-
-def _result(message: Message) -> Hashable:
-    return message.subject, message.receiver, message.sender
-
-
-def _conversation(message: Message) -> Hashable:
-    return message.conversation
-
-
-def _to(message: Message) -> Hashable:
-    return None if message.receiver is None else (message.conversation, message.receiver)
-
-
-def _to_nobody(message: Message) -> Hashable:
-    return (message.conversation,) if message.receiver is None else None
-
-
-def _anywhere(message: Message) -> Hashable:
-    return (message.conversation,)
-
-
-def _from(message: Message) -> Hashable:
-    return message.conversation, message.sender
-
-
-def _folded(name: str | None) -> str:
-    return unicodedata.normalize("NFC", name or "").casefold()
-
-
-def _to_folded(message: Message) -> Hashable:
-    return None if message.receiver is None else (message.conversation, _folded(message.receiver))
-
-
-def _from_folded(message: Message) -> Hashable:
-    return message.conversation, _folded(message.sender)
-
-
-def _kinds(*names: str) -> frozenset[str]:
-    return frozenset(names)
-
-
-PAIRS: dict[str, tuple[Rule, ...]] = {
-    "nslip": (Rule("ask", _kinds("ASK", "REQUEST"), (Way(None, _there, _back),), all_at_once=True),),
-    "csp": (
-        Rule("task", _kinds("TASK"), (Way(_kinds("RESULT"), _task, _result), Way(_kinds("ERROR"), _there, _back))),
-    ),
-    "sstp": (
-        Rule(
-            "query",
-            _kinds("query"),
-            (
-                Way(_kinds("knowledge"), _to_folded, _from_folded),
-                Way(_kinds("knowledge"), _to_nobody, _anywhere, others=True),
-            ),
-        ),
-    ),
-    "sap": (Rule("task", _kinds("Task"), (Way(_kinds("Result"), _conversation, _conversation),)),),
-    "kick": (
-        Rule("command", _kinds("Command"), (Way(_kinds("Info"), _conversation, _conversation, subject="⫻report/"),)),
-        Rule("query", _kinds("Query"), (Way(_kinds("Info", "Alert", "Command"), _to, _from),)),
-    ),
-}
 
 
 class Latencies:

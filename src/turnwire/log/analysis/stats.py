@@ -7,11 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire.contract import WIRES
+from turnwire import registry
 from turnwire.errors import expect_number
-from turnwire.log.analysis.pairing import OPEN, PAIRS, Message, Pairing
+from turnwire.log.analysis.pairing import OPEN, Pairing
 from turnwire.log.output.rows import slices, times
 from turnwire.log.scan import Counts, scan
+from turnwire.pairs import Message
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -155,8 +156,9 @@ class Statistics:
         self._tallies = {name: Tally(room) for name in ("kind", "sender", "receiver")}
         self._conversations: dict[tuple[str, str], Conversation] = {}
         self._folded = 0
+        self._rules = {wire.name: wire.pairs for wire in registry.wires().values()}
         self._pairings = {
-            (wire, rule.name): Pairing(rule, open_requests) for wire in WIRES for rule in PAIRS.get(wire, ())
+            (wire, rule.name): Pairing(rule, open_requests) for wire in self._rules for rule in self._rules[wire]
         }
         self._times: list[int] = []
 
@@ -178,7 +180,7 @@ class Statistics:
             self._wires[wire] += length
             if message.conversation is not None:
                 self._count(wire, length, message)
-            for rule in PAIRS.get(wire, ()):
+            for rule in self._rules[wire]:
                 self._pairings[wire, rule.name].take(message)
 
     def _count(self, wire: str, length: int, message: Message) -> None:
@@ -212,7 +214,7 @@ class Statistics:
 def stats(
     source: Any, *, wire: str | None = None, room: int = ROOM, open_requests: int = OPEN, **options: Any
 ) -> Stats:
-    """What logs are made of: see :class:`Stats`, and :data:`turnwire.log.analysis.pairing.PAIRS` for what answers what.
+    """What logs are made of: see :class:`Stats`, and each wire's page for what answers what.
 
     source, wire: as :func:`turnwire.scan` takes them, as well as options such as ``where`` and ``threads``. room: how
     many values are counted apart in each list at least (see :class:`Tally`); open_requests: how many requests are

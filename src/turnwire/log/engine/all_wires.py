@@ -7,13 +7,15 @@ damaged CSP/1 message covers is looked through for lines that are a whole record
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import COMMON, WIRE_PACKAGES, WIRES, BulkScanner, Column, bulk_scanner
+from turnwire import registry
+from turnwire.contract import COMMON, OBJECT, BulkScanner, Column, Wire
 from turnwire.errors import Reason
 from turnwire.log.engine.block_pass import TEXTS, Pass
 
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
     Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-_JSON_WIRES = ("sstp", "sap", "kick")
-_NSLIP = WIRES.index("nslip")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
@@ -45,8 +45,9 @@ class State:
 
 
 class _Csp(NamedTuple):
-    """CSP/1 as a part of a mixed scan: its scanner, the arrays that it fills, and codes of its kinds and reasons."""
+    """CSP/1 as a part of a mixed scan: its code, its scanner, and codes of its kinds and reasons."""
 
+    code: int
     scanner: BulkScanner
     kinds: NDArray[np.uint8]
     reasons: NDArray[np.uint8]
@@ -57,20 +58,25 @@ class Mixed:
     ``scan`` reads one block."""
 
     def __init__(self) -> None:
-        scanners = {wire: bulk_scanner(wire) for wire in WIRES}
+        wires = registry.names()
+        scanners = {wire: registry.bulk_scanner(wire) for wire in _findable(registry.wires())}
+        objects = [wire for wire in scanners if registry.wire(wire).style == OBJECT]
+        self.wires = tuple(scanners)
         kinds = {wire: _kinds(scanner) for wire, scanner in scanners.items()}
         self.names = tuple(dict.fromkeys(name for names in kinds.values() for name in names))
         code: dict[str, list[int]] = {wire: [self.names.index(name) for name in names] for wire, names in kinds.items()}
-        json = import_module("turnwire.json.scanner")
-        self.columns = (json.INNER, *(_column(column, self.names) for column in COMMON))
+        from turnwire.json import scanner as json
+
+        self.columns = (json.INNER, *(_column(column, self.names, wires) for column in COMMON))
         self.valid, self.escaped = json.bits(self.columns)
-        plans = tuple(_plan(wire, scanners[wire], code[wire]) for wire in _JSON_WIRES)
+        plans = tuple(_plan(wire, scanners[wire], code[wire]) for wire in objects)
         reasons = [_CODES.get(reason, 0) for reason in scanners["nslip"].reasons]
         self._plan_arguments = (plans, self.columns, self.valid, self.escaped, _REASONS)
-        self._nslip = (_NSLIP, code["nslip"], reasons)
+        self._nslip = (wires.index("nslip"), code["nslip"], reasons)
         self._plans: dict[Any, Any] = {}
         csp = scanners["csp"]
         self._csp = _Csp(
+            wires.index("csp"),
             csp,
             np.array(code["csp"], np.uint8),
             np.array([_CODES[reason] for reason in csp.reasons], np.uint8),
@@ -122,10 +128,31 @@ class Mixed:
         return self._csp
 
 
-@cache
 def all_wires() -> Mixed:
-    """The mixed scan: made once, never changed."""
+    """The mixed scan: made once for the wires that there are, never changed."""
+    return _made(registry.names())
+
+
+@cache
+def _made(_: tuple[str, ...]) -> Mixed:
     return Mixed()
+
+
+def _findable(wires: Mapping[str, Wire]) -> list[str]:
+    """The wires that one pass finds. Of any other it is said, once, that its records are text to such a scan."""
+    found = []
+    for name, wire in wires.items():
+        if not wire.has("bulk"):
+            lack = "it has no bulk scanner"
+        elif wire.style == OBJECT and not wire.has("plan"):
+            lack = "it has no plan"
+        elif wire.style != OBJECT and name not in ("nslip", "csp"):
+            lack = f"of style {wire.style!r} only nslip and csp are found so far; name the wire to scan for it"
+        else:
+            found.append(name)
+            continue
+        warnings.warn(f"a scan of all wires takes {name} for text: {lack}", stacklevel=5)
+    return found
 
 
 def _unused(*_: Any, **__: Any) -> Any:
@@ -133,7 +160,7 @@ def _unused(*_: Any, **__: Any) -> Any:
 
 
 def _decode(raw: Any, *, wire: str, unknown: str = "error") -> Any:
-    return bulk_scanner(wire).decode(raw, unknown=unknown)
+    return registry.bulk_scanner(wire).decode(raw, unknown=unknown)
 
 
 def _kinds(scanner: BulkScanner) -> tuple[str, ...]:
@@ -141,13 +168,15 @@ def _kinds(scanner: BulkScanner) -> tuple[str, ...]:
     return next(column.names for column in scanner.columns if column.name == source)
 
 
-def _column(column: Column, names: tuple[str, ...]) -> Column:
-    return column._replace(names=names, nullable=False) if column.name == "kind" else column
+def _column(column: Column, kinds: tuple[str, ...], wires: tuple[str, ...]) -> Column:
+    if column.name == "wire":
+        return column._replace(names=wires)
+    return column._replace(names=kinds, nullable=False) if column.name == "kind" else column
 
 
 def _plan(wire: str, scanner: BulkScanner, codes: list[int]) -> Any:
     """The plan of a JSON wire, its columns by the names that any wire has."""
-    plan = import_module(f"{WIRE_PACKAGES[wire]}.bulk").PLAN
+    plan = registry.wire(wire).plan
     assert codes == list(range(codes[0], codes[0] + len(codes))), "the kinds of a JSON wire stand side by side"
     own = {column.name: column for column in scanner.columns}
     sources = {name: scanner.common.get(name, ("", name))[1] for name in (*TEXTS, "sequence", "kind")}
@@ -161,4 +190,4 @@ def _plan(wire: str, scanner: BulkScanner, codes: list[int]) -> Any:
                     shift = codes[0] if name == "kind" else 0
                     fills.append(fill._replace(column=name, constant=fill.constant + shift))
         variants.append(variant._replace(fills=tuple(fills)))
-    return plan._replace(variants=tuple(variants))
+    return plan._replace(variants=tuple(variants), code=registry.names().index(wire))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import _backend
-from turnwire.contract import WIRES
 from turnwire.log.engine.columns import table_dtypes, text_spans
 from turnwire.log.input.reading import line_end
 from turnwire.log.output import rejects as quarantine
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _core = _backend.load("json.lines")
 _heads = _backend.load("log.line_heads")
-_CSP = WIRES.index("csp")
 _MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|```")
 _BEGINNING = re.compile(
     rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?|`{1,2}|<+-?\r?|>+\r?"
@@ -118,7 +116,7 @@ class Pass:
     def _whole_lines(self, stop: int) -> tuple[int, int]:
         """The same up to ``stop``, where a line begins."""
         line = self.line + self._newlines(stop)
-        self._parts(Claims.nothing(stop, line))
+        self._parts(Claims.nothing(stop, line, self.mixed.csp.code))
         return stop, line
 
     def _newlines(self, stop: int) -> int:
@@ -206,7 +204,7 @@ class Pass:
             "size": values["length"],
             "line": values["line"],
             "present": present,
-            "wire": _CSP,
+            "wire": self.mixed.csp.code,
             "kind": self.mixed.csp.kinds[values["intent"]],
             **dict.fromkeys(("inner", "sequence", "time"), 0),
         }
@@ -221,6 +219,7 @@ class Claims:
 
     def __init__(self, within: Pass, start: int, line: int) -> None:
         csp = within.mixed.csp
+        self.code = csp.code
         asked = [csp.scanner.common[name] for name in TEXTS if f"{name}.offset" in within.arrays]
         columns_asked = [column for column in csp.scanner.columns if ("column", column.name) in asked]
         dtypes = {**table_dtypes(csp.scanner, columns_asked), "line": "i8", "intent": "u1"}
@@ -274,16 +273,16 @@ class Claims:
             self.reasons[damaged] = reasons[rejects["reason"]]
 
     @staticmethod
-    def nothing(stop: int, line: int) -> Arrays:
+    def nothing(stop: int, line: int, code: int) -> Arrays:
         """The parts of a block up to ``stop``, in which nothing is claimed."""
-        parts = _parts(1)
+        parts = _parts(1, code)
         parts["stop"][0], parts["line"][1] = stop, line
         return parts
 
     def parts(self) -> Arrays:
         """The parts of the block for the core: what stands before, between and behind the claims, and these."""
         count = 2 * len(self.starts) + 1
-        parts = _parts(count)
+        parts = _parts(count, self.code)
         parts["start"][1:count:2], parts["start"][2:count:2] = self.starts, self.stops
         parts["stop"][:count:2], parts["stop"][1:count:2] = np.append(self.starts, self.position), self.stops
         parts["line"][1::2] = np.append(self.lines, self.line)
@@ -292,10 +291,10 @@ class Claims:
         return parts
 
 
-def _parts(count: int) -> Arrays:
+def _parts(count: int, code: int) -> Arrays:
     parts: Arrays = {name: np.zeros(count, np.int64) for name in ("start", "stop", "fault", "row")}
     parts |= {name: np.zeros(count, np.uint8) for name in ("what", "reason")}
-    return parts | {"line": np.zeros(count + 1, np.int64), "wire": _CSP}
+    return parts | {"line": np.zeros(count + 1, np.int64), "wire": code}
 
 
 def _together(found: list[Arrays]) -> Arrays:

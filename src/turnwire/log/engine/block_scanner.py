@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire import registry
+from turnwire.contract import BulkScanner, Column
 from turnwire.log.engine.all_wires import Mixed
 from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.engine.where import Filter
@@ -140,13 +141,14 @@ class Engine:
     @property
     def wires(self) -> tuple[str, ...]:
         """The wires that are looked for."""
-        return (self.scanner.wire,) if self._mixed is None else WIRES
+        return (self.scanner.wire,) if self._mixed is None else self._mixed.wires
 
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
         if self._mixed is None:
             return {self.scanner.wire: rows}
-        counts = np.bincount(arrays["wire"][:rows], minlength=len(WIRES)).tolist()
-        return dict(zip(WIRES, counts, strict=True))
+        names = registry.names()
+        counts = np.bincount(arrays["wire"][:rows], minlength=len(names)).tolist()
+        return {name: counts[names.index(name)] for name in self.wires}
 
     def _read(
         self, block: Block, final: bool, line: int, state: dict[str, Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from turnwire import registry
 from turnwire.contract import COMMON, BulkScanner, Column
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def common(scanner: BulkScanner) -> tuple[Column, ...]:
         source = scanner.common.get(column.name, ("", ""))[1]
         if column.name in mine:
             result.append(mine[column.name])
+        elif column.name == "wire":
+            result.append(column._replace(names=registry.names()))
         elif column.name == "kind" and source in mine:
             result.append(column._replace(names=mine[source].names))
         else:

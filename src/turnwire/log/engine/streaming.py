@@ -7,7 +7,8 @@ from collections import deque
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from turnwire.contract import Limits, bulk_scanner
+from turnwire import registry
+from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.engine.all_wires import all_wires
 from turnwire.log.engine.block_pass import is_text
@@ -78,7 +79,7 @@ class BlockStream:
             raise ValueError("limits.message and limits.feed_buffer must be positive")
         self._wire = wire
         self._mixed = all_wires() if wire is None else None
-        self._scanner = scanner = all_wires().scanner if wire is None else bulk_scanner(wire)
+        self._scanner = scanner = all_wires().scanner if wire is None else registry.bulk_scanner(wire)
         self._limits = limits
         self._engine = Engine(
             scanner,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.contract import COMMON, BulkScanner, Column
+from turnwire import registry
+from turnwire.contract import BulkScanner, Column
 from turnwire.errors import expect_number
 from turnwire.log.engine.columns import known, own, told
 
@@ -61,9 +62,9 @@ def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | 
         if name == "text":
             tests.append(partial(_containing, needles=[_bytes(name, one) for one in _any_of(wanted)]))
         elif name == "wire" and "wire" not in own(scanner):
-            unknown = {one for one in _any_of(wanted) if one not in COMMON[0].names}
+            unknown = {one for one in _any_of(wanted) if one not in registry.names()}
             if unknown:
-                raise ValueError(f"{sorted(map(str, unknown))[0]!r} is no wire; they are {', '.join(COMMON[0].names)}")
+                raise ValueError(f"{sorted(map(str, unknown))[0]!r} is no wire; they are {', '.join(registry.names())}")
             tests.append(partial(_always, answer=scanner.wire in _any_of(wanted)))
         elif name not in there:
             raise ValueError(f"where knows no column {name!r} of {told(scanner)}; it knows text, {', '.join(there)}")

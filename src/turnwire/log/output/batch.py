@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from turnwire import _backend
-from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire import _backend, registry
+from turnwire.contract import BulkScanner, Column
 from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Batch:
         """A column that any wire has, made from the wire's own ones when it is asked for."""
         count = self._rows.count
         if column.name == "wire":
-            return np.full(count, WIRES.index(self._scanner.wire), np.uint8)
+            return np.full(count, registry.names().index(self._scanner.wire), np.uint8)
         way, source = self._scanner.common.get(column.name, ("", ""))
         if way == "number":
             return self._decimal(source)
@@ -326,7 +326,7 @@ class Batch:
         """One record as a message of its wire."""
         unknown = "keep" if self._rows.keep else "error"
         if "wire" in own(self._scanner):  # several wires
-            wire = WIRES[self._rows.arrays["wire"][range(len(self))[row]]]
+            wire = registry.names()[self._rows.arrays["wire"][range(len(self))[row]]]
             return self._scanner.decode(self.raw(row), wire=wire, unknown=unknown)
         return self._scanner.decode(self.raw(row), unknown=unknown)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire import registry
+from turnwire.contract import BulkScanner, Column
 from turnwire.errors import DecodeError, Reason
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class Rejects:
 
 def _wire(part: dict[str, NDArray[Any]], row: int, wire: str) -> str:
     """The wire that a range looked like: a scan of several wires says it for each."""
-    return WIRES[part["wire"][row]] if "wire" in part else wire
+    return registry.names()[part["wire"][row]] if "wire" in part else wire
 
 
 def fault_line(reject: dict[str, Any]) -> int:

@@ -1,0 +1,36 @@
+"""Packages whose names are imported when they are first asked for, so that any module can be imported first."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def lazy(
+    package: str, homes: Mapping[str, str], modules: str = ""
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package.
+
+    package: its name. homes: module of the package -> the names that come from it, with spaces between them. modules:
+    the modules that are themselves names of the package.
+    """
+    home = {name: f"{package}.{module}" for module, names in homes.items() for name in names.split()}
+    whole = {module.rpartition(".")[2]: f"{package}.{module}" for module in modules.split()}
+
+    def get(name: str) -> object:
+        if name in whole:
+            return import_module(whole[name])
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value: object = getattr(import_module(home[name]), name)
+        sys.modules[package].__dict__[name] = value
+        return value
+
+    def names() -> list[str]:
+        return sorted({*home, *whole})
+
+    return get, names

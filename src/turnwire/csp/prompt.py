@@ -1,0 +1,42 @@
+# ruff: noqa: E501  (a rule of a text is one line)
+"""A short text that teaches an LLM CSP/1, made from the tables that its reader and writer use."""
+
+from __future__ import annotations
+
+from turnwire.csp import spec
+from turnwire.phrases import listed
+
+
+def prompt() -> str:
+    """The text that teaches CSP/1, made from the tables of ``spec``."""
+    blocks = "\n".join(_csp_block(intent) for intent in spec.INTENTS if spec.BLOCK_WORD[intent] in spec.FIELDS)
+    free = listed(word for word in spec.INTENTS if spec.BLOCK_WORD[word] not in spec.FIELDS and word != "PATCH")
+    headers = "\n".join(f"{name} <{name.lower()}>" for name in spec.HEADERS[:-1])
+    renamed = listed(f"{intent} has {word}" for intent, word in spec.BLOCK_WORD.items() if intent != word)
+    enums = "; ".join(f"{key} is {' or '.join(str(word) for word in words)}" for key, words in spec.ENUMS.items())
+    return f"""\
+Send every message in CSP/1: the header lines in this order, an empty line, one block, and nothing around them.
+{spec.MAGIC}
+{headers}
+INTENT <{"|".join(spec.INTENTS)}>
+
+<block>
+Rules:
+- CTX names the state you speak about (C0, C1, ...). FROM and TO are agent ids without spaces.
+- The first line of the block is the word of the intent ({renamed}) and an id. Then come its lines "KEY value"; [KEY] may be left out:
+{blocks}
+  PATCH P<n>, then BASE C<n>, lines "+ DEF NAME = value", "~ DEF NAME := value", "- DEF NAME", then "APPLY -> C<n>"
+  {free} <id>, then any "KEY value" lines
+- {enums}.
+- A value of several lines is written as the KEY alone, then a line {"<" * spec.MIN_HEREDOC}, the lines, and a line \
+{">" * spec.MIN_HEREDOC}; use more of both when a line of the value looks like the closing one. CONTENT is always written so.
+- Send changes only, never the whole state again; name things by id; no filler, no synonyms, no Markdown.
+"""
+
+
+def _csp_block(intent: str) -> str:
+    word = spec.BLOCK_WORD[intent]
+    needed = spec.REQUIRED.get(word, {})
+    keys = " ".join(key if key in needed else f"[{key}]" for key in spec.FIELDS[word])
+    operation = " <" + "|".join(spec.FILE_OPS) + ">" if word == "FILEOP" else ""
+    return f"  {word} {spec.ID_LETTER[word]}<n>{operation}: {keys}"

@@ -1,0 +1,29 @@
+"""What CSP/1 is for the rest of turnwire."""
+
+from turnwire.contract import LINES, Wire
+
+DESCRIPTOR = Wire(
+    "csp",
+    title="CSP/1",
+    package="turnwire.csp",
+    style=LINES,
+    detect=".codec:detect",
+    decode=".codec:decode",
+    encode=".codec:encode",
+    message=".messages:CspMessage",
+    check=".codec:check",
+    prompt=".prompt:prompt",
+    joined="\n",
+    marks=(b"CSP/1",),
+    bulk=".bulk:SCANNER",
+    cuts=".cuts:safe_cuts",
+    search=".search:search",
+    listed=".search:listed",
+    pairs=".pairs:PAIRS",
+    parts=".parts:PARTS",
+    plain=".plain:plain",
+    advice={"words": "keywords: they come with CSP/1; leave out fields that say nothing"},
+    shape="turnwire.conversion.csp:SHAPE",
+    conform=".checklist:conform",
+    replay=".log_replay:replay",
+)

@@ -1,0 +1,23 @@
+"""What KickLang is for the rest of turnwire."""
+
+from turnwire.contract import OBJECT, Wire
+
+DESCRIPTOR = Wire(
+    "kick",
+    title="KickLang",
+    package="turnwire.kick",
+    style=OBJECT,
+    detect=".documents:detect",
+    decode=".documents:read",
+    encode=".codec:encode",
+    message=".messages:Envelope",
+    check=".codec:check",
+    prompt=".prompt:prompt",
+    bulk=".bulk:SCANNER",
+    plan=".bulk:PLAN",
+    pairs=".pairs:PAIRS",
+    parts="turnwire.json.parts:PARTS",
+    shape="turnwire.conversion.kick:SHAPE",
+    conform=".checklist:conform",
+    documents=".documents:DOCUMENTS",
+)

@@ -1,0 +1,28 @@
+"""What nSLIP is for the rest of turnwire."""
+
+from turnwire.contract import TOKEN, Wire
+
+DESCRIPTOR = Wire(
+    "nslip",
+    title="nSLIP",
+    package="turnwire.nslip",
+    style=TOKEN,
+    detect=".codec:detect",
+    decode=".codec:decode",
+    encode=".codec:encode",
+    message=".messages:SlipMessage",
+    check=".rules:check",
+    prompt=".prompt:prompt",
+    always_strict=True,
+    least_doubtful=".spec:LEAST_DOUBTFUL",
+    marks=(b"@",),
+    bulk=".bulk:SCANNER",
+    stream=".streaming:stream",
+    search=".search:search",
+    pairs=".pairs:PAIRS",
+    parts=".parts:PARTS",
+    plain=".plain:plain",
+    advice={"ids": "ids: count from 1 in each conversation, so that they stay one digit"},
+    shape="turnwire.conversion.nslip:SHAPE",
+    conform=".checklist:conform",
+)

@@ -1,0 +1,22 @@
+"""What SAP V2.0 is for the rest of turnwire."""
+
+from turnwire.contract import OBJECT, Wire
+
+DESCRIPTOR = Wire(
+    "sap",
+    title="SAP V2.0",
+    package="turnwire.sap",
+    style=OBJECT,
+    detect=".codec:detect",
+    decode=".codec:decode",
+    encode=".codec:encode",
+    message=".messages:Message",
+    check=".rules:check",
+    prompt=".prompt:prompt",
+    bulk=".bulk:SCANNER",
+    plan=".bulk:PLAN",
+    pairs=".pairs:PAIRS",
+    parts="turnwire.json.parts:PARTS",
+    shape="turnwire.conversion.sap:SHAPE",
+    conform=".checklist:conform",
+)

@@ -1,0 +1,133 @@
+"""Any module can be imported first, and imports have no circle."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import turnwire
+from tests.conftest import BACKENDS
+
+PACKAGE = Path(turnwire.__file__).parent
+_EACH = r"""
+import os, sys
+from importlib import import_module
+import click, msgspec, numpy  # not ours, and dear to import three hundred times
+import turnwire
+failed = []
+for name in sys.stdin.read().split():
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            import_module(name)
+        except ModuleNotFoundError as missing:
+            if (missing.name or "turnwire").split(".")[0] == "turnwire":
+                os.write(write, repr(missing)[:1000].encode())
+        except BaseException as error:
+            if type(error).__name__ != "MissingDependency":
+                os.write(write, repr(error)[:1000].encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        said = pipe.read()
+    if os.waitpid(child, 0)[1] or said:
+        failed.append(f"{name}: {said.decode() or 'it crashed'}")
+print("\n".join(failed), end="")
+"""
+
+
+def modules(core: str) -> Iterator[str]:
+    """All modules of turnwire that can be imported with a core, by their dotted names."""
+    for path in sorted(PACKAGE.rglob("*")):
+        parts = path.relative_to(PACKAGE).parts
+        compiled = path.suffix in {".so", ".pyd"}
+        if path.suffix != ".py" and not (compiled and core == "native"):
+            continue
+        if path.name != "__main__.py":
+            stem = path.name.partition(".")[0]
+            yield ".".join(["turnwire", *parts[:-1], *([] if stem == "__init__" else [stem])])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each import is a process of its own, made by fork")
+@pytest.mark.parametrize("core", BACKENDS)
+def test_every_module_can_be_imported_first(core: str) -> None:
+    """After ``import turnwire``, which every import of a part of it does first and which loads no part of it."""
+    names = list(modules(core))
+    assert len(names) > 250
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", _EACH],
+        input="\n".join(names),
+        env={**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": str(int(core == "pure"))},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+
+
+def test_importing_turnwire_loads_no_part_of_it() -> None:
+    code = "import sys, turnwire; print(*(name for name in sys.modules if name.startswith('turnwire.')))"
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
+    )
+    light = {"_backend", "_light", "_native", "_pure", "contract", "errors", "registry"}
+    assert {name.split(".")[1] for name in done.stdout.split()} <= light
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules that a file imports when it is imported itself; a core module by the name of its twin."""
+    body = list(ast.parse(path.read_text("utf-8")).body)
+    while body:
+        node = body.pop()
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "turnwire":
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "turnwire")
+        elif isinstance(node, ast.If):
+            typing = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+            body += node.orelse if typing else [*node.body, *node.orelse]
+        elif isinstance(node, ast.Try):
+            body += [*node.body, *node.orelse, *node.finalbody]
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
+                loads = isinstance(call.func, ast.Attribute) and call.func.attr == "load"
+                if loads and call.args and isinstance(call.args[0], ast.Constant):
+                    yield f"turnwire._pure.{call.args[0].value}"
+
+
+def arrows() -> dict[str, set[str]]:
+    """Module -> the modules that it imports; the pure twins stand for both cores."""
+    files = {name: place for name in modules("pure") if (place := source(name)) is not None}
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        met = (each if each in files else each.rpartition(".")[0] for each in imported(path))
+        graph[name] = {each for each in met if each in files and each not in {name, "turnwire"}}
+    return graph
+
+
+def source(name: str) -> Path | None:
+    place = PACKAGE.joinpath(*name.split(".")[1:])
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+
+
+def test_imports_have_no_circle() -> None:
+    """What is left when every module that imports nothing of the rest is taken away, again and again, are circles."""
+    graph = arrows()
+    assert sum(map(len, graph.values())) > 500
+    while free := [name for name, needed in graph.items() if not needed & graph.keys()]:
+        for name in free:
+            del graph[name]
+    while free := [name for name in graph if not any(name in needed for needed in graph.values())]:
+        for name in free:
+            del graph[name]
+    assert {name: sorted(needed & graph.keys()) for name, needed in graph.items()} == {}

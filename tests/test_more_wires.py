@@ -1,0 +1,201 @@
+"""Wires that turnwire does not bring: as registered objects, as folders, as entry points."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.toy_wires.beep import wire as beep
+from tests.toy_wires.memo import wire as memo
+from tests.toy_wires.note import wire as note
+from turnwire import Context, DecodeError, EncodeError, Reason, registry
+from turnwire.contract import Wire
+from turnwire.tokens import compare
+
+TOYS = Path(__file__).parent / "toy_wires"
+TEXTS = {
+    "note": '{"note":"ask","id":"7","from":"ada","to":"bob","text":"how far?"}',
+    "beep": "~ada>bob:hello~",
+    "memo": "MEMO ada\nhello\nEND\n",
+}
+ANSWER = '{"note":"tell","id":"7","from":"bob","to":"ada","text":"done"}'
+DAMAGED = '{"note":"ask","id":"7","from":3}'
+NSLIP = "@a3|f0|c3|S0|d1|T1#"
+LOG = f"{TEXTS['note']}\n{NSLIP}\nprose\n{ANSWER}\n{DAMAGED}\n".encode()
+PASSED_OVER = "ignore:a scan of all wires takes"
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The three toys are registered, and forgotten afterwards."""
+    monkeypatch.setattr(registry, "_known", turnwire.wires())
+    for module in (note, beep, memo):
+        turnwire.register(module.DESCRIPTOR)
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("name", TEXTS)
+def test_one_door_for_them_too(name: str) -> None:
+    text = TEXTS[name]
+    assert turnwire.detect(text) == name
+    message = turnwire.decode(text)
+    assert registry.wire_of(message) == name
+    assert turnwire.encode(message) == text
+    assert turnwire.check(message) == []
+    assert turnwire.prompt(name) == turnwire.wires()[name].prompt()
+    assert (*["nslip", "csp", "sstp", "sap", "kick"], "note", "beep", "memo") == turnwire.WIRES
+    found = turnwire.extract(f"I say:\n{text.strip()}\nand {NSLIP}")
+    assert (found[0].wire, found[0].message) == (name, message)
+    assert found[1].wire == "nslip"
+
+
+@pytest.mark.usefixtures("known")
+def test_a_scan_finds_the_one_with_a_plan_and_names_the_others() -> None:
+    one = turnwire.scan(LOG, wire="note")
+    rows = [batch.message(row) for batch in one for row in range(len(batch))]
+    assert rows == [turnwire.decode(TEXTS["note"]), turnwire.decode(ANSWER)]
+    assert [(reject["wire"], reject["line"]) for reject in one.rejects.since(0)] == [("note", 5)]
+    with pytest.warns(UserWarning, match="a scan of all wires takes (beep|memo) for text") as told:
+        registry_free = turnwire.scan(LOG)
+    assert len(told) == 2
+    batches = list(registry_free)
+    wires = [name for batch in batches for name in map(turnwire.WIRES.__getitem__, batch["wire"].tolist())]
+    assert wires == ["note", "nslip", "note"]
+    assert [batch.message(0) for batch in batches] == [turnwire.decode(TEXTS["note"])]
+    assert list(registry_free.rejects["wire"]) == ["note"]
+    assert registry_free.counts.wires["note"] == 2
+    for name in ("beep", "memo"):
+        with pytest.raises(DecodeError, match=f"{name} cannot be scanned") as caught:
+            turnwire.scan(b"", wire=name)
+        assert caught.value.reason is Reason.UNKNOWN_WIRE
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.filterwarnings(PASSED_OVER)
+def test_figures_of_a_log_count_its_answers() -> None:
+    found = turnwire.log.stats(LOG)
+    assert found.counts.wires["note"] == 2
+    assert [(key, pairing.answered) for key, pairing in found.pairings.items() if key[0] == "note"] == [
+        (("note", "ask"), 1)
+    ]
+
+
+@pytest.mark.usefixtures("known")
+def test_conversion_goes_by_the_shape_and_says_where_there_is_none() -> None:
+    message = turnwire.decode(TEXTS["note"])
+    made = turnwire.convert(message, "csp", context=Context(defaults={"csp": {"QUERY:block.id": "Q1"}}))
+    assert made.message.sender == "ada"
+    assert turnwire.convert(made.message, "note").message == message
+    for source, target in ((TEXTS["beep"], "csp"), (TEXTS["note"], "beep")):
+        with pytest.raises(turnwire.ConvertError, match="beep does not say what its fields mean"):
+            turnwire.convert(turnwire.decode(source), target)
+
+
+@pytest.mark.usefixtures("known")
+def test_tokens_are_compared_and_what_cannot_be_is_absent_with_its_reason() -> None:
+    found = compare([TEXTS["note"]], ["note", "beep"], formats=())
+    assert [row.format for row in found.rows] == ["note"]
+    assert "does not say what its fields mean" in found.absent["beep"]
+
+
+def turnwire_with_toys(*arguments: str) -> tuple[int, str]:
+    """The exit code and the output of the command line where the toys are folders beside the other wires."""
+    code = f"""if True:
+        import sys, turnwire
+        turnwire.__path__.append({str(TOYS)!r})
+        from turnwire.cli import main
+        sys.exit(main({list(arguments)!r}))
+    """
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_command_line_knows_them(tmp_path: Path) -> None:
+    file = tmp_path / "a.log"
+    file.write_bytes(LOG)
+    code, said = turnwire_with_toys("validate", "--wire", "note", str(file))
+    assert code == 1 and "2 good note records, 1 fault" in said
+    code, said = turnwire_with_toys("conform", "note", str(file))
+    assert code == 1 and "[ ] Every line is a note" in said
+    code, said = turnwire_with_toys("conform", "beep", str(file))
+    assert code == 2 and "beep has no checklist" in said
+    code, said = turnwire_with_toys("scan", "--wire", "memo", str(file))
+    assert code != 0 and "memo cannot be scanned" in said and "Traceback" not in said
+    code, said = turnwire_with_toys("info", "--json")
+    assert code == 0
+    wires = json.loads(said)["wires"]
+    assert (wires["note"], wires["memo"]) == (["read", "write", "scan"], ["read", "write"])
+
+
+def test_a_name_is_taken_once() -> None:
+    taken = Wire("csp", title="", package="x", style="lines", **dict.fromkeys(_NEEDED))
+    with pytest.raises(ValueError, match="there is a wire 'csp' already"):
+        turnwire.register(taken)
+    with pytest.raises(TypeError, match=r"a turnwire.contract.Wire is registered, not str"):
+        turnwire.register("csp")  # type: ignore[arg-type]
+    turnwire.register(turnwire.wires()["csp"])
+
+
+_NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
+
+
+@pytest.mark.parametrize(("changes", "words"), [({"name": "A B"}, "small letters"), ({"style": "x"}, "the style")])
+def test_a_descriptor_that_is_none(changes: dict[str, Any], words: str) -> None:
+    given = {"name": "toy", "title": "", "package": "x", "style": "lines", **dict.fromkeys(_NEEDED), **changes}
+    with pytest.raises(ValueError, match=words):
+        Wire(given.pop("name"), **given)
+
+
+def fresh(code: str, *paths: Path) -> str:
+    """What a fresh interpreter prints."""
+    path = os.pathsep.join([*map(str, paths), *(entry for entry in sys.path if entry)])
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_folder_beside_the_others_is_a_wire() -> None:
+    code = f"""if True:
+        import turnwire
+        turnwire.__path__.append({str(TOYS)!r})
+        text = {TEXTS["note"]!r}
+        print(turnwire.detect(text), *turnwire.wires(), type(turnwire.decode(text)).__module__)
+    """
+    assert fresh(code) == "note nslip csp sstp sap kick beep memo note turnwire.note.codec"
+
+
+def test_an_entry_point_names_a_wire(tmp_path: Path) -> None:
+    installed = tmp_path / "toy-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text(
+        "[turnwire.wires]\nmemo = tests.toy_wires.memo.wire:DESCRIPTOR\nlost = tests.toy_wires.lost:DESCRIPTOR\n"
+    )
+    code = """if True:
+        import warnings, turnwire
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            print(*turnwire.wires())
+        print([str(each.message) for each in told])
+    """
+    names, told = fresh(code, tmp_path, Path(__file__).parents[1]).splitlines()
+    assert names == "nslip csp sstp sap kick memo"
+    assert "the wire 'lost' (tests.toy_wires.lost:DESCRIPTOR) cannot be loaded" in told
+
+
+def test_an_object_of_no_wire_is_not_checked() -> None:
+    with pytest.raises(EncodeError) as caught:
+        turnwire.check(object())
+    assert caught.value.reason is Reason.WRONG_TYPE

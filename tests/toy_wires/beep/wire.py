@@ -1,0 +1,19 @@
+"""What a beep is for turnwire."""
+
+from turnwire.contract import TOKEN, Wire
+
+DESCRIPTOR = Wire(
+    "beep",
+    title="Beeps",
+    package=__package__,
+    style=TOKEN,
+    detect=".codec:detect",
+    decode=".codec:decode",
+    encode=".codec:encode",
+    message=".codec:Beep",
+    check=".codec:check",
+    prompt=".codec:prompt",
+    marks=(b"~",),
+    search=".codec:search",
+    plain=".codec:plain",
+)

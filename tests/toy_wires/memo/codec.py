@@ -1,0 +1,58 @@
+"""Memos: reading, writing, checking, searching."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from turnwire.contract import record_bytes
+from turnwire.errors import DecodeError, Issue, Reason
+
+MEMO = re.compile(r"^MEMO ([a-z]+)\n((?:(?!END$).*\n)*)END$", re.MULTILINE)
+
+
+class Memo(NamedTuple):
+    """One memo."""
+
+    sender: str
+    text: str
+
+
+def detect(data: Any, /) -> bool:
+    """Whether this begins as a memo does."""
+    return (record_bytes(data) or b"").startswith(b"MEMO ")
+
+
+def decode(data: Any, /) -> Memo:
+    """One memo. Raises DecodeError."""
+    found = MEMO.fullmatch((record_bytes(data) or b"").decode("utf-8", "replace").strip())
+    if found is None:
+        raise DecodeError(Reason.BAD_FRAMING, "a memo ends with END", offset=0, line=1, wire="memo")
+    return Memo(*found.groups())
+
+
+def encode(message: Memo, /, strict: bool = True) -> str:
+    """The text of a memo."""
+    return f"MEMO {message.sender}\n{message.text}END\n"
+
+
+def check(message: Memo, /) -> list[Issue]:
+    """Nothing is doubtful about a memo."""
+    return []
+
+
+def search(text: str) -> Iterator[tuple[Memo, int, int]]:
+    """Each memo in plain text."""
+    for found in MEMO.finditer(text):
+        yield Memo(*found.groups()), found.start(), found.end()
+
+
+def plain(message: Memo) -> dict[str, Any]:
+    """A memo as JSON values."""
+    return message._asdict()
+
+
+def prompt() -> str:
+    """How to write a memo."""
+    return "Send MEMO from, the lines, END.\n"

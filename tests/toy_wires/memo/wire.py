@@ -1,0 +1,19 @@
+"""What a memo is for turnwire."""
+
+from turnwire.contract import LINES, Wire
+
+DESCRIPTOR = Wire(
+    "memo",
+    title="Memos",
+    package=__package__,
+    style=LINES,
+    detect=".codec:detect",
+    decode=".codec:decode",
+    encode=".codec:encode",
+    message=".codec:Memo",
+    check=".codec:check",
+    prompt=".codec:prompt",
+    marks=(b"MEMO ",),
+    search=".codec:search",
+    plain=".codec:plain",
+)

@@ -1,0 +1,69 @@
+"""What else can be said of notes: how they answer, what they are in other wires, their checklist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.conversion.shapes import Shape
+from turnwire.conversion.tables import Place
+from turnwire.errors import DecodeError
+from turnwire.pairs import Rule, Way, back, there
+
+from .codec import Note, decode
+
+PAIRS = (Rule("ask", frozenset({"ask"}), (Way(frozenset({"tell"}), there, back),)),)
+
+
+def prompt() -> str:
+    """How to write a note."""
+    return 'Send {"note":"ask" or "tell","id":"...","from":"...","to":"...","text":"..."} on a line of its own.\n'
+
+
+def split(message: Note) -> dict[tuple[str, ...], Any]:
+    """The fields of a note."""
+    return {(name,): value for name, value in message._asdict().items()}
+
+
+def join(fields: dict[tuple[str, ...], Any]) -> Note:
+    """The note of its fields."""
+    return Note(*(fields[name,] for name in Note._fields))
+
+
+def kind(fields: dict[tuple[str, ...], Any]) -> tuple[str | None, str]:
+    """What a note does."""
+    return ("ask" if fields["kind",] == "ask" else "inform"), ""
+
+
+def begin(act: str, facts: dict[str, Any]) -> tuple[str, dict[tuple[str, ...], Any]]:
+    """The kind that does this."""
+    return "", {("kind",): "ask" if act in ("ask", "request") else "tell"}
+
+
+SHAPE = Shape(
+    split,
+    join,
+    kind,
+    begin,
+    {
+        "": (
+            Place("id", "conversation", "text", "must"),
+            Place("sender", "sender", "text", "must"),
+            Place("receiver", "receiver", "text", "must"),
+            Place("text", "text", "text", "must"),
+        )
+    },
+)
+_CLAUSES = (Clause("reads", "1", "Every line is a note"),)
+
+
+def conform(data: bytes) -> Checklist:
+    """Judges a file of notes, one a line."""
+    faults = []
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    for number, line in lines:
+        try:
+            decode(line)
+        except DecodeError as error:
+            faults.append(Fault("reads", number, error.text))
+    return judged("note", len(lines), _CLAUSES, faults, {"reads"} if lines else ())
