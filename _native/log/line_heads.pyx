@@ -48,11 +48,12 @@ cdef inline Py_ssize_t line_of(const uint8_t *s, Py_ssize_t place, Py_ssize_t st
     return place
 
 
-cdef inline bint is_part(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Whether the "P" there is the mark of a part in a line of CRI: " stdout P ", " stderr P:tag "."""
-    if place - start < 8 or place + 1 >= stop or (s[place + 1] != c" " and s[place + 1] != c":"):
+cdef inline bint is_part(const uint8_t *s, Py_ssize_t place, Py_ssize_t start) noexcept nogil:
+    """Whether the "P" there, with a space or a colon behind it, is the mark of a part in a line of CRI: " stdout P ",
+    " stderr P:tag "."""
+    if place - start < 8 or s[place - 1] != c" ":
         return False
-    return s[place - 1] == c" " and (memcmp(s + place - 8, b" stdout", 7) == 0 or memcmp(s + place - 8, b" stderr", 7) == 0)
+    return memcmp(s + place - 8, b" stdout", 7) == 0 or memcmp(s + place - 8, b" stderr", 7) == 0
 
 
 cdef inline bint is_magic(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
@@ -71,6 +72,7 @@ def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
     cdef const uint8_t *letter
     cdef Py_ssize_t found = -1
     cdef Py_ssize_t place
+    cdef bint hint
     if not 0 <= start <= stop <= data.shape[0]:
         raise ValueError("start and stop must lie in the data")
     if start == stop:
@@ -82,11 +84,17 @@ def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
             letter = <const uint8_t *>memchr(s + place, c"P", stop - place)
             if letter == NULL:
                 break
-            place = letter - s
-            if is_part(s, place, start, stop) or is_magic(s, place, start, stop):
-                found = line_of(s, place, start)
+            place = letter - s + 1
+            if place == stop:
                 break
-            place += 1
+            # Few letters are worth more than a look at what follows them.
+            if s[place] == c"/":
+                hint = is_magic(s, place - 1, start, stop)
+            else:
+                hint = (s[place] == c" " or s[place] == c":") and is_part(s, place - 1, start)
+            if hint:
+                found = line_of(s, place - 1, start)
+                break
     return found
 
 

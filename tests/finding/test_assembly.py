@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import turnwire._pure.log.line_heads as pure
 from tests.conftest import BACKENDS
+from tests.csp.generate import GOOD_BLOCKS
 from turnwire.finding import assembly, parts
 from turnwire.finding.assembly import Assembly, find, undecided
 from turnwire.finding.prefixes import MOST_PREFIX
@@ -155,6 +156,16 @@ def test_a_prefix_on_each_line(message: str, prefix: str, kind: str) -> None:
     [one], _ = found(text + behind(prefix, "and other lines\nof the same log\n"))
     assert (one.kind, one.text.decode()) == (kind, message)
     assert one.spans == ((7, len(text.encode())),)
+
+
+@pytest.mark.parametrize("prefix", [LOG, "- ", "x: ", f"{CRI}stdout F ", "\t"])
+@pytest.mark.parametrize("block", GOOD_BLOCKS.values(), ids=GOOD_BLOCKS)
+def test_every_block(prefix: str, block: list[str]) -> None:
+    intent = {"FILEOP": "FILE"}.get(block[0].split()[0], block[0].split()[0])
+    message = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n{}\n".format(intent, "\n".join(block))
+    assert texts(behind(prefix, message)) == [message]
+    if prefix.strip():
+        assert texts(f"{prefix}{message}") == [message]
 
 
 def test_two_messages_with_the_same_prefix_and_numbers_that_go_on() -> None:

@@ -33,6 +33,7 @@ _FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT)(?: |\Z)")
 # Which lines can be a message's own, as in the bulk scan of CSP/1 (_native/csp/bulk.pxi):
 _OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
 _BODY = re.compile(rb"(?:PLAN|TASK|RESULT|ERROR|QUERY|PATCH|FILEOP|MEM)(?: |\Z)")
+_OPERATION = re.compile(rb"[+~-] DEF [A-Z_]")
 _OPENING = re.compile(rb"(<{3,})-?")
 _ENDING = re.compile(rb"```|(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]")
 _CLOSING = re.compile(rb"(?<=\n)>{3,}(?=\r?(?:\n|\Z))")
@@ -102,7 +103,9 @@ class Bare:
 
     def taken(self, line: bytes) -> int:
         """As :class:`Form` says."""
-        return -1 if self.prefix and _alike(line, self.prefix, self.shape) >= 0 else 0
+        if not self.prefix or _OPERATION.match(line):  # "- " may be a prefix, too
+            return 0
+        return -1 if _alike(line, self.prefix, self.shape) >= 0 else 0
 
 
 class Body:
@@ -164,8 +167,9 @@ class Prefixed:
         first = Piece(line, behind, at, self.block.view[at:behind].tobytes())
         cri = CRI.match(prefix)
         stream = None if cri is None else cri[1]
-        inner = prefix if cri is None else prefix[cri.end() :]
-        form = self._form(inner, behind, stream)
+        form = self._form(prefix if cri is None else prefix[cri.end() :], behind, stream)
+        if form is None and cri is not None and self.done:
+            stream, form = None, self._form(prefix, behind, None)  # no log of CRI: what stands there only looks so
         if form is None:
             return None
         pieces = self._pieces(first, form, stream)
