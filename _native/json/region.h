@@ -42,6 +42,10 @@ typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
 enum { TW_OTHER_NONE, TW_OTHER_RECORD, TW_OTHER_REJECT, TW_OTHER_STRING, TW_OTHER_CUT };
 typedef struct { int what; size_t at, end; } tw_other;
 
+/* What a line wire claims of a text: [start, stop) is a record or damaged; of the latter, fault and reason. */
+enum { TW_CLAIM_RECORD = 1, TW_CLAIM_DAMAGED = 2 };
+typedef struct { size_t start, stop, fault; int what, wire, reason; } tw_claim;
+
 typedef struct tw_lines {
     const uint8_t *s;
     size_t size, limit, position;
@@ -74,6 +78,8 @@ typedef struct tw_lines {
     int (*take)(struct tw_lines *k, tw_region *r, const tw_other *other);
     int (*look)(struct tw_lines *k, const uint8_t *p, const uint8_t *end);
     void *others;                            /* what the hooks need */
+    int (*claims)(void *context, const uint8_t *p, size_t size, tw_claim **claims, size_t *count); /* freed by the caller */
+    size_t mark_since[TW_MOST_LINE_MARKS], mark_next[TW_MOST_LINE_MARKS];
 } tw_lines;
 
 static inline const uint8_t *tw_text(const tw_lines *k, const tw_region *r) { return r->level ? k->arena : k->s; }
