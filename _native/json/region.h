@@ -170,11 +170,9 @@ static inline int64_t tw_line_of(tw_lines *k, size_t at)
     return k->counted_line;
 }
 
-/* The end of the line in which the byte at `at` of a region stands, its line end excluded. */
-static size_t tw_line_stop(tw_lines *k, tw_region *r, size_t at)
+static size_t tw_line_stop_below(tw_lines *k, tw_region *r, size_t at)
 {
     const uint8_t *s = tw_text(k, r);
-    if (!r->level && !k->several) return r->end;
     if (at < r->line_from || at >= r->line_to) {
         const uint8_t *newline = (const uint8_t *)memchr(s + at, '\n', r->end - at);
         r->line_from = at;
@@ -182,6 +180,12 @@ static size_t tw_line_stop(tw_lines *k, tw_region *r, size_t at)
     }
     if (r->line_to >= r->end) return r->end;
     return r->line_to - (r->line_to > at && s[r->line_to - 1] == '\r');
+}
+
+/* The end of the line in which the byte at `at` of a region stands, its line end excluded. */
+static inline size_t tw_line_stop(tw_lines *k, tw_region *r, size_t at)
+{
+    return r->level || k->several ? tw_line_stop_below(k, r, at) : r->end;
 }
 
 /* The end of a piece of text that starts at `from`, so that no character is cut. */

@@ -155,7 +155,7 @@ static int tw_others(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, 
     size_t from = w->searched > w->done ? w->searched : w->done;
     int result = TW_FINE;
     *met = 0;
-    size_t mark = from < *q ? tw_escaped_mark(k, r, from, *q) : *q;
+    size_t mark = from < *q && k->plan->mark_count ? tw_escaped_mark(k, r, from, *q) : *q;
     if (from >= *q || !k->find || k->find(k, r, from, mark, &other) == TW_OTHER_NONE) {
         if (mark == *q) {
             w->searched = *q;
@@ -345,7 +345,7 @@ static int tw_json_lines(tw_lines *k)
             if (k->rows.time && !k->head_known) tw_line_head(k);
             k->line = tw_line_of(k, k->position);
         }
-        k->several = 0;
+        if (k->several) k->several = 0;
         if (result == TW_FULL || result == TW_STOPPED || k->held) break;
     }
     return result == TW_STOPPED ? TW_STOPPED : TW_FINE;
