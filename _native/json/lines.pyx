@@ -41,20 +41,26 @@ cdef class Plan:
         reasons: the reason of each code.
         nslip: None, or (its number among the wires, the code of ``kind`` of each act, the code in ``reasons`` of each of
             its own): nSLIP is then found among the JSON, in the columns of any wire (``contract.COMMON``).
+        lines: wires whose records are lines, as (number among the wires, marks): a string is decoded where one of these
+            marks stands in it, and ``claims`` of :func:`scan_block` is asked about what it says.
     """
 
     cdef tw_plan c
     cdef list kept  # what the pointers lead into
     cdef list memory
-    cdef readonly tuple plans, columns, reasons, nslip
+    cdef readonly tuple plans, columns, reasons, nslip, lines
     cdef readonly dict valid, escaped
 
-    def __cinit__(self, plans, columns, valid, escaped, reasons, nslip=None):
+    def __cinit__(self, plans, columns, valid, escaped, reasons, nslip=None, lines=()):
         cdef Py_ssize_t place
         self.plans, self.columns, self.reasons = tuple(plans), tuple(columns), tuple(reasons)
         self.valid, self.escaped, self.nslip = dict(valid), dict(escaped), nslip
+        self.lines = tuple((wire, tuple(map(bytes, marks))) for wire, marks in lines)
+        marks = [mark for _, marks in self.lines for mark in marks]
+        if len(marks) > TW_MOST_LINE_MARKS or not all(marks):
+            raise ValueError(f"line wires have at most {TW_MOST_LINE_MARKS} marks, and none of no bytes")
         found = flat(self.plans, [column.name for column in self.columns])
-        self.kept = [found]
+        self.kept = [found, marks]
         self.memory = []
         if len(self.columns) > 64 or len(found.nodes) > TW_MOST_NODES:
             raise ValueError("these wires have too many values for one plan")
@@ -67,6 +73,8 @@ cdef class Plan:
         self.c.inside = self.tokens(found.inside)
         self.c.torn_count = len(found.torn)
         self.c.torn = self.tokens(found.torn)
+        self.c.mark_count = len(marks)
+        self.c.marks = self.tokens(marks)
 
     def __dealloc__(self):
         if self.memory is not None:
@@ -168,43 +176,7 @@ cdef class Plan:
         return 0
 
 
-cdef class Call:
-    """What the callbacks of one call need."""
-
-    cdef object judgement, error
-
-    cdef int give(self, tuple found, tw_verdict *verdict) except -1:
-        verdict.what, verdict.wire, verdict.reason, verdict.fault = found
-        return TW_FINE
-
-
-cdef int whole(void *context, const uint8_t *p, size_t size, tw_verdict *verdict) noexcept with gil:
-    cdef Call call = <Call>context
-    try:
-        return call.give(call.judgement.whole(PyBytes_FromStringAndSize(<const char *>p, size)), verdict)
-    except BaseException as error:
-        call.error = error
-        return TW_STOPPED
-
-
-cdef int torn(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict) noexcept with gil:
-    cdef Call call = <Call>context
-    try:
-        raw = PyBytes_FromStringAndSize(<const char *>p, size)
-        return call.give(call.judgement.torn(raw, bool(too_large)), verdict)
-    except BaseException as error:
-        call.error = error
-        return TW_STOPPED
-
-
-cdef int number(void *context, const uint8_t *p, size_t size, double *value) noexcept with gil:
-    cdef Call call = <Call>context
-    try:
-        value[0] = float(PyBytes_FromStringAndSize(<const char *>p, size))
-        return TW_FINE
-    except BaseException as error:
-        call.error = error
-        return TW_STOPPED
+include "_native/json/lines_callbacks.pxi"
 
 
 cdef void *column(dict columns, object name, size_t room, size_t width) except? NULL:
@@ -272,6 +244,7 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
     r.line = <int64_t *>column(columns, "line", room, 8)
     r.inner = <int64_t *>column(columns, "inner", room, 8)
     r.wire = <uint8_t *>column(columns, "wire", room, 1)
+    r.depth = <uint8_t *>column(columns, "depth", room, 1)
     r.time = <int64_t *>column(columns, "time", room, 8)
     r.inner_bit, r.time_bit = plan.valid.get("inner", 63), plan.valid.get("time", 63)
     for place, description in enumerate(plan.columns):
@@ -279,7 +252,7 @@ cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows,
         name = description.name
         c.valid = plan.valid[name]
         c.escaped = plan.escaped.get(name, 64)
-        if name in ("inner", "time", "wire"):
+        if name in ("inner", "time", "wire", "depth"):
             continue
         if description.kind == "text":
             c.offset = <int64_t *>column(columns, f"{name}.offset", room, 8)
@@ -321,14 +294,14 @@ cdef int attach_parts(tw_parts *parts, dict table, size_t size) except -1:
 
 
 def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, dict rejects, reject_rows, reject_room, *,
-               base=0, line=1, keep=False, limit=16 << 20, state=None, parts=None):
+               base=0, line=1, keep=False, limit=16 << 20, state=None, parts=None, claims=None):
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on, as ``nslip_scan.scan_block`` does.
 
     Args:
         plan: the wires.
         columns: offset, length, place, size (i64) and present (u64) are needed; the others are those of the plan: a text
-            is ``name.offset`` and ``name.length`` (i64), an enum u8, f64 a double, the rest i64. ``line`` and ``wire`` are
-            filled where they are there. A place or an offset from ``size`` on lies in ``columns["arena"]`` (bytes), what
+            is ``name.offset`` and ``name.length`` (i64), an enum u8, f64 a double, the rest i64. ``line``, ``wire`` and
+            ``depth`` (u8: strings around the record) are filled where they are there. A place or an offset from ``size`` on lies in ``columns["arena"]`` (bytes), what
             strings said, which is set here, and continued by the next call for the same block.
         rejects: as there, and where they are there ``wire`` (u8, the code of its plan), ``inner`` (i64: as of a row; -1
             outside of strings) and ``row`` (i64: how many rows stand before the reject).
@@ -341,6 +314,9 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             claim, for which a row is left open, its number in ``row``; 2, a damaged claim, rejected with ``reason``
             and ``fault`` but for the lines in it that are a record. ``line`` has an entry for the end, too. ``start``
             and ``line`` move as parts are read.
+        claims: of the wires of ``lines``: what a string says -> None, or (start, stop, what, wire, reason, fault) of each
+            range of it that one claims, in order. What: 1, a record, of which a row says where it stands; 2, damaged, a
+            reject. What lies between is searched.
 
     Returns (rows, reject rows, position, line).
     """
@@ -357,6 +333,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
     plan.c.shape.digits = min(LIMITS.integer_digits, most)
     call.judgement = Judgement(plan.plans, plan.reasons, reader("json").read, limit)
     call.error = None
+    call.claimed = claims
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     k = <tw_lines *>calloc(1, sizeof(tw_lines))
     try:
@@ -375,6 +352,8 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         k.plan = &plan.c
         k.json.shape = &plan.c.shape
         k.context, k.whole, k.torn, k.number = <void *>call, whole, torn, number
+        if claims is not None and plan.c.mark_count:
+            k.claims = claims_of
         attach(k, plan, columns, rejects, rows, room, reject_rows, reject_room)
         if plan.nslip is not None:
             memset(&others, 0, sizeof(others))

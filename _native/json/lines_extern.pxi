@@ -4,6 +4,7 @@ cdef extern from "_native/json/scan.h" nogil:
         TW_FINE
         TW_STOPPED
         TW_MOST_MARKS
+        TW_MOST_LINE_MARKS
         TW_MOST_CLUES
         TW_MOST_NODES
     ctypedef struct tw_key_entry:
@@ -88,6 +89,8 @@ cdef extern from "_native/json/scan.h" nogil:
         int inside_count
         const tw_token *torn
         int torn_count
+        const tw_token *marks
+        int mark_count
     ctypedef struct tw_column:
         int64_t *offset
         int64_t *size
@@ -104,6 +107,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int64_t *size
         uint64_t *present
         uint8_t *wire
+        uint8_t *depth
         int64_t *time
         uint8_t inner_bit
         uint8_t time_bit
@@ -134,6 +138,13 @@ cdef extern from "_native/json/scan.h" nogil:
         pass
     ctypedef struct tw_other:
         pass
+    ctypedef struct tw_claim:
+        size_t start
+        size_t stop
+        size_t fault
+        int what
+        int wire
+        int reason
     ctypedef struct tw_lines:
         const uint8_t *s
         size_t size
@@ -163,6 +174,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
         int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
         void *others
+        int (*claims)(void *, const uint8_t *, size_t, tw_claim **, size_t *) noexcept nogil
     int tw_json_level
     int tw_best_level(int allowed)
     int tw_index_needs(const tw_need *needs, tw_variant *variant)

@@ -26,6 +26,7 @@ typedef struct {
 } tw_variant;
 
 enum { TW_CHOOSE_ONLY, TW_CHOOSE_WORD, TW_CHOOSE_MARKS };
+enum { TW_MOST_LINE_MARKS = 8 };
 enum { TW_MOST_MARKS = 8, TW_MOST_CLUES = 8 };
 
 /* A set of nodes that makes an object worth the wire's own judgement, when all of them are there. */
@@ -60,6 +61,8 @@ typedef struct {
     int inside_count;
     const tw_token *torn;                    /* nor damaged bytes one that was */
     int torn_count;
+    const tw_token *marks;                   /* of line wires: how what they look for begins */
+    int mark_count;
 } tw_plan;
 
 /* 0 where a node has two needs. */

@@ -42,6 +42,10 @@ typedef struct { int what, wire, reason; size_t fault; } tw_verdict;
 enum { TW_OTHER_NONE, TW_OTHER_RECORD, TW_OTHER_REJECT, TW_OTHER_STRING, TW_OTHER_CUT };
 typedef struct { int what; size_t at, end; } tw_other;
 
+/* What a line wire claims of a text: [start, stop) is a record or damaged; of the latter, fault and reason. */
+enum { TW_CLAIM_RECORD = 1, TW_CLAIM_DAMAGED = 2 };
+typedef struct { size_t start, stop, fault; int what, wire, reason; } tw_claim;
+
 typedef struct tw_lines {
     const uint8_t *s;
     size_t size, limit, position;
@@ -74,6 +78,8 @@ typedef struct tw_lines {
     int (*take)(struct tw_lines *k, tw_region *r, const tw_other *other);
     int (*look)(struct tw_lines *k, const uint8_t *p, const uint8_t *end);
     void *others;                            /* what the hooks need */
+    int (*claims)(void *context, const uint8_t *p, size_t size, tw_claim **claims, size_t *count); /* freed by the caller */
+    size_t mark_since[TW_MOST_LINE_MARKS], mark_next[TW_MOST_LINE_MARKS];
 } tw_lines;
 
 static inline const uint8_t *tw_text(const tw_lines *k, const tw_region *r) { return r->level ? k->arena : k->s; }
@@ -164,11 +170,9 @@ static inline int64_t tw_line_of(tw_lines *k, size_t at)
     return k->counted_line;
 }
 
-/* The end of the line in which the byte at `at` of a region stands, its line end excluded. */
-static size_t tw_line_stop(tw_lines *k, tw_region *r, size_t at)
+static size_t tw_line_stop_below(tw_lines *k, tw_region *r, size_t at)
 {
     const uint8_t *s = tw_text(k, r);
-    if (!r->level && !k->several) return r->end;
     if (at < r->line_from || at >= r->line_to) {
         const uint8_t *newline = (const uint8_t *)memchr(s + at, '\n', r->end - at);
         r->line_from = at;
@@ -176,6 +180,12 @@ static size_t tw_line_stop(tw_lines *k, tw_region *r, size_t at)
     }
     if (r->line_to >= r->end) return r->end;
     return r->line_to - (r->line_to > at && s[r->line_to - 1] == '\r');
+}
+
+/* The end of the line in which the byte at `at` of a region stands, its line end excluded. */
+static inline size_t tw_line_stop(tw_lines *k, tw_region *r, size_t at)
+{
+    return r->level || k->several ? tw_line_stop_below(k, r, at) : r->end;
 }
 
 /* The end of a piece of text that starts at `from`, so that no character is cut. */

@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     int64_t *offset, *length, *line, *inner, *place, *size; /* place, size: the record in the buffer or the arena */
     uint64_t *present;
-    uint8_t *wire;
+    uint8_t *wire, *depth;                   /* depth: strings around the record */
     int64_t *time;                           /* with the head of the line where the message has none */
     tw_minute minute;
     uint8_t inner_bit, time_bit;

@@ -33,9 +33,7 @@
 #ifndef TURNWIRE_JSON_SCAN_H
 #define TURNWIRE_JSON_SCAN_H
 
-#include "region.h"
-
-static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped);
+#include "line_wires.h"
 
 /* --- rows and rejects --- */
 
@@ -87,6 +85,7 @@ static size_t tw_row_of(tw_lines *k, tw_region *r, size_t at, size_t end, uint64
     *present = 0;
     c->place[n] = (int64_t)(at + (r->level ? k->size : 0));
     c->size[n] = (int64_t)(end - at);
+    if (c->depth) c->depth[n] = (uint8_t)r->level;
     if (c->line) c->line[n] = tw_line_of(k, r->level ? r->quote : at);
     if (r->level) {
         first = tw_as_written(k, r, at);
@@ -113,6 +112,24 @@ static void tw_fill_missing(tw_lines *k, size_t n, uint64_t present)
         else if (c->width == 1) ((uint8_t *)c->values)[n] = 0;
         else ((int64_t *)c->values)[n] = 0;
     }
+}
+
+/* The row of a record that a line wire claims: where it stands, and its time. */
+static int tw_row_claimed(tw_lines *k, tw_region *r, const tw_claim *claim)
+{
+    uint64_t present;
+    int64_t moment;
+    size_t at = r->start + claim->start, n = tw_row_of(k, r, at, r->start + claim->stop, &present);
+    if (n == SIZE_MAX) return TW_FULL;
+    if (k->rows.wire) k->rows.wire[n] = (uint8_t)claim->wire;
+    tw_fill_missing(k, n, present);
+    if (k->rows.time) {
+        int timed = tw_head(k, r, at, &moment);
+        k->rows.time[n] = timed ? moment : 0;
+        if (timed) present |= (uint64_t)1 << k->rows.time_bit;
+    }
+    k->rows.present[n] = present;
+    return TW_FINE;
 }
 
 static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
@@ -258,7 +275,6 @@ static int tw_literal(tw_lines *k, tw_region *r, size_t open, size_t from, size_
 {
     tw_region inside = { .outer = r, .level = r->level + 1, .quote = r->level ? r->quote : open, .inside = from,
                          .until = to, .written = from, .numbers = numbers };
-    size_t stopped;
     if (!r->level) k->string_rejects = 0;
     if (!tw_arena_room(k, to - from + 1)) { k->json.no_memory = 1; return TW_STOPPED; }
     const uint8_t *s = tw_text(k, r);
@@ -268,7 +284,7 @@ static int tw_literal(tw_lines *k, tw_region *r, size_t open, size_t from, size_
     k->arena[inside.end] = '\n';
     k->arena_size = inside.end + 1;
     size_t rows = k->rows.count, rejects = k->rejects.count;
-    int result = tw_walk(k, &inside, inside.start, &stopped);
+    int result = tw_walk_string(k, &inside);
     if (rows == k->rows.count && rejects == k->rejects.count) k->arena_size = inside.start; /* nobody points there */
     return result;
 }
@@ -300,7 +316,8 @@ static int tw_inside_string(tw_lines *k, tw_region *r, size_t open, size_t *behi
     }
     size_t close = (size_t)(p - s), from = open + 1, to = close, quote = open;
     *behind = close + 1;
-    worth = (slash && memchr(s + from, '{', to - from)) || (k->look && k->look(k, s + from, p));
+    worth = (slash && memchr(s + from, '{', to - from)) || (k->look && k->look(k, s + from, p)) ||
+            tw_has_mark(k, r->level, from, to);
     if (!worth && tw_is_key(s + from, to - from, "MESSAGE") && (last = tw_message_bytes(p, &bracket, &first))) {
         worth = numbers = 1;
         quote = (size_t)(bracket - s);

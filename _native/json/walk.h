@@ -155,9 +155,13 @@ static int tw_others(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, 
     size_t from = w->searched > w->done ? w->searched : w->done;
     int result = TW_FINE;
     *met = 0;
-    if (from >= *q || k->find(k, r, from, *q, &other) == TW_OTHER_NONE) {
-        w->searched = *q;
-        return TW_FINE;
+    size_t mark = from < *q && k->plan->mark_count ? tw_escaped_mark(k, r, from, *q) : *q;
+    if (from >= *q || !k->find || k->find(k, r, from, mark, &other) == TW_OTHER_NONE) {
+        if (mark == *q) {
+            w->searched = *q;
+            return TW_FINE;
+        }
+        other = (tw_other){ TW_OTHER_STRING, mark, mark };
     }
     *met = 1;
     if (w->bad == TW_NOWHERE) {
@@ -223,7 +227,7 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
             q++;
             continue;
         }
-        if (k->find && ((result = tw_others(k, r, &w, &q, &met, stopped)) != TW_FINE || met)) continue;
+        if ((k->find || k->plan->mark_count) && ((result = tw_others(k, r, &w, &q, &met, stopped)) != TW_FINE || met)) continue;
         if (brace >= within) break;
         if (w.bad == TW_NOWHERE) tw_mark(k, &w);
         *stopped = w.bad == TW_NOWHERE ? q : w.bad;
@@ -341,7 +345,7 @@ static int tw_json_lines(tw_lines *k)
             if (k->rows.time && !k->head_known) tw_line_head(k);
             k->line = tw_line_of(k, k->position);
         }
-        k->several = 0;
+        if (k->several) k->several = 0;
         if (result == TW_FULL || result == TW_STOPPED || k->held) break;
     }
     return result == TW_STOPPED ? TW_STOPPED : TW_FINE;

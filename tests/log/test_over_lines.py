@@ -6,6 +6,7 @@ import io
 import json
 import random
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.log.over_lines import ALL, RECORDS, log
 from tests.log.test_mixed import add_up, everything
 from tests.nslip.twins import rounds
 from turnwire import LIMITS, Decoder, scan
+from turnwire.log.plan import plan, read_block
 
 SEEDS = st.integers(0, 1 << 40)
 usesbackend = pytest.mark.usefixtures("scan_core")
@@ -212,3 +214,22 @@ def test_time_is_linear(shape: str, wire: str | None, scan_core: str) -> None:
     small = min(seconds(1) for _ in range(3))
     assert seconds(16) < 64 * small + 0.3
     assert seconds(16, batch_bytes=4096) < 128 * small + 0.6
+
+
+def test_blocks_of_a_plan_end_between_objects(tmp_path: Path) -> None:
+    chance = random.Random(43)
+    blocks = 0
+    for _ in range(rounds(30)):
+        wire = chance.choice((None, "sstp"))
+        data = log(chance, ALL if wire is None else RECORDS["sstp"], 9)
+        path = tmp_path / "a.log"
+        path.write_bytes(data)
+        columns, rejects, _ = everything(scan(path, wire=wire))
+        parts = [
+            everything(read_block(block)) for block in plan(path, wire=wire, block_bytes=chance.randrange(20, 900))
+        ]
+        for name in ("offset", "length", "line", "inner", "raw"):
+            assert [value for part in parts for value in part[0][name]] == columns[name], (name, data)
+        assert [one["offset"] for part in parts for one in part[1]] == [one["offset"] for one in rejects]
+        blocks += len(parts)
+    assert blocks > 40

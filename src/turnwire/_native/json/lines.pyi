@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from typing_extensions import disjoint_base
@@ -24,6 +24,7 @@ class Plan:
     valid: dict[str, int]
     escaped: dict[str, int]
     nslip: tuple[int, Sequence[int], Sequence[int]] | None
+    lines: tuple[tuple[int, tuple[bytes, ...]], ...]
     def __new__(
         cls,
         plans: Sequence[WirePlan],
@@ -32,6 +33,7 @@ class Plan:
         escaped: Mapping[str, int],
         reasons: Sequence[Reason | None],
         nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
+        lines: Sequence[tuple[int, Sequence[bytes]]] = (),
     ) -> Self: ...
 
 def scan_block(
@@ -53,5 +55,6 @@ def scan_block(
     limit: int = ...,
     state: Any = None,
     parts: dict[str, Any] | None = None,
+    claims: Callable[[bytes], Sequence[tuple[int, int, int, int, int, int]] | None] | None = None,
 ) -> tuple[int, int, int, int]: ...
 def plain(span: bytes) -> bytes: ...

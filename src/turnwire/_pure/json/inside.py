@@ -25,7 +25,8 @@ class Inside:
     bad: int
     partial: int
     string_rejects: int
-    walk: Any
+    has_mark: Any
+    walk_string: Any
     emit: Any
     reject: Any
     try_object: Any
@@ -43,7 +44,7 @@ class Inside:
         self.arena.append(text + b"\n")
         self.arena_size += len(text) + 1
         try:
-            self.walk(inside)
+            self.walk_string(inside)
         finally:
             if (self.rows, self.bad) == (rows, bad):  # nobody points there
                 del self.arena[parts:]
@@ -82,7 +83,7 @@ class Inside:
         if region.raw[first] == 0x22:
             text = region.raw[first + 1 : place - 1]
             object_inside = b"\\" in text and b"{" in text
-            worth = object_inside or (self.plan.nslip and among.look(text))
+            worth = object_inside or (self.plan.nslip and among.look(text)) or self.has_mark(text)
             array = message_bytes(region.raw, place) if text == b"MESSAGE" and not worth else None
             if region.level < DEEPEST_STRING and (worth or array):
                 span = array or (first, first + 1, place - 1)

@@ -14,6 +14,7 @@ from typing import Any
 from turnwire._pure.json import others as among
 from turnwire._pure.json import parts as between
 from turnwire._pure.json.inside import Full, Inside
+from turnwire._pure.json.line_wires import LineWires
 from turnwire._pure.json.lines_plan import Plan
 from turnwire._pure.json.over_lines import HELD, LEFT, OverLines, piece_end
 from turnwire._pure.json.region import BROKEN, DEEPEST_STRING, Region, Tried, Way, opened_at, parse, quote_before
@@ -32,7 +33,7 @@ _OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(\Z)|(?:[ \t\r\n]|\\+[nrt])*+\\+"
 _QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 
 
-class _Lines(among.Among, Inside, OverLines, Times):
+class _Lines(among.Among, Inside, LineWires, OverLines, Times):
     """One call of :func:`scan_block`: the same state as tw_lines in json/region.h."""
 
     plan: Plan
@@ -63,6 +64,7 @@ class _Lines(among.Among, Inside, OverLines, Times):
         self.stop, self.final = len(data), True
         self.several, self.counted, self.counted_line = False, 0, 1
         self.held, self.open_at = False, -1
+        self.claims: Any = None
 
     # --- rows and rejects ---
 
@@ -96,6 +98,7 @@ class _Lines(among.Among, Inside, OverLines, Times):
             "size": end - at,
             "line": self.line_of(region.quote if region.level else region.start + at),
             "wire": wire,
+            "depth": region.level,
             "inner": region.inner(at) if region.level else 0,
             "offset": self.base + (region.quote if region.level else region.start + at),
             "length": region.in_block(end) - region.in_block(at),
@@ -273,10 +276,11 @@ class _Lines(among.Among, Inside, OverLines, Times):
         self.rows, self.bad, self.arena_size = way.rows, way.rejects, way.arena
         del self.arena[way.parts :]
 
-    def walk(self, region: Region) -> Region:
+    def walk(self, region: Region, place: int = 0) -> Region:
         """One region to its end; at level 0, ``stopped`` is where reading stopped. Returns the region that was read
         last: a part of this one from where damage over several lines begins, or this."""
-        way, place = Way(self), 0
+        way = Way(self)
+        way.done = way.searched = place
         going: tuple[Region, Way, int] | None = (region, way, place)
         try:
             while going is not None:
@@ -311,7 +315,7 @@ class _Lines(among.Among, Inside, OverLines, Times):
             if hopeless or (string and region.level >= DEEPEST_STRING):
                 place += 1
                 continue
-            behind = self.others(region, way, place) if self.plan.nslip else None
+            behind = self.others(region, way, place) if self.plan.nslip or self.plan.marks else None
             if behind is not None:
                 place = behind
                 continue
@@ -416,6 +420,7 @@ def scan_block(
     limit: int = 16 << 20,
     state: Any = None,
     parts: dict[str, Any] | None = None,
+    claims: Any = None,
 ) -> tuple[int, int, int, int]:
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on: see the native twin."""
     first = start
@@ -426,6 +431,7 @@ def scan_block(
     lines = _Lines(plan, bytes(memoryview(data)[:size]), columns, rejects, limit, keep)
     lines.rows, lines.room, lines.bad, lines.reject_room = rows, room, reject_rows, reject_room
     lines.base, lines.line, lines.head = base, line, start
+    lines.claims = claims
     if state is not None and state.at == base + start:
         lines.carried, lines.head_known, lines.head_time = True, state.known, state.time
     if parts is None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from turnwire._pure.json.line_wires import escaped_marks
 from turnwire._pure.json.rows import Reading
 from turnwire.contract import Column
 from turnwire.errors import Reason
 from turnwire.json.plan import WirePlan
+
+MOST_LINE_MARKS = 8
 
 
 class Plan:
@@ -21,7 +24,13 @@ class Plan:
         escaped: Mapping[str, int],
         reasons: Sequence[Reason | None],
         nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
+        lines: Sequence[tuple[int, Sequence[bytes]]] = (),
     ) -> None:
+        self.lines = tuple((wire, tuple(map(bytes, marks))) for wire, marks in lines)
+        self.marks = tuple(mark for _, marks in self.lines for mark in marks)
+        if len(self.marks) > MOST_LINE_MARKS or not all(self.marks):
+            raise ValueError(f"line wires have at most {MOST_LINE_MARKS} marks, and none of no bytes")
+        self.escaped_marks = escaped_marks(self.marks)
         self.nslip = nslip
         self.plans = tuple(plans)
         self.columns = tuple(columns)

@@ -104,6 +104,7 @@ class Among:
     wanted: Any
     reject: Any
     settle_before: Any
+    escaped_mark: Any
     look_into_string: Any
 
     def others(self, region: Region, way: Any, place: int) -> int | None:
@@ -111,10 +112,13 @@ class Among:
         behind it, or None where there is nothing."""
         start = max(way.searched, way.done)
         other = Other(NONE)
-        if start < place:
+        mark = self.escaped_mark(region, start, place)
+        if start < mark and self.plan.nslip:
             after = region.start + len(region.raw)
             behind = b"" if region.level else self.data[after : after + 2]
-            other = find(region, start, place, behind, self.limit, self.keep)
+            other = find(region, start, mark, behind, self.limit, self.keep)
+        if other.what == NONE and mark < place:
+            other = Other(STRING, mark, mark)
         if other.what == NONE:
             way.searched = place
             return None

@@ -1,0 +1,96 @@
+/* Wires whose records are lines (CSP/1), in the strings of JSON: which strings are worth decoding for them, and what they
+ * claim of what a string says. Their own scan is behind a callback. The twin is _pure/json/line_wires.py. */
+#ifndef TURNWIRE_JSON_LINE_WIRES_H
+#define TURNWIRE_JSON_LINE_WIRES_H
+
+#include "region.h"
+
+static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped);
+static int tw_row_claimed(tw_lines *k, tw_region *r, const tw_claim *claim);
+static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end, size_t fault, int wire, int reason);
+
+/* The first place of the bytes in s[from .. to), or `to`. */
+static size_t tw_find_bytes(const uint8_t *s, size_t from, size_t to, const tw_token *bytes)
+{
+    size_t sign = 0;                         /* a byte of them that is rarer than letters */
+    while (sign < bytes->size && (uint8_t)((bytes->text[sign] | 32) - 'a') < 26) sign++;
+    if (sign == bytes->size) sign = 0;
+    while (from < to && to - from >= bytes->size) {
+        const uint8_t *at = (const uint8_t *)memchr(s + from + sign, bytes->text[sign], to - from - bytes->size + 1);
+        if (!at) return to;
+        from = (size_t)(at - s) - sign;
+        if (tw_same_bytes(s + from, bytes->text, bytes->size)) return from;
+        from++;
+    }
+    return to;
+}
+
+/* The same for mark `i` in the block, all of which is gone through once, however often and in how small parts it is asked
+ * for: it is known that no mark starts in [since, next). */
+static size_t tw_next_mark(tw_lines *k, int i, size_t from, size_t to)
+{
+    const tw_token *mark = &k->plan->marks[i];
+    size_t *since = &k->mark_since[i], *next = &k->mark_next[i];
+    if (from < *since || from > *next || *next == 0) {
+        size_t known = from < *since ? *since + mark->size - 1 : k->size, at;
+        if (known > k->size) known = k->size;
+        at = tw_find_bytes(k->s, from, known, mark);
+        if (at < known || known == k->size) *next = at < known ? at : k->size + 1;
+        *since = from;
+    }
+    return *next < to && to - *next >= mark->size ? *next : to;
+}
+
+/* Whether a mark of a line wire stands in s[from .. to) of a text. */
+static int tw_has_mark(tw_lines *k, int level, size_t from, size_t to)
+{
+    for (int i = 0; i < k->plan->mark_count; i++) {
+        size_t at = level ? tw_find_bytes(k->arena, from, to, &k->plan->marks[i]) : tw_next_mark(k, i, from, to);
+        if (at < to) return 1;
+    }
+    return 0;
+}
+
+/* The first mark in [from, to) of a region that a backslash follows: what it begins is written in a string. Or `to`. */
+static size_t tw_escaped_mark(tw_lines *k, tw_region *r, size_t from, size_t to)
+{
+    const uint8_t *s = tw_text(k, r);
+    if (r->level >= TW_DEEPEST_STRING) return to;
+    for (int i = 0; i < k->plan->mark_count; i++) {
+        size_t size = k->plan->marks[i].size;
+        for (size_t p = from; p < to; p++) {
+            p = r->level ? tw_find_bytes(s, p, to, &k->plan->marks[i]) : tw_next_mark(k, i, p, to);
+            if (p < to && p + size < r->end && s[p + size] == '\\') to = p;
+        }
+    }
+    return to;
+}
+
+/* Goes through what a string says: what line wires claim of it, and what lies between. */
+static int tw_walk_string(tw_lines *k, tw_region *r)
+{
+    size_t stopped, from = r->start, end = r->end, count = 0;
+    tw_claim *claims = NULL;
+    if (!k->claims || !tw_has_mark(k, 1, r->start, r->end)) return tw_walk(k, r, from, &stopped);
+    if (k->claims(k->context, k->arena + r->start, r->end - r->start, &claims, &count) != TW_FINE) return TW_STOPPED;
+    int result = TW_FINE;
+    for (size_t i = 0; i <= count && result == TW_FINE; i++) {
+        r->end = i < count ? r->start + claims[i].start : end;
+        r->line_from = r->line_to = 0;
+        if (from < r->end) result = tw_walk(k, r, from, &stopped);
+        r->end = end;
+        if (i == count || result != TW_FINE) break;
+        size_t at = r->start + claims[i].start, n = k->rejects.count;
+        from = r->start + claims[i].stop;
+        if (claims[i].what == TW_CLAIM_RECORD) {
+            result = tw_row_claimed(k, r, &claims[i]);
+        } else {
+            result = tw_store_json_reject(k, r, at, from, r->start + claims[i].fault, 0, claims[i].reason);
+            if (k->rejects.count > n && k->rejects.wire) k->rejects.wire[n] = (uint8_t)claims[i].wire;
+        }
+    }
+    free(claims);
+    return result;
+}
+
+#endif

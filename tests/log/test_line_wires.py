@@ -1,0 +1,132 @@
+"""CSP/1 in the strings of JSON: what the core makes of what a line wire claims there."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.log import over_lines
+from tests.log.engines import GOOD
+from tests.log.json_engines import ENGINES, LIMIT, Read, engine, quoted, tables
+from tests.log.mixed_logs import csp_message
+from turnwire.contract import WIRES
+from turnwire.json.scanner import LineState
+from turnwire.log.engine.all_wires import finder
+
+CSP = WIRES.index("csp")
+MESSAGE = csp_message(random.Random(3)).rstrip(b"\n")
+TORN = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS MAYBE\n"
+
+
+def scan(name: str, data: bytes, claims: Any, cuts: tuple[int, ...] = (), limit: int = LIMIT) -> Read:
+    """All of ``data`` by one engine, all wires but the lines of CSP/1 outside of strings."""
+    with engine(name) as core:
+        plan = core.Plan(*finder()._plan_arguments, lines=((CSP, (b"CSP/1", b"CSP\\/1")),))
+        room = len(data) + 1
+        columns, rejects = tables(finder().scanner, room, room)
+        columns["depth"] = columns["wire"].copy()
+        rows = bad = position = 0
+        line, state = 1, LineState()
+        for size in (*cuts, len(data)):
+            rows, bad, position, line = core.scan_block(
+                plan, data, position, size, size == len(data), columns, rows, room, rejects, bad, room,
+                line=line, limit=limit, state=state, claims=claims,
+            )  # fmt: skip
+        assert position == len(data)
+        return Read(columns, rows, rejects, bad, line)
+
+
+def all_cores(data: bytes) -> Read:
+    found = {name: scan(name, data, finder().claims) for name in ENGINES}
+    first = found[ENGINES[0]]
+    for name, other in found.items():
+        assert other == first, (name, data)
+    return first
+
+
+def raw(data: bytes, found: Read) -> list[bytes]:
+    """The records, as their text says them."""
+    text = data + found.arena
+    places = zip(found.columns["place"], found.columns["size"], strict=True)
+    return [text[place : place + size] for place, size in places]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        b'{"log": %b, "n": 1}\n',
+        b'{"a": [1,\n%b\n]}',
+        b'[\n  "x",\n  %b\n]\n',
+        b'  "userMessage": %b,\n',
+        b'{"header": "damaged" %b\n',
+    ],
+)
+@pytest.mark.parametrize("levels", [1, 2, 3])
+def test_a_message_in_a_string(wrap: bytes, levels: int) -> None:
+    text = b"said:\n" + MESSAGE + b"\n```\n" + GOOD + b"\n"
+    for _ in range(levels - 1):
+        text = b'{"m": %b}' % quoted(text)
+    data = b"first\n" + wrap % quoted(text)
+    found = all_cores(data)
+    assert [one.rstrip(b"\n") for one in raw(data, found)] == [MESSAGE, GOOD]
+    assert (found.columns["wire"], found.columns["depth"]) == ([CSP, 0], [levels] * 2)
+    assert found.columns["line"] == [1 + data.count(b"\n", 0, at) for at in found.columns["offset"]]
+    assert data[found.columns["offset"][0] :].startswith(b'"')
+    assert found.rejects["offset"] == []
+    if levels == 1:
+        assert found.columns["inner"][0] == len(b"said:\n")
+
+
+def test_a_slash_may_be_escaped() -> None:
+    data = b'{"log": %b}\n' % quoted(MESSAGE).replace(b"/", b"\\/")
+    assert [one.rstrip(b"\n") for one in raw(data, all_cores(data))] == [MESSAGE]
+
+
+def test_damage_and_what_is_content() -> None:
+    data = b'{"log": %b}\n' % quoted(b"x\n" + TORN + GOOD + b"\n")
+    found = all_cores(data)
+    assert [WIRES[code] for code in found.rejects["wire"]] == ["csp"]
+    assert (found.rejects["inner"], found.columns["depth"]) == ([2], [1])
+    message = json.loads(over_lines.RECORDS["sstp"][0])
+    message["payload"]["goal"] = MESSAGE.decode()
+    data = json.dumps(message).encode() + b"\n" + GOOD
+    assert all_cores(data).columns["depth"] == [0, 0]
+    assert all_cores(b"CSP/1\nand CSP/1 \\ x").rows == 0
+
+
+def test_what_the_callback_raises() -> None:
+    def fails(text: bytes) -> Any:
+        raise KeyError(text)
+
+    for name in ENGINES:
+        with pytest.raises(KeyError):
+            scan(name, b'{"log": "CSP/1"}', fails)
+        with pytest.raises(ValueError, match="claims must be in order"):
+            scan(name, b'{"log": "CSP/1"}', lambda text: [(3, 9, 1, CSP, 0, 0)])
+        assert scan(name, b'{"log": "CSP/1"}', None).rows == 0
+
+
+@given(seed=st.integers(0, 1 << 40))
+def test_both_cores_agree(seed: int) -> None:
+    chance = random.Random(seed)
+    parts = []
+    for _ in range(chance.randrange(1, 5)):
+        pieces = [csp_message(chance), TORN, GOOD, chance.choice(over_lines.ALL), b"CSP/1", b"CSP/1 x\n", b"text\n"]
+        text = chance.choice((b"", b"\n", b"x")).join(chance.choice(pieces) for _ in range(chance.randrange(1, 4)))
+        for _ in range(chance.randrange(3)):
+            text = b'{"m": %b}' % quoted(text)
+        parts.append(chance.choice((b'{"log": %b}', b"[\n%b\n]", b'{"a": %b,\n', b"%b", b'{"b" %b')) % quoted(text))
+        parts.append(chance.choice((b"\n", b" ", b"", b"\r\n")))
+    data = bytearray(b"".join(parts))
+    for _ in range(chance.randrange(3)):
+        data[chance.randrange(len(data))] = chance.choice(b'"\\{}\n,')
+    whole = all_cores(bytes(data))
+    cuts = tuple(sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(1, 5))))
+    for name in (ENGINES[0], "pure"):
+        pieces = scan(name, bytes(data), finder().claims, cuts)
+        assert (pieces.columns["offset"], pieces.rejects) == (whole.columns["offset"], whole.rejects)
