@@ -91,7 +91,7 @@ def test_sizes_of_pieces(sizes: list[int]) -> None:
     assert fed(data, sizes) == fed(data, [len(data)])
 
 
-@pytest.mark.parametrize("text", [b"x" * 1500, b"#|@a1" * 120, b'\\"' * 400, b"\\\\" * 400, "ü€😀".encode() * 99])
+@pytest.mark.parametrize("text", [b"x" * 1500, b"#|@a1|" * 120, b'\\"' * 400, b"\\\\" * 400, "ü€😀".encode() * 99])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b'\\x"#', b'"x#', b"\xff\n"])
 def test_long_messages_in_small_pieces(text: bytes, end: bytes) -> None:
     """Beyond some size a message is not read again with every piece; that must not show."""
@@ -115,10 +115,10 @@ def test_a_message_comes_with_its_last_byte() -> None:
 def test_an_error_is_raised_once_and_costs_nothing_else() -> None:
     decoder = Decoder("nslip")
     with pytest.raises(DecodeError) as caught:
-        decoder.feed(GOOD + b"\n  @a3 broken " + GOOD)
-    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BAD_DIGIT, len(GOOD) + 6, 2)
+        decoder.feed(GOOD + b"\n  @a3|f0 broken " + GOOD)
+    assert (caught.value.reason, caught.value.offset, caught.value.line) == (Reason.BAD_DIGIT, len(GOOD) + 9, 2)
     assert caught.value.wire == "nslip"
-    assert f"at byte {len(GOOD) + 6}, line 2" in str(caught.value)
+    assert f"at byte {len(GOOD) + 9}, line 2" in str(caught.value)
     assert len(decoder.feed(b"")) == 2
     assert len(decoder.feed(GOOD)) == 1
     assert decoder.close() == []
@@ -127,7 +127,7 @@ def test_an_error_is_raised_once_and_costs_nothing_else() -> None:
 def test_an_error_while_more_comes_in() -> None:
     """Whoever ignores errors and feeds on gets everything, only later."""
     decoder = Decoder("nslip")
-    data = (b"@a1 @a2 @a3 " + GOOD + b"\n") * 20
+    data = (b"@a1| @a2| @a3| " + GOOD + b"\n") * 20
     messages, errors = [], 0
     for place in range(0, len(data), 11):
         try:
@@ -180,8 +180,8 @@ def test_what_follows_the_end_starts_afresh() -> None:
     assert decoder.feed(GOOD[1:]) == []
     assert [len(decoder.feed(GOOD[:7])), len(decoder.feed(GOOD[7:]))] == [0, 1]
     with pytest.raises(DecodeError) as caught:
-        decoder.feed(b"@a3 ")
-    assert (caught.value.offset, caught.value.line) == (1 + 10 + 1 + len(GOOD) - 1 + len(GOOD) + 3, 2)
+        decoder.feed(b"@a3| ")
+    assert (caught.value.offset, caught.value.line) == (1 + 10 + 1 + len(GOOD) - 1 + len(GOOD) + 4, 2)
 
 
 def test_any_bytes_and_nothing_else() -> None:
@@ -275,7 +275,7 @@ def seconds(work: Callable[[], object]) -> float:
         pytest.param(lambda size: b"@a3|c" + b"0" * size, id="one long number"),
         pytest.param(lambda size: b"@" * size, id="only at signs"),
         pytest.param(lambda size: b'@a1|t"' * (size // 60), id="strings that open strings"),
-        pytest.param(lambda size: b"@a1 " * (size // 60), id="failing candidates"),
+        pytest.param(lambda size: b"@a1| " * (size // 60), id="failing candidates"),
     ],
 )
 def test_time_is_linear_in_small_pieces(make: Callable[[int], bytes]) -> None:
@@ -287,6 +287,6 @@ def test_time_is_linear_in_small_pieces(make: Callable[[int], bytes]) -> None:
 
 
 def test_time_is_linear_after_errors_in_one_piece() -> None:
-    small = min(seconds(lambda: fed(b"@a1 " * 500, [1 << 20])) for _ in range(3))
-    large = min(seconds(lambda: fed(b"@a1 " * 8000, [1 << 20])) for _ in range(2))
+    small = min(seconds(lambda: fed(b"@a1| " * 500, [1 << 20])) for _ in range(3))
+    large = min(seconds(lambda: fed(b"@a1| " * 8000, [1 << 20])) for _ in range(2))
     assert large < 70 * small + 0.2

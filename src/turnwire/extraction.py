@@ -69,7 +69,7 @@ def _decoded(package: ModuleType, data: str | bytes) -> Any:
         return None
 
 
-_NSLIP = re.compile(r'@[afcSdT][0-9A-Za-z](?:[^"#\r\n@]|"[^"\\]*(?:\\.[^"\\]*)*")*+#', re.DOTALL)
+_NSLIP = re.compile(r'@[afcSdT][0-9A-Za-z]{1,11}\|(?:[^"#\r\n@]|"[^"\\]*(?:\\.[^"\\]*)*")*+#', re.DOTALL)
 
 
 def _nslip(package: ModuleType, text: str) -> Iterator[tuple[Any, int, int]]:

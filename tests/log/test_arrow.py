@@ -106,7 +106,7 @@ READERS: dict[str, Callable[[Any], dict[str, list[Any]]]] = {
 @pytest.mark.parametrize("batch_bytes", [8 << 20, 100])
 def test_text_numbers_and_enums(reader: str, batch_bytes: int) -> None:
     for wrap in (bytes, io.BytesIO):
-        data = text_log() + b"@a3 bad\n" + GOOD
+        data = text_log() + b"@a3|f0 bad\n" + GOOD
         assert READERS[reader](nslip(wrap(data), batch_bytes=batch_bytes)) == expected(data)
 
 
@@ -152,7 +152,7 @@ def test_an_empty_scan_has_its_columns(reader: str) -> None:
 
 @pytest.mark.parametrize("reader", READERS)
 def test_rejects(reader: str, tmp_path: Path) -> None:
-    (tmp_path / "a.log").write_bytes(b"@a3 \xff\0\n" + GOOD)
+    (tmp_path / "a.log").write_bytes(b"@a3| \xff\0\n" + GOOD)
     for source in (b"", tmp_path, [tmp_path, b"@a3|q#", b"x"]):
         found = nslip(source)
         assert sum(map(len, found)) == (source != b"")
@@ -171,7 +171,7 @@ def test_the_types_of_columns() -> None:
     assert types["act"] == ("dictionary<values=string, indices=uint8, ordered=0>", False)
     assert types["offset"] == ("int64", False)
     pa.table(nslip(text_log(), batch_bytes=100)).validate(full=True)
-    pa.table(nslip(b"@a3 \n").rejects).validate(full=True)
+    pa.table(nslip(b"@a3| \n").rejects).validate(full=True)
 
 
 def test_pandas() -> None:
@@ -302,7 +302,7 @@ def test_an_error_in_the_stream_surfaces(reader: str, error: BaseException) -> N
 
 def test_a_damaged_record_surfaces_as_an_error_where_asked() -> None:
     with pytest.raises(Exception, match="bad_digit at byte 3, line 1"):
-        pl.DataFrame(nslip(b"@a3 \n", errors="raise"))
+        pl.DataFrame(nslip(b"@a3| \n", errors="raise"))
 
 
 @native_only

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason
-from turnwire.slip.spec import HEADER_PREFIXES, WIRE
+from turnwire.slip.spec import CANDIDATE, CANDIDATE_CUT, WIRE
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _core = _backend.load("nslip")
-_CANDIDATE = re.compile(rb"@(?:[%b](?:[0-9A-Za-z]|\Z)|\Z)" % HEADER_PREFIXES.encode())
+_CANDIDATE = re.compile(rb"(%b)|%b\Z" % (CANDIDATE, CANDIDATE_CUT))
 
 
 _INSIDE = re.compile(rb'["\\\n]')
@@ -152,10 +152,11 @@ class Stream:
                 return None
             start = match.start()
             self._go_to(start)
-            if start + 2 < len(self._data):
-                return self._message(start)
-            if not self._final:
-                return None
+            if match.end() - start <= self._limits.message:
+                if match[1]:
+                    return self._message(start)
+                if not self._final:
+                    return None
             self._go_to(start + 1)
 
     def _message(self, start: int) -> Any | None:
