@@ -182,7 +182,10 @@ def test_every_act_frame_and_slot_byte() -> None:
             assert all(read(name, data) == found for name in ENGINES[1:]), data
 
 
-@given(st.lists(st.sampled_from([*LINES[:40], *VECTORS, b"@a1", b"@a1|", b"@a", b"@", b"\n", b"\r", b'"', b"\\", b"#", b"x|" * 40])))
+BEGINNINGS = [b"@a1", b"@a1|", b"@a", b"@"]
+
+
+@given(st.lists(st.sampled_from([*LINES[:40], *VECTORS, *BEGINNINGS, b"\n", b"\r", b'"', b"\\", b"#", b"x|" * 40])))
 @example([b'@a1|t"', GOOD])
 @example([GOOD, GOOD, b"#"])
 def test_pieces_in_any_order(parts: list[bytes]) -> None:
@@ -198,7 +201,15 @@ def test_every_truncation() -> None:
 
 def test_every_single_cut() -> None:
     """The same from two pieces, wherever the first one ends."""
-    data = b'a@b.c @a1|t"\r\n' + GOOD + b"\r\n" + GOOD[:-3] + b"\r\n@a3|q1\\#@x" + GOOD + b" @a12345678901|f0 @c123456789012| @a"
+    data = (
+        b'a@b.c @a1|t"\r\n'
+        + GOOD
+        + b"\r\n"
+        + GOOD[:-3]
+        + b"\r\n@a3|q1\\#@x"
+        + GOOD
+        + b" @a12345678901|f0 @c123456789012| @a"
+    )
     for limit in (LIMIT, len(GOOD), len(GOOD) - 1, 7):
         for name in ENGINES:
             once = read(name, data, limit=limit)

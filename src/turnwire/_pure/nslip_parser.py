@@ -68,8 +68,8 @@ NOT_LEGACY, LEGACY, LEGACY_ENDS, LEGACY_CUT = range(4)
 
 
 def legacy(data: bytes, start: int, end: int) -> int:
-    """Whether ``data[start:end]`` begins with the header of the legacy form: a f c s d t in that order, with bare digits.
-    LEGACY_ENDS: it does if nothing follows; LEGACY_CUT: it may, depending on what follows."""
+    """Whether ``data[start:end]`` begins with the header of the legacy form: a f c s d t in that order, with bare
+    digits. LEGACY_ENDS: it does if nothing follows; LEGACY_CUT: it may, depending on what follows."""
     place = start
     for prefix in LEGACY_PREFIXES.encode():
         if place < end and data[place] != (_AT if place == start else _BAR):

@@ -40,7 +40,7 @@ def begins(data: bytes, at: int, end: int) -> bool | None:
 def next_candidate(data: bytes, start: int, to: int, end: int, limit: int, cut: bool = False) -> int:
     """The next candidate that starts in ``data[start:to]`` and stands in ``data[:end]`` and within ``limit`` bytes, or
     ``to``. cut: what may become one behind ``end`` counts."""
-    while 0 <= (at := data.find(b"@", start, to)):
+    while (at := data.find(b"@", start, to)) >= 0:
         within = end - at <= limit
         found = begins(data, at, end if within else at + limit)
         if found or (found is None and within and cut):

@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
+from turnwire._pure.csp_marks import has_title
 from turnwire._pure.csp_message import DEF_LINE, LAW_LINE
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue, type_fault
 from turnwire.csp.lenient import parse_leniently
+from turnwire.csp.marks import begins_message
 from turnwire.csp.messages import (
     AnyBlock,
     CspMessage,
@@ -52,6 +54,7 @@ _DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*\r?\n|```[^\n]*\n)*CSP/1(?:\r?
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)
 _PROSE = (Reason.JUNK, Reason.TRAILING_TEXT)
+_SURE = (Reason.LOOK_ALIKE, Reason.BAD_UTF8)
 _WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
 
 
@@ -82,8 +85,11 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
             break
         records.append(source.record(row))
     if rejects:
-        _, _, _, reason, offset, line = rejects[0]
-        raise decode_fault(REASONS[reason], offset, line + 1)
+        start, length, _, code, offset, line = rejects[0]
+        reason = REASONS[code]
+        if reason is Reason.JUNK and has_title(raw[start : start + length]):
+            reason = Reason.LOOK_ALIKE
+        raise decode_fault(reason, offset, line + 1)
     return Document(records)
 
 
@@ -103,8 +109,8 @@ def read_log(data: str | Buffer, *, limits: Limits = LIMITS) -> tuple[Document, 
     document = Document()
     damaged = [
         decode_fault(REASONS[code], offset, line + 1)
-        for *_, code, offset, line in rejects
-        if REASONS[code] not in _PROSE
+        for start, _, _, code, offset, line in rejects
+        if REASONS[code] not in _PROSE and (REASONS[code] in _SURE or begins_message(raw, start))
     ]
     for row in rows:
         if row[3] & 0xFF == FENCE:
