@@ -9,7 +9,7 @@ from turnwire.contract import BulkScanner, Column
 from turnwire.json_bulk import scanner
 from turnwire.json_plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.kick.codec import decode, detect
-from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
+from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
 
 COLUMNS = (
     Column("id", "text"),
@@ -40,23 +40,42 @@ _VARIANT = Variant(
 _SIGIL_CHANNEL = re.compile(rb'"channel"[ \t\r\n]*:[ \t\r\n]*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
 
 
+_SIGIL_CONTENT = re.compile(rb'"content"[ \t\r\n]*:[ \t\r\n]*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
+_ROLE = re.compile(
+    rb'"(?:sender|receiver)"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"'
+    % "|".join(re.escape(role) for role in ROLES if role not in ("Human", "Supervisor")).encode()
+)
+_TYPE = re.compile(rb'"type"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"' % "|".join(TYPES).encode())
+_HALF = 4
+
+
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is no envelope is a damaged one: its channel starts with the sigil, or it has a sender, a
-    receiver and a channel."""
-    channel = fields.get("channel")
-    if isinstance(channel, str) and channel.startswith(SIGIL):
+    """Whether an object that is no envelope is a damaged one: its channel starts with the sigil and it has a further
+    field; or its content does and it has four fields; or it has all seven and a type of KickLang. A sender, a receiver
+    and a channel are anybody's."""
+    known = sum(name in fields for name in REQUIRED_FIELDS)
+    if _has_sigil(fields.get("channel")) and known > 1:
         return True
-    return all(name in fields for name in ("sender", "receiver", "channel"))
+    if _has_sigil(fields.get("content")) and known >= _HALF and ("sender" in fields or "receiver" in fields):
+        return True
+    kind = fields.get("type")
+    return known == len(REQUIRED_FIELDS) and isinstance(kind, str) and kind in TYPES
+
+
+def _has_sigil(text: Any) -> bool:
+    return isinstance(text, str) and text.startswith(SIGIL)
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were an envelope: a channel that starts with the sigil, or the keys sender and receiver
-    with channel or with both id and timestamp."""
+    """Whether damaged bytes were an envelope: a channel that starts with the sigil; or the keys sender and receiver
+    with a content that does, a role of KickLang, or a type of it beside a channel."""
     if _SIGIL_CHANNEL.search(raw) is not None:
         return True
     if b'"sender"' not in raw or b'"receiver"' not in raw:
         return False
-    return b'"channel"' in raw or (b'"id"' in raw and b'"timestamp"' in raw)
+    if _SIGIL_CONTENT.search(raw) is not None or _ROLE.search(raw) is not None:
+        return True
+    return b'"channel"' in raw and _TYPE.search(raw) is not None
 
 
 PLAN = WirePlan(
@@ -69,8 +88,8 @@ PLAN = WirePlan(
     claims=claims,
     marked=marked,
     variant_of=lambda fields: 0,
-    clues=(("channel",),),
-    inside=("channel",),
+    clues=(("channel",), ("sender", "receiver", "content")),
+    inside=("channel", "sender"),
     torn=("channel", "sender"),
 )
 
