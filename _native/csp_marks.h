@@ -173,7 +173,7 @@ static int csp_survey(const uint8_t *data, int64_t first, int64_t end, int final
         damaged |= close && (block == 1 || csp_header_like(data, start, stop));
         key = csp_look_key(data, start, stop);
         if (csp_has_title(data, start, stop)) key |= CSP_TITLE_BIT;
-        near |= key && count <= CSP_CLOSE && !(kind == CSP_TEMPLATE && blank);
+        near |= key && count <= (key == 1 ? 1 : CSP_CLOSE) && !(kind == CSP_TEMPLATE && blank); /* 1: STATUS */
         keys |= key;
     }
     for (int i = 0; i <= CSP_LOOK_KEYS; i++) bits += keys >> i & 1;

@@ -7,8 +7,9 @@ that are not blank (among the first eight), up to the next line that may begin a
   anything or nothing behind it, or in small letters with one word; or it is the head of a block with its id: a message,
   whatever is wrong with it;
 * none of the next 64 lines (and 4096 bytes) is a line of the header, and one of these four begins with a key of the
-  Compact Symbol Protocol or holds its title, or two different ones do among the 64: a look-alike. A line that only
-  nearly says ``CSP/1`` needs two, as does a template, but for the lines of its own;
+  Compact Symbol Protocol or holds its title, or two different ones do among the 64: a look-alike. ``STATUS`` alone
+  counts in the first line only. A line that only nearly says ``CSP/1`` needs two, as does a template, but for the
+  lines of its own;
 * anything else is text.
 """
 
@@ -38,6 +39,7 @@ _BLOCK = re.compile(
     rf"|{'|'.join(ID_LETTER)}|PLAN|QUERY|MEM)[ \t]*".encode()
 )
 _KEY = re.compile(rf"({'|'.join(LOOK_ALIKE_KEYS)})(?![A-Za-z0-9_])".encode())
+_COMMON = {b"STATUS"}
 _TITLE = LOOK_ALIKE_TITLE.encode()
 _ENDS = re.compile(rb"```|(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|<{3,}-?\Z")
 _FLAGS = re.compile(rb"(?:(?: ?![^;]*|[^ \t;][^;]*| [^ \ta-z;][^a-z;]*)(?<![ \t])|)", re.DOTALL)
@@ -87,7 +89,7 @@ def survey(data: bytes, first: int, end: int, final: bool, kind: int) -> int:
         damaged |= close and ((block is not None and block["head"] is not None) or is_header_like(line))
         key = _KEY.match(line)
         found = ({key[1]} if key else set()) | ({_TITLE} if has_title(line) else set())
-        near |= bool(found) and count <= CLOSE and not (kind == TEMPLATE and blank)
+        near |= bool(found) and count <= (1 if found == _COMMON else CLOSE) and not (kind == TEMPLATE and blank)
         keys |= found
     if not other and (len(keys) >= 2 or (near and kind != NEAR)):
         return LOOK_ALIKE

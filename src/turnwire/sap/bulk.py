@@ -148,14 +148,14 @@ def claims(fields: dict[str, Any]) -> bool:
 
 def marked(raw: bytes) -> bool:
     """Whether damaged bytes were a Task or a Result: the keys that ``claims`` asks for stand in them. What is left of a
-    receipt has no marks of its own, unless it is all there but for its end."""
+    receipt has no marks of its own, unless it is all there but for its end, with a UUID."""
     if _claimed([name for name in (*_STRONG, *_FURTHER, "protocolVersion") if f'"{name}"'.encode() in raw]):
         return True
     return _RECEIPT.match(raw) is not None
 
 
 _RECEIPT = re.compile(
-    rb'\s*\{\s*"messageId"\s*:\s*"[^"]*"\s*,\s*"correlationId"\s*:\s*(?:"[^"]*"|null)\s*,\s*"status"\s*:\s*"N?ACK"'
+    rb'\s*\{\s*"messageId"\s*:\s*"[^"]*"\s*,\s*"correlationId"\s*:\s*(?:"[0-9a-fA-F-]{36}"|null)\s*,\s*"status"\s*:\s*"N?ACK"'
 )
 
 

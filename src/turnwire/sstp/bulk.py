@@ -134,13 +134,12 @@ def _names_dialect(fields: dict[str, Any]) -> bool:
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock stand in them; or one
-    of them between header and payload; or a header and a kind of SSTP; or a dialect's name beside an origin."""
-    marks = sum(mark in raw for mark in _WRITTEN_MARKS)
-    if marks >= 2:
+    """Whether damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock stand in them; or a
+    header and a kind of SSTP; or a dialect's name beside an origin."""
+    if sum(mark in raw for mark in _WRITTEN_MARKS) >= 2:
         return True
     if b'"header"' in raw:
-        return (marks == 1 and b'"payload"' in raw) or _WRITTEN_KIND.search(raw) is not None
+        return _WRITTEN_KIND.search(raw) is not None
     return b'"origin"' in raw and _FLAT.search(raw) is not None
 
 
