@@ -18,8 +18,8 @@ NATIVE := build/.native-$(TAG)
 ifneq ($(PURE),)
 NATIVE :=
 endif
-SOURCES := setup.py $(wildcard _native/*.pyx _native/*.px[di] _native/*.h)
-STUBBED = $(patsubst src/turnwire/_native/%.pyi,turnwire._native.%,$(wildcard src/turnwire/_native/*.pyi))
+SOURCES := setup.py $(wildcard _native/*/*.pyx _native/*/*.px[di] _native/*/*.h)
+STUBBED = $(subst /,.,$(patsubst src/%.pyi,%,$(wildcard src/turnwire/_native/*/*.pyi)))
 TESTED := tests
 EXAMPLES := 20000
 
@@ -33,7 +33,7 @@ help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "  PYTHON=python3.13 takes another interpreter, TURNWIRE_PURE=1 leaves the compiled core out,"
-	@echo "  TESTED=tests/slip runs a part of the tests, ARGS='-k name -x' is passed on to pytest."
+	@echo "  TESTED=tests/nslip runs a part of the tests, ARGS='-k name -x' is passed on to pytest."
 
 # ---- setting up: a stamp file for each step, so that the second run is quick
 
@@ -104,7 +104,7 @@ typecheck: $(VENV)/.extra-lint ## mypy --strict
 stubtest: $(VENV)/.extra-lint build/.native-$(TAG) ## compare the stubs of the compiled modules with what was compiled
 	$(PY) .ci/stubtest --mypy-config-file pyproject.toml $(STUBBED)
 
-soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long: make soak TESTED=tests/slip EXAMPLES=200000
+soak: $(VENV)/.extra-test $(NATIVE) ## run the property tests for long: make soak TESTED=tests/nslip EXAMPLES=200000
 	HYPOTHESIS_PROFILE=soak SOAK_EXAMPLES=$(EXAMPLES) $(PYTEST) $(TESTED) -m "not packaging" $(ARGS)
 
 # ---- measuring
@@ -127,5 +127,5 @@ dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 
 clean: ## remove all that was built; the virtual environments (.venv*) stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
-	rm -f src/turnwire/_native/*.so src/turnwire/_native/*.pyd
+	rm -f src/turnwire/_native/*/*.so src/turnwire/_native/*/*.pyd
 	find . -name '.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -15,7 +15,8 @@ from glob import glob
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-MODULES = tuple(sorted(os.path.basename(path)[: -len(".pyx")] for path in glob("_native/*.pyx")))
+SOURCES = tuple(sorted(path.replace(os.sep, "/") for path in glob("_native/*/*.pyx")))
+"""``_native/json/text.pyx`` becomes ``turnwire._native.json.text``."""
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 SKIPPED = os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")
@@ -50,16 +51,16 @@ def extensions() -> list[Extension]:
     compile_args, link_args = flags()
     modules = [
         Extension(
-            f"turnwire._native.{stem}",
-            [f"_native/{stem}.pyx"],
-            include_dirs=[".", "_native"],
-            depends=[*sorted(glob("_native/*.h")), *sorted(glob("_native/*.px[di]"))],
+            f"turnwire.{source[: -len('.pyx')].replace('/', '.')}",
+            [source],
+            include_dirs=["."],
+            depends=[*sorted(glob("_native/*/*.h")), *sorted(glob("_native/*/*.px[di]"))],
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         )
-        for stem in MODULES
+        for source in SOURCES
     ]
-    generated = glob(f"{BUILD_DIR}/_native/*.c")
+    generated = glob(f"{BUILD_DIR}/_native/*/*.c")
     built: list[Extension] = cythonize(
         modules,
         include_path=["."],

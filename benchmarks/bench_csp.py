@@ -73,7 +73,7 @@ def fastest(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str,
 
 def spans(data: bytes) -> None:
     """All fields of all messages as spans, in tables that are used again for every quarter of a megabyte."""
-    core = _backend.load("csp")
+    core = _backend.load("csp.codec")
     widths = ((1 << 13, spec.ROW_WIDTH), (1 << 14, spec.EXTRA_WIDTH), (1 << 12, spec.REJECT_WIDTH))
     tables = [np.zeros(shape, np.int32) for shape in widths]
     state = np.zeros(spec.STATE_WIDTH, np.int64)

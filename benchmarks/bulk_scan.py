@@ -12,8 +12,8 @@ import traffic
 from measure import Group, Run, by_turns, once
 
 import turnwire
-from turnwire import slip
-from turnwire.slip import bulk
+from turnwire import nslip
+from turnwire.nslip import bulk
 
 DISTINCT = 100_000
 MEMCHR_PASSES = 5
@@ -104,13 +104,13 @@ def batch_sizes(size: int, rounds: int) -> Iterator[Group]:
 
 def one_by_one(lines: list[bytes]) -> int:
     """A list of messages, decoded one after the other."""
-    decode = slip.decode
+    decode = nslip.decode
     return len([decode(line) for line in lines])
 
 
 def all_at_once(data: bytes) -> int:
     """A list of messages, decoded by one call."""
-    return len(slip.decode_many(data))
+    return len(nslip.decode_many(data))
 
 
 def by_pattern(data: bytes) -> int:
@@ -130,7 +130,7 @@ def scalar(data: bytes) -> int:
 def pure_stream(data: bytes) -> int:
     """One pass of the pure-Python twin."""
     native = bulk._core
-    bulk._core = import_module("turnwire._pure.nslip_scan")
+    bulk._core = import_module("turnwire._pure.nslip.scan")
     try:
         return stream(data, None)
     finally:

@@ -24,7 +24,7 @@ import traffic
 from measure import Group, Run, by_turns, once
 
 import turnwire
-from turnwire.slip import Act, FrameType
+from turnwire.nslip import Act, FrameType
 
 DISTINCT = 100_000
 CHECKED = 1_000

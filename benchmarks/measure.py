@@ -91,7 +91,7 @@ def ratio(samples: dict[str, list[float]], name: str, base: str) -> Ratio:
 def machine() -> dict[str, Any]:
     """What the figures were taken on."""
     import turnwire
-    from turnwire.slip import bulk
+    from turnwire.nslip import bulk
 
     cpu: dict[str, str] = {}
     info = Path("/proc/cpuinfo")

@@ -18,7 +18,7 @@ IMPORTS = {
     "bare interpreter": "pass",
     "turnwire": "import turnwire",
     "msgspec": "import msgspec",
-    "turnwire, and one decode": "import turnwire; turnwire.slip.decode(b'@a3|f0|c1|S0|d1|T1#')",
+    "turnwire, and one decode": "import turnwire; turnwire.nslip.decode(b'@a3|f0|c1|S0|d1|T1#')",
     "turnwire.scan": "import turnwire; turnwire.scan",
     "numpy": "import numpy",
 }

@@ -28,7 +28,7 @@ from measure import by_turns
 import turnwire
 from tests.sap.documents import RESULT, TASK
 from turnwire import sap
-from turnwire.canonical import canonical
+from turnwire.json.canonical import canonical
 from turnwire.ledger import Ledger, verify_file
 
 BODY, BATCH, ROWS = 420, 100, 5_000

@@ -14,10 +14,10 @@ import orjson
 import traffic
 from measure import Group, Run, by_turns, statement
 
-from turnwire import slip
-from turnwire._pure import base62 as pure_base62
-from turnwire._pure import nslip as pure
-from turnwire.slip import base62
+from turnwire import nslip
+from turnwire._pure.nslip import base62 as pure_base62
+from turnwire._pure.nslip import codec as pure
+from turnwire.nslip import base62
 
 MANY = 1000
 COUNT = 100_000
@@ -53,10 +53,10 @@ def decoding(row: traffic.Row, seconds: float) -> dict[str, Run]:
     joined = b"\n".join(wires)
     check(row, wire, typed.decode(text), typed_pack.decode(packed))
     return {
-        "turnwire": statement("decode(data)", seconds, decode=slip.decode, data=wire),
-        "turnwire, then .slots": statement("decode(data).slots", seconds, decode=slip.decode, data=wire),
-        "turnwire decode_many, a list": statement("decode(data)", seconds, MANY, decode=slip.decode_many, data=wires),
-        "turnwire decode_many, lines": statement("decode(data)", seconds, MANY, decode=slip.decode_many, data=joined),
+        "turnwire": statement("decode(data)", seconds, decode=nslip.decode, data=wire),
+        "turnwire, then .slots": statement("decode(data).slots", seconds, decode=nslip.decode, data=wire),
+        "turnwire decode_many, a list": statement("decode(data)", seconds, MANY, decode=nslip.decode_many, data=wires),
+        "turnwire decode_many, lines": statement("decode(data)", seconds, MANY, decode=nslip.decode_many, data=joined),
         "turnwire, pure Python": statement("decode(data)", seconds, decode=pure.decode, data=wire),
         "msgspec JSON": statement("decode(data)", seconds, decode=typed.decode, data=text),
         "msgspec JSON decode_lines": statement("decode(data)", seconds, MANY, decode=typed.decode_lines, data=lines),
@@ -70,14 +70,14 @@ def decoding(row: traffic.Row, seconds: float) -> dict[str, Run]:
 def encoding(row: traffic.Row, seconds: float) -> dict[str, Run]:
     """Everything that writes this message; encoders are made once and used again."""
     wire = traffic.wire(row)
-    untouched, touched, plain = slip.decode(wire), slip.decode(wire), pure.decode(wire)
+    untouched, touched, plain = nslip.decode(wire), nslip.decode(wire), pure.decode(wire)
     if len(touched.slots) != len(row) - len(traffic.HEADER):
         raise AssertionError("slots are missing")
     typed, copies = struct(row)(**row), [untouched] * MANY
     return {
-        "turnwire": statement("encode(data)", seconds, encode=slip.encode, data=untouched),
-        "turnwire, .slots touched": statement("encode(data)", seconds, encode=slip.encode, data=touched),
-        "turnwire encode_many": statement("encode(data)", seconds, MANY, encode=slip.encode_many, data=copies),
+        "turnwire": statement("encode(data)", seconds, encode=nslip.encode, data=untouched),
+        "turnwire, .slots touched": statement("encode(data)", seconds, encode=nslip.encode, data=touched),
+        "turnwire encode_many": statement("encode(data)", seconds, MANY, encode=nslip.encode_many, data=copies),
         "turnwire, pure Python": statement("encode(data)", seconds, encode=pure.encode, data=plain),
         "msgspec JSON": statement("encode(data)", seconds, encode=msgspec.json.Encoder().encode, data=typed),
         "msgspec MessagePack": statement("encode(data)", seconds, encode=msgspec.msgpack.Encoder().encode, data=typed),
@@ -89,7 +89,7 @@ def encoding(row: traffic.Row, seconds: float) -> dict[str, Run]:
 
 def check(row: traffic.Row, wire: bytes, *others: Any) -> None:
     """All decoders must give the same values before any of them is timed."""
-    message = slip.decode(wire)
+    message = nslip.decode(wire)
     found: dict[str, Any] = {name: getattr(message, name) for name in traffic.HEADER}
     found.update((slot.name.lower(), value) for slot, value in message.slots.items())
     for values in (found, *(msgspec.structs.asdict(other) for other in others)):

@@ -20,7 +20,7 @@ COUNT = 20_000
 @pytest.fixture(params=BACKENDS)
 def core(request: pytest.FixtureRequest) -> ModuleType:
     """base62, each twin in turn."""
-    return import_module(f"turnwire._{request.param}.base62")
+    return import_module(f"turnwire._{request.param}.nslip.base62")
 
 
 @pytest.fixture(params=[(1, 3), (4, 10)], ids=["narrow", "wide"])

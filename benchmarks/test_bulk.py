@@ -11,7 +11,7 @@ import traffic
 from bulk_scan import KINDS, check, data_of, keep, stream
 
 import turnwire
-from turnwire.slip import bulk
+from turnwire.nslip import bulk
 
 BACKENDS = ["native", "pure"] if turnwire.backend == "native" else ["pure"]
 BYTES = {"native": 1 << 20, "pure": 1 << 15}
@@ -26,7 +26,7 @@ COLUMNS: dict[str, Iterable[str] | None] = {
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The scan with each twin in turn."""
     name: str = request.param
-    monkeypatch.setattr(bulk, "_core", import_module(f"turnwire._{name}.nslip_scan"))
+    monkeypatch.setattr(bulk, "_core", import_module(f"turnwire._{name}.nslip.scan"))
     return name
 
 

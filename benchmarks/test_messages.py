@@ -19,7 +19,7 @@ BACKENDS = ["native", "pure"] if turnwire.backend == "native" else ["pure"]
 @pytest.fixture(params=BACKENDS)
 def core(request: pytest.FixtureRequest) -> ModuleType:
     """The core of nSLIP, each twin in turn."""
-    return import_module(f"turnwire._{request.param}.nslip")
+    return import_module(f"turnwire._{request.param}.nslip.codec")
 
 
 @pytest.fixture(params=list(MESSAGES))

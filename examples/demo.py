@@ -16,7 +16,7 @@ import duckdb
 import polars
 
 import turnwire
-from turnwire import slip
+from turnwire import nslip
 
 DATA = Path(__file__).parent / "data" / "nslip_upstream.txt"
 QUERY = """
@@ -36,19 +36,19 @@ def heading(text: str) -> None:
 def one_message(wire: bytes) -> None:
     """Decodes one message, looks into it, changes it and writes it back."""
     heading("1. One message")
-    message = slip.decode(wire)
+    message = nslip.decode(wire)
     print(f"   on the wire   {wire.decode()}")
     print(f"   decoded       act={message.act.name} src={message.src} dst={message.dst} turn={message.turn}")
     print(f"                 {', '.join(f'{slot.name}={value!r}' for slot, value in message.slots.items())}")
-    answer = message.replace(act=slip.Act.ACCEPT, src=message.dst, dst=message.src, turn=message.turn + 1)
-    print(f"   an answer     {slip.encode(answer)}")
+    answer = message.replace(act=nslip.Act.ACCEPT, src=message.dst, dst=message.src, turn=message.turn + 1)
+    print(f"   an answer     {nslip.encode(answer)}")
 
 
 def every_message(lines: list[bytes]) -> None:
     """Decodes all lines and checks that writing them gives the same bytes."""
     heading(f"2. All {len(lines):,} messages, decoded and written back")
     started = time.perf_counter()
-    same = sum(slip.encode(slip.decode(line)).encode() == line for line in lines)
+    same = sum(nslip.encode(nslip.decode(line)).encode() == line for line in lines)
     each = (time.perf_counter() - started) / len(lines) * 1e6
     print(f"   {same:,} of {len(lines):,} came back byte for byte, {each:.1f} µs for each round trip")
 
@@ -58,7 +58,7 @@ def one_error() -> None:
     heading("3. What an error says")
     wire = '@a3|f0|c3|S0|d1|T1|t"never closed#'
     try:
-        slip.decode(wire)
+        nslip.decode(wire)
     except turnwire.DecodeError as error:
         print(f"   {wire}")
         print(f"   {' ' * (error.offset or 0)}^")

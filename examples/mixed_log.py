@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-import turnwire.slip as slip
+from turnwire.nslip import Act, FrameType, SlipMessage, Slot, encode
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC).timestamp()
 DAY = 8 * 3600.0
@@ -77,18 +77,18 @@ def nslip(scene: Scene) -> Iterator[Entry]:
     """A request, a plan, one or more results and a verdict."""
     there, back = (0, 1), (1, 0)
     steps = [
-        (slip.Act.REQUEST, slip.FrameType.TASK, there, scene.goal[:24]),
-        (slip.Act.PROPOSE, slip.FrameType.PLAN, back, "plan_fast"),
+        (Act.REQUEST, FrameType.TASK, there, scene.goal[:24]),
+        (Act.PROPOSE, FrameType.PLAN, back, "plan_fast"),
     ]
-    steps += [(slip.Act.INFORM, slip.FrameType.OBSERVATION, (2, 0), "exec_status")] * scene.numbers.randint(1, 3)
-    steps.append((slip.Act.EVAL, slip.FrameType.EVALUATION, (3, 0), scene.numbers.choice(VERDICTS)))
+    steps += [(Act.INFORM, FrameType.OBSERVATION, (2, 0), "exec_status")] * scene.numbers.randint(1, 3)
+    steps.append((Act.EVAL, FrameType.EVALUATION, (3, 0), scene.numbers.choice(VERDICTS)))
     for turn, (act, frame, (source, target), tag) in enumerate(steps, 1):
         time = scene.wait("quick")
-        slots: dict[slip.Slot, int | str] = {slip.Slot.GOAL_ID: scene.number, slip.Slot.TAG: tag}
-        message = slip.SlipMessage(
+        slots: dict[Slot, int | str] = {Slot.GOAL_ID: scene.number, Slot.TAG: tag}
+        message = SlipMessage(
             conv_id=scene.number, turn=turn, src=source, dst=target, act=act, frame=frame, slots=slots
         )
-        yield Entry(time, "nslip", act.name, str(source), str(target), str(scene.number), slip.encode(message))
+        yield Entry(time, "nslip", act.name, str(source), str(target), str(scene.number), encode(message))
 
 
 def csp(scene: Scene) -> Iterator[Entry]:

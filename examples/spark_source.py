@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 import turnwire
 from turnwire.log import Block, plan, read_block
-from turnwire.log.writers import Tables
+from turnwire.log.output.writers import Tables
 
 SPARK_TYPES = {pyarrow.uint64(): pyarrow.decimal128(20, 0), pyarrow.uint8(): pyarrow.int16()}
 """Spark has no unsigned numbers: the next type that holds them all."""

@@ -38,7 +38,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def core(backend: str) -> Callable[[str], ModuleType]:
-    """``core("nslip")`` is the core module of that name in the backend under test."""
-    import turnwire.slip  # noqa: F401  (the core modules expect the package to be there)
+    """``core("nslip.codec")`` is the core module of that name in the backend under test."""
+    import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 
     return lambda name: import_module(f"turnwire._{backend}.{name}")

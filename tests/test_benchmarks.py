@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from turnwire import slip
+from turnwire import nslip
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the source tree")
@@ -32,7 +32,7 @@ def traffic(module: Any) -> ModuleType:
     return module("traffic")  # type: ignore[no-any-return]
 
 
-def plain(message: slip.SlipMessage) -> dict[str, Any]:
+def plain(message: nslip.SlipMessage) -> dict[str, Any]:
     header = ("act", "frame", "conv_id", "src", "dst", "turn")
     return {name: getattr(message, name) for name in header} | {
         slot.name.lower(): value for slot, value in message.slots.items()
@@ -43,10 +43,10 @@ def plain(message: slip.SlipMessage) -> dict[str, Any]:
 def test_generated_lines_are_canonical_and_hold_their_rows(traffic: ModuleType, kind: str) -> None:
     for row in traffic.rows(kind, 400):
         wire = traffic.wire(row)
-        message = slip.decode(wire)
+        message = nslip.decode(wire)
         assert plain(message) == row
         assert list(plain(message)) == list(row)
-        assert slip.encode(message).encode() == wire
+        assert nslip.encode(message).encode() == wire
 
 
 @pytest.mark.parametrize("kind", KINDS)

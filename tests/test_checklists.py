@@ -15,13 +15,13 @@ from tests.csp.generate import GOOD_BLOCKS
 from tests.kick import traffic
 from tests.kick.traffic import Flow
 from tests.sstp.examples import example
-from turnwire import checklists, csp, kick, slip, sstp
+from turnwire import checklists, csp, kick, nslip, sstp
 from turnwire.checklists import Checklist
 from turnwire.contract import WIRE_PACKAGES
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
 from turnwire.kick.spec import FAULTS, RULES, EventKind
-from turnwire.slip.spec import REASONS as SLIP_REASONS
+from turnwire.nslip.spec import REASONS as SLIP_REASONS
 from turnwire.sstp.session import RULES as TURN_RULES
 
 WIRES = ("nslip", "csp", "sstp", "kick")
@@ -242,11 +242,11 @@ def test_every_lint_of_csp_has_a_clause() -> None:
 
 
 def test_messages_and_texts_are_judged_alike() -> None:
-    assert slip.conformance(slip.decode(GOOD))
-    assert slip.conformance(GOOD, GOOD.encode())
-    bad = slip.SlipMessage(-1, 0, 0, 0, slip.Act.ASK, slip.FrameType.TASK, {})
-    assert failing(slip.conformance(GOOD, bad)) == [("integers", [2])]
-    assert failing(slip.conformance("@a3#")) == [("header", [1])]
+    assert nslip.conformance(nslip.decode(GOOD))
+    assert nslip.conformance(GOOD, GOOD.encode())
+    bad = nslip.SlipMessage(-1, 0, 0, 0, nslip.Act.ASK, nslip.FrameType.TASK, {})
+    assert failing(nslip.conformance(GOOD, bad)) == [("integers", [2])]
+    assert failing(nslip.conformance("@a3#")) == [("header", [1])]
 
 
 def test_the_command(tmp_path: Path) -> None:

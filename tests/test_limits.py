@@ -10,7 +10,8 @@ import pytest
 
 import turnwire
 from tests.conftest import PURE_ONLY
-from turnwire import csp, json_text, kick, log, sap, sstp
+from turnwire import csp, kick, log, sap, sstp
+from turnwire.json import text as json_text
 
 OBJECT = b'{"a": 1}'
 TAKERS: dict[str, Callable[[Any], Any]] = {
@@ -40,7 +41,7 @@ def test_what_is_no_limits_is_refused_in_words(name: str, wrong: Any) -> None:
 
 @pytest.mark.parametrize("core", ["pure"] if PURE_ONLY else ["native", "pure"])
 def test_both_readers_of_json_refuse_it(core: str) -> None:
-    reader = import_module(f"turnwire._{core}.json_text")
+    reader = import_module(f"turnwire._{core}.json.text")
     with pytest.raises(TypeError, match="limits is a turnwire"):
         reader.Reader("sap").read(OBJECT, None)
     assert reader.Reader("sap").read(OBJECT, turnwire.LIMITS._replace(key=9)) == {"a": 1}

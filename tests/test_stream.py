@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log, read
-from tests.slip.twins import core_of, plain, rounds
+from tests.nslip.twins import core_of, plain, rounds
 from turnwire import LIMITS, DecodeError, Decoder, Reason
-from turnwire.slip.spec import REASONS
+from turnwire.nslip.spec import REASONS
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 LONG = b'@a3|f0|c1|S0|d1|T1|t"%b"#'
@@ -25,7 +25,7 @@ LONG = b'@a3|f0|c1|S0|d1|T1|t"%b"#'
 
 @pytest.fixture(autouse=True)
 def _on(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("turnwire.slip.streaming"), "_core", core_of(backend))
+    monkeypatch.setattr(import_module("turnwire.nslip.streaming"), "_core", core_of(backend))
 
 
 @pytest.mark.parametrize(("fed", "text"), [("@a3", r"not str: feed\(text.encode\(\)\)"), (7, "bytes, not int")])

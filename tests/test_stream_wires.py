@@ -11,15 +11,15 @@ import pytest
 from tests.log.json_engines import JSON_WIRES, RECORDS, damaged_log
 from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
 from turnwire.contract import WIRES
-from turnwire.wires import wire_of
+from turnwire.registry import wire_of
 
 CSP = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T%d\nREQ x\nIN\n<<<\nhello\nCSP/1\n>>>\n\n"
 WITHOUT_CTX = "CSP/1\nFROM A\nTO B\n\n"
 NSLIP = b'@a3|f0|c%d|S0|d1|T1|g1|q3|t"a {b} #1"#'
 _CORES = (
-    ("turnwire.json_bulk", "json_lines"),
-    ("turnwire.log.mixed_block", "json_lines"),
-    ("turnwire.csp.bulk", "csp"),
+    ("turnwire.json.scanner", "json.lines"),
+    ("turnwire.log.engine.block_pass", "json.lines"),
+    ("turnwire.csp.bulk", "csp.codec"),
 )
 
 
@@ -119,10 +119,10 @@ def test_what_is_held_has_a_bound() -> None:
 
 def test_long_messages_in_small_pieces_take_linear_time() -> None:
     """Counted in scans, not in seconds: as many as doublings, not as many as pieces."""
-    from turnwire.log import engine
+    from turnwire.log.engine import block_scanner
 
     calls = 0
-    whole = engine.Engine.scan
+    whole = block_scanner.Engine.scan
 
     def counted(self: Any, *args: Any, **options: Any) -> Any:
         nonlocal calls
@@ -132,7 +132,7 @@ def test_long_messages_in_small_pieces_take_linear_time() -> None:
     body = "".join(f"line {number} of a long text\n" for number in range(4000))
     data = CSP.replace("hello\n", body) % 1 + "CSP/1\n"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine.Engine, "scan", counted)
+        patch.setattr(block_scanner.Engine, "scan", counted)
         decoder = Decoder("csp")
         messages = [message for piece in cut(data.encode(), 50) for message in decoder.feed(piece)]
     assert [message.block.id for message in messages] == ["T1"]
@@ -228,17 +228,17 @@ def test_what_may_belong_to_something_larger_waits() -> None:
 
 
 def test_long_lines_of_all_wires_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    from turnwire.log import engine
+    from turnwire.log.engine import block_scanner
 
     calls = 0
-    whole = engine.Engine.scan
+    whole = block_scanner.Engine.scan
 
     def counted(self: Any, *args: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         return whole(self, *args, **options)
 
-    monkeypatch.setattr(engine.Engine, "scan", counted)
+    monkeypatch.setattr(block_scanner.Engine, "scan", counted)
     decoder = Decoder()
     data = b"{ " + b"{}# " * 30_000 + b"\n" + NSLIP % 5
     messages = [message for piece in cut(data, 50) for message in decoder.feed(piece)]

@@ -17,9 +17,8 @@ from turnwire.errors import MissingDependency
 
 PACKAGE = Path(turnwire.__file__).parent
 ROOT = Path(__file__).parent.parent
-PROTOCOLS = ("slip", "csp", "sstp", "sap", "kick")
-MEETING_PLACES = ("", "wires", "extraction", "prompts", "stream", "conversion", "log")
-MEETING_PLACES += ("tokens", "report", "distributed", "cli")
+PROTOCOLS = ("nslip", "csp", "sstp", "sap", "kick")
+MEETING_PLACES = ("", "registry", "finding", "prompts", "conversion", "log", "tokens", "report", "distributed", "cli")
 """What stands above the protocols ("" is the public face); no protocol imports one of them."""
 LONGEST = 500
 
@@ -40,7 +39,7 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def room(name: str) -> str:
-    """The part of turnwire that a dotted name belongs to: "slip" of "turnwire.slip.spec.Act"."""
+    """The part of turnwire that a dotted name belongs to: "nslip" of "turnwire.nslip.spec.Act"."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 else ""
 
@@ -93,7 +92,11 @@ def test_a_pure_twin_knows_one_protocol_at_most() -> None:
 
 
 def test_only_the_dispatcher_imports_the_native_modules() -> None:
-    users = {path.name for path in sources() if path.parent.name != "_native" and "_native" in rooms_imported(path)}
+    users = {
+        path.name
+        for path in sources()
+        if path.relative_to(PACKAGE).parts[0] != "_native" and "_native" in rooms_imported(path)
+    }
     assert users == set(), "load a core module through turnwire._backend.load"
 
 
@@ -116,10 +119,21 @@ def test_no_file_is_too_long() -> None:
 
 @pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
 def test_every_compiled_module_has_a_pure_twin_and_a_stub() -> None:
-    compiled = {path.stem for path in (ROOT / "_native").glob("*.pyx")}
+    def modules(folder: Path, suffix: str) -> set[str]:
+        return {path.relative_to(folder).with_suffix("").as_posix() for path in folder.glob(f"*/*{suffix}")}
+
+    compiled = modules(ROOT / "_native", ".pyx")
     assert compiled, "there is no native core"
-    assert compiled - {path.stem for path in (PACKAGE / "_pure").glob("*.py")} == set()
-    assert compiled - {path.stem for path in (PACKAGE / "_native").glob("*.pyi")} == set()
+    assert compiled - modules(PACKAGE / "_pure", ".py") == set()
+    assert compiled == modules(PACKAGE / "_native", ".pyi")
+
+
+@pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="needs the source tree")
+def test_the_three_trees_of_the_core_have_the_same_folders() -> None:
+    def folders(above: Path) -> set[str]:
+        return {path.name for path in above.iterdir() if path.is_dir() and path.name != "__pycache__"}
+
+    assert folders(ROOT / "_native") == folders(PACKAGE / "_pure") == folders(PACKAGE / "_native")
 
 
 def public_modules() -> Iterator[str]:

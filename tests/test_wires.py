@@ -8,8 +8,8 @@ import pytest
 
 import turnwire
 from tests.log.engines import GOOD
-from turnwire import WIRES, DecodeError, EncodeError, Reason, contract, slip, wires
-from turnwire.slip.spec import Act
+from turnwire import WIRES, DecodeError, EncodeError, Reason, contract, nslip, registry
+from turnwire.nslip.spec import Act
 
 TEXT = GOOD.decode()
 
@@ -33,7 +33,7 @@ def test_what_is_no_message(data: Any) -> None:
 @pytest.mark.parametrize("wire", [None, "nslip"])
 def test_a_message_goes_through(data: Any, wire: str | None) -> None:
     message = turnwire.decode(data, wire)
-    assert message == slip.decode(GOOD)
+    assert message == nslip.decode(GOOD)
     assert turnwire.encode(message) == turnwire.encode(message, strict=False) == TEXT
 
 
@@ -55,7 +55,7 @@ def test_only_text_and_bytes_are_read(wrong: Any) -> None:
         assert type(wrong).__name__ in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong", [5, None, "text", b"@a3", [], object(), slip, Act.ASK, slip.SlipMessage])
+@pytest.mark.parametrize("wrong", [5, None, "text", b"@a3", [], object(), nslip, Act.ASK, nslip.SlipMessage])
 def test_only_messages_are_written(wrong: Any) -> None:
     for strict in (True, False):
         with pytest.raises(EncodeError) as caught:
@@ -64,16 +64,16 @@ def test_only_messages_are_written(wrong: Any) -> None:
 
 
 def test_a_subclass_belongs_to_the_wire_of_its_base() -> None:
-    class Mine(slip.SlipMessage):
+    class Mine(nslip.SlipMessage):
         pass
 
     message = Mine(1, 2, 3, 4, 5, 4, {})
-    assert wires.wire_of(message) == "nslip"
+    assert registry.wire_of(message) == "nslip"
     assert turnwire.encode(message) == "@a5|f4|c1|S3|d4|T2#"
-    assert wires.wire_of(object()) is None
+    assert registry.wire_of(object()) is None
 
 
-@pytest.mark.parametrize("name", ["", "NSLIP", "slip", "morse", "turnwire.slip", 5])
+@pytest.mark.parametrize("name", ["", "NSLIP", "slip", "morse", "turnwire.nslip", 5])
 def test_a_name_that_is_no_wire(name: Any) -> None:
     for reading in (lambda: turnwire.decode(TEXT, name), lambda: turnwire.scan(b"", wire=name)):
         with pytest.raises(DecodeError) as caught:
@@ -109,7 +109,7 @@ def test_every_wire_that_there_is_detects_bytes() -> None:
 def test_every_message_class_belongs_to_its_wire(wire: str) -> None:
     from tests.convert.messages import right
 
-    mine = [message for message in right() if wires.wire_of(message) == wire]
+    mine = [message for message in right() if registry.wire_of(message) == wire]
     assert mine
     for message in mine:
         text = turnwire.encode(message)

@@ -16,7 +16,7 @@ import pytest
 import turnwire
 from tests import wrong_types
 from tests.conftest import PURE_ONLY
-from turnwire import WIRES, DecodeError, EncodeError, Reason, contract, csp, kick, sap, slip, sstp
+from turnwire import WIRES, DecodeError, EncodeError, Reason, contract, csp, kick, nslip, sap, sstp
 from turnwire.contract import record_bytes
 from turnwire.errors import expect
 from turnwire.kick import codec
@@ -66,7 +66,7 @@ def test_every_wire_detects_texts_and_bytes_alike() -> None:
 
     for message in right():
         text = turnwire.encode(message)
-        name = turnwire.wires.wire_of(message)
+        name = turnwire.registry.wire_of(message)
         raw = text.encode()
         held = bytearray(b"-".join(bytes([byte]) for byte in raw))
         for data in (text, Heir(text), raw, bytearray(raw), memoryview(raw), memoryview(held)[::2]):
@@ -91,7 +91,7 @@ def test_record_bytes() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, "@a3", b"", [], object()])
 def test_check_wants_a_message_of_its_wire(wrong: Any) -> None:
-    for package in (slip, csp, sstp, sap, kick):
+    for package in (nslip, csp, sstp, sap, kick):
         with pytest.raises(TypeError, match=rf" is checked, not {type(wrong).__name__}$"):
             package.check(wrong)
         with pytest.raises(EncodeError) as caught:
@@ -101,7 +101,7 @@ def test_check_wants_a_message_of_its_wire(wrong: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, "text", {}])
 def test_envelopes_on_both_cores(core: Callable[[str], ModuleType], wrong: Any, monkeypatch: Any) -> None:
-    envelopes = core("envelope")
+    envelopes = core("space.envelope")
     monkeypatch.setattr(codec, "_core", envelopes)
     said = type(wrong).__name__
     with pytest.raises(TypeError, match=f"^an envelope is checked, not {said}$"):

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import turnwire
-from turnwire import csp, kick, ledger, log, report, sap, slip, sstp, tokens
+from turnwire import csp, kick, ledger, log, nslip, report, sap, sstp, tokens
 from turnwire.errors import WireError
 
 
@@ -40,9 +40,9 @@ WRONG: dict[str, Any] = {
 }
 MODULES: dict[str, ModuleType] = {
     "turnwire": turnwire,
-    "slip": slip,
-    "base62": slip.base62,
-    "protocol": slip.protocol,
+    "slip": nslip,
+    "base62": nslip.base62,
+    "protocol": nslip.protocol,
     "csp": csp,
     "sstp": sstp,
     "sap": sap,

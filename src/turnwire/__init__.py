@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from importlib import import_module
-from turnwire import slip
+from turnwire import nslip
 from turnwire._backend import NAME as backend
 from turnwire.contract import LIMITS, WIRE_PACKAGES, WIRES, Limits
 from turnwire.errors import ConvertError, DecodeError, EncodeError, Issue, MissingDependency
 from turnwire.errors import Reason, RuleError, WireError
-from turnwire.wires import decode, detect, encode
+from turnwire.registry import decode, detect, encode
 
 TYPE_CHECKING = False  # see errors.py
 if TYPE_CHECKING:
     from typing import Any
 
+    from turnwire import slip
     from turnwire.conversion import Context, Converted, convert
-    from turnwire.extraction import extract
-    from turnwire.log.batch import Batch
+    from turnwire.finding.extraction import extract
+    from turnwire.log.output.batch import Batch
     from turnwire.log.scan import Scan, scan
     from turnwire.prompts import prompt
-    from turnwire.stream import Decoder
+    from turnwire.finding.decoder import Decoder
 
 __version__ = "0.1.0"
 __all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "DecodeError", "Decoder"]
 __all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "WireError"]
-__all__ += ["backend", "convert", "decode", "detect", "encode", "extract", "prompt", "scan", "slip"]
+__all__ += ["backend", "convert", "decode", "detect", "encode", "extract", "nslip", "prompt", "scan", "slip"]
 
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
-_LATER |= {"Decoder": "stream", "extract": "extraction", "prompt": "prompts"}
+_LATER |= {"Decoder": "finding.decoder", "extract": "finding.extraction", "prompt": "prompts"}
 _LATER |= dict.fromkeys(("convert", "Context", "Converted"), "conversion")
-_ROOMS = {*WIRE_PACKAGES.values(), "turnwire.tokens"}
+_ROOMS = {*WIRE_PACKAGES.values(), "turnwire.slip", "turnwire.tokens"}
 
 
 def __getattr__(name: str) -> Any:

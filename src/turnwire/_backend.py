@@ -18,7 +18,7 @@ def _choose() -> tuple[str, str | None]:
     if os.environ.get("TURNWIRE_PURE", "") not in ("", "0"):
         return "pure", "TURNWIRE_PURE is set"
     try:
-        import_module("turnwire._native.base62")
+        import_module("turnwire._native.nslip.base62")
     except ImportError as error:
         return "pure", str(error)
     return "native", None
@@ -29,5 +29,5 @@ NAME, WHY_PURE = _choose()
 
 
 def load(module: str) -> ModuleType:
-    """The chosen twin of a core module, e.g. ``load("nslip")``."""
+    """The chosen twin of a core module, e.g. ``load("nslip.codec")``."""
     return import_module(f"turnwire._{NAME}.{module}")

@@ -24,7 +24,7 @@ WIRES = ("nslip", "csp", "sstp", "sap", "kick")
 """Names of the five wires, in the order in which they are tried."""
 
 WIRE_PACKAGES: Mapping[str, str] = {
-    "nslip": "turnwire.slip",
+    "nslip": "turnwire.nslip",
     "csp": "turnwire.csp",
     "sstp": "turnwire.sstp",
     "sap": "turnwire.sap",
@@ -97,7 +97,7 @@ class MessageStream(Protocol):
 
 
 class Wire(Protocol):
-    """The shape of a protocol package (``turnwire.slip`` and its siblings)."""
+    """The shape of a protocol package (``turnwire.nslip`` and its siblings)."""
 
     def detect(self, data: str | Buffer, /) -> bool:
         """Whether one record looks like this wire; False for what is neither text nor bytes. Cheap; never raises."""
@@ -149,30 +149,32 @@ COMMON = (
     Column("time", "timestamp", nullable=True),
     Column("subject", "text", nullable=True),
 )
-"""What any record can have, whatever its wire, beside its place (``turnwire.log.batch.POSITIONS``)."""
+"""What any record can have, whatever its wire, beside its place (``turnwire.log.output.batch.POSITIONS``)."""
 
 
 class Packed(NamedTuple):
     """Texts that the core writes as one compact row a record, since each record has few of the wire's texts.
 
     array: the name of that array among those that ``scan`` fills; dtype: of its rows. spans: (rows, text column) ->
-    (offsets, lengths) of the spans as i64 arrays, (0, 0) where a record has no such text.
+    (offsets, lengths) of the spans as i64 arrays, (0, 0) where a record has no such text. move: (rows, distances) adds
+    one distance (i64) to all places of each row.
     """
 
     array: str
     dtype: str
     spans: Callable[[Any, str], tuple[Any, Any]]
+    move: Callable[[Any, Any], None]
 
 
 class BulkScanner(NamedTuple):
-    """How a wire is scanned in bulk: what ``turnwire.slip.bulk.SCANNER`` and its siblings are.
+    """How a wire is scanned in bulk: what ``turnwire.nslip.bulk.SCANNER`` and its siblings are.
 
     columns: the wire's own columns. Each is one array of its dtype but for text, which is two i64 arrays
     ``name.offset`` and ``name.length`` (a span of the scanned buffer, as written) unless ``packed`` says otherwise.
     present: dtype of the array ``present``, a bit mask a row; bits: column -> its bit there (nullable columns);
     escaped: text column -> the bit that says that its span holds escapes; plain: one such span without its escapes.
     smallest: bytes of the shortest record. reasons: the reason of each reject code.
-    scan: the core's ``scan_block`` (see _native/nslip_scan.pyi). decode: one record's bytes -> its message.
+    scan: the core's ``scan_block`` (see _native/nslip/scan.pyi). decode: one record's bytes -> its message.
     state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None where a block
     needs nothing of the one before. common: column that any wire has (``COMMON``) -> how it comes from this wire's own:
     ("column", name) the same under another name, ("number", name) a number as decimal text; one that is not listed is

@@ -10,7 +10,7 @@ import pytest
 import turnwire
 from tests.cli.running import turnwire as run
 from tests.convert.messages import DEFAULTS, right
-from turnwire.wires import wire_of
+from turnwire.registry import wire_of
 
 NSLIP = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
 CSP = "CSP/1\nFROM 0\nTO 1\nCTX 3\nINTENT TASK\n\nTASK T42\nREQ refactor_auth\nPRIORITY P2\n"

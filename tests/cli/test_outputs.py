@@ -27,7 +27,7 @@ from tests.cli.running import (
     through_shell,
     turnwire,
 )
-from turnwire import slip
+from turnwire import nslip
 
 FORMATS = ["parquet", "arrow", "csv", "ndjson"]
 
@@ -69,8 +69,8 @@ def test_a_pipe_gets_each_format(format: str) -> None:
 
 
 def test_a_formula_in_a_tag_is_none_in_csv(tmp_path: Path) -> None:
-    message = slip.SlipMessage(1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {slip.Slot.TAG: '=HYPERLINK("evil")'})
-    (tmp_path / "log").write_text(slip.encode(message))
+    message = nslip.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {nslip.Slot.TAG: '=HYPERLINK("evil")'})
+    (tmp_path / "log").write_text(nslip.encode(message))
     for option, cell in ((), '\'=HYPERLINK("evil")'), (("--formulas", "keep"), '=HYPERLINK("evil")'):
         done = turnwire(
             "scan", "--wire", "nslip", tmp_path / "log", "-o", "-", "--format", "csv", "--columns", "tag", *option

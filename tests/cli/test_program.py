@@ -125,7 +125,7 @@ def test_bench_measures_both_cores_beside_json(measured: list[dict[str, object]]
 
 
 def test_bench_does_not_change_which_core_scans(measured: list[dict[str, object]]) -> None:
-    from turnwire.slip import bulk
+    from turnwire.nslip import bulk
 
     assert measured
     assert bulk._core.__name__.startswith(f"turnwire._{'native' if library.backend == 'native' else 'pure'}.")

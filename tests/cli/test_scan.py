@@ -12,7 +12,7 @@ import pytest
 
 import turnwire as library
 from tests.cli.running import BAD_DIGIT, BAD_TEXT, GOOD, REAL, WIDE, process, turnwire
-from turnwire import slip
+from turnwire import nslip
 
 COLUMNS = [column.name for column in library.scan(b"", wire="nslip").columns]
 
@@ -54,10 +54,10 @@ def test_json_lines_are_what_decoding_one_by_one_gives() -> None:
     lines = REAL.read_bytes().splitlines()
     assert len(done.records) == len(lines)
     for row, line in zip(done.records, lines, strict=True):
-        message = slip.decode(line)
+        message = nslip.decode(line)
         header = {name: getattr(message, name) for name in ("conv_id", "src", "dst", "turn")}
         names = {"act": message.act.name, "frame": message.frame.name}
-        slots = {slot.name.lower(): message.get(slot) for slot in slip.Slot}
+        slots = {slot.name.lower(): message.get(slot) for slot in nslip.Slot}
         assert {name: row[name] for name in (*header, *names, *slots)} == {**header, **names, **slots}
 
 
@@ -74,10 +74,10 @@ def test_chosen_columns_come_in_their_order(log: Path) -> None:
 
 def test_escapes_of_the_wire_are_undone(tmp_path: Path) -> None:
     text = 'say "no" \\ | # @ \\" über 日本語'
-    message = slip.SlipMessage(
-        1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {slip.Slot.TAG: text, slip.Slot.STATUS: ""}
+    message = nslip.SlipMessage(
+        1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {nslip.Slot.TAG: text, nslip.Slot.STATUS: ""}
     )
-    (tmp_path / "one").write_text(slip.encode(message), encoding="utf-8")
+    (tmp_path / "one").write_text(nslip.encode(message), encoding="utf-8")
     (row,) = turnwire("scan", "--wire", "nslip", tmp_path / "one", "--json").records
     assert (row["tag"], row["status"]) == (text, "")
 

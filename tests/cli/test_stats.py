@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.running import GOOD, REAL, turnwire
-from turnwire import slip
+from turnwire import nslip
 from turnwire.log import stats
 
 
@@ -35,8 +35,8 @@ def test_only_what_is_wanted_counts() -> None:
 
 
 def test_nothing_that_strangers_wrote_steers_a_terminal(tmp_path: Path) -> None:
-    message = slip.SlipMessage(1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {slip.Slot.TAG: "\x1b[2Jevil\u202e"})
-    (tmp_path / "log\x1b[2J").write_text(slip.encode(message))
+    message = nslip.SlipMessage(1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {nslip.Slot.TAG: "\x1b[2Jevil\u202e"})
+    (tmp_path / "log\x1b[2J").write_text(nslip.encode(message))
     for form in ((), ("--json",)):
         done = turnwire("stats", tmp_path, *form)
         assert done.code == 0
@@ -57,8 +57,8 @@ def latencies(tmp_path: Path, *seconds: str) -> list[list[str]]:
     path = tmp_path / "answers.log"
     lines = []
     for number, later in enumerate(seconds):
-        ask = slip.encode(slip.SlipMessage(number, 1, 1, 2, slip.Act.ASK, slip.FrameType.TASK))
-        inform = slip.encode(slip.SlipMessage(number, 2, 2, 1, slip.Act.INFORM, slip.FrameType.TASK))
+        ask = nslip.encode(nslip.SlipMessage(number, 1, 1, 2, nslip.Act.ASK, nslip.FrameType.TASK))
+        inform = nslip.encode(nslip.SlipMessage(number, 2, 2, 1, nslip.Act.INFORM, nslip.FrameType.TASK))
         lines += [f"2026-01-05T09:00:00.000000Z {ask}", f"2026-01-05T09:00:{later}Z {inform}"]
     path.write_text("".join(f"{line}\n" for line in lines))
     text = turnwire("stats", path).out.decode()

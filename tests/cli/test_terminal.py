@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.running import REAL, needs_posix, on_terminal, process, turnwire
-from turnwire import progress, slip
+from turnwire import nslip, progress
 from turnwire.characters import escaped_json
 from turnwire.cli import tables
 from turnwire.cli.text import escaped, printable, shortened, width
@@ -29,10 +29,10 @@ PLAIN = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 def evil(tmp_path: Path) -> Path:
     """A log with a good and a damaged record that try to steer the terminal, in a file whose name does too."""
     path = tmp_path / "a\x1b[31m\n\u202e.log"
-    message = slip.SlipMessage(
-        1, 2, 3, 4, slip.Act.ASK, slip.FrameType.TASK, {slip.Slot.STATUS: "日本語", slip.Slot.TAG: EVIL[:40]}
+    message = nslip.SlipMessage(
+        1, 2, 3, 4, nslip.Act.ASK, nslip.FrameType.TASK, {nslip.Slot.STATUS: "日本語", nslip.Slot.TAG: EVIL[:40]}
     )
-    good = slip.encode(message)
+    good = nslip.encode(message)
     path.write_text(f"{good}\n{good.replace('c1', 'c$')}\n", "utf-8")
     return path
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.running import BAD_TEXT, GOOD, REAL, process, turnwire
-from turnwire import slip
+from turnwire import nslip
 from turnwire.cli import main
 from turnwire.contract import LIMITS
 from turnwire.errors import Issue, Reason
@@ -91,10 +91,10 @@ def doubtful(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A log whose second record the wire's check doubts, with a fault before and behind it."""
 
     def check(message: Any) -> list[Issue]:
-        tag = message.get(slip.Slot.TAG, "")
+        tag = message.get(nslip.Slot.TAG, "")
         return [Issue(Reason.LONG_STRING, "/slots/TAG", "warning", "the tag is long")] if tag == "long" else []
 
-    package = importlib.import_module("turnwire.slip")
+    package = importlib.import_module("turnwire.nslip")
     monkeypatch.setattr(package, "check", check, raising=False)
     monkeypatch.setattr(package, "LEAST_DOUBTFUL", 0)
     path = tmp_path / "doubtful"
@@ -144,7 +144,7 @@ def test_records_that_are_too_short_to_be_doubted_are_not_decoded_and_nothing_is
         done = turnwire("validate", path, *more)
         found = [line.split(": ")[0].rpartition(":")[2] for line in done.out.decode().splitlines()]
         with monkeypatch.context() as patched:
-            patched.setattr(importlib.import_module("turnwire.slip"), "LEAST_DOUBTFUL", 0)
+            patched.setattr(importlib.import_module("turnwire.nslip"), "LEAST_DOUBTFUL", 0)
             assert turnwire("validate", path, *more) == done
         assert found == ["2", *(["4"] * (3 if "--wire" in more else 1)), *(["5"] * (2 if "keep" in more else 1))]
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import turnwire
 from tests.csp import generate
 from tests.kick import traffic
+from tests.nslip import twins
 from tests.sap.documents import RESULT, TASK
-from tests.slip import twins
 from tests.sstp.examples import example, real
-from turnwire import Context, csp, kick, sap, slip, sstp
+from turnwire import Context, csp, kick, nslip, sap, sstp
 from turnwire.kick.spec import DEFAULT_ROWS
 
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
@@ -111,8 +111,8 @@ texts = _words | st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 @st.composite
 def _nslip(draw: st.DrawFn) -> Any:
     if draw(st.booleans()):
-        return slip.SlipMessage(*draw(twins.fields))
-    return slip.decode(draw(twins.kept_wires()), unknown="keep")
+        return nslip.SlipMessage(*draw(twins.fields))
+    return nslip.decode(draw(twins.kept_wires()), unknown="keep")
 
 
 @st.composite
@@ -208,8 +208,8 @@ ANY = {"nslip": _nslip(), "csp": _csp(), "sstp": _sstp(), "sap": _sap(), "kick":
 
 def right() -> list[Any]:
     """Messages without an issue: the examples of the specifications, real ones, and one of every kind."""
-    found: list[Any] = [slip.decode(line) for line in UPSTREAM.read_text().splitlines()[:8]]
-    found += [slip.SlipMessage(3, 1, 0, 1, act, slip.FrameType.TASK, {slip.Slot.TAG: "x"}) for act in slip.Act]
+    found: list[Any] = [nslip.decode(line) for line in UPSTREAM.read_text().splitlines()[:8]]
+    found += [nslip.SlipMessage(3, 1, 0, 1, act, nslip.FrameType.TASK, {nslip.Slot.TAG: "x"}) for act in nslip.Act]
     for intent, lines in generate.GOOD_BLOCKS.items():
         head = ["CSP/1", "FROM MAIN", "TO CODE_EXP", "CTX C0", f"INTENT {intent}", ""]
         found.append(csp.decode("\n".join([*head, *lines]) + "\n"))

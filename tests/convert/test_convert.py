@@ -14,12 +14,12 @@ from tests.convert.tables_text import everything
 from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example
 from tests.test_documents import ROOT
-from turnwire import Context, ConvertError, EncodeError, Reason, csp, kick, sap, slip, sstp
+from turnwire import Context, ConvertError, EncodeError, Reason, csp, kick, nslip, sap, sstp
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import parsed, same, shown
 from turnwire.conversion.tables import ACTS, FACTS, FIXED, PLACES
 
-NSLIP = slip.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#')
+NSLIP = nslip.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#')
 CSP = csp.decode(
     "CSP/1\nFROM MAIN\nTO CODE_EXP\nCTX C0\nINTENT TASK\n\n"
     "TASK T001\nREQ find auth middleware\nIN SRC,LIB\nOUT FILE_REFS\nOWNER CODE_EXP\nPRIORITY P1\n"
@@ -203,7 +203,7 @@ def test_an_error_names_a_field_once() -> None:
 
 def test_numbers_and_names_are_one_to_one() -> None:
     """A decimal text is a number unless the mapping gives one of the two to something else."""
-    message = slip.decode("@a3|f0|c3|S0|d1|T1|k5#")
+    message = nslip.decode("@a3|f0|c3|S0|d1|T1|k5#")
     defaults = FULL.defaults
     made = turnwire.convert(message, "csp", context=Context(agents={"MAIN": 0, "1": 7}, defaults=defaults))
     assert (made.message.sender, made.message.receiver) == ("MAIN", "RECEIVER")
@@ -233,7 +233,7 @@ def test_carried_values_follow_the_message_that_carries_them() -> None:
     assert made.dropped == ()
     made.message.payload.task = "refactor_all"
     back = turnwire.convert(made.message, "nslip")
-    assert back.message == NSLIP.replace(slots={**NSLIP.slots, slip.Slot.TAG: "refactor_all"})
+    assert back.message == NSLIP.replace(slots={**NSLIP.slots, nslip.Slot.TAG: "refactor_all"})
     assert back.dropped  # what SSTP needed beyond nSLIP: assigned_to and others
 
 
@@ -293,7 +293,7 @@ def test_what_is_no_message() -> None:
         turnwire.convert(NSLIP, "morse")
     assert caught.value.reason is Reason.UNKNOWN_WIRE
     with pytest.raises(EncodeError):
-        turnwire.convert(slip.SlipMessage(-1, 0, 0, 0, slip.Act.ASK, slip.FrameType.TASK, {}), "csp")
+        turnwire.convert(nslip.SlipMessage(-1, 0, 0, 0, nslip.Act.ASK, nslip.FrameType.TASK, {}), "csp")
 
 
 def test_the_tables_fit_together() -> None:
@@ -331,7 +331,7 @@ def test_paths_are_read_as_they_are_shown() -> None:
 @pytest.mark.parametrize("wire", turnwire.WIRES)
 def test_defaults_are_judged_like_any_value(wire: str) -> None:
     """Whatever a context gives, the result can be written strictly or is refused, naming the field."""
-    source: Any = CSP if wire == "nslip" else slip.SlipMessage(1, 0, 1, 2, slip.Act.INFORM, slip.FrameType.TASK, {})
+    source: Any = CSP if wire == "nslip" else nslip.SlipMessage(1, 0, 1, 2, nslip.Act.INFORM, nslip.FrameType.TASK, {})
     wanted = {place.path for places in PLACES[wire].values() for place in places if place.need == "must"}
     refused: list[tuple[str, ...]] = []
     for path in sorted(wanted & FULL.defaults[wire].keys()):

@@ -13,7 +13,7 @@ from tests.convert.messages import ANY, DEFAULTS, FULL, right
 from turnwire import WIRES, Context, Converted, ConvertError, Reason
 from turnwire.conversion.paths import Fields, same, shown
 from turnwire.conversion.shapes import SHAPES
-from turnwire.wires import wire_of
+from turnwire.registry import wire_of
 
 PAIRS = [(source, target) for source in WIRES for target in WIRES if source != target]
 CARRIERS = [(source, target) for source, target in PAIRS if target in ("sstp", "sap", "kick")]

@@ -12,6 +12,6 @@ import turnwire.csp.codec
 @pytest.fixture(autouse=True)
 def csp_core(backend, monkeypatch):
     """The core under test, in the place where the codec looks for it."""
-    core = import_module(f"turnwire._{backend}.csp")
+    core = import_module(f"turnwire._{backend}.csp.codec")
     monkeypatch.setattr(turnwire.csp.codec, "_core", core)
     return core

@@ -10,7 +10,7 @@ import pytest
 
 import turnwire.csp  # noqa: F401  (the core modules expect the package to be there)
 from tests.csp.generate import ODD_LINES, document
-from turnwire._pure import csp as pure
+from turnwire._pure.csp import codec as pure
 from turnwire.csp import spec
 from turnwire.csp.bulk import SCANNER, decode
 from turnwire.csp.marks import begins_message

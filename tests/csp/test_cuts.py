@@ -9,7 +9,7 @@ import pytest
 
 import turnwire.csp.cuts
 from tests.csp.generate import ODD_LINES, document
-from turnwire._pure import csp as pure
+from turnwire._pure.csp import codec as pure
 from turnwire.csp import spec
 from turnwire.csp.cuts import safe_cuts
 
@@ -19,7 +19,7 @@ HEREDOCS = ["<<<", "<<<<", ">>>", ">>>>", "<<<-", "CSP/1", "```", "CONTENT", "RE
 @pytest.fixture(autouse=True)
 def cuts_core(backend, monkeypatch):
     """The core under test, in the place where ``safe_cuts`` looks for it."""
-    monkeypatch.setattr(turnwire.csp.cuts, "_core", import_module(f"turnwire._{backend}.csp_cuts"))
+    monkeypatch.setattr(turnwire.csp.cuts, "_core", import_module(f"turnwire._{backend}.csp.cuts"))
 
 
 def pieces(data: bytes, rng: random.Random) -> list[bytes]:
@@ -76,7 +76,7 @@ def test_parts_give_what_the_whole_gives(start):
 def test_the_twins_make_the_same_cuts(backend):
     if backend == "pure":
         return
-    other = import_module("turnwire._pure.csp_cuts")
+    other = import_module("turnwire._pure.csp.cuts")
     for seed in range(600):
         data = log(seed)
         rng = random.Random(seed)

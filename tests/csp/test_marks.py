@@ -9,10 +9,10 @@ import pytest
 
 from tests.csp.generate import ODD_LINES
 from tests.csp.test_bulk import GOOD, TASK, fill
-from tests.slip.twins import rounds
+from tests.nslip.twins import rounds
 from turnwire import DecodeError, csp
-from turnwire._pure import csp as pure
-from turnwire._pure.csp_marks import EXACT, NEAR, TEMPLATE, NeedMore, are_flags, survey
+from turnwire._pure.csp import codec as pure
+from turnwire._pure.csp.marks import EXACT, NEAR, TEMPLATE, NeedMore, are_flags, survey
 from turnwire.csp.marks import csp_damage
 from turnwire.csp.spec import REASONS
 
@@ -192,7 +192,7 @@ FIRST += ["CSP/1;Compact Symbol Protocol"]
 
 
 def test_twins_agree_on_any_lines() -> None:
-    native = pytest.importorskip("turnwire._native.csp")
+    native = pytest.importorskip("turnwire._native.csp.codec")
     chance = random.Random(5)
     met: dict[int, int] = {}
     for _ in range(rounds(1000)):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.csp.generate import GOOD_BLOCKS, document
-from turnwire._pure import csp as pure
+from turnwire._pure.csp import codec as pure
 from turnwire.csp import spec
 
 LIMITS = [pure.NO_LIMIT, (200, 3, 12), (100, 2, 5), (60, 256, 65536), (20, 2, 2)]
@@ -90,7 +90,7 @@ def test_twins_agree_on_logs_of_many_windows(csp_core):
 
 @pytest.mark.parametrize("log", [document, long_log])
 def test_every_way_to_list_lines_agrees(log, backend):
-    native = import_module("turnwire._native.csp") if backend == "native" else None
+    native = import_module("turnwire._native.csp.codec") if backend == "native" else None
     if native is None:
         return
     for seed in range(50):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from turnwire.distributed import run_block
-from turnwire.log.outputs import FileOutput
+from turnwire.log.output.outputs import FileOutput
 from turnwire.log.plan import Block, read_block
 
 MARKER = "pid"

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import BACKENDS
-from turnwire._pure import json_text as pure
+from turnwire._pure.json import text as pure
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
 
-native = import_module(f"turnwire._{BACKENDS[0]}.json_text")
+native = import_module(f"turnwire._{BACKENDS[0]}.json.text")
 
 SMALL = LIMITS._replace(message=200, nesting=3, key=8, integer_digits=5)
 
@@ -130,7 +130,7 @@ def refusal(core, data, limits=LIMITS):
 
 @pytest.mark.parametrize(("data", "reason", "offset"), REFUSED)
 def test_refusals_say_why_and_where(core, data, reason, offset):
-    error = refusal(core("json_text"), data)
+    error = refusal(core("json.text"), data)
     assert (str(error.reason), error.offset) == (reason, offset)
     assert error.line == data.count(b"\n", 0, offset) + 1
     assert error.wire == "sstp"
@@ -150,7 +150,7 @@ def test_refusals_say_why_and_where(core, data, reason, offset):
     ],
 )
 def test_limits(core, data, reason, offset):
-    error = refusal(core("json_text"), data, SMALL)
+    error = refusal(core("json.text"), data, SMALL)
     assert (str(error.reason), error.offset) == (reason, offset)
 
 
@@ -158,7 +158,7 @@ def test_limits(core, data, reason, offset):
     "data", [b'{"a":12345}', b'{"a":[[]]}', b'{"12345678":1}', b'{"a":1234567.5}', b'{"a":"' + b"x" * 192 + b'"}']
 )
 def test_at_the_limit_is_fine(core, data):
-    assert core("json_text").Reader("w").read(data, SMALL) == json.loads(data)
+    assert core("json.text").Reader("w").read(data, SMALL) == json.loads(data)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_at_the_limit_is_fine(core, data):
     ],
 )
 def test_reads_what_the_standard_library_reads(core, text):
-    reader = core("json_text").Reader("w", ("header", "a"))
+    reader = core("json.text").Reader("w", ("header", "a"))
     expected = json.loads(text)
     for data in (text, text.encode(), bytearray(text.encode()), memoryview(text.encode())):
         found = reader.read(data)
@@ -184,26 +184,26 @@ def test_reads_what_the_standard_library_reads(core, text):
 
 
 def test_negative_zero_is_kept(core):
-    found = core("json_text").Reader("w").read(b'{"a":-0,"b":-0.0,"c":0}')
+    found = core("json.text").Reader("w").read(b'{"a":-0,"b":-0.0,"c":0}')
     assert [math.copysign(1, value) for value in found.values()] == [-1, -1, 1]
     assert type(found["c"]) is int
 
 
 def test_five_thousand_digits(core):
-    read = core("json_text").Reader("w").read
+    read = core("json.text").Reader("w").read
     assert read(b'{"a":' + b"7" * 4300 + b"}") == {"a": int("7" * 4300)}
-    assert refusal(core("json_text"), b'{"a":' + b"7" * 5000 + b"}").reason is Reason.NUMBER_TOO_LONG
+    assert refusal(core("json.text"), b'{"a":' + b"7" * 5000 + b"}").reason is Reason.NUMBER_TOO_LONG
 
 
 def test_five_million_brackets(core):
-    module = core("json_text")
+    module = core("json.text")
     assert refusal(module, b'{"a":' + b"[" * 5_000_000).offset == 5 + 127
     assert refusal(module, b'{"a":' * 1_000_000).reason is Reason.TOO_DEEP
 
 
 def test_raised_nesting_limit_costs_no_stack(core):
     deep = b'{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}"
-    value = core("json_text").Reader("w").read(deep, LIMITS._replace(nesting=60_000))["a"]
+    value = core("json.text").Reader("w").read(deep, LIMITS._replace(nesting=60_000))["a"]
     depth = 0
     while value:
         value = value[0]
@@ -215,24 +215,24 @@ def test_nesting_at_the_limit(core):
     for levels, good in ((127, True), (128, False)):
         data = b'{"a":' + b"[" * levels + b"]" * levels + b"}"
         if good:
-            assert core("json_text").Reader("w").read(data) == json.loads(data)
+            assert core("json.text").Reader("w").read(data) == json.loads(data)
         else:
-            assert refusal(core("json_text"), data).offset == 5 + 127
+            assert refusal(core("json.text"), data).offset == 5 + 127
 
 
 def test_many_keys_are_no_trap(core):
     data = json.dumps({f"k{number}": number for number in range(200_000)})
-    assert len(core("json_text").Reader("w").read(data)) == 200_000
+    assert len(core("json.text").Reader("w").read(data)) == 200_000
 
 
 def test_str_with_a_lone_surrogate(core):
-    error = refusal(core("json_text"), '{"a":"é\ud800"}')
+    error = refusal(core("json.text"), '{"a":"é\ud800"}')
     assert (error.reason, error.offset) == (Reason.LONE_SURROGATE, 8)
 
 
 @pytest.mark.parametrize("data", [None, 3, ["{}"], memoryview(b"{ }  ")[::2]])
 def test_no_text_is_a_wire_error(core, data):
-    error = refusal(core("json_text"), data)
+    error = refusal(core("json.text"), data)
     assert (error.reason, error.offset, error.line) == (Reason.WRONG_TYPE, 0, 1)
 
 
@@ -321,7 +321,7 @@ def test_any_object_is_read_exactly(value, ascii_only):
     ],
 )
 def test_find_takes_an_object_out_of_other_text(core, raw, place, good, end):
-    found = core("json_text").Reader("w").find(raw, place)
+    found = core("json.text").Reader("w").find(raw, place)
     assert found == (json.loads(raw[place:end]) if good else None, end)
 
 

@@ -13,11 +13,11 @@ from hypothesis import given
 
 from tests.conftest import BACKENDS
 from tests.json_text.test_read import JSON
-from turnwire._pure import json_write as pure
+from turnwire._pure.json import write as pure
 from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError
 
-json_text, json_write = (import_module(f"turnwire._{BACKENDS[0]}.{stem}") for stem in ("json_text", "json_write"))
+json_text, json_write = (import_module(f"turnwire._{BACKENDS[0]}.{stem}") for stem in ("json.text", "json.write"))
 
 
 class Number(IntEnum):
@@ -45,7 +45,7 @@ class Text(str):
     ],
 )
 def test_written_text(core, value, text):
-    assert core("json_write").write(value) == text
+    assert core("json.write").write(value) == text
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_written_text(core, value, text):
 )
 def test_refused_values(core, value, reason, path):
     with pytest.raises(EncodeError) as caught:
-        core("json_write").write(value, "sap")
+        core("json.write").write(value, "sap")
     assert (str(caught.value.reason), caught.value.path, caught.value.wire) == (reason, path, "sap")
 
 
@@ -74,15 +74,15 @@ def test_circular_and_deep_values(core):
     circle: list = []
     circle.append(circle)
     with pytest.raises(EncodeError) as caught:
-        core("json_write").write(circle)
+        core("json.write").write(circle)
     assert caught.value.reason == "too_deep"
     value: list = []
     for _ in range(127):
         value = [value]
-    assert core("json_write").write(value) == "[" * 128 + "]" * 128
+    assert core("json.write").write(value) == "[" * 128 + "]" * 128
     with pytest.raises(EncodeError):
-        core("json_write").write([value])
-    assert core("json_write").write([value], limits=LIMITS._replace(nesting=600)) == "[" * 129 + "]" * 129
+        core("json.write").write([value])
+    assert core("json.write").write([value], limits=LIMITS._replace(nesting=600)) == "[" * 129 + "]" * 129
 
 
 @given(JSON)

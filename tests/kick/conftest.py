@@ -14,10 +14,10 @@ from turnwire.kick import channels, checklist, codec, space
 @pytest.fixture
 def twin(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
     """Puts the core modules of the backend under test into the package; its name."""
-    monkeypatch.setattr(space, "_core", core("space"))
-    monkeypatch.setattr(codec, "_core", core("envelope"))
+    monkeypatch.setattr(space, "_core", core("space.format"))
+    monkeypatch.setattr(codec, "_core", core("space.envelope"))
     for module in (request.module, channels, checklist, traffic):
         for name in ("decode", "check", "Envelope"):  # the package hands out those of its own core
             if hasattr(module, name):
-                monkeypatch.setattr(module, name, getattr(core("envelope"), name))
-    return core("space").__name__
+                monkeypatch.setattr(module, name, getattr(core("space.envelope"), name))
+    return core("space.format").__name__

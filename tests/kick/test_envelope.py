@@ -237,7 +237,7 @@ def test_lone_surrogate_is_not_written(twin: str) -> None:
 
 
 def test_envelope_is_a_value(core: Callable[[str], ModuleType]) -> None:
-    made = core("envelope").Envelope
+    made = core("space.envelope").Envelope
     envelope = made(*SEED.values(), extra={"x": [1]})
     assert envelope.type is MessageType.COMMAND
     assert envelope.type == "Command"
@@ -292,8 +292,8 @@ def outcome(core: ModuleType, data: bytes) -> Any:
     return envelope.to_dict(), core.check(envelope)
 
 
-NATIVE = import_module(f"turnwire._{BACKENDS[0]}.envelope")
-PURE = import_module("turnwire._pure.envelope")
+NATIVE = import_module(f"turnwire._{BACKENDS[0]}.space.envelope")
+PURE = import_module("turnwire._pure.space.envelope")
 letters = st.text(alphabet="⫻/abc \n\u2028é0", max_size=12)
 values = st.one_of(letters, st.sampled_from([*SEED.values(), "Alert", "⫻alert/error", 7, None, True, [], {}]))
 
@@ -325,7 +325,7 @@ def test_small_judges_agree(word: str, stamp: str) -> None:
 
 @pytest.mark.parametrize("stamp", ["2026-01-15T10:00:00Z", "9999-12-28T23:59:59", "0000-01-01T00:00:00Z"])
 def test_plain_times(core: Callable[[str], ModuleType], stamp: str) -> None:
-    plain = core("envelope").is_plain_time
+    plain = core("space.envelope").is_plain_time
     assert plain(stamp)
     for place in range(len(stamp)):
         for letter in "x/:":

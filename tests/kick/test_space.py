@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import turnwire._pure.space as pure
+import turnwire._pure.space.format as pure
 from tests import vectors
 from tests.conftest import BACKENDS
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick import Section, Space, lint, parse_space, salvage_space, space
 
-native = import_module("turnwire._native.space") if BACKENDS[0] == "native" else pure
+native = import_module("turnwire._native.space.format") if BACKENDS[0] == "native" else pure
 
 PIECES = [
     "⫻", "⫻", "\n", "\n", "a", "b", "/", ":", " ", "\r", "\t", "\v", "\x85", "\u2028", "\u00a0", "\u3000", "😀", "é",
@@ -222,7 +222,7 @@ def test_every_place_in_a_block(twin: str, filler: str) -> None:
 
 
 def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
-    parse = core("space").parse
+    parse = core("space.format").parse
     bad = [b"\x80", b"\xc3", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8", b"\xe2\xab"]
     for size in (0, 1, 30, 31, 32, 33, 63, 64, 65, 100, 16380, 16384, 40000):
         for piece in bad:
@@ -238,7 +238,7 @@ def test_bad_utf8_is_found_anywhere(core: Callable[[str], ModuleType]) -> None:
 
 def test_bad_utf8_comes_before_a_bad_header(core: Callable[[str], ModuleType]) -> None:
     with pytest.raises(DecodeError) as caught:
-        core("space").parse("⫻ a\n".encode() + b"x" * 40000 + b"\xff")
+        core("space.format").parse("⫻ a\n".encode() + b"x" * 40000 + b"\xff")
     assert (caught.value.reason, caught.value.offset) == (Reason.BAD_UTF8, 40006)
 
 
@@ -294,13 +294,13 @@ def test_salvage(twin: str) -> None:
 
 def test_next_header(core: Callable[[str], ModuleType]) -> None:
     data = "⫻a\nx⫻\n⫻b\n".encode()
-    find = core("space").next_header
+    find = core("space.format").next_header
     assert [find(data, start) for start in (-1, 0, 1, 10, 11, 99)] == [0, 0, 10, 10, len(data), len(data)]
 
 
 def test_section_is_a_value(core: Callable[[str], ModuleType]) -> None:
-    made = core("space").Section
-    (parsed,) = core("space").parse("⫻a/b:c/1\nx\n")[2]
+    made = core("space.format").Section
+    (parsed,) = core("space.format").parse("⫻a/b:c/1\nx\n")[2]
     built = made("a", "b", "c/1", content="x", raw="⫻a/b:c/1\nx\n")
     assert parsed == built == pickle.loads(pickle.dumps(parsed)) == copy.copy(parsed)
     assert hash(parsed) == hash(built)

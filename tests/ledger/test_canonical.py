@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import BACKENDS
 from turnwire.errors import EncodeError, Reason
 
-TWINS = [import_module(f"turnwire._{backend}.canonical") for backend in BACKENDS]
+TWINS = [import_module(f"turnwire._{backend}.json.canonical") for backend in BACKENDS]
 SAFE = 2**53 - 1
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALARS = (

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import PURE_ONLY
-from turnwire._pure import ledger as pure
+from turnwire._pure.common import ledger as pure
 
 if PURE_ONLY:
     pytest.skip("there is no twin to compare with", allow_module_level=True)
 
-from turnwire._native import ledger as native
+from turnwire._native.common import ledger as native
 
 START = b"s" * 32
 ITEMS = st.lists(st.tuples(st.text(max_size=9), st.binary(max_size=300), st.text(max_size=600)), max_size=9)

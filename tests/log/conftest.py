@@ -11,15 +11,16 @@ import pytest
 def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Makes ``turnwire.scan`` and the Arrow export use one backend; its name."""
     for module, name, core in (
-        ("turnwire.slip.bulk", "_core", "nslip_scan"),
-        ("turnwire.csp.bulk", "_core", "csp"),
-        ("turnwire.json_bulk", "_core", "json_lines"),
-        ("turnwire.log.mixed_block", "_core", "json_lines"),
-        ("turnwire.log.mixed_block", "_heads", "line_heads"),
-        ("turnwire.log.batch", "_views", "views"),
-        ("turnwire.log.batch", "_times", "log_times"),
-        ("turnwire.log.arrow", "_views", "views"),
-        ("turnwire.log.arrow", "_arrays", "arrays"),
+        ("turnwire.nslip.bulk", "_core", "nslip.scan"),
+        ("turnwire.csp.bulk", "_core", "csp.codec"),
+        ("turnwire.json.scanner", "_core", "json.lines"),
+        ("turnwire.log.engine.block_pass", "_core", "json.lines"),
+        ("turnwire.log.engine.block_pass", "_heads", "log.line_heads"),
+        ("turnwire.log.engine.shortcut", "_heads", "log.line_heads"),
+        ("turnwire.log.output.batch", "_views", "log.views"),
+        ("turnwire.log.output.batch", "_times", "log.times"),
+        ("turnwire.log.output.arrow", "_views", "log.views"),
+        ("turnwire.log.output.arrow", "_arrays", "log.arrays"),
     ):
         monkeypatch.setattr(import_module(module), name, import_module(f"turnwire._{backend}.{core}"))
     return backend

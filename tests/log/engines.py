@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-import turnwire.slip  # noqa: F401  (the core modules expect the package to be there)
+import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 from tests.conftest import PURE_ONLY
 from tests.vectors import load
-from turnwire.slip import base62
-from turnwire.slip.spec import Slot
+from turnwire.nslip import base62
+from turnwire.nslip.spec import Slot
 
 
 def _engines() -> list[str]:
     if PURE_ONLY:
         return ["pure"]
-    core = import_module("turnwire._native.nslip_scan")
+    core = import_module("turnwire._native.nslip.scan")
     levels = [level for level in core.LEVELS if core.choose_simd(level) == level]
     core.choose_simd(core.SIMD)
     return [f"native-{level}" for level in reversed(levels)] + ["pure"]
@@ -53,7 +53,7 @@ UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt
 def engine(name: str) -> Iterator[Callable[..., tuple[int, int, int, int]]]:
     """``scan_block`` of one of ``ENGINES``."""
     backend, _, level = name.partition("-")
-    core = import_module(f"turnwire._{backend}.nslip_scan")
+    core = import_module(f"turnwire._{backend}.nslip.scan")
     if backend == "pure":
         yield core.scan_block
         return
@@ -121,7 +121,7 @@ def read(
 
 # --- logs -----------------------------------------------------------------------------------------------------------
 
-VECTORS = [case["wire"].encode("utf-8", "surrogatepass") for case in load("slip") if case["op"] == "decode"]
+VECTORS = [case["wire"].encode("utf-8", "surrogatepass") for case in load("nslip") if case["op"] == "decode"]
 _ODD = b'@#|"\\\n\r \t0123zAafcSdTgkprqsuetx\xc3\xa9\xff\x00-'
 _GLUE = (b"\n", b"\r\n", b"@a3", b"@a3|", b"@", b"\x00" * 9, b"\xff\xfe", b"\r", b'@a1|t"')
 _BEFORE = (b"", b"", b"2026-05-04T10:00:00Z INFO planner: ", b" bob@example.com ", b'{"text": "')

@@ -16,9 +16,9 @@ import numpy as np
 
 from tests.conftest import BACKENDS
 from tests.vectors import load
-from turnwire import json_bulk
 from turnwire.contract import BulkScanner, bulk_scanner
-from turnwire.log.columns import DTYPES
+from turnwire.json import scanner as json_scanner
+from turnwire.log.engine.columns import DTYPES
 
 JSON_WIRES = ("sstp", "sap", "kick")
 LIMIT = 16 << 20
@@ -74,7 +74,7 @@ class Read:
 def engine(name: str) -> Iterator[ModuleType]:
     """The core module of one of ``ENGINES``, or of a backend."""
     backend, _, level = name.partition("-")
-    core = import_module(f"turnwire._{backend}.json_lines")
+    core = import_module(f"turnwire._{backend}.json.lines")
     if level:
         core.choose_simd(level)
     try:
@@ -87,7 +87,7 @@ def engine(name: str) -> Iterator[ModuleType]:
 def _engines() -> list[str]:
     if "native" not in BACKENDS:
         return ["pure"]
-    core = import_module("turnwire._native.json_lines")
+    core = import_module("turnwire._native.json.lines")
     levels = [level for level in core.LEVELS if core.choose_simd(level) == level]
     core.choose_simd(core.SIMD)
     return [f"native-{level}" for level in levels] + ["pure"]
@@ -117,13 +117,13 @@ def _read(
 ) -> Read:
     scanner = scanner_of(wire)
     plans = scanner_plans(wire)
-    valid, escaped = json_bulk.bits(scanner.columns)
-    plan = core.Plan(plans, scanner.columns, valid, escaped, json_bulk.REASONS)
+    valid, escaped = json_scanner.bits(scanner.columns)
+    plan = core.Plan(plans, scanner.columns, valid, escaped, json_scanner.REASONS)
     room = data.count(b"{") + 1
     columns, rejects = tables(scanner, room, room)
     rows = bad = position = 0
     line = 1
-    state = json_bulk.LineState()
+    state = json_scanner.LineState()
     for size in (*cuts, len(data)):
         final = size == len(data)
         while True:

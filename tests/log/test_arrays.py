@@ -31,14 +31,14 @@ def test_a_bitmap_is_one_bit_of_each_mask(dtype: str, data: st.DataObject, count
     chance = data.draw(st.randoms(use_true_random=False))
     masks = np.array([chance.getrandbits(WIDTHS[dtype]) for _ in range(count)], dtype)
     there = [int(mask) >> bit & 1 for mask in masks]
-    for arrays in modules("arrays"):
+    for arrays in modules("log.arrays"):
         out = np.full((count + 7) // 8, 0xAA, np.uint8)
         assert arrays.bitmap(masks, bit, out) == there.count(0)
         assert out.tolist() == np.packbits(np.array(there, bool), bitorder="little").tolist()
 
 
 def test_a_bitmap_that_does_not_fit() -> None:
-    for arrays in modules("arrays"):
+    for arrays in modules("log.arrays"):
         for masks, bit, size in ((np.zeros(9, "u2"), 16, 2), (np.zeros(9, "u2"), 1, 1), (np.zeros(9, "u1"), 1, 2)):
             with pytest.raises(ValueError, match=r"masks|out"):
                 arrays.bitmap(masks, bit, np.zeros(size, np.uint8))
@@ -75,7 +75,7 @@ def test_views_show_their_spans(chance: random.Random, sizes: tuple[int, int], c
     offsets = np.array([start + number * sizes[0] for number, start, _ in found], np.int64)
     lengths = np.array([length for _, _, length in found], np.int64)
     buffer, arena = (np.frombuffer(part, np.uint8) for part in parts)
-    for views in modules("views"):
+    for views in modules("log.views"):
         out = np.full((count, 16), 0x77, np.uint8)
         points = views.string_views(buffer, offsets, lengths, out, arena)
         assert points == any(length > 12 for _, _, length in found)
@@ -84,7 +84,7 @@ def test_views_show_their_spans(chance: random.Random, sizes: tuple[int, int], c
 
 @pytest.mark.skipif("native" not in BACKENDS, reason="the pure twin trusts its callers")
 def test_spans_outside_the_buffer_are_not_followed() -> None:
-    (views, *_) = modules("views")
+    (views, *_) = modules("log.views")
     buffer = np.frombuffer(b"x" * 40, np.uint8)
     wrong = [(-1, 5), (41, 0), (40, 1), (30, 11), (0, -1), (0, 41), (5, 1 << 62), (1 << 62, 5), (-(1 << 63), 1)]
     offsets, lengths = (np.array(numbers, np.int64) for numbers in zip(*wrong, strict=True))
@@ -117,7 +117,7 @@ def test_views_of_texts_with_escapes(dtype: str, chance: random.Random, count: i
         expected[row] = view(text, 2, place)
         place += len(text)
     buffer, arena = np.frombuffer(whole[:size], np.uint8), np.frombuffer(whole[size:], np.uint8)
-    for views in modules("views"):
+    for views in modules("log.views"):
         needed = sum(len(written[row]) for row in rows)
         assert views.escaped_size(masks, 0b1100, lengths) == (len(rows), needed)
         into, out = np.zeros(max(needed, 1), np.uint8), np.full((count, 16), 0x77, np.uint8)
@@ -138,7 +138,7 @@ def struct(arrays: Any, columns: list[Any]) -> ArrowArray:
 def test_an_exported_array_is_what_was_given_and_is_let_go_once() -> None:
     numbers, names, bits = np.arange(3, dtype=np.int64), np.frombuffer(b"abc", np.uint8), np.frombuffer(b"\5", np.uint8)
     places = np.array([0, 1, 3], np.int32)
-    for arrays in modules("arrays"):
+    for arrays in modules("log.arrays"):
         before = arrays.exported()
         free = sys.getrefcount(bits), sys.getrefcount(numbers)
         made = struct(arrays, [(0, (None, numbers), None), (1, (bits, numbers), (2, (None, places, names)))])
@@ -164,7 +164,7 @@ def test_an_exported_array_is_what_was_given_and_is_let_go_once() -> None:
 
 
 def test_what_cannot_be_exported_is_let_go() -> None:
-    for arrays in modules("arrays"):
+    for arrays in modules("log.arrays"):
         before, numbers = arrays.exported(), np.arange(3)
         free = sys.getrefcount(numbers)
         good = (0, (None, numbers), (0, (None, np.arange(1), np.arange(1))))

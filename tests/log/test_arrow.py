@@ -17,11 +17,11 @@ import pytest
 
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_memory import numbered
-from tests.log.test_scan import nslip, table
+from tests.log.test_scan import scan_nslip, table
 from turnwire import backend as process_backend
-from turnwire import slip
-from turnwire.log import arrow
-from turnwire.slip.spec import Slot
+from turnwire import nslip
+from turnwire.log.output import arrow
+from turnwire.nslip.spec import Slot
 
 pl = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
@@ -51,8 +51,8 @@ TEXTS = [
 
 def text_log() -> bytes:
     """Records whose TAG is each of TEXTS, and STATUS the same backwards."""
-    return slip.encode_many(
-        slip.SlipMessage(
+    return nslip.encode_many(
+        nslip.SlipMessage(
             row,
             2,
             3,
@@ -76,7 +76,7 @@ def _nothing_leaks() -> Iterator[None]:
 
 def expected(data: Any, **options: Any) -> dict[str, list[Any]]:
     """The columns of a scan as Arrow shows them: enums by name."""
-    found = nslip(data, **options)
+    found = scan_nslip(data, **options)
     columns = table(found)
     for column in found.columns:
         if column.kind == "enum":
@@ -107,17 +107,17 @@ READERS: dict[str, Callable[[Any], dict[str, list[Any]]]] = {
 def test_text_numbers_and_enums(reader: str, batch_bytes: int) -> None:
     for wrap in (bytes, io.BytesIO):
         data = text_log() + b"@a3|f0 bad\n" + GOOD
-        assert READERS[reader](nslip(wrap(data), batch_bytes=batch_bytes)) == expected(data)
+        assert READERS[reader](scan_nslip(wrap(data), batch_bytes=batch_bytes)) == expected(data)
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_the_upstream_lines(reader: str) -> None:
-    assert READERS[reader](nslip(UPSTREAM, batch_bytes=30_000)) == expected(UPSTREAM)
+    assert READERS[reader](scan_nslip(UPSTREAM, batch_bytes=30_000)) == expected(UPSTREAM)
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_one_batch(reader: str) -> None:
-    (batch,) = nslip(text_log())
+    (batch,) = scan_nslip(text_log())
     for _ in range(2):
         assert READERS[reader](batch) == expected(text_log())
 
@@ -127,26 +127,26 @@ def test_several_files_one_dictionary_each(reader: str, tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"{number:02}.log").write_bytes(GOOD * (number + 1))
     source = [tmp_path, GOOD * 3]
-    assert READERS[reader](nslip(source, batch_bytes=100)) == expected(source)
-    assert READERS[reader](nslip(source)) == expected(source)
+    assert READERS[reader](scan_nslip(source, batch_bytes=100)) == expected(source)
+    assert READERS[reader](scan_nslip(source)) == expected(source)
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_an_unknown_frame_is_null(reader: str) -> None:
     data = GOOD + b"@a3|f9|c1|S0|d1|T1#"
-    columns = READERS[reader](nslip(data, unknown="keep"))
+    columns = READERS[reader](scan_nslip(data, unknown="keep"))
     assert (columns["frame"], columns["act"]) == (["TASK", None], ["REQUEST", "REQUEST"])
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_some_columns(reader: str) -> None:
-    found = READERS[reader](nslip(text_log(), columns=["tag", "conv_id"]))
+    found = READERS[reader](scan_nslip(text_log(), columns=["tag", "conv_id"]))
     assert found == {"tag": TEXTS, "conv_id": list(range(len(TEXTS)))}
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_an_empty_scan_has_its_columns(reader: str) -> None:
-    found = nslip(b"no records")
+    found = scan_nslip(b"no records")
     assert READERS[reader](found) == {column.name: [] for column in found.columns}
 
 
@@ -154,44 +154,44 @@ def test_an_empty_scan_has_its_columns(reader: str) -> None:
 def test_rejects(reader: str, tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"@a3| \xff\0\n" + GOOD)
     for source in (b"", tmp_path, [tmp_path, b"@a3|q#", b"x"]):
-        found = nslip(source)
+        found = scan_nslip(source)
         assert sum(map(len, found)) == (source != b"")
         rows = found.rejects.rows()
         assert READERS[reader](found.rejects) == {name: [row[name] for row in rows] for name in found.rejects.names}
 
 
 def test_the_types_of_columns() -> None:
-    found = nslip(GOOD)
+    found = scan_nslip(GOOD)
     schema = pa.schema(found)
-    assert schema == pa.table(found).schema == pa.schema(next(iter(nslip(GOOD))))
+    assert schema == pa.table(found).schema == pa.schema(next(iter(scan_nslip(GOOD))))
     types = {field.name: (str(field.type), field.nullable) for field in schema}
     assert types["tag"] == types["status"] == ("string_view", True)
     assert types["src"] == ("uint64", False)
     assert types["goal_id"] == ("uint64", True)
     assert types["act"] == ("dictionary<values=string, indices=uint8, ordered=0>", False)
     assert types["offset"] == ("int64", False)
-    pa.table(nslip(text_log(), batch_bytes=100)).validate(full=True)
-    pa.table(nslip(b"@a3| \n").rejects).validate(full=True)
+    pa.table(scan_nslip(text_log(), batch_bytes=100)).validate(full=True)
+    pa.table(scan_nslip(b"@a3| \n").rejects).validate(full=True)
 
 
 def test_pandas() -> None:
     pandas = pytest.importorskip("pandas", "3.0")  # the first that reads Arrow streams
     columns = ["tag", "conv_id", "act", "goal_id"]
-    frame = pandas.DataFrame.from_arrow(nslip(UPSTREAM, columns=columns))
-    read = table(nslip(UPSTREAM, columns=columns))
+    frame = pandas.DataFrame.from_arrow(scan_nslip(UPSTREAM, columns=columns))
+    read = table(scan_nslip(UPSTREAM, columns=columns))
     for name in columns:
         found = [None if pandas.isna(value) else value for value in frame[name]]
         assert found == (expected(UPSTREAM)[name] if name == "act" else read[name])
 
 
 def test_duckdb_gives_times_to_python() -> None:
-    stamped = nslip(b"2026-11-22T07:00:00.5Z " + GOOD, columns=["time"])  # noqa: F841
+    stamped = scan_nslip(b"2026-11-22T07:00:00.5Z " + GOOD, columns=["time"])  # noqa: F841
     [(time,)] = duckdb.sql("select time from stamped").fetchall()
     assert time.timestamp() == 1795330800.5
 
 
 def test_sql_over_a_variable() -> None:
-    logged = nslip(UPSTREAM)  # noqa: F841  (DuckDB looks it up)
+    logged = scan_nslip(UPSTREAM)  # noqa: F841  (DuckDB looks it up)
     rows = duckdb.sql("select act, count(*) from logged where turn > 0 group by act order by act").fetchall()
     columns = expected(UPSTREAM)
     acts = [act for act, turn in zip(columns["act"], columns["turn"], strict=True) if turn]
@@ -204,11 +204,11 @@ def test_what_was_exported_stays_when_all_else_is_gone(tmp_path: Path) -> None:
     path.write_bytes(numbered(400))
     names = ["conv_id", "status", "tag", "file"]
     for borrow in (False, True):
-        found = nslip(path, batch_bytes=1500, columns=names, borrow=borrow)
+        found = scan_nslip(path, batch_bytes=1500, columns=names, borrow=borrow)
         frames = [(pl.DataFrame(batch), pa.record_batch(batch)) for batch in found]
         del found
         gc.collect()
-        for _ in nslip(io.BytesIO(GOOD * 3000), batch_bytes=1500):
+        for _ in scan_nslip(io.BytesIO(GOOD * 3000), batch_bytes=1500):
             pass
         table = expected(path, columns=names)
         assert pl.concat([frame for frame, _ in frames]).to_dict(as_series=False) == table
@@ -221,7 +221,7 @@ def test_what_was_exported_stays_when_all_else_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_thousand_exports_leave_nothing() -> None:
-    (batch,) = nslip(text_log(), columns=["file", "act", "goal_id", "tag"])
+    (batch,) = scan_nslip(text_log(), columns=["file", "act", "goal_id", "tag"])
     before = arrow.held(), len(arrow._structs)
     for number in range(1000):
         pa.record_batch(batch) if number % 2 else pl.DataFrame(batch)
@@ -230,8 +230,8 @@ def test_a_thousand_exports_leave_nothing() -> None:
 
 
 def test_capsules_that_nobody_takes() -> None:
-    (batch,) = nslip(GOOD)
-    found = nslip(GOOD)
+    (batch,) = scan_nslip(GOOD)
+    found = scan_nslip(GOOD)
     before = arrow.held(), len(arrow._structs)
     for make in (
         batch.__arrow_c_array__,
@@ -251,7 +251,7 @@ def test_capsules_that_nobody_takes() -> None:
 
 
 def test_a_consumer_that_stops_half_way() -> None:
-    found = nslip(io.BytesIO(numbered(300)), batch_bytes=1000)
+    found = scan_nslip(io.BytesIO(numbered(300)), batch_bytes=1000)
     reader = pa.RecordBatchReader.from_stream(found)
     first = reader.read_next_batch()
     reader.close()
@@ -264,7 +264,7 @@ def test_a_consumer_that_stops_half_way() -> None:
 
 def test_a_child_that_is_moved_out_outlives_its_batch() -> None:
     """A consumer may take one column and release the rest."""
-    (batch,) = nslip(numbered(50))
+    (batch,) = scan_nslip(numbered(50))
     capsules = batch.__arrow_c_array__()
     taken = pa.RecordBatch._import_from_c_capsule(*capsules).column("tag")
     del batch, capsules
@@ -295,25 +295,25 @@ ERRORS = [OSError(5, "the disk is gone"), ValueError("the disk is gone"), Keyboa
 )
 def test_an_error_in_the_stream_surfaces(reader: str, error: BaseException) -> None:
     with pytest.raises(Exception, match="the disk is gone") as caught:
-        READERS[reader](nslip(Failing(error), batch_bytes=100))
+        READERS[reader](scan_nslip(Failing(error), batch_bytes=100))
     assert type(error).__name__ in str(caught.value)
     del caught
 
 
 def test_a_damaged_record_surfaces_as_an_error_where_asked() -> None:
-    with pytest.raises(Exception, match="bad_digit at byte 3, line 1"):
-        pl.DataFrame(nslip(b"@a3| \n", errors="raise"))
+    with pytest.raises(Exception, match="unknown_prefix at byte 4, line 1"):
+        pl.DataFrame(scan_nslip(b"@a3| \n", errors="raise"))
 
 
 @native_only
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: pl.DataFrame(nslip(GOOD)),
-        lambda: pa.table(nslip(GOOD)),
-        lambda: nslip(GOOD).__arrow_c_stream__(),
-        lambda: nslip(GOOD).__arrow_c_schema__(),
-        lambda: next(iter(nslip(GOOD))).__arrow_c_array__(),
+        lambda: pl.DataFrame(scan_nslip(GOOD)),
+        lambda: pa.table(scan_nslip(GOOD)),
+        lambda: scan_nslip(GOOD).__arrow_c_stream__(),
+        lambda: scan_nslip(GOOD).__arrow_c_schema__(),
+        lambda: next(iter(scan_nslip(GOOD))).__arrow_c_array__(),
     ],
 )
 def test_an_exception_survives_what_is_released_under_it(make: Callable[[], Any]) -> None:
@@ -323,7 +323,7 @@ def test_an_exception_survives_what_is_released_under_it(make: Callable[[], Any]
 
 
 def test_releases_from_other_threads() -> None:
-    (batch,) = nslip(numbered(30))
+    (batch,) = scan_nslip(numbered(30))
     frames = [pl.DataFrame(batch) for _ in range(40)]
 
     def drop() -> None:
@@ -340,7 +340,7 @@ def test_releases_from_other_threads() -> None:
 def test_layout_of_a_view_in_memory() -> None:
     """The bytes that another reader sees: views into the scanned bytes, nothing copied where nothing is escaped."""
     data = b'@a3|f0|c1|S0|d1|T1|t"a text that is longer than a view"#'
-    (batch,) = nslip(data, columns=["tag"], borrow=True)
+    (batch,) = scan_nslip(data, columns=["tag"], borrow=True)
     struct = arrow.ArrowArray()
     arrow._export_batch(ctypes.addressof(struct), batch)
     child = struct.children[0].contents

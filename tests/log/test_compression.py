@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.log.engines import GOOD, UPSTREAM
-from tests.log.test_scan import everything, nslip
+from tests.log.test_scan import everything, scan_nslip
 from turnwire import LIMITS, DecodeError, MissingDependency, Reason
 
 zstandard = pytest.importorskip("zstandard")
@@ -70,7 +70,7 @@ def _named(data: bytes) -> bytes:
 
 @pytest.fixture(scope="module")
 def plain() -> Any:
-    return everything(nslip(DATA, batch_bytes=10_000))
+    return everything(scan_nslip(DATA, batch_bytes=10_000))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -80,11 +80,11 @@ def test_rows_and_offsets_are_those_of_the_plain_bytes(form: str, plain: Any, tm
     path.write_bytes(stored)
     for source in (stored, bytearray(stored), io.BytesIO(stored), [stored]):
         for options in ({"batch_bytes": 10_000}, {"batch_bytes": 77}, {"borrow": True}, {"threads": 2}):
-            assert everything(nslip(source, **options)) == plain  # type: ignore[arg-type]
+            assert everything(scan_nslip(source, **options)) == plain  # type: ignore[arg-type]
             if hasattr(source, "seek"):
                 source.seek(0)
     for borrow in (False, True):
-        columns, rejects, counts = everything(nslip(path, borrow=borrow))
+        columns, rejects, counts = everything(scan_nslip(path, borrow=borrow))
         assert set(columns.pop("file")) == {str(path)}
         assert columns == {name: values for name, values in plain[0].items() if name != "file"}
         assert [{**row, "file": None} for row in rejects] == plain[1]
@@ -93,11 +93,11 @@ def test_rows_and_offsets_are_those_of_the_plain_bytes(form: str, plain: Any, tm
 
 def test_what_only_looks_compressed_is_text() -> None:
     for head in (b"\x1f", b"\x1f\x8b", b"\x1f\x8bx", b"\x28\xb5\x2f", b"P*M\x17", b"Q*", bz2.compress(b"x")):
-        found = nslip(head + b"\n" + GOOD)
+        found = scan_nslip(head + b"\n" + GOOD)
         assert sum(map(len, found)) == 1
         assert found.counts.text == len(head) + 1
     for head in (b"\x1f", b"\x28\xb5\x2f", b"P*M"):
-        found = nslip(head)
+        found = scan_nslip(head)
         assert (list(found), found.counts.text) == ([], len(head))
 
 
@@ -109,11 +109,11 @@ def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
     clean = {len(FORMS[form](data)), len(gz(data[:HALF])), len(gz(data[:HALF]) + gz(b""))}
     seen = 0
     for size in range(5, len(stored), max(len(stored) // 150, 1)):
-        found = nslip(stored[:size])
+        found = scan_nslip(stored[:size])
         rows = everything(found)[0]
         counts = found.counts
         assert counts.bytes == counts.records + counts.rejects + counts.text <= len(data)
-        assert rows["offset"] == everything(nslip(data))[0]["offset"][: len(rows["offset"])]
+        assert rows["offset"] == everything(scan_nslip(data))[0]["offset"][: len(rows["offset"])]
         cut = found.rejects.rows()[-1:]
         if cut and cut[0]["wire"] in ("gzip", "zstd"):
             assert (cut[0]["reason"], cut[0]["fault"], cut[0]["length"], cut[0]["raw"]) == ("cut_off", size, 0, b"")
@@ -128,7 +128,7 @@ def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
 def test_junk_behind_a_stream(form: str) -> None:
     stored = FORMS[form](DATA)
     for junk in (b"junk\n" + GOOD, b"\0\0\0x" + GOOD):
-        found = nslip(stored + junk)
+        found = scan_nslip(stored + junk)
         list(found)
         last = found.rejects.rows()[-1]
         place = len(stored) + len(junk) - len(junk.lstrip(b"\0"))
@@ -147,7 +147,7 @@ def test_bytes_that_were_changed(form: str) -> None:
         place = chance.randrange(10, len(stored))
         changed = bytearray(stored)
         changed[place] ^= 1 << chance.randrange(8)
-        found = nslip(bytes(changed))
+        found = scan_nslip(bytes(changed))
         list(found)
         counts = found.counts
         assert counts.bytes == counts.records + counts.rejects + counts.text
@@ -162,7 +162,7 @@ def test_bytes_that_were_changed(form: str) -> None:
 def test_what_was_inflated_in_front_of_the_damage_is_kept() -> None:
     stored = bytearray(gz(DATA))
     stored[-6] ^= 1  # the checksum
-    found = nslip(bytes(stored))
+    found = scan_nslip(bytes(stored))
     list(found)
     assert found.counts.bytes == len(DATA)
     last = found.rejects.rows()[-1]
@@ -171,7 +171,7 @@ def test_what_was_inflated_in_front_of_the_damage_is_kept() -> None:
     stored = bytearray(gz(noise))
     stored[150_000] ^= 255
     cut = len(stored) - 8
-    found = nslip(bytes(stored))
+    found = scan_nslip(bytes(stored))
     list(found)
     whole = zlib.decompressobj(-15)
     assert found.counts.bytes == len(whole.decompress(bytes(stored[10:cut])))
@@ -179,11 +179,11 @@ def test_what_was_inflated_in_front_of_the_damage_is_kept() -> None:
 
 def test_errors_raise_and_skip() -> None:
     stored = gz(DATA)[:-20]
-    raised = nslip(stored[:], errors="raise")
+    raised = scan_nslip(stored[:], errors="raise")
     with pytest.raises(DecodeError, match=r"@a3\|f0 bad|cut off"):
         list(raised)
     good = gz(GOOD * 3)[:-3]
-    raised = nslip(good, errors="raise")
+    raised = scan_nslip(good, errors="raise")
     batches = iter(raised)
     assert len(next(batches)) == 3
     with pytest.raises(DecodeError) as caught:
@@ -191,7 +191,7 @@ def test_errors_raise_and_skip() -> None:
     error = caught.value
     assert (error.reason, error.offset, error.wire, error.line) == (Reason.CUT_OFF, len(good), "gzip", 1)
     assert f"behind byte {3 * len(GOOD)} as decompressed" in str(error)
-    skipped = nslip(good, errors="skip")
+    skipped = scan_nslip(good, errors="skip")
     list(skipped)
     assert (skipped.rejects.rows(), skipped.counts.reasons) == ([], {"cut_off": 1})
 
@@ -203,14 +203,14 @@ LIMIT = LIMITS._replace(ratio=200, ratio_from=1 << 20)
 def test_bombs_stop_at_the_ratio(form: str) -> None:
     zeros = (GOOD + b"\n") * 10 + b"\0" * (30 << 20)
     stored = FORMS[form](zeros)
-    found = nslip(stored, limits=LIMIT)
+    found = scan_nslip(stored, limits=LIMIT)
     assert sum(map(len, found)) == 10
     (row,) = found.rejects.rows()
     assert row["reason"] == "ratio_too_high"
     assert row["offset"] == found.counts.bytes == max(1 << 20, 200 * min(len(stored), 32 << 10))
     assert row["fault"] <= len(stored)
     harmless = FORMS[form](zeros[: 1 << 20])
-    assert list(everything(nslip(harmless, limits=LIMIT))[1]) == []
+    assert list(everything(scan_nslip(harmless, limits=LIMIT))[1]) == []
 
 
 def test_windows_above_the_limit() -> None:
@@ -220,11 +220,11 @@ def test_windows_above_the_limit() -> None:
     with zstandard.ZstdCompressor(compression_params=parameters).stream_writer(out, closefd=False) as writer:
         writer.write(noise)
     stored = zst(b"@a3| x\n") + out.getvalue()
-    found = nslip(stored)
+    found = scan_nslip(stored)
     list(found)
     assert found.rejects.rows()[-1]["reason"] == "window_too_large"
     assert found.rejects.rows()[-1]["fault"] == len(zst(b"@a3| x\n"))
-    wide = nslip(stored, limits=LIMITS._replace(zstd_window=16 << 20))
+    wide = scan_nslip(stored, limits=LIMITS._replace(zstd_window=16 << 20))
     list(wide)
     assert wide.counts.bytes == len(noise) + 6
 
@@ -232,4 +232,4 @@ def test_windows_above_the_limit() -> None:
 def test_zstd_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingDependency, match=r"turnwire\[zstd\]"):
-        list(nslip(zst(DATA)))
+        list(scan_nslip(zst(DATA)))

@@ -12,12 +12,12 @@ import pytest
 from tests.csp.generate import document
 from tests.csp.test_bulk import log
 from tests.log.mixed_logs import GOOD_JSON, NSLIP
-from tests.slip.twins import rounds
+from tests.nslip.twins import rounds
 from turnwire import LIMITS, scan
 from turnwire.csp.bulk import SCANNER
-from turnwire.log.engine import Engine
-from turnwire.log.memory import Pool
-from turnwire.log.reading import Cutter, blocks_of_memory
+from turnwire.log.engine.block_scanner import Engine
+from turnwire.log.input.memory import Pool
+from turnwire.log.input.reading import Cutter, blocks_of_memory
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -168,7 +168,7 @@ def test_blocks_end_in_front_of_a_message(end: bytes) -> None:
 
 
 class Whole:
-    """Bytes as an input: see turnwire.log.reading.Input."""
+    """Bytes as an input: see turnwire.log.input.reading.Input."""
 
     def __init__(self, data: bytes) -> None:
         self._file = io.BytesIO(data)

@@ -17,13 +17,12 @@ from tests.vectors import load
 from turnwire.contract import WIRES
 from turnwire.log import plan, read_block, stats, write
 
-FILES = {"nslip": "slip"}
 TIMED = b"2026-05-04T10:00:%02dZ INFO agent: "
 
 
 def lines(wire: str) -> list[bytes]:
     """Texts of the vectors, good and bad ones."""
-    cases = load(FILES.get(wire, wire))
+    cases = load(wire)
     texts = [case[key] for case in cases for key in ("wire", "text", "input", "json") if isinstance(case.get(key), str)]
     return [text.encode("utf-8", "surrogatepass") for text in texts]
 

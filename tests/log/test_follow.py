@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from tests.log.engines import GOOD
-from tests.log.test_scan import nslip, table
+from tests.log.test_scan import scan_nslip, table
 from turnwire import Scan
-from turnwire.log import following
+from turnwire.log.input import following
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -62,7 +62,7 @@ class Follower:
 
 @contextmanager
 def followed(source: Any, **options: Any) -> Iterator[Follower]:
-    follower = Follower(nslip(source, follow=True, **options))
+    follower = Follower(scan_nslip(source, follow=True, **options))
     try:
         yield follower
     finally:
@@ -100,8 +100,8 @@ def test_new_lines_come_as_they_are_written(threads: int, tmp_path: Path) -> Non
         append(path, b"@a3|f0 bad\n" + record(5))
         assert log.next() == [(5, 7)]
         assert [row["line"] for row in log.scan.rejects.rows()] == [6]
-    assert table(nslip(path, resume=token))["conv_id"] == [3, 4, 5]
-    assert table(nslip(path, resume=log.scan.position))["conv_id"] == []
+    assert table(scan_nslip(path, resume=token))["conv_id"] == [3, 4, 5]
+    assert table(scan_nslip(path, resume=log.scan.position))["conv_id"] == []
 
 
 def test_rotation(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_directory_with_new_and_renamed_files(tmp_path: Path) -> None:
 def test_it_goes_on_from_a_position(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(record(0) + record(1)[:4])
-    first = nslip(path, resume={})
+    first = scan_nslip(path, resume={})
     assert table(first)["conv_id"] == [0]
     append(path, record(1)[4:])
     with followed(path, resume=first.position) as log:
@@ -194,7 +194,7 @@ def test_it_goes_on_from_a_position(tmp_path: Path) -> None:
 
 
 def test_what_cannot_grow_is_read_to_its_end() -> None:
-    found = nslip([GOOD, GOOD], follow=True)
+    found = scan_nslip([GOOD, GOOD], follow=True)
     assert sum(map(len, found)) == 2
 
 
@@ -238,7 +238,7 @@ def test_a_compressed_file_grows_by_members(pack: Any, threads: int, tmp_path: P
         append(path, pack(b"@a3|f0 bad\n" + record(5)))
         assert log.next() == [(5, 7)]
         assert [(row["wire"], row["line"]) for row in log.scan.rejects.rows()] == [("nslip", 6)]
-    assert table(nslip(path, resume=token))["conv_id"] == [3, 4, 5]
+    assert table(scan_nslip(path, resume=token))["conv_id"] == [3, 4, 5]
     with followed(path, resume=token) as log:
         assert log.next(3) == [(3, 4), (4, 5), (5, 7)]
         append(path, pack(record(6)))

@@ -10,7 +10,7 @@ from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON
 from tests.log.test_mixed import everything
 from turnwire import LIMITS, DecodeError, Scan, scan
-from turnwire.log.streaming import BlockStream
+from turnwire.log.engine.streaming import BlockStream
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))

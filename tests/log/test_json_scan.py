@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import turnwire
 from tests.conftest import BACKENDS
 from tests.log.json_engines import JSON_WIRES, RECORDS, quoted
-from turnwire import json_bulk
 from turnwire.contract import wire_package
 from turnwire.errors import DecodeError
+from turnwire.json import scanner as json_scanner
 
 REAL = Path(__file__).parents[1] / "data" / "sstp_real.jsonl"
 GOOD = RECORDS["sstp"][0]
@@ -28,11 +28,15 @@ GOOD = RECORDS["sstp"][0]
 def core(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Makes the scan, its times and the Arrow export use one backend."""
     parts = (
-        ("json_bulk", "_core", "json_lines"),
-        ("log.batch", "_times", "log_times"),
-        ("log.batch", "_views", "views"),
+        ("json.scanner", "_core", "json.lines"),
+        ("log.output.batch", "_times", "log.times"),
+        ("log.output.batch", "_views", "log.views"),
     )
-    for module, name, twin in (*parts, ("log.arrow", "_views", "views"), ("log.arrow", "_arrays", "arrays")):
+    for module, name, twin in (
+        *parts,
+        ("log.output.arrow", "_views", "log.views"),
+        ("log.output.arrow", "_arrays", "log.arrays"),
+    ):
         monkeypatch.setattr(
             import_module(f"turnwire.{module}"), name, import_module(f"turnwire._{request.param}.{twin}")
         )
@@ -245,7 +249,7 @@ def test_arrow_consumers_read_it() -> None:
 )
 def test_escapes_native_and_pure(span: bytes, odd: list[bytes]) -> None:
     text = span + b"".join(odd) + span[:3]
-    plains = {import_module(f"turnwire._{backend}.json_lines").plain(text) for backend in BACKENDS}
+    plains = {import_module(f"turnwire._{backend}.json.lines").plain(text) for backend in BACKENDS}
     assert len(plains) == 1
 
 
@@ -274,16 +278,16 @@ _TIMES += [
 )
 def test_times_native_and_pure(head: str, time: str, zone: str, rest: str) -> None:
     text = (time + zone + rest).encode()
-    found = {import_module(f"turnwire._{backend}.log_times").read_time(text) for backend in BACKENDS}
+    found = {import_module(f"turnwire._{backend}.log.times").read_time(text) for backend in BACKENDS}
     assert len(found) == 1
     line = np.frombuffer(b"x\n" + head.encode() + text + b"\n", np.uint8)
     results = []
     for backend in BACKENDS:
         times, there = np.zeros(2, np.int64), np.zeros(2, np.uint8)
-        import_module(f"turnwire._{backend}.log_times").head_times(line, np.array([0, 2]), times, there)
+        import_module(f"turnwire._{backend}.log.times").head_times(line, np.array([0, 2]), times, there)
         results.append((times.tolist(), there.tolist()))
     assert results.count(results[0]) == len(results)
 
 
 def test_reasons_have_codes() -> None:
-    assert len(json_bulk.REASONS) < 256
+    assert len(json_scanner.REASONS) < 256

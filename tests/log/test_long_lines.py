@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import turnwire
-from turnwire import json_plan
-from turnwire.log import mixed_block
+from turnwire.json import plan as json_plan
+from turnwire.log.engine import block_pass
 
 NSLIP = '@a3|f0|c1|S0|d1|T1|t"goal"# '
 SSTP = json.dumps(
@@ -69,14 +69,14 @@ def test_time_is_linear_on_one_line(shape: str, scan_core: str) -> None:
 def test_tables_of_rejects_grow_on_a_line_of_damage(scan_core: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each table that is full costs a look at what is left of the line."""
     calls = 0
-    scan_block = mixed_block._core.scan_block
+    scan_block = block_pass._core.scan_block
 
     def counted(*arguments: Any, **options: Any) -> Any:
         nonlocal calls
         calls += 1
         return scan_block(*arguments, **options)
 
-    monkeypatch.setattr(mixed_block._core, "scan_block", counted)
+    monkeypatch.setattr(block_pass._core, "scan_block", counted)
     scan = read(SHAPES["damaged nSLIP and braces"](200_000).encode())
     assert scan.counts.reasons["bad_digit"] > 40_000
     assert calls < 10

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from tests.log.engines import GOOD
-from tests.log.test_scan import nslip
-from tests.slip.twins import plain
-from turnwire.log.memory import Pool, carve
+from tests.log.test_scan import scan_nslip
+from tests.nslip.twins import plain
+from turnwire.log.input.memory import Pool, carve
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 
@@ -78,7 +78,7 @@ def test_batches_stay_what_they_were(wrap: Any) -> None:
     """All kept, every other kept, and columns kept alone, while the scan reuses what is let go."""
     data = numbered(400)
     kept, texts, numbers, snapshots = [], [], [], []
-    for number, batch in enumerate(nslip(wrap(data), batch_bytes=1500)):
+    for number, batch in enumerate(scan_nslip(wrap(data), batch_bytes=1500)):
         if number % 3 == 0:
             kept.append(batch)
             snapshots.append(snapshot(batch))
@@ -96,7 +96,7 @@ def test_batches_stay_what_they_were(wrap: Any) -> None:
 @usesbackend
 def test_memory_that_is_let_go_is_reused() -> None:
     addresses = set()
-    for batch in nslip(io.BytesIO(numbered(3000)), batch_bytes=1500):
+    for batch in scan_nslip(io.BytesIO(numbered(3000)), batch_bytes=1500):
         addresses.add((batch["offset"].ctypes.data, np.frombuffer(batch["tag"].buffer, np.uint8).ctypes.data))
         del batch
     assert len(addresses) < 12
@@ -107,7 +107,7 @@ def test_batches_outlive_scan_and_file(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(numbered(100))
     for borrow in (False, True):
-        found = nslip(path, batch_bytes=2000, borrow=borrow)
+        found = scan_nslip(path, batch_bytes=2000, borrow=borrow)
         batches = list(found)
         expected = [snapshot(batch) for batch in batches]
         rows = sum(map(len, batches))

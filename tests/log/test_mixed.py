@@ -16,7 +16,7 @@ import turnwire
 from tests.conftest import PURE_ONLY
 from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON, csp_message, damaged_log, good_log
-from tests.slip.twins import rounds
+from tests.nslip.twins import rounds
 from turnwire import LIMITS, WIRES, DecodeError, Scan, scan
 from turnwire.contract import bulk_scanner
 
@@ -147,13 +147,13 @@ def use(backend: str, patch: pytest.MonkeyPatch) -> None:
     from importlib import import_module
 
     for module, core in (
-        ("turnwire.slip.bulk", "nslip_scan"),
-        ("turnwire.csp.bulk", "csp"),
-        ("turnwire.json_bulk", "json_lines"),
-        ("turnwire.log.mixed_block", "json_lines"),
+        ("turnwire.nslip.bulk", "nslip.scan"),
+        ("turnwire.csp.bulk", "csp.codec"),
+        ("turnwire.json.scanner", "json.lines"),
+        ("turnwire.log.engine.block_pass", "json.lines"),
     ):
         patch.setattr(import_module(module), "_core", import_module(f"turnwire._{backend}.{core}"))
-    patch.setattr("turnwire.log.mixed_block._heads", import_module(f"turnwire._{backend}.line_heads"))
+    patch.setattr("turnwire.log.engine.block_pass._heads", import_module(f"turnwire._{backend}.log.line_heads"))
 
 
 @usesbackend

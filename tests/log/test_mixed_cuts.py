@@ -13,10 +13,11 @@ from tests.conftest import PURE_ONLY
 from tests.log.engines import GOOD
 from tests.log.mixed_logs import GOOD_JSON, csp_message, damaged_log
 from tests.log.test_mixed import add_up, everything
-from tests.slip.twins import rounds
+from tests.nslip.twins import rounds
 from turnwire import LIMITS, scan
-from turnwire.log import mixed_block, rejects
-from turnwire.log.mixed_block import is_text
+from turnwire.log.engine import block_pass
+from turnwire.log.engine.block_pass import is_text
+from turnwire.log.output import rejects
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 HEADS = (
@@ -125,7 +126,7 @@ def test_a_dense_mixture_keeps_its_order() -> None:
 @pytest.mark.parametrize("name", ["pure"] if PURE_ONLY else ["native", "pure"])
 def test_the_first_line_that_may_be_csp(name: str) -> None:
     """As the scanner of CSP/1 itself takes it: a line that is no text for it."""
-    first_magic = import_module(f"turnwire._{name}.line_heads").first_magic
+    signs = import_module(f"turnwire._{name}.log.line_heads").signs
     chance = random.Random(3)
     met = 0
     for _ in range(rounds(400)):
@@ -140,11 +141,11 @@ def test_the_first_line_that_may_be_csp(name: str) -> None:
                 expected = place
                 break
             place += len(line) + 1
-        assert first_magic(data, 0, len(data)) == expected, data
+        assert signs(data, 0, len(data))[0] == expected, data
         met += expected >= 0
     assert met > 100
     with pytest.raises(ValueError, match="lie in the data"):
-        first_magic(b"CSP/1", 3, 9)
+        signs(b"CSP/1", 3, 9)
 
 
 @pytest.mark.parametrize("line", [*HEADS, b"\t\tcsp /", b"CSP/1 MODE;x", b"<<<-", b">>>\r"])
@@ -155,7 +156,7 @@ def test_a_beginning_is_text_only_where_nothing_can_change_that(line: bytes) -> 
         if is_text(line[:size]):
             assert not cared or line[:size] in (b"\xef", b"\xef\xbb"), line[:size]
     assert is_text(b"x") and is_text(b"{") and is_text(b"@a3") and is_text(b"CSPX") and is_text(b"  a")
-    assert mixed_block.is_text(b"<<<a") and not is_text(b"")
+    assert block_pass.is_text(b"<<<a") and not is_text(b"")
 
 
 @usesbackend

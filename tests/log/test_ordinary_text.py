@@ -14,7 +14,7 @@ import pytest
 
 from tests.log.ordinary import TEXTS
 from turnwire import Decoder, extract, scan
-from turnwire.slip.spec import CANDIDATE
+from turnwire.nslip.spec import CANDIDATE
 
 WIRES = (None, "nslip", "csp", "sstp", "sap", "kick")
 # By definition `@composite|` and `@catch|` are candidates. The sources of a lexer and the documentation of one library

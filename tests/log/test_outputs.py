@@ -22,8 +22,8 @@ import turnwire
 from tests.log.engines import GOOD, UPSTREAM
 from turnwire.contract import WIRES, Column
 from turnwire.log import guarded, unguarded, write
-from turnwire.log.atomic import AtomicFile
-from turnwire.log.writers import FORMATS, GROUP_BYTES
+from turnwire.log.output.atomic import AtomicFile
+from turnwire.log.output.writers import FORMATS, GROUP_BYTES
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]
 
@@ -183,7 +183,7 @@ def test_one_folder_for_each_day(tmp_path: Path, format: str) -> None:
 
 
 def test_many_days_keep_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnwire.log.partitions.MOST_OPEN", 2)
+    monkeypatch.setattr("turnwire.log.output.partitions.MOST_OPEN", 2)
     paths = write(mixed(), tmp_path / "out", partition_by="wire", format="ndjson")
     assert len(paths) > 3
     found = sorted(json.loads(line)["subject"] for path in paths for line in Path(path).read_text().splitlines())

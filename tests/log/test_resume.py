@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
-from tests.log.test_scan import everything, nslip, table
-from tests.slip.twins import rounds
+from tests.log.test_scan import everything, scan_nslip, table
+from tests.nslip.twins import rounds
 from turnwire import DecodeError, Reason
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -33,20 +33,20 @@ def conversations(found: Any) -> list[int]:
 def test_a_scan_goes_on_where_another_stopped(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"".join(map(record, range(5))))
-    first = nslip(path)
+    first = scan_nslip(path)
     assert conversations(first) == [0, 1, 2, 3, 4]
     token = json.loads(json.dumps(first.position))
-    assert conversations(nslip(path, resume=token)) == []
+    assert conversations(scan_nslip(path, resume=token)) == []
     with path.open("ab") as file:
         file.write(record(5) + record(6))
     for resume in (token, json.dumps(token)):
         for options in ({}, {"borrow": True}, {"threads": 2}):
-            found = nslip(path, resume=resume, **options)  # type: ignore[arg-type]
+            found = scan_nslip(path, resume=resume, **options)  # type: ignore[arg-type]
             rows, _, counts = everything(found)
             assert (rows["conv_id"], rows["record"], rows["line"]) == ([5, 6], [5, 6], [6, 7])
             assert rows["offset"] == [5 * len(record(0)), 6 * len(record(0))]
             assert counts.bytes == 2 * len(record(0))
-            assert conversations(nslip(path, resume=found.position)) == []
+            assert conversations(scan_nslip(path, resume=found.position)) == []
 
 
 def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
@@ -55,14 +55,14 @@ def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
     for _ in range(rounds(25)):
         data = damaged_log(chance, LINES) + b"\n"
         path = tmp_path / "a.log"
-        columns, rejects, _ = everything(nslip(data))
+        columns, rejects, _ = everything(scan_nslip(data))
         path.write_bytes(data[: chance.randrange(len(data) + 1)])
         token: Any = {}
         rows: dict[str, list[Any]] = {name: [] for name in columns}
         bad: list[Any] = []
         size = 0
         for _ in range(2):
-            found = nslip(path, resume=token, batch_bytes=chance.randrange(1, len(data) + 2))
+            found = scan_nslip(path, resume=token, batch_bytes=chance.randrange(1, len(data) + 2))
             more, later, counts = everything(found)
             rows = {name: values + more[name] for name, values in rows.items()}
             bad += [{**row, "file": None} for row in later]
@@ -77,13 +77,13 @@ def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
 def test_a_compressed_file_is_read_over_up_to_the_position(tmp_path: Path) -> None:
     path = tmp_path / "a.log.gz"
     path.write_bytes(gzip.compress(b"".join(map(record, range(9)))))
-    first = nslip(path, batch_bytes=3 * len(record(0)), resume={})
+    first = scan_nslip(path, batch_bytes=3 * len(record(0)), resume={})
     assert next(iter(first))["conv_id"].tolist() == [0, 1, 2]
-    second = nslip(path, resume=first.position)
+    second = scan_nslip(path, resume=first.position)
     assert conversations(second) == [3, 4, 5, 6, 7, 8]
     with path.open("ab") as file:
         file.write(gzip.compress(record(9)))
-    assert conversations(nslip(path, resume=second.position)) == [9]
+    assert conversations(scan_nslip(path, resume=second.position)) == [9]
 
 
 def test_a_half_written_record_waits(tmp_path: Path) -> None:
@@ -92,14 +92,14 @@ def test_a_half_written_record_waits(tmp_path: Path) -> None:
     for size in range(len(record(0)), len(whole)):
         path.write_bytes(whole[:size])
         for resume in ({}, None):
-            first = nslip(path, resume=resume)
+            first = scan_nslip(path, resume=resume)
             before = conversations(first)
             if resume is not None:
                 assert len(first.rejects) == 0, "it may still become a record"
                 assert first.counts.bytes == first.position["files"][0]["offset"]
             with path.open("ab") as file:
                 file.write(whole[size:])
-            assert before + conversations(nslip(path, resume=first.position)) == [0, 1, 2]
+            assert before + conversations(scan_nslip(path, resume=first.position)) == [0, 1, 2]
             path.write_bytes(whole[:size])
 
 
@@ -110,10 +110,10 @@ def test_the_position_in_the_middle(tmp_path: Path) -> None:
     everything_once = [*range(10), *range(10)]
     for threads in (1, 2):
         for stop in range(1, 20):
-            found = nslip(tmp_path, threads=threads, batch_bytes=1, resume={})
+            found = scan_nslip(tmp_path, threads=threads, batch_bytes=1, resume={})
             seen = [batch["conv_id"].tolist() for _, batch in zip(range(stop), found, strict=False)]
             found.close()
-            rest = nslip(tmp_path, threads=threads, resume=found.position)
+            rest = scan_nslip(tmp_path, threads=threads, resume=found.position)
             columns = table(rest)
             assert [*(number for batch in seen for number in batch), *columns["conv_id"]] == everything_once
             assert columns["record"] == list(range(stop, 20))
@@ -121,7 +121,7 @@ def test_the_position_in_the_middle(tmp_path: Path) -> None:
 
 def refused(path: Any, token: Any) -> Reason:
     with pytest.raises(DecodeError) as caught:
-        list(nslip(path, resume=token))
+        list(scan_nslip(path, resume=token))
     assert str(path) in str(caught.value)
     return caught.value.reason
 
@@ -134,7 +134,7 @@ def test_other_files_are_refused(packed: bool, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     data = b"".join(map(record, range(100)))
     write(path, data)
-    first = nslip(path)
+    first = scan_nslip(path)
     list(first)
     token = first.position
     with path.open("r+b") as file:
@@ -149,23 +149,23 @@ def test_other_files_are_refused(packed: bool, tmp_path: Path) -> None:
     os.replace(tmp_path / "new", path)
     assert refused(path, token) is Reason.FILE_REPLACED
     with pytest.raises(DecodeError, match="another file"):
-        list(nslip(path, resume=token, errors="skip"))
+        list(scan_nslip(path, resume=token, errors="skip"))
 
 
 def test_a_renamed_file_is_known_and_its_successor_is_new(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(record(1) + record(2)[:5])
-    first = nslip(tmp_path, resume={})
+    first = scan_nslip(tmp_path, resume={})
     assert conversations(first) == [1]
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
     with (tmp_path / "a.log.1").open("ab") as file:
         file.write(record(2)[5:])
     (tmp_path / "a.log").write_bytes(record(3))
-    second = nslip(tmp_path, resume=first.position)
+    second = scan_nslip(tmp_path, resume=first.position)
     assert sorted(conversations(second)) == [2, 3]
-    assert conversations(nslip(tmp_path, resume=second.position)) == []
+    assert conversations(scan_nslip(tmp_path, resume=second.position)) == []
     (tmp_path / "a.log.1").unlink()
     (tmp_path / "b.log").write_bytes(record(4))
-    third = nslip(tmp_path, resume=second.position)
+    third = scan_nslip(tmp_path, resume=second.position)
     assert conversations(third) == [4]
     assert {"a.log", "b.log"} <= {Path(file["name"]).name for file in third.position["files"]}
 
@@ -183,13 +183,13 @@ def test_a_renamed_file_is_known_and_its_successor_is_new(tmp_path: Path) -> Non
 )
 def test_tokens_that_are_none(token: Any) -> None:
     with pytest.raises(DecodeError) as caught:
-        nslip(b"", resume=token)
+        scan_nslip(b"", resume=token)
     assert caught.value.reason is Reason.BAD_POSITION
 
 
 def test_what_is_no_file_has_no_position() -> None:
     for source in (GOOD, io.BytesIO(GOOD)):
-        found = nslip(source, resume={})
+        found = scan_nslip(source, resume={})
         assert sum(map(len, found)) == 1
         assert found.position == {"turnwire": 1, "record": 1, "files": []}
 
@@ -204,17 +204,17 @@ def test_what_is_no_file_has_no_position() -> None:
 def test_bookmarks_that_are_none(tmp_path: Path, part: str, value: Any) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(GOOD + b"\n")
-    first = nslip(path, resume={})
+    first = scan_nslip(path, resume={})
     list(first)
     token = first.position
     token["files"][0][part] = value
     with pytest.raises(DecodeError) as caught:
-        list(nslip(path, resume=token))
+        list(scan_nslip(path, resume=token))
     assert caught.value.reason is Reason.BAD_POSITION
 
 
 @pytest.mark.parametrize("record", [-1, 1 << 63, float("inf"), float("nan"), None])
 def test_a_count_of_records_that_is_none(record: Any) -> None:
     with pytest.raises(DecodeError) as caught:
-        nslip(b"", resume={"turnwire": 1, "record": record, "files": []})
+        scan_nslip(b"", resume={"turnwire": 1, "record": record, "files": []})
     assert caught.value.reason is Reason.BAD_POSITION

@@ -12,8 +12,8 @@ import pytest
 import turnwire
 from tests.log.test_every_wire import facts, log
 from turnwire.contract import WIRES
-from turnwire.log import memory
-from turnwire.log.memory import Pool, Room, rounded
+from turnwire.log.input import memory
+from turnwire.log.input.memory import Pool, Room, rounded
 
 SEEDS = range(25)
 

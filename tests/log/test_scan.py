@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log, read
-from tests.slip.twins import core_of, plain, rounds
-from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, scan, slip
-from turnwire.slip.spec import STRING_SLOTS, Slot
+from tests.nslip.twins import core_of, plain, rounds
+from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, nslip, scan
+from turnwire.nslip.spec import STRING_SLOTS, Slot
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -22,7 +22,7 @@ LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 NUMBERS = ("conv_id", "src", "dst", "turn")
 
 
-def nslip(source: Any, **options: Any) -> Scan:
+def scan_nslip(source: Any, **options: Any) -> Scan:
     return scan(source, wire="nslip", **options)
 
 
@@ -64,7 +64,7 @@ def add_up(data: bytes, found: Scan) -> None:
 def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
     data = UPSTREAM.read_bytes()
     lines = data.split(b"\n")[:-1]
-    columns, rejects, counts = everything(nslip(UPSTREAM, batch_bytes=50_000))
+    columns, rejects, counts = everything(scan_nslip(UPSTREAM, batch_bytes=50_000))
     assert (rejects, counts.text) == ([], len(lines))
     messages = [core_of("pure").decode(line) for line in lines]
     assert len(messages) == 4356
@@ -88,21 +88,21 @@ def test_bytes_add_up_in_damaged_logs_however_they_are_cut() -> None:
         data = damaged_log(chance, LINES)
         options = {"unknown": chance.choice(("error", "keep"))}
         options["limits"] = LIMITS._replace(message=chance.choice((LIMIT, 30, 50)))
-        found = nslip(data, **options)
+        found = scan_nslip(data, **options)
         add_up(data, found)
         bad += len(found.rejects)
-        once = everything(nslip(data, **options))
+        once = everything(scan_nslip(data, **options))
         for batch_bytes in (1, 2, 7, 64, chance.randrange(1, len(data) + 2)):
-            assert everything(nslip(data, batch_bytes=batch_bytes, **options)) == once
-            assert everything(nslip(io.BytesIO(data), batch_bytes=batch_bytes, **options)) == once
+            assert everything(scan_nslip(data, batch_bytes=batch_bytes, **options)) == once
+            assert everything(scan_nslip(io.BytesIO(data), batch_bytes=batch_bytes, **options)) == once
     assert bad > 10
 
 
 def test_messages_among_other_text() -> None:
     data = b"2026-05-04 INFO planner: " + GOOD + b" sent; " + GOOD + GOOD + b"# done\nmail bob@example.com @@@ @z1\n"
-    found = nslip(data)
+    found = scan_nslip(data)
     add_up(data, found)
-    (batch,) = list(nslip(data))
+    (batch,) = list(scan_nslip(data))
     assert len(batch) == 3
     assert [bytes(batch.raw(row)) for row in range(3)] == [GOOD] * 3
     assert batch["line"].tolist() == [1, 1, 1]
@@ -131,7 +131,7 @@ DAMAGE = {
 def test_damage_never_costs_a_neighbour(name: str) -> None:
     data, rows, reasons = DAMAGE[name]
     for options in ({}, {"batch_bytes": 1}):
-        found = nslip(data, **options)  # type: ignore[arg-type]
+        found = scan_nslip(data, **options)  # type: ignore[arg-type]
         add_up(data, found)
         assert (found.counts.wires["nslip"], found.rejects["reason"]) == (rows, reasons)
 
@@ -139,7 +139,7 @@ def test_damage_never_costs_a_neighbour(name: str) -> None:
 def test_every_truncation() -> None:
     data = b"x " + GOOD + b"\r\n@a3|q\n" + GOOD + GOOD
     for size in range(len(data) + 1):
-        add_up(data[:size], nslip(data[:size], batch_bytes=40))
+        add_up(data[:size], scan_nslip(data[:size], batch_bytes=40))
 
 
 def test_every_bit_flipped() -> None:
@@ -148,14 +148,14 @@ def test_every_bit_flipped() -> None:
         for bit in range(8):
             changed = bytearray(data)
             changed[place] ^= 1 << bit
-            found = nslip(bytes(changed))
+            found = scan_nslip(bytes(changed))
             add_up(bytes(changed), found)
             assert found.counts.wires["nslip"] >= 1
 
 
 def test_records_over_the_limit() -> None:
     data = GOOD + b"\n" + GOOD.replace(b"hello", b"hello!") + b"\n" + GOOD
-    found = nslip(data, limits=LIMITS._replace(message=len(GOOD)))
+    found = scan_nslip(data, limits=LIMITS._replace(message=len(GOOD)))
     add_up(data, found)
     (reject,) = found.rejects.rows()
     assert (reject["reason"], reject["line"], reject["length"]) == ("message_too_large", 2, len(GOOD))
@@ -164,11 +164,11 @@ def test_records_over_the_limit() -> None:
 
 def test_errors_skip_and_raise() -> None:
     data = GOOD + b"\n@a3|f0 bad\n" + GOOD + b"\n@c1|\n"
-    skipped = nslip(data, errors="skip")
+    skipped = scan_nslip(data, errors="skip")
     assert sum(map(len, skipped)) == 2
     assert skipped.counts == nslip_counts(data)
     assert skipped.rejects.rows() == []
-    raised = nslip(data, errors="raise")
+    raised = scan_nslip(data, errors="raise")
     batches = iter(raised)
     assert len(next(batches)) == 1
     with pytest.raises(DecodeError) as caught:
@@ -183,7 +183,7 @@ def test_errors_skip_and_raise() -> None:
 
 
 def nslip_counts(data: bytes) -> Any:
-    found = nslip(data)
+    found = scan_nslip(data)
     list(found)
     return found.counts
 
@@ -191,21 +191,21 @@ def nslip_counts(data: bytes) -> Any:
 def test_errors_raise_names_the_file(tmp_path: Any) -> None:
     (tmp_path / "bad.log").write_bytes(b"\n\n@a3|")
     with pytest.raises(DecodeError) as caught:
-        list(nslip(tmp_path, errors="raise"))
+        list(scan_nslip(tmp_path, errors="raise"))
     assert (caught.value.path, caught.value.line) == (str(tmp_path / "bad.log"), 3)
 
 
 def test_unknown_slots_and_frames_are_kept_when_asked() -> None:
     data = b'@a3|f9|c1|S0|d1|T1|x"\xc3\xbc"|g2#\n' + GOOD
     assert nslip_counts(data).reasons == {"unknown_frame": 1}
-    (batch,) = nslip(data, unknown="keep")
+    (batch,) = scan_nslip(data, unknown="keep")
     assert batch.valid("frame").tolist() == [False, True]
     assert batch["goal_id"].tolist() == [2, 17]
-    assert slip.encode(batch.message(0)).encode() == data.split(b"\n")[0]
+    assert nslip.encode(batch.message(0)).encode() == data.split(b"\n")[0]
 
 
 def test_columns_that_are_asked_for() -> None:
-    (batch,) = nslip(GOOD, columns=["tag", "src", "line"])
+    (batch,) = scan_nslip(GOOD, columns=["tag", "src", "line"])
     assert batch.names == ("tag", "src", "line")
     assert (batch["tag"][0], batch["src"][0], batch["line"][0]) == ("hello", 0, 1)
     assert bytes(batch.raw(0)) == GOOD
@@ -214,14 +214,14 @@ def test_columns_that_are_asked_for() -> None:
             batch[other]
         with pytest.raises(KeyError):
             batch.valid(other)
-    (bare,) = nslip(GOOD, columns=[])
+    (bare,) = scan_nslip(GOOD, columns=[])
     assert (len(bare), bare.names) == (1, ())
 
 
 @pytest.mark.parametrize("name", [column.name for column in scan(b"", wire="nslip").columns])
 def test_each_column_alone_is_the_same(name: str) -> None:
     data = b"\n".join([*LINES[:200], GOOD, b"@a3|", b'@a3|f0|c1|S0|d1|T1|u"a\\"b"|t""#'])
-    assert table(nslip(data, columns=[name]))[name] == table(nslip(data))[name]
+    assert table(scan_nslip(data, columns=[name]))[name] == table(scan_nslip(data))[name]
 
 
 @pytest.mark.parametrize(
@@ -260,8 +260,8 @@ def test_arguments_that_make_no_sense(wrong: dict[str, Any], kind: type[Exceptio
 
 def test_a_batch_as_columns() -> None:
     text = 'a "quote", a \\ and ünïcödé'
-    wires = [GOOD.decode(), slip.encode(slip.SlipMessage(1, 2, 3, 4, 5, 4, {Slot.TAG: text, Slot.STATUS: ""}))]
-    (batch,) = nslip("\n".join(wires).encode())
+    wires = [GOOD.decode(), nslip.encode(nslip.SlipMessage(1, 2, 3, 4, 5, 4, {Slot.TAG: text, Slot.STATUS: ""}))]
+    (batch,) = scan_nslip("\n".join(wires).encode())
     assert isinstance(batch, Batch)
     assert batch["act"].dtype == np.uint8
     assert batch["src"].dtype == batch["goal_id"].dtype == np.uint64
@@ -289,7 +289,7 @@ def test_a_batch_as_columns() -> None:
             batch.raw(row)
         with pytest.raises(IndexError):
             batch.message(row)
-    assert [plain(batch.message(row)) for row in (0, -1)] == [plain(slip.decode(wire)) for wire in wires]
+    assert [plain(batch.message(row)) for row in (0, -1)] == [plain(nslip.decode(wire)) for wire in wires]
     assert batch.raw(-1) == wires[1].encode()
     with pytest.raises(TypeError):
         batch.raw(0)[0] = 0
@@ -297,25 +297,25 @@ def test_a_batch_as_columns() -> None:
 
 def test_escapes_in_text() -> None:
     for text in ("\\", '"', '\\"', '"\\', "\\\\", '\\\\"', 'a\\"b\\\\c"', "\\n", "\\\\n"):
-        message = slip.SlipMessage(1, 2, 3, 4, 5, 4, {Slot.TAG: text, Slot.STATUS: "x" + text})
-        (batch,) = nslip(slip.encode(message).encode())
+        message = nslip.SlipMessage(1, 2, 3, 4, 5, 4, {Slot.TAG: text, Slot.STATUS: "x" + text})
+        (batch,) = scan_nslip(nslip.encode(message).encode())
         assert (batch["tag"][0], batch["status"][0]) == (text, "x" + text)
 
 
 def test_a_scan_is_read_once() -> None:
-    found = nslip(b"\n".join([GOOD] * 3), batch_bytes=1)
+    found = scan_nslip(b"\n".join([GOOD] * 3), batch_bytes=1)
     first = next(iter(found))
     assert len(first) == 1
     assert [batch["record"].tolist() for batch in found] == [[1], [2]]
     with pytest.raises(ValueError, match=r"call turnwire\.scan again"):
         list(found)
-    assert repr(nslip("x.log")) == "<Scan nslip of x.log>"
-    assert repr(nslip(b"")) == "<Scan nslip of ...>"
+    assert repr(scan_nslip("x.log")) == "<Scan nslip of x.log>"
+    assert repr(scan_nslip(b"")) == "<Scan nslip of ...>"
 
 
 def test_nothing_comes_of_nothing() -> None:
     for empty in (b"", io.BytesIO(), [], b"\n", b"   \n\n"):
-        found = nslip(empty)
+        found = scan_nslip(empty)
         assert list(found) == []
         assert len(found.rejects) == found.counts.records == 0
 
@@ -323,8 +323,8 @@ def test_nothing_comes_of_nothing() -> None:
 def test_slots_match_their_columns() -> None:
     for name, slot in ((slot.name.lower(), slot) for slot in Slot):
         value: Any = "x" if slot in STRING_SLOTS else 7
-        message = slip.SlipMessage(1, 2, 3, 4, 5, 4, {slot: value})
-        columns = table(nslip(slip.encode(message).encode()))
+        message = nslip.SlipMessage(1, 2, 3, 4, 5, 4, {slot: value})
+        columns = table(scan_nslip(nslip.encode(message).encode()))
         assert columns[name] == [value]
         assert all(columns[other.name.lower()] == [None] for other in Slot if other is not slot)
 
@@ -356,7 +356,7 @@ def test_time_is_linear_on_one_line(name: str, wrap: Callable[[bytes], Any], sca
     size = 4_000 if scan_core == "pure" else 200_000
 
     def work(times: int) -> None:
-        found = nslip(wrap(ADVERSARIES[name] * (size * times // len(ADVERSARIES[name]))), batch_bytes=4_000)
+        found = scan_nslip(wrap(ADVERSARIES[name] * (size * times // len(ADVERSARIES[name]))), batch_bytes=4_000)
         for _ in found:
             pass
         counts = found.counts
@@ -371,7 +371,7 @@ def test_long() -> None:
     chance = random.Random(6)
     for _ in range(rounds(3000)):
         data = damaged_log(chance, LINES)
-        found = nslip(io.BytesIO(data), batch_bytes=chance.randrange(1, 200))
+        found = scan_nslip(io.BytesIO(data), batch_bytes=chance.randrange(1, 200))
         once = read("pure", data)
         columns = table(found)
         assert (columns["offset"], columns["line"]) == (once.columns["offset"], once.columns["line"])

@@ -24,8 +24,8 @@ from tests.log.engines import (
     read,
     tables,
 )
-from tests.slip.twins import core_of, rounds
-from turnwire.slip.spec import REASONS, STRING_SLOTS, FrameType, Slot
+from tests.nslip.twins import core_of, rounds
+from turnwire.nslip.spec import REASONS, STRING_SLOTS, FrameType, Slot
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 

@@ -9,8 +9,8 @@ import pytest
 
 from turnwire import WIRES, scan
 from turnwire.contract import Column
-from turnwire.log.arrow import FORMATS
-from turnwire.log.rejects import COLUMNS as REJECT_COLUMNS
+from turnwire.log.output.arrow import FORMATS
+from turnwire.log.output.rejects import COLUMNS as REJECT_COLUMNS
 
 PAGE = Path(__file__).parents[2] / "docs" / "scan_columns.md"
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="needs the source tree")

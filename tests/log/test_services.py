@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.log.engines import GOOD, UPSTREAM
-from tests.log.test_scan import everything, nslip, table
+from tests.log.test_scan import everything, scan_nslip, table
 from turnwire import DecodeError, MissingDependency
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -29,7 +29,9 @@ def test_progress_tells_bytes_records_and_rejects(tmp_path: Path) -> None:
     total = len(LINES) + 8 + len(packed)
     for threads in (1, 3):
         told: list[tuple[int, int | None, int, int]] = []
-        found = nslip(tmp_path, progress=lambda *news, told=told: told.append(news), batch_bytes=500, threads=threads)
+        found = scan_nslip(
+            tmp_path, progress=lambda *news, told=told: told.append(news), batch_bytes=500, threads=threads
+        )
         for batch in found:
             assert told[-1][2] >= batch["record"][-1]
         assert told == sorted(told), "it never goes back"
@@ -44,7 +46,7 @@ def test_the_total_is_told_only_where_it_is_known(source: Any, tmp_path: Path) -
     path.write_bytes(LINES)
     told: list[Any] = []
     opened = source(path)
-    list(nslip(opened, progress=lambda *news: told.append(news)))
+    list(scan_nslip(opened, progress=lambda *news: told.append(news)))
     assert {news[1] for news in told} == {None}
     if hasattr(opened, "close"):
         opened.close()
@@ -61,12 +63,12 @@ def test_progress_as_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0)
     monkeypatch.setattr(progress, "_rich_bar", lambda total: None)
     monkeypatch.setenv("TERM", "xterm")
-    list(nslip(LINES + b"@a3|f0 bad", progress=True))
+    list(scan_nslip(LINES + b"@a3|f0 bad", progress=True))
     sent = sys.stderr.getvalue()  # type: ignore[attr-defined]
     assert "100 records, 1 rejects" in sent
     assert sent.endswith("\r\x1b[K")
     with pytest.raises(TypeError, match="progress is a function"):
-        nslip(b"", progress=3)
+        scan_nslip(b"", progress=3)
 
 
 async def gathered(found: Any) -> list[int]:
@@ -75,19 +77,19 @@ async def gathered(found: Any) -> list[int]:
 
 def test_async_iteration() -> None:
     for threads in (1, 2):
-        found = nslip(LINES, batch_bytes=200, threads=threads)
+        found = scan_nslip(LINES, batch_bytes=200, threads=threads)
         assert asyncio.run(gathered(found)) == list(range(100))
         assert found.counts.wires == {"nslip": 100}
 
     async def two() -> list[list[int]]:
-        return await asyncio.gather(*(gathered(nslip(LINES, batch_bytes=200)) for _ in range(2)))
+        return await asyncio.gather(*(gathered(scan_nslip(LINES, batch_bytes=200)) for _ in range(2)))
 
     assert asyncio.run(two()) == [list(range(100))] * 2
 
 
 def test_async_errors() -> None:
     async def failing() -> None:
-        async for _ in nslip(LINES + b"@a3|f0 bad", errors="raise"):
+        async for _ in scan_nslip(LINES + b"@a3|f0 bad", errors="raise"):
             pass
 
     with pytest.raises(DecodeError, match="bad"):
@@ -106,7 +108,7 @@ def test_async_back_pressure_and_cancelling() -> None:
     source = Counted()
 
     async def slow() -> None:
-        async for _ in nslip(source, batch_bytes=len(LINES)):
+        async for _ in scan_nslip(source, batch_bytes=len(LINES)):
             assert source.reads <= 4, "nothing is read before it is asked for"
             await asyncio.sleep(0.2)
             assert source.reads <= 4
@@ -127,7 +129,7 @@ def test_async_back_pressure_and_cancelling() -> None:
             return threading.active_count()
 
         before = threading.active_count()
-        found = nslip(waiting)
+        found = scan_nslip(waiting)
         assert asyncio.run(cancelled()) == before
         assert list(found) == []
 
@@ -139,16 +141,16 @@ def test_urls() -> None:
     memory.pipe("/logs/a.log", data)
     memory.pipe("/logs/sub/b.log.gz", gzip.compress(data))
     try:
-        rows = table(nslip("memory://logs/a.log"))
+        rows = table(scan_nslip("memory://logs/a.log"))
         assert (len(rows["record"]), set(rows["file"])) == (50, {"memory:///logs/a.log"})
         told: list[Any] = []
-        rows = table(nslip("memory://logs", threads=2, progress=lambda *news: told.append(news)))
+        rows = table(scan_nslip("memory://logs", threads=2, progress=lambda *news: told.append(news)))
         assert list(dict.fromkeys(rows["file"])) == ["memory:///logs/a.log", "memory:///logs/sub/b.log.gz"]
         assert told[-1][:3] == (len(data) + len(gzip.compress(data)),) * 2 + (100,)
-        assert len(table(nslip(["memory://logs/*.log", data]))["record"]) == 100
+        assert len(table(scan_nslip(["memory://logs/*.log", data]))["record"]) == 100
         for missing in ("memory://logs/no.log", "memory://nothing/*.log"):
             with pytest.raises(FileNotFoundError):
-                list(nslip(missing))
+                list(scan_nslip(missing))
     finally:
         memory.rm("/logs", recursive=True)
 
@@ -156,13 +158,13 @@ def test_urls() -> None:
 def test_a_file_as_a_url(tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     (tmp_path / "a.log").write_bytes(LINES)
-    assert len(table(nslip(f"file://{tmp_path}/a.log"))["record"]) == 100
+    assert len(table(scan_nslip(f"file://{tmp_path}/a.log"))["record"]) == 100
 
 
 def test_urls_without_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(MissingDependency, match=r"turnwire\[fsspec\]"):
-        list(nslip("s3://bucket/a.log"))
+        list(scan_nslip("s3://bucket/a.log"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of POSIX")
@@ -171,7 +173,7 @@ def test_a_named_pipe_whose_writer_pauses(threads: int, tmp_path: Path) -> None:
     """What is complete is handed on while the writer pauses; nothing hangs, also when no writer ever comes."""
     path = tmp_path / "fifo"
     os.mkfifo(path)
-    found = nslip(path, threads=threads)
+    found = scan_nslip(path, threads=threads)
     handed_on = threading.Event()
 
     def write() -> None:
@@ -189,7 +191,7 @@ def test_a_named_pipe_whose_writer_pauses(threads: int, tmp_path: Path) -> None:
     writer.join()
     assert sum(rows) == 3
     assert rows[0] == 1
-    lonely = nslip(path, threads=threads)
+    lonely = scan_nslip(path, threads=threads)
     reader = threading.Thread(target=lambda: list(lonely))
     reader.start()
     time.sleep(0.05)
@@ -206,4 +208,4 @@ def test_what_waits_in_the_buffer_of_a_pipe_is_read() -> None:
             assert source.readline() == b"head\n"
             pipe.write(GOOD)
             pipe.close()
-            assert everything(nslip(source))[0]["offset"] == [0, len(GOOD) + 1]
+            assert everything(scan_nslip(source))[0]["offset"] == [0, len(GOOD) + 1]

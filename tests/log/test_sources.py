@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from tests.log.engines import GOOD, UPSTREAM
-from tests.log.test_scan import everything, nslip, table
+from tests.log.test_scan import everything, scan_nslip, table
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -91,11 +91,11 @@ NAMED = ("str", "path")
 def test_every_kind_of_source(name: str, borrow: bool, tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(DATA)
-    expected = everything(nslip(DATA))
+    expected = everything(scan_nslip(DATA))
     assert len(expected[0]["offset"]) == 61
     for batch_bytes in (8 << 20, 1, 50):
         source = SOURCES[name](path)
-        columns, rejects, counts = everything(nslip(source, borrow=borrow, batch_bytes=batch_bytes))
+        columns, rejects, counts = everything(scan_nslip(source, borrow=borrow, batch_bytes=batch_bytes))
         file = str(path) if name in NAMED else None
         if file:
             assert set(columns["file"]) == {file}
@@ -114,11 +114,11 @@ def test_an_open_file_has_a_name_and_a_position(tmp_path: Path) -> None:
     for borrow in (False, True):
         with path.open("rb") as file:
             file.seek(5)
-            (batch,) = nslip(file, borrow=borrow)
+            (batch,) = scan_nslip(file, borrow=borrow)
             assert (batch.file, batch["offset"].tolist()) == (str(path), [0])
             assert not file.closed
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        assert [len(batch) for batch in nslip(mapped)] == [1]
+        assert [len(batch) for batch in scan_nslip(mapped)] == [1]
 
 
 def test_files_of_several_kinds_in_order(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_files_of_several_kinds_in_order(tmp_path: Path) -> None:
     (tmp_path / "empty.log").touch()
 
     def sources(source: Any) -> list[Any]:
-        columns = everything(nslip(source))[0]
+        columns = everything(scan_nslip(source))[0]
         assert columns["record"] == list(range(len(columns["src"])))
         assert set(columns["line"]) == {2}
         assert set(columns["offset"]) == {1}
@@ -151,30 +151,30 @@ def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
     path.write_bytes(GOOD)
     link.symlink_to(path)
     for again in (path, str(path), tmp_path, link, str(tmp_path / "*.log"), tmp_path / ".." / tmp_path.name / "a.log"):
-        assert table(nslip([path, GOOD, again, GOOD]))["file"] == [str(path), None, None], again
+        assert table(scan_nslip([path, GOOD, again, GOOD]))["file"] == [str(path), None, None], again
 
 
 def test_a_url_that_is_named_again_is_read_once() -> None:
     fsspec = pytest.importorskip("fsspec")
     with fsspec.open("memory://named/a.log", "wb") as file:
         file.write(GOOD)
-    assert len(table(nslip(["memory://named/a.log", "memory://named", "memory://named/*.log"]))["file"]) == 1
+    assert len(table(scan_nslip(["memory://named/a.log", "memory://named", "memory://named/*.log"]))["file"]) == 1
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     for source in (tmp_path / "no.log", str(tmp_path / "*.log"), [b"", tmp_path / "no.log"]):
-        found = nslip(source)
+        found = scan_nslip(source)
         with pytest.raises(FileNotFoundError) as caught:
             list(found)
         assert str(tmp_path) in str(caught.value)
     (tmp_path / "empty").mkdir()
-    assert list(nslip(tmp_path / "empty")) == []
+    assert list(scan_nslip(tmp_path / "empty")) == []
 
 
 def test_a_file_that_disappears(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).write_bytes(GOOD)
-    batches = iter(nslip(tmp_path))
+    batches = iter(scan_nslip(tmp_path))
     assert len(next(batches)) == 1
     (tmp_path / "b").unlink()
     with pytest.raises(FileNotFoundError, match="b"):
@@ -184,13 +184,13 @@ def test_a_file_that_disappears(tmp_path: Path) -> None:
 def test_a_file_that_grows_or_shrinks(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes((GOOD + b"\n") * 10)
-    found = nslip(path, batch_bytes=1)
+    found = scan_nslip(path, batch_bytes=1)
     batches = iter(found)
     next(batches)
     with path.open("ab") as file:
         file.write(GOOD)
     assert sum(map(len, batches)) == 10
-    batches = iter(found := nslip(path, batch_bytes=2 * len(GOOD) + 2))
+    batches = iter(found := scan_nslip(path, batch_bytes=2 * len(GOOD) + 2))
     next(batches)
     os.truncate(path, 3 * len(GOOD) + 4)
     list(batches)
@@ -203,14 +203,14 @@ def test_a_fifo(borrow: bool, tmp_path: Path) -> None:
     os.mkfifo(path)
     writer = threading.Thread(target=lambda: path.write_bytes(DATA))
     writer.start()
-    assert sum(map(len, nslip(path, borrow=borrow))) == 61
+    assert sum(map(len, scan_nslip(path, borrow=borrow))) == 61
     writer.join()
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_a_file_without_a_size() -> None:
     for borrow in (False, True):
-        found = nslip("/proc/self/status", borrow=borrow)
+        found = scan_nslip("/proc/self/status", borrow=borrow)
         list(found)
         assert found.counts.bytes > 100
 
@@ -229,7 +229,7 @@ def test_what_is_no_source() -> None:
     for wrong in (5, None, object(), {"a.log"}, [3], io.StringIO("@"), memoryview(DATA)[::2]):
         for borrow in (False, True):
             with pytest.raises(TypeError):
-                list(nslip(wrong, borrow=borrow))
+                list(scan_nslip(wrong, borrow=borrow))
 
 
 def test_errors_of_files_come_through() -> None:
@@ -242,19 +242,19 @@ def test_errors_of_files_come_through() -> None:
             return None
 
     with pytest.raises(OSError, match="the disk is gone"):
-        list(nslip(Failing()))
+        list(scan_nslip(Failing()))
     with pytest.raises(BlockingIOError):
-        list(nslip(NotReady()))
+        list(scan_nslip(NotReady()))
 
 
 def test_borrowed_memory_is_looked_into() -> None:
     data = bytearray(GOOD)
-    (batch,) = nslip(data, borrow=True)
+    (batch,) = scan_nslip(data, borrow=True)
     with pytest.raises(BufferError):
         data.append(0)
     data[3 + data.index(b"hello")] = ord("p")
     assert batch["tag"][0] == "helpo"
-    (copied,) = nslip(data)
+    (copied,) = scan_nslip(data)
     data[3 + data.index(b"helpo")] = ord("x")
     assert (batch["tag"][0], copied["tag"][0]) == ("helxo", "helpo")
 
@@ -262,7 +262,7 @@ def test_borrowed_memory_is_looked_into() -> None:
 def test_a_mapped_file_stays_while_a_batch_looks_into_it(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(GOOD * 3)
-    (batch,) = nslip(path, borrow=True)
+    (batch,) = scan_nslip(path, borrow=True)
     path.unlink()
     assert list(batch["tag"]) == ["hello"] * 3
 
@@ -284,7 +284,7 @@ def test_a_line_without_end_takes_little_time_and_memory(line: str, tmp_path: Pa
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     for borrow in (False, True):
-        found = nslip(path, batch_bytes=1 << 16, errors="skip", borrow=borrow)
+        found = scan_nslip(path, batch_bytes=1 << 16, errors="skip", borrow=borrow)
         assert sum(map(len, found)) == 1
         assert found.counts.bytes == path.stat().st_size
         assert found.counts.bytes == found.counts.records + found.counts.rejects + found.counts.text

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
-from turnwire import slip
+from turnwire import nslip
 from turnwire.contract import WIRES
 from turnwire.log import stats
-from turnwire.log.pairing import PAIRS, Latencies, Message, Pairing
-from turnwire.log.stats import LONGEST, Tally
+from turnwire.log.analysis.pairing import PAIRS, Latencies, Message, Pairing
+from turnwire.log.analysis.stats import LONGEST, Tally
 
 
 def test_the_counts_are_those_of_the_messages() -> None:
-    messages = [slip.decode(line) for line in UPSTREAM.read_bytes().splitlines()]
+    messages = [nslip.decode(line) for line in UPSTREAM.read_bytes().splitlines()]
     found = stats(str(UPSTREAM), wire="nslip")
     scan = turnwire.scan(str(UPSTREAM), wire="nslip")
     list(scan)
@@ -73,7 +73,7 @@ def test_an_empty_log() -> None:
 
 def test_many_conversations_are_folded_and_the_busy_ones_kept() -> None:
     def line(conversation: int) -> bytes:
-        return slip.encode(slip.SlipMessage(conversation, 1, 1, 2, slip.Act.INFORM, slip.FrameType.TASK)).encode()
+        return nslip.encode(nslip.SlipMessage(conversation, 1, 1, 2, nslip.Act.INFORM, nslip.FrameType.TASK)).encode()
 
     numbers = [number for number in range(1000) for _ in range(20 if number == 500 else 1)]
     found = stats(b"\n".join(map(line, numbers)), wire="nslip", room=10)

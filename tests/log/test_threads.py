@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
-from tests.log.test_scan import everything, nslip, table
-from tests.slip.twins import rounds
+from tests.log.test_scan import everything, scan_nslip, table
+from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError
-from turnwire.log.crew import Crew
-from turnwire.log.reading import Stop
+from turnwire.log.engine.ordered_pool import OrderedPool
+from turnwire.log.input.reading import Stop
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -30,7 +30,7 @@ LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
 
 def batches(source: Any, **options: Any) -> list[Any]:
     """Every batch with its rows, and what stands in the quarantine and the tally behind it."""
-    found = nslip(source, **options)
+    found = scan_nslip(source, **options)
     seen = []
     for batch in found:
         columns = {name: list(batch[name]) for name in batch.names}
@@ -55,18 +55,18 @@ def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
 def test_lines_longer_than_a_block() -> None:
     long = GOOD.replace(b"hello", b"x" * 5000)
     data = b"\n".join([GOOD, long, b"y" * 3000 + GOOD + GOOD, b'@a3|t"' + b"z" * 4000, GOOD])
-    once = everything(nslip(data))
+    once = everything(scan_nslip(data))
     for threads in (1, 2, 4):
         for batch_bytes in (31, 700, 4999):
             for source in (data, io.BytesIO(data)):
-                assert everything(nslip(source, threads=threads, batch_bytes=batch_bytes)) == once
+                assert everything(scan_nslip(source, threads=threads, batch_bytes=batch_bytes)) == once
 
 
 def test_the_first_error_is_the_one_of_one_thread() -> None:
-    data = b"\n".join([GOOD] * 50 + [b"@a3|f0 bad"] + [GOOD] * 50 + [b"@c1", GOOD])
+    data = b"\n".join([GOOD] * 50 + [b"@a3|f0 bad"] + [GOOD] * 50 + [b"@c1|", GOOD])
 
     def until_error(threads: int) -> Any:
-        found = nslip(data, threads=threads, batch_bytes=200, errors="raise")
+        found = scan_nslip(data, threads=threads, batch_bytes=200, errors="raise")
         rows: list[int] = []
         with pytest.raises(DecodeError) as caught:
             rows.extend(line for batch in found for line in batch["line"].tolist())
@@ -95,18 +95,18 @@ def test_stopping_early_ends_the_threads() -> None:
             return len(part)
 
     def closed(source: Endless) -> None:
-        found = nslip(source, threads=3, batch_bytes=5000)
+        found = scan_nslip(source, threads=3, batch_bytes=5000)
         for _ in zip(range(4), found, strict=False):
             pass
         found.close()
         assert list(found) == []
 
     def left(source: Endless) -> None:
-        for _ in nslip(source, threads=3, batch_bytes=5000):
+        for _ in scan_nslip(source, threads=3, batch_bytes=5000):
             break
 
     def with_statement(source: Endless) -> None:
-        with nslip(source, threads=3, batch_bytes=5000) as found:
+        with scan_nslip(source, threads=3, batch_bytes=5000) as found:
             next(iter(found))
         assert list(found) == []
 
@@ -128,7 +128,7 @@ def test_closing_from_another_thread() -> None:
     with os.fdopen(writing, "wb", buffering=0) as pipe, os.fdopen(reading, "rb", buffering=0) as source:
         for threads in (1, 2):
             pipe.write(GOOD + b"\n")
-            found = nslip(source, threads=threads)
+            found = scan_nslip(source, threads=threads)
             seen = threading.Event()
             counted: list[int] = []
 
@@ -160,7 +160,7 @@ def test_errors_of_reading_come_at_their_place() -> None:
 
     met = []
     for threads in (1, 2, 4):
-        found = nslip(Breaking(), threads=threads, batch_bytes=320)
+        found = scan_nslip(Breaking(), threads=threads, batch_bytes=320)
         rows: list[int] = []
         with pytest.raises(OSError, match="the disk is gone"):
             rows.extend(len(batch) for batch in found)
@@ -177,7 +177,7 @@ def test_errors_of_the_work_come_at_their_place() -> None:
 
     seen: list[tuple[int, int]] = []
     with pytest.raises(ZeroDivisionError, match="7"):
-        seen.extend(Crew(iter(range(20)), work, 3, 4, Stop()))
+        seen.extend(OrderedPool(iter(range(20)), work, 3, 4, Stop()))
     assert seen == [(number, -number) for number in range(7)]
 
 
@@ -191,7 +191,7 @@ def test_few_blocks_are_held() -> None:
             taken.append(number)
             yield number
 
-    for item, _ in Crew(items(), lambda number: number, 3, 4, Stop()):
+    for item, _ in OrderedPool(items(), lambda number: number, 3, 4, Stop()):
         given.append(item)
     assert given == taken == list(range(100))
 
@@ -235,11 +235,11 @@ def test_control_c_ends_it_at_once(backend: str) -> None:
 @pytest.mark.parametrize("wrong", [0, -1, 65, 1.5, "2"])
 def test_numbers_of_threads_that_make_no_sense(wrong: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
-        nslip(b"", threads=wrong)
+        scan_nslip(b"", threads=wrong)
 
 
 def test_where_and_threads() -> None:
     data = UPSTREAM.read_bytes()
-    once = table(nslip(data, where={"src": 3, "text": b"|g"}))
+    once = table(scan_nslip(data, where={"src": 3, "text": b"|g"}))
     assert len(once["record"]) > 5
-    assert table(nslip(data, where={"src": 3, "text": b"|g"}, threads=2, batch_bytes=3000)) == once
+    assert table(scan_nslip(data, where={"src": 3, "text": b"|g"}, threads=2, batch_bytes=3000)) == once

@@ -13,24 +13,24 @@ import numpy as np
 import pytest
 
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
-from tests.log.test_scan import everything, nslip, table
-from tests.slip.twins import rounds
-from turnwire import scan, slip
+from tests.log.test_scan import everything, scan_nslip, table
+from tests.nslip.twins import rounds
+from turnwire import nslip, scan
 from turnwire.contract import Column
-from turnwire.log.where import _CONVERT, _number_among, _number_within
-from turnwire.slip.spec import Act, FrameType
+from turnwire.log.engine.where import _CONVERT, _number_among, _number_within
+from turnwire.nslip.spec import Act, FrameType
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
 DATA = b"\n".join([*LINES, b"@a3|f0 bad", b'@a3|f0|c9|S3|d1|T1|t"a \\"b\\" c"|u""#', GOOD, b"refactor " + GOOD])
-ALL, BAD, COUNTS = everything(nslip(DATA))
+ALL, BAD, COUNTS = everything(scan_nslip(DATA))
 ROWS = [dict(zip(ALL, values, strict=True)) for values in zip(*ALL.values(), strict=True)]
 RAW = [DATA[row["offset"] : row["offset"] + row["length"]] for row in ROWS]
 
 
 def numbers(where: dict[str, Any], **options: Any) -> list[int]:
-    return table(nslip(DATA, where=where, **options))["record"]
+    return table(scan_nslip(DATA, where=where, **options))["record"]
 
 
 def act(row: dict[str, Any]) -> str:
@@ -89,7 +89,7 @@ def test_rows_are_those_of_a_plain_loop(name: str) -> None:
     where, test = CASES[name]
     expected = [row for row, raw in zip(ROWS, RAW, strict=True) if test({**row, "raw": raw})]
     for options in ({}, {"batch_bytes": 500}, {"threads": 2, "batch_bytes": 500}, {"borrow": True}):
-        found = nslip(DATA, where=where, **options)  # type: ignore[arg-type]
+        found = scan_nslip(DATA, where=where, **options)  # type: ignore[arg-type]
         columns = table(found)
         assert columns["record"] == [row["record"] for row in expected]
         assert columns == {column: [row[column] for row in expected] for column in ALL}
@@ -98,18 +98,18 @@ def test_rows_are_those_of_a_plain_loop(name: str) -> None:
 
 
 def test_columns_that_are_looked_at_need_not_be_read() -> None:
-    found = nslip(DATA, where={"src": 3, "tag": {"hello", None}, "act": "REQUEST"}, columns=["conv_id", "record"])
+    found = scan_nslip(DATA, where={"src": 3, "tag": {"hello", None}, "act": "REQUEST"}, columns=["conv_id", "record"])
     columns = table(found)
     expected = [row for row in ROWS if row["src"] == 3 and act(row) == "REQUEST" and row["tag"] in {"hello", None}]
     assert columns == {name: [row[name] for row in expected] for name in ("conv_id", "record")}
-    for batch in nslip(DATA, where={"src": 3}, columns=[]):
+    for batch in scan_nslip(DATA, where={"src": 3}, columns=[]):
         assert batch.names == ()
         assert all(batch.message(row).src == 3 for row in range(len(batch)))
 
 
 def test_arrow_gets_the_chosen_rows() -> None:
     polars = pytest.importorskip("polars")
-    frame = polars.DataFrame(nslip(DATA, where={"act": "REQUEST"}, batch_bytes=3000))
+    frame = polars.DataFrame(scan_nslip(DATA, where={"act": "REQUEST"}, batch_bytes=3000))
     expected = [row for row in ROWS if act(row) == "REQUEST"]
     assert frame["record"].to_list() == [row["record"] for row in expected]
     assert frame["tag"].to_list() == [row["tag"] for row in expected]
@@ -118,7 +118,7 @@ def test_arrow_gets_the_chosen_rows() -> None:
 
 def test_the_first_error_comes_behind_the_chosen_rows() -> None:
     data = GOOD + b"\n" + GOOD.replace(b"S0", b"S7") + b"\n@a3|f0 bad\n" + GOOD
-    found = nslip(data, where={"src": 7}, errors="raise")
+    found = scan_nslip(data, where={"src": 7}, errors="raise")
     batches = iter(found)
     assert next(batches)["record"].tolist() == [1]
     with pytest.raises(ValueError, match="bad"):
@@ -147,7 +147,7 @@ def test_the_first_error_comes_behind_the_chosen_rows() -> None:
 )
 def test_conditions_that_make_no_sense(where: Any, kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):
-        nslip(DATA, where=where)
+        scan_nslip(DATA, where=where)
 
 
 def test_times() -> None:
@@ -181,18 +181,20 @@ def test_random_conditions_on_damaged_logs() -> None:
     chance = random.Random(8)
     for _ in range(rounds(15)):
         data = damaged_log(chance, LINES)
-        columns = table(nslip(data))
+        columns = table(scan_nslip(data))
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
         src, turns = chance.randrange(6), sorted(chance.choices(range(12), k=2))
-        found = nslip(data, where={"src": {src, src + 1}, "turn": tuple(turns)}, batch_bytes=chance.randrange(1, 3000))
+        found = scan_nslip(
+            data, where={"src": {src, src + 1}, "turn": tuple(turns)}, batch_bytes=chance.randrange(1, 3000)
+        )
         chosen = [row for row in rows if row["src"] in (src, src + 1) and turns[0] <= row["turn"] < turns[1]]
         assert table(found) == {name: [row[name] for row in chosen] for name in columns}
 
 
 def test_messages_of_chosen_rows() -> None:
-    for batch in nslip(DATA, where={"act": "REQUEST"}):
+    for batch in scan_nslip(DATA, where={"act": "REQUEST"}):
         for row in range(len(batch)):
-            assert slip.decode(bytes(batch.raw(row))).act is Act.REQUEST
+            assert nslip.decode(bytes(batch.raw(row))).act is Act.REQUEST
 
 
 def test_numbers_with_a_fraction() -> None:

@@ -64,7 +64,9 @@ def wheel_names(distributions: Path) -> set[str]:
 
 
 def sources(*suffixes: str) -> set[str]:
-    return {path.name for path in (ROOT / "_native").iterdir() if path.suffix in suffixes}
+    """The files of the core, with their folder: ``json/text.pyx``."""
+    native = ROOT / "_native"
+    return {path.relative_to(native).as_posix() for path in native.rglob("*") if path.suffix in suffixes}
 
 
 def test_sdist_holds_all_native_sources(sdist_names: set[str]) -> None:
@@ -76,18 +78,18 @@ def test_sdist_holds_all_native_sources(sdist_names: set[str]) -> None:
 def test_sdist_holds_what_its_tests_and_readers_need(sdist_names: set[str]) -> None:
     wanted = {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "setup.py", "tests/conftest.py"}
     wanted |= {"examples/demo.py", "examples/data/nslip_upstream.txt", "examples/data/ATTRIBUTION.md"}
-    wanted |= {"tests/vectors/slip.jsonl", "src/turnwire/py.typed"}
+    wanted |= {"tests/vectors/nslip.jsonl", "src/turnwire/py.typed"}
     assert wanted - sdist_names == set()
 
 
 def test_sdist_holds_nothing_built(sdist_names: set[str]) -> None:
-    generated = {f"_native/{Path(name).stem}.c" for name in sources(".pyx")}
+    generated = {f"_native/{Path(name).with_suffix('.c').as_posix()}" for name in sources(".pyx")}
     assert {name for name in sdist_names if name.endswith((".so", ".pyd", ".pyc")) or name in generated} == set()
 
 
 def test_wheel_holds_every_compiled_module_and_its_stub(wheel_names: set[str]) -> None:
     folder = "turnwire/_native/"
-    stems = {Path(name).stem for name in sources(".pyx")}
+    stems = {Path(name).with_suffix("").as_posix() for name in sources(".pyx")}
     compiled = {name[len(folder) :].split(".")[0] for name in wheel_names if name.endswith((".so", ".pyd"))}
     assert compiled == stems
     assert {f"{folder}{stem}.pyi" for stem in stems} - wheel_names == set()
@@ -127,7 +129,7 @@ def environment_with(sdist: Path, folder: Path, *extras: str, **variables: str) 
     return python
 
 
-DECODE = "import turnwire.slip as s; print(s.encode(s.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t\"refactor_auth\"#')))"
+DECODE = "import turnwire.nslip as s; print(s.encode(s.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t\"refactor_auth\"#')))"
 WIRE = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
 
 
@@ -138,7 +140,7 @@ def test_without_a_compiler_the_sdist_installs_pure(sdist: Path, tmp_path: Path)
     told = json.loads(run(python, "-m", "turnwire", "info", "--json"))
     assert told["backend"] == "pure"
     assert "_native" in told["why_pure"]
-    assert list((tmp_path / "pure").rglob("_native/*.so")) == []
+    assert list((tmp_path / "pure").rglob("_native/**/*.so")) == []
 
 
 def test_with_a_compiler_the_sdist_installs_native(sdist: Path, tmp_path: Path) -> None:

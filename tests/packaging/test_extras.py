@@ -52,12 +52,13 @@ ZSTD = "b'\\x28\\xb5\\x2f\\xfd\\x04\\x00\\x01\\x00\\x00\\x99\\xe9\\xd8\\x51'"
 LEDGER = "__import__('turnwire.ledger').ledger"
 COMPARED = "__import__('turnwire.tokens').tokens.compare([" + GOOD + "])"
 CASES = [
-    Case("cbor", ("cbor2",), f"turnwire.slip.to_cbor({GOOD})"),
-    Case("cbor", ("cbor2",), "turnwire.slip.from_cbor(b'')"),
-    Case("protobuf", ("google",), f"turnwire.slip.to_protobuf({GOOD})"),
-    Case("protobuf", ("google",), "turnwire.slip.from_protobuf(b'')"),
-    Case("zstd", ("zstandard",), f"list(turnwire.scan({ZSTD}, wire='nslip'))", "turnwire.log.compression"),
-    Case("fsspec", ("fsspec",), "list(turnwire.scan('memory://a.log', wire='nslip'))", "turnwire.log.compression"),
+    Case("cbor", ("cbor2",), f"turnwire.nslip.to_cbor({GOOD})"),
+    Case("cbor", ("cbor2",), "turnwire.nslip.from_cbor(b'')"),
+    Case("protobuf", ("google",), f"turnwire.nslip.to_protobuf({GOOD})"),
+    Case("protobuf", ("google",), "turnwire.nslip.from_protobuf(b'')"),
+    Case("zstd", ("zstandard",), f"list(turnwire.scan({ZSTD}, wire='nslip'))", "turnwire.log.input.compression"),
+    Case("fsspec", ("fsspec",), "list(turnwire.scan('memory://a.log', wire='nslip'))",
+         "turnwire.log.input.compression"),
     Case("sign", ("cryptography",), f"{LEDGER}.Checkpoint('', 0, '', '', '').signed(bytes(32))"),
     Case("sign", ("cryptography",), f"{LEDGER}.Checkpoint('', 0, '', '', '', '00', '00').signed_by(bytes(32))"),
     Case("http", ("starlette",), "turnwire.sap.http"),
@@ -69,7 +70,8 @@ CASES = [
     Case("plot", ("matplotlib",), f"{COMPARED}.plot('a.svg')", "turnwire.tokens"),
     Case("formats", ("toon_format",), "from turnwire.tokens.formats import _package; _package('toon_format', '')",
          "turnwire.tokens"),
-    Case("files", ("pyarrow",), "from turnwire.log.writers import arrow; arrow()", "turnwire.log.writers"),
+    Case("files", ("pyarrow",), "from turnwire.log.output.writers import arrow; arrow()",
+         "turnwire.log.output.writers"),
     Case("dask", ("distributed",), "from turnwire.distributed.driver import distributed; distributed()",
          "turnwire.distributed"),
 ]  # fmt: skip

@@ -42,7 +42,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_decoding_nslip_loads_nothing_heavy() -> None:
-    loaded = modules_after("import turnwire.slip; turnwire.slip.decode('@a3|f0|c3|S0|d1|T1#')")
+    loaded = modules_after("import turnwire.nslip; turnwire.nslip.decode('@a3|f0|c3|S0|d1|T1#')")
     assert loaded & {"numpy", "msgspec", "click", "polars", "duckdb", "pyarrow"} == set()
 
 

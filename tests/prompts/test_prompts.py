@@ -10,7 +10,7 @@ import pytest
 
 from turnwire.contract import WIRES, wire_package
 from turnwire.errors import DecodeError
-from turnwire.extraction import extract
+from turnwire.finding.extraction import extract
 from turnwire.prompts import prompt
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire.report
-import turnwire.slip as slip
 from tests.report.browser import Browser, Page
+from turnwire import nslip
 from turnwire.report import report
 from turnwire.report.page import SCRIPTS, island
 
@@ -43,11 +43,11 @@ def path(tmp_path: Path) -> Path:
     """The page of a log whose every text is hostile, in a file of a hostile name."""
     lines = []
     for number, text in enumerate(HOSTILE):
-        message = slip.SlipMessage(
-            conv_id=1, turn=number, src=1, dst=2, act=slip.Act.INFORM, frame=slip.FrameType.TASK,
-            slots={slip.Slot.TAG: text, slip.Slot.STATUS: text[::-1]},
+        message = nslip.SlipMessage(
+            conv_id=1, turn=number, src=1, dst=2, act=nslip.Act.INFORM, frame=nslip.FrameType.TASK,
+            slots={nslip.Slot.TAG: text, nslip.Slot.STATUS: text[::-1]},
         )  # fmt: skip
-        lines.append(slip.encode(message).encode())
+        lines.append(nslip.encode(message).encode())
         lines.append(b"@a1|f0|c$|" + text.encode() + b"\xff\x00#")
     log = tmp_path / "<img src=x onerror=window.hacked=1>.log"
     log.write_bytes(b"\n".join(lines))

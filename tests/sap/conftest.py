@@ -13,7 +13,7 @@ from turnwire.sap import codec
 @pytest.fixture
 def twin(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every call of decode, encode and check in this test goes through this twin."""
-    monkeypatch.setattr(codec, "_core", import_module(f"turnwire._{backend}.sap"))
-    reader = import_module(f"turnwire._{backend}.json_text").Reader(sap.WIRE, ())
+    monkeypatch.setattr(codec, "_core", import_module(f"turnwire._{backend}.json.sap"))
+    reader = import_module(f"turnwire._{backend}.json.text").Reader(sap.WIRE, ())
     monkeypatch.setattr(codec, "_reader", reader)
     return backend

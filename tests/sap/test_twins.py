@@ -14,9 +14,9 @@ from tests.conftest import PURE_ONLY
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.test_conformance import pointers
 from turnwire import sap
-from turnwire._pure import sap as pure
+from turnwire._pure.json import sap as pure
 from turnwire.errors import DecodeError
-from turnwire.json_places import place_of
+from turnwire.json.pointers import place_of
 from turnwire.sap.spec import MESSAGES
 
 needs_native = pytest.mark.skipif(PURE_ONLY, reason="there is no twin to compare with")
@@ -44,7 +44,7 @@ VALUES = (
 @settings(max_examples=400)
 @given(document=st.sampled_from([TASK, RESULT]), value=VALUES, data=st.data())
 def test_sound_is_what_the_judge_is_silent_about(document: dict[str, Any], value: Any, data: st.DataObject) -> None:
-    from turnwire._native import sap as native
+    from turnwire._native.json import sap as native
 
     bent = changed(document, data.draw(st.sampled_from(pointers(document, ""))), value)
     for table in MESSAGES:
@@ -95,7 +95,7 @@ PAYLOADS = st.recursive(
 @settings(max_examples=400)
 @given(PAYLOADS)
 def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
-    from turnwire._native import sap as native
+    from turnwire._native.json import sap as native
 
     if native.quiet(payload):
         assert pure.quiet(payload)
@@ -105,7 +105,7 @@ def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
 @settings(max_examples=200)
 @given(value=VALUES | PAYLOADS, uri=st.sampled_from(["https://u:p@h/", "a@b", "ubos:x"]), data=st.data())
 def test_a_clean_task_is_one_that_check_is_silent_about(value: Any, uri: str, data: st.DataObject) -> None:
-    from turnwire._native import sap as native
+    from turnwire._native.json import sap as native
 
     places = [*pointers(TASK, ""), "/attachments"]
     bent = changed(TASK, data.draw(st.sampled_from(places)), data.draw(st.sampled_from([value, uri, {"a": value}])))
@@ -118,7 +118,7 @@ def test_a_clean_task_is_one_that_check_is_silent_about(value: Any, uri: str, da
 
 def test_a_quiet_payload_is_called_quiet() -> None:
     if not PURE_ONLY:
-        from turnwire._native import sap as native
+        from turnwire._native.json import sap as native
 
         assert native.quiet(TASK["payload"])
         assert not native.quiet({"a": "\ud800" * 20})

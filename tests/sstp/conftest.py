@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnwire.json_text import reader  # noqa: F401  (loads the package before its parts are swapped)
+from turnwire.json.text import reader  # noqa: F401  (loads the package before its parts are swapped)
 from turnwire.sstp import codec
 
 
@@ -12,12 +12,12 @@ from turnwire.sstp import codec
 def sstp(core, monkeypatch):
     """The package with the cores of the backend under test."""
     import turnwire.sstp as package
-    from turnwire import json_text
+    from turnwire.json import text as json_text
 
-    text = core("json_text")
+    text = core("json.text")
     monkeypatch.setattr(json_text, "_core", text)
-    monkeypatch.setattr(json_text, "_writer", core("json_write"))
+    monkeypatch.setattr(json_text, "_writer", core("json.write"))
     read = text.Reader("sstp", codec.KEYS).read
     monkeypatch.setattr(codec, "_read", read)
-    monkeypatch.setattr(codec, "_judge", core("sstp").Judge(codec.kinds(), read, codec.judged))
+    monkeypatch.setattr(codec, "_judge", core("json.sstp").Judge(codec.kinds(), read, codec.judged))
     return package

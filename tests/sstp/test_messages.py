@@ -171,7 +171,7 @@ def damaged(draw):
 
 
 def judges():
-    modules = [import_module(f"turnwire._{name}.sstp") for name in BACKENDS]
+    modules = [import_module(f"turnwire._{name}.json.sstp") for name in BACKENDS]
     return [module.Judge(codec.kinds(), None, None) for module in modules]
 
 

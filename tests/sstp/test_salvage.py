@@ -13,7 +13,7 @@ from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.contract import WIRES
 from turnwire.errors import DecodeError, Reason
-from turnwire.extraction import extract
+from turnwire.finding.extraction import extract
 from turnwire.sstp.spec import Kind
 
 ONE = json.dumps(example(Kind.INTENT))

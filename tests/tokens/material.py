@@ -33,7 +33,7 @@ HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202e</style>"
 def hostile(text: str = HOSTILE) -> Any:
     """An nSLIP message whose text would like to be markup."""
     message = turnwire.decode(REQUEST)
-    message.slots[turnwire.slip.Slot.TAG] = text
+    message.slots[turnwire.nslip.Slot.TAG] = text
     return message
 
 

@@ -33,7 +33,7 @@ def test_parts_cover_the_text_once(wire: str, text: str) -> None:
 @given(tag=st.text(max_size=20), status=st.text(max_size=5))
 def test_strings_of_nslip_are_text_whatever_is_in_them(tag: str, status: str) -> None:
     message = turnwire.decode('@a3|f0|c1|S0|d1|T1|e3|u""|t""#')
-    message.slots.update({turnwire.slip.Slot.TAG: tag, turnwire.slip.Slot.STATUS: status})
+    message.slots.update({turnwire.nslip.Slot.TAG: tag, turnwire.nslip.Slot.STATUS: status})
     text = turnwire.encode(message)
     found = parts(text, "nslip")
     assert len(found["separators"]) == 8

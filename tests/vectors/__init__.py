@@ -1,4 +1,4 @@
-"""Runs the language-neutral conformance cases: ``@vectors.cases("slip", op="decode")`` parametrises a test."""
+"""Runs the language-neutral conformance cases: ``@vectors.cases("nslip", op="decode")`` parametrises a test."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def _has_place(name: str) -> bool:
 
 
 def _problem_of_directory(name: str) -> str | None:
-    from turnwire.log.sources import files_in
+    from turnwire.log.input.sources import files_in
 
     empty = True
     try:
@@ -105,7 +105,7 @@ def shown(name: str | None) -> str:
 
 def files(names: Sequence[str]) -> list[str]:
     """Every file that the sources name, in the order in which they are scanned; "-" stays. Raises OSError."""
-    from turnwire.log.sources import sources
+    from turnwire.log.input.sources import sources
 
     return [found.name for found in sources(list(names)) if found.name is not None]
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 import turnwire
-from turnwire import slip
+from turnwire import nslip
 
 REAL_LINES = Path(turnwire.__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
 """The real messages in a source tree; an installed package does not have them."""
@@ -141,10 +141,10 @@ def _orjson() -> Any:
 
 def single(effort: Effort) -> Iterator[Measure]:
     """decode and encode of one message."""
-    cores, orjson = twins("nslip"), _orjson()
+    cores, orjson = twins("nslip.codec"), _orjson()
     for data, text in SINGLE.items():
         wire = text.encode()
-        values = fields(slip.decode(wire))
+        values = fields(nslip.decode(wire))
         record = record_type([values])
         packed = json.dumps(values, separators=(",", ":")).encode()
         decoders = {name: Work(core.decode, wire) for name, core in cores.items()}
@@ -162,9 +162,9 @@ def single(effort: Effort) -> Iterator[Measure]:
 
 def many(data: str, lines: bytes, effort: Effort) -> Iterator[Measure]:
     """decode_many and encode_many of some lines; the peers read and write JSON lines of the same fields."""
-    cores, orjson = twins("nslip"), _orjson()
+    cores, orjson = twins("nslip.codec"), _orjson()
     lines = effort.some(lines)
-    values = [fields(message) for message in slip.decode_many(lines)]
+    values = [fields(message) for message in nslip.decode_many(lines)]
     count = len(values)
     record = record_type(values)
     packed = [json.dumps(each, separators=(",", ":")).encode() for each in values]
@@ -191,7 +191,7 @@ def base62(effort: Effort) -> Iterator[Measure]:
 
     chance = random.Random(62)
     numbers = [chance.getrandbits(chance.randint(1, 64)) for _ in range(effort.values)]
-    cores = twins("base62")
+    cores = twins("nslip.base62")
     few = numbers[:1000]
     texts = [cores["pure"].encode(number) for number in few]
     column = np.array(numbers, np.uint64)
@@ -207,7 +207,7 @@ def base62(effort: Effort) -> Iterator[Measure]:
 @contextmanager
 def _core_of_scans(core: ModuleType) -> Iterator[None]:
     """Has ``turnwire.scan`` use this core meanwhile."""
-    bulk: Any = import_module("turnwire.slip.bulk")
+    bulk: Any = import_module("turnwire.nslip.bulk")
     usual = bulk._core
     bulk._core = core
     try:
@@ -230,11 +230,11 @@ def bulk(data: str, lines: bytes, effort: Effort) -> Iterator[Measure]:
     count = lines.count(b"\n")
     times = max(1, effort.bulk // len(lines))
     repeated = lines * times
-    values = [fields(message) for message in slip.decode_many(lines)]
+    values = [fields(message) for message in nslip.decode_many(lines)]
     packed = b"\n".join(json.dumps(each, separators=(",", ":")).encode() for each in values)
     for task, columns in (("scan, all columns", None), ("scan, four columns", FOUR_COLUMNS)):
         subjects = {}
-        for name, core in twins("nslip_scan").items():
+        for name, core in twins("nslip.scan").items():
             much = name == "native"
             some = repeated if much else lines
             subjects[name] = Work(_scanning(core, columns), some, count * times if much else count, len(some))
@@ -251,24 +251,24 @@ def generated(count: int = 4000) -> bytes:
     texts = ("in_progress", "waiting for review", 'said "no"', "C:\\logs\\agent", "überprüft", "done")
     messages = []
     for number in range(count):
-        slots: dict[slip.Slot, Any] = {
-            slip.Slot.GOAL_ID: chance.getrandbits(60),
-            slip.Slot.TASK_ID: chance.getrandbits(60),
+        slots: dict[nslip.Slot, Any] = {
+            nslip.Slot.GOAL_ID: chance.getrandbits(60),
+            nslip.Slot.TASK_ID: chance.getrandbits(60),
         }
         if number % 2:
-            slots[slip.Slot.STATUS] = chance.choice(texts)
-            slots[slip.Slot.TAG] = f"release_{chance.randrange(1000)}"
+            slots[nslip.Slot.STATUS] = chance.choice(texts)
+            slots[nslip.Slot.TAG] = f"release_{chance.randrange(1000)}"
         else:
-            slots[slip.Slot.PRIORITY] = chance.randrange(10)
+            slots[nslip.Slot.PRIORITY] = chance.randrange(10)
         messages.append(
-            slip.SlipMessage(
+            nslip.SlipMessage(
                 chance.getrandbits(64),
                 number,
                 chance.getrandbits(40),
                 chance.getrandbits(40),
-                slip.Act(chance.randrange(11)),
-                slip.FrameType(chance.randrange(5)),
+                nslip.Act(chance.randrange(11)),
+                nslip.FrameType(chance.randrange(5)),
                 slots,
             )
         )
-    return slip.encode_many(messages)
+    return nslip.encode_many(messages)

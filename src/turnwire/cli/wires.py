@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from turnwire.contract import WIRES, BulkScanner, bulk_scanner
+from turnwire.contract import WIRES, BulkScanner
 
 
 def wire_option(command: Any) -> Any:
@@ -17,11 +17,9 @@ def wire_option(command: Any) -> Any:
 
 def scanner(wire: str | None) -> BulkScanner:
     """What a scan of the wire knows, or for None a scan of all wires."""
-    if wire is not None:
-        return bulk_scanner(wire)
-    from turnwire.log.mixed import all_wires  # NumPy, which commands that do not scan do without
+    from turnwire.log.engine.all_wires import finder  # NumPy, which commands that do not scan do without
 
-    return all_wires().scanner
+    return finder(wire).scanner
 
 
 def told(counts: dict[str, int]) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwire import json_text
 from turnwire.conversion.faults import not_carried
 from turnwire.conversion.paths import Fields, parsed, same, shown
 from turnwire.conversion.shapes import SHAPES
 from turnwire.errors import WireError
-from turnwire.wires import encode
+from turnwire.json import text as json_text
+from turnwire.registry import encode
 
 _DEEPEST = 100
 """Values nested deeper travel as JSON text, since the carrying message has a limit too (``contract.LIMITS``)."""

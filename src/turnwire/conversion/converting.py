@@ -14,7 +14,7 @@ from turnwire.conversion.paths import ABSENT, Fields, Path, parsed, same, shown
 from turnwire.conversion.shapes import SHAPES
 from turnwire.conversion.tables import PLACES
 from turnwire.errors import ConvertError, Reason
-from turnwire.wires import encode, wire_of
+from turnwire.registry import encode, wire_of
 
 _TIMES = frozenset({"sap_time", "iso_time"})
 _FRESH = {("kick", ("id",)), ("sap", ("taskId",)), ("sap", ("correlationId",))}

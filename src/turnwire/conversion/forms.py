@@ -9,15 +9,15 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from turnwire import json_text
 from turnwire.conversion.context import LARGEST, Names
 from turnwire.conversion.paths import ABSENT, same
 from turnwire.conversion.tables import OPEN_STATUS, PRIORITIES, STATUSES
 from turnwire.errors import WireError
+from turnwire.json import text as json_text
 from turnwire.kick.rules import is_uuid4
 from turnwire.kick.times import is_timestamp
+from turnwire.nslip.spec import SHORT_STRING
 from turnwire.sap.times import UUID, read_time, write_time
-from turnwire.slip.spec import SHORT_STRING
 from turnwire.sstp.spec import PLACEHOLDERS
 
 Function = Callable[[Any, Names, str], Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 from turnwire.conversion.paths import Fields
 from turnwire.conversion.tables import ACTS
-from turnwire.slip import Act, Extra, FrameType, SlipMessage, Slot
+from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot
 
 _OWN = {form.kind.partition("/")[0]: act for act, forms in ACTS.items() if (form := forms["nslip"]).own}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _OPENS = re.compile(rb"CSP/1\r?\n")
 _NEWLINE = 10
-_core = _backend.load("csp")
+_core = _backend.load("csp.codec")
 
 
 def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
@@ -35,6 +35,14 @@ def _spans(rows: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[np
     offsets, lengths = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
     _core.text_spans(rows, len(rows), BULK_TEXTS.index(name), offsets, lengths)
     return offsets, lengths
+
+
+def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
+    """Adds to each row's places: that of the record, and those of its texts."""
+    places = rows.view(np.int32).reshape(len(rows), ROW_WIDTH)
+    places[:, 0] += distances.astype(np.int32)
+    for column in range(4, ROW_WIDTH, 2):
+        places[:, column] += np.where(places[:, column + 1] >= 0, distances, 0).astype(np.int32)
 
 
 def follows(state: Any, left: Any, block: memoryview) -> bool:
@@ -103,7 +111,7 @@ SCANNER = BulkScanner(
     spans_lines=True,
     opens=b"CSP/1",
     follows=follows,
-    packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans),
+    packed=Packed("spans", f"V{4 * ROW_WIDTH}", _spans, _move),
     common={
         "kind": ("column", "intent"),
         "sender": ("column", "from"),

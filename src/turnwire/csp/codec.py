@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.csp_marks import has_title
-from turnwire._pure.csp_message import DEF_LINE, LAW_LINE
+from turnwire._pure.csp.marks import has_title
+from turnwire._pure.csp.message import DEF_LINE, LAW_LINE
 from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue, type_fault
 from turnwire.csp.lenient import parse_leniently
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-_core: ModuleType = _backend.load("csp")
+_core: ModuleType = _backend.load("csp.codec")
 
 _DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*\r?\n|```[^\n]*\n)*CSP/1(?:\r?\n|\Z|;| MODE;)")
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}

@@ -15,10 +15,10 @@ from turnwire.csp.spec import CUTS_STATE
 if TYPE_CHECKING:
     from types import ModuleType
 
-_core: ModuleType = _backend.load("csp_cuts")
+_core: ModuleType = _backend.load("csp.cuts")
 _ROOM = 1024
 _WINDOW = 1 << 16
-_LINE, _SUSPECT = 0, 3  # places in the state, see _pure/csp_cuts.py
+_LINE, _SUSPECT = 0, 3  # places in the state, see _pure/csp/cuts.py
 _MAYBE_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(?:[Cc]|\Z)")
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from turnwire._pure.csp_marks import EXACT, NEAR, has_title
-from turnwire._pure.csp_marks import TEMPLATE as TEMPLATE_LINE
-from turnwire._pure.csp_message import (
+from turnwire._pure.csp.marks import EXACT, NEAR, has_title
+from turnwire._pure.csp.marks import TEMPLATE as TEMPLATE_LINE
+from turnwire._pure.csp.message import (
     CHECKPOINT,
     KEY,
     MAGIC,
@@ -25,7 +25,7 @@ from turnwire._pure.csp_message import (
     is_delimiter,
     is_look_alike,
 )
-from turnwire._pure.csp_stream import is_preamble_line
+from turnwire._pure.csp.stream import is_preamble_line
 from turnwire.contract import Limits
 from turnwire.csp.faults import issue
 from turnwire.csp.messages import (

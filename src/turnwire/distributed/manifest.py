@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from turnwire.distributed.work import RECORDS, REJECTS, described, file_name
-from turnwire.log.atomic import AtomicFile, remove_leftovers, sync_directory
+from turnwire.log.output.atomic import AtomicFile, remove_leftovers, sync_directory
 from turnwire.log.plan import Block
 from turnwire.log.scan import Counts
 

@@ -6,8 +6,8 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from turnwire.log import rejects
-from turnwire.log.outputs import FileOutput, written
+from turnwire.log.output import rejects
+from turnwire.log.output.outputs import FileOutput, written
 from turnwire.log.plan import Block, read_block
 
 RECORDS, REJECTS = "records", "rejects"

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from turnwire.contract import BulkScanner, Column
-from turnwire.json_bulk import scanner
-from turnwire.json_plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.json.scanner import scanner
 from turnwire.kick.codec import decode, detect
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from turnwire import _backend, json_text
+from turnwire import _backend
 from turnwire.contract import record_bytes
 from turnwire.errors import Reason
+from turnwire.json import text as json_text
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
@@ -16,11 +17,11 @@ from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure import envelope as _core
-    from turnwire._pure.envelope import check, decode
+    from turnwire._pure.space import envelope as _core
+    from turnwire._pure.space.envelope import check, decode
     from turnwire.kick.messages import Envelope
 else:
-    _core = _backend.load("envelope")
+    _core = _backend.load("space.envelope")
     decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
     check = _core.check
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from turnwire import json_text
 from turnwire.errors import DecodeError, Reason
+from turnwire.json import text as json_text
 from turnwire.kick.spec import BAD_TYPE, FIELDS, MISSING, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from turnwire import _backend
 
 if TYPE_CHECKING:
-    from turnwire._pure.envelope import Envelope
+    from turnwire._pure.space.envelope import Envelope
 else:
-    Envelope = _backend.load("envelope").Envelope
+    Envelope = _backend.load("space.envelope").Envelope
 
 __all__ = ["Envelope"]

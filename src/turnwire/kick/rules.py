@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.space import has_section
+from turnwire._pure.space.format import has_section
 from turnwire.errors import Issue, Reason, RuleError, expect
 from turnwire.kick.policy import Policy
 from turnwire.kick.space import Space

@@ -15,10 +15,10 @@ from turnwire.kick.writing import space_text
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure import space as _core
-    from turnwire._pure.space import Section
+    from turnwire._pure.space import format as _core
+    from turnwire._pure.space.format import Section
 else:
-    _core = _backend.load("space")
+    _core = _backend.load("space.format")
     Section = _core.Section
 
 __all__ = ["Reject", "Salvage", "Section", "Space", "parse_space", "salvage_space"]

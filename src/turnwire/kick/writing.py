@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turnwire._pure.space import content_end, fence_after, has_section, judge, split
+from turnwire._pure.space.format import content_end, fence_after, has_section, judge, split
 from turnwire.errors import Reason
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.section_methods import header_text, parts_of, stuffed
 from turnwire.kick.spec import SIGIL
 
 if TYPE_CHECKING:
-    from turnwire._pure.space import Section
+    from turnwire._pure.space.format import Section
     from turnwire.kick.space import Space
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from turnwire.canonical import canonical
 from turnwire.errors import MissingDependency, Reason, RuleError, expect
+from turnwire.json.canonical import canonical
 from turnwire.ledger import merkle
 
 if TYPE_CHECKING:

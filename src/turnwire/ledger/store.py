@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire.canonical import canonical
+from turnwire.json.canonical import canonical
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import in_memory, open_reader, open_writer
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from turnwire._pure import ledger as _core
+    from turnwire._pure.common import ledger as _core
     from turnwire.ledger.verify import Verdict
 else:
-    _core = _backend.load("ledger")
+    _core = _backend.load("common.ledger")
 
 _INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES (?, ?, ?, ?, ?, ?)"
 _INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"

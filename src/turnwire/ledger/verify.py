@@ -14,10 +14,10 @@ from turnwire.ledger.connection import connect, in_memory, ledger_id
 from turnwire.ledger.schema import APPLICATION_ID, SCHEMA, TILE, first_link
 
 if TYPE_CHECKING:
-    from turnwire._pure import ledger as _core
+    from turnwire._pure.common import ledger as _core
     from turnwire.ledger.checkpoint import Checkpoint
 else:
-    _core = _backend.load("ledger")
+    _core = _backend.load("common.ledger")
 
 _ROWS = "SELECT rowid, at, kind, key, body, chain FROM entries ORDER BY rowid"
 _TILE_SIZE = 1 << TILE

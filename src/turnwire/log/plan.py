@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, WIRES, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
-from turnwire.log.compression import LONGEST_MAGIC, format_of
+from turnwire.log.input.compression import LONGEST_MAGIC, format_of
+from turnwire.log.input.sources import Source, sources
 from turnwire.log.scan import Scan, scan
-from turnwire.log.sources import Source, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable

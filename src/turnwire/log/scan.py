@@ -7,14 +7,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from turnwire.contract import LIMITS, BulkScanner, Column, Limits, bulk_scanner, checked_limits
+from turnwire.contract import LIMITS, Column, Limits, checked_limits
 from turnwire.errors import expect_number
-from turnwire.log.batch import Batch
-from turnwire.log.columns import chosen
-from turnwire.log.mixed import all_wires
-from turnwire.log.rejects import Rejects
-from turnwire.log.run import Run, Tell
-from turnwire.log.where import compiled
+from turnwire.log.engine.all_wires import Finder, finder
+from turnwire.log.engine.columns import chosen
+from turnwire.log.engine.run import Run, Tell
+from turnwire.log.engine.where import compiled
+from turnwire.log.output.batch import Batch
+from turnwire.log.output.rejects import Rejects
 
 # Together they keep a block under 2 GiB: the places in Arrow string views are 31 bits wide.
 MOST_BATCH = 256 << 20
@@ -45,30 +45,32 @@ class Scan:
     pandas and pyarrow take a scan as it is (``polars.DataFrame(scan)``), through the Arrow C stream interface.
     """
 
-    def __init__(self, source: Any, scanner: BulkScanner, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
+    def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.columns = columns
         self._source = source
-        self._scanner = scanner
-        self._run = Run(source, scanner, columns, options)
+        self._wire = finder.wire
+        self._run = Run(source, finder, columns, options)
         self._batches: Iterator[Batch] | None = None
 
     def __repr__(self) -> str:
-        wire = "" if self._scanner.wire == "mixed" else f" {self._scanner.wire}"
+        wire = "" if self._wire is None else f" {self._wire}"
         return f"<Scan{wire} of {self._source if isinstance(self._source, str) else '...'}>"
 
     @property
     def rejects(self) -> Rejects:
         """The damaged ranges that were met so far."""
-        return self._run.course.rejects
+        return self._run.assembly.rejects
 
     @property
     def counts(self) -> Counts:
         """Bytes and records met so far, per wire and per reason."""
-        course = self._run.course
-        text = course.bytes - course.record_bytes - course.rejects.bytes
-        wires = dict(course.wires)
-        reasons = dict(course.rejects.counts)
-        return Counts(course.bytes, course.record_bytes, course.rejects.bytes, text, wires, reasons, course.selected)
+        assembly = self._run.assembly
+        text = assembly.bytes - assembly.record_bytes - assembly.rejects.bytes
+        wires = dict(assembly.wires)
+        reasons = dict(assembly.rejects.counts)
+        return Counts(
+            assembly.bytes, assembly.record_bytes, assembly.rejects.bytes, text, wires, reasons, assembly.selected
+        )
 
     @property
     def position(self) -> dict[str, Any]:
@@ -77,7 +79,7 @@ class Scan:
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
         stands behind a last line that may be half-written. Bytes, pipes and URLs are not in it.
         """
-        return self._run.course.position()
+        return self._run.assembly.position()
 
     def __iter__(self) -> Iterator[Batch]:
         if self._run.finished:
@@ -88,7 +90,7 @@ class Scan:
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """The batches, made in a thread of their own while others run; the next one is begun when it is asked for."""
-        from turnwire.log.asynchronous import in_a_thread
+        from turnwire.log.output.asynchronous import in_a_thread
 
         async for batch in in_a_thread(iter(self), self.close):
             yield batch
@@ -110,12 +112,12 @@ class Scan:
                 batches.close()
 
     def __arrow_c_schema__(self) -> object:
-        from turnwire.log.arrow import schema_capsule
+        from turnwire.log.output.arrow import schema_capsule
 
         return schema_capsule(self.columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        from turnwire.log.arrow import stream_capsule
+        from turnwire.log.output.arrow import stream_capsule
 
         return stream_capsule(self.columns, iter(self))
 
@@ -175,15 +177,9 @@ def scan(
     expect_number(limits.message, "limits.message of a scan", 1, MOST_MESSAGE)
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(f"progress is a function or True, not {type(progress).__name__}")
-    mixed = None
-    if wire is None:
-        mixed = all_wires()
-        scanner = mixed.scanner
-    else:
-        scanner = bulk_scanner(wire)
+    search = finder(wire)
     options = {
-        "mixed": mixed,
-        "where": compiled(where, scanner),
+        "where": compiled(where, search.scanner),
         "errors": errors,
         "threads": threads,
         "batch_bytes": min(batch_bytes, MOST_BATCH),
@@ -194,7 +190,7 @@ def scan(
         "keep": unknown == "keep",
         "limits": limits,
     }
-    return Scan(source, scanner, chosen(scanner, columns), options)
+    return Scan(source, search, chosen(search.scanner, columns), options)
 
 
 def _check_types(follow: object, borrow: object) -> None:

@@ -1,11 +1,11 @@
-"""How long answers took, for each kind of question of each wire: ``turnwire.log.pairing`` fed with chunks."""
+"""How long answers took, for each kind of question of each wire: ``turnwire.log.analysis.pairing`` fed with chunks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.contract import WIRES
-from turnwire.log.pairing import PAIRS, Message, Pairing
+from turnwire.log.analysis.pairing import PAIRS, Message, Pairing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

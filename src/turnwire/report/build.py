@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import expect_number
-from turnwire.log.atomic import AtomicFile
+from turnwire.log.output.atomic import AtomicFile
 from turnwire.report.answers import Answers, Waiting
 from turnwire.report.cube import Cube
 from turnwire.report.measuring import Meter, meter, tokens_of

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from turnwire.sap.agent import Agent, Context, Refusal, Refused
     from turnwire.sap.cache import Cache, Hit, Miss
     from turnwire.sap.checklist import Checklist, conform_files, conformance
-    from turnwire.sap.essence import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
+    from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
     from turnwire.sap.learning import LearningLoop
     from turnwire.sap.lifecycle import Lifecycle, Progress
     from turnwire.sap.results import NOTHING, Outcome, result_for
@@ -62,7 +62,7 @@ _LATER = {
     "agent": ("Agent", "Context", "Refusal", "Refused"),
     "cache": ("Cache", "Hit", "Miss"),
     "checklist": ("Checklist", "conform_files", "conformance"),
-    "essence": ("WHOLE_PAYLOAD", "Essence", "cache_key", "fingerprint"),
+    "cache_keys": ("WHOLE_PAYLOAD", "Essence", "cache_key", "fingerprint"),
     "learning": ("LearningLoop",),
     "lifecycle": ("Lifecycle", "Progress"),
     "results": ("NOTHING", "Outcome", "result_for"),

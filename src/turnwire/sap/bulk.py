@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from turnwire.contract import BulkScanner, Column
-from turnwire.json_bulk import scanner
-from turnwire.json_plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.json.scanner import scanner
 from turnwire.sap.codec import decode, detect, kind_of
 from turnwire.sap.spec import (
     MESSAGES,

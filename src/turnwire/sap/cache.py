@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire import json_text
 from turnwire.errors import EncodeError, Reason, RuleError, expect
+from turnwire.json import text as json_text
 from turnwire.ledger import Ledger
 from turnwire.sap.alignment import SNAPSHOT, Align, aligned
-from turnwire.sap.essence import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
+from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
 from turnwire.sap.messages import CacheEvidence, Producer, Result, Task
 from turnwire.sap.results import Outcome, result_for
 from turnwire.sap.spec import WIRE, CacheMode, ErrorCode

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from turnwire import _backend, json_text
+from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
-from turnwire.json_places import place_of
+from turnwire.json import text as json_text
+from turnwire.json.pointers import place_of
 from turnwire.sap.members import set_fields
 from turnwire.sap.messages import Ack, Message, Nack, Record, Result, Task
 from turnwire.sap.spec import KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
@@ -16,9 +17,9 @@ from turnwire.sap.spec import KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Re
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure import sap as _core
+    from turnwire._pure.json import sap as _core
 else:
-    _core = _backend.load("sap")
+    _core = _backend.load("json.sap")
 
 _CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack, "Nack": Nack}
 _plans: dict[tuple[Any, str], Any] = {}
@@ -55,7 +56,7 @@ def is_quiet(value: Any) -> bool:
 
 def findings(message: Record) -> list[Any]:
     """What the table of a message's object says about its fields: errors and warnings, in order."""
-    from turnwire._pure.sap import judge
+    from turnwire._pure.json.sap import judge
 
     if is_sound(message.fields, message.TABLE):
         return []
@@ -88,7 +89,7 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
 
 
 def _refuse(raw: str | bytes, fields: dict[str, Any], table: Table) -> None:
-    from turnwire._pure.sap import judge
+    from turnwire._pure.json.sap import judge
 
     for finding in judge(fields, table):
         if finding.severity == "error":

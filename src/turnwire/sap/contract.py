@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.canonical import pointer_step
+from turnwire._pure.json.canonical import pointer_step
 from turnwire.errors import Issue, Reason
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from turnwire.canonical import canonical
 from turnwire.errors import EncodeError
-from turnwire.json_text import write
+from turnwire.json.canonical import canonical
+from turnwire.json.text import write
 from turnwire.sap.members import Record
 
 

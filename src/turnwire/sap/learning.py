@@ -13,12 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from turnwire.canonical import canonical
 from turnwire.errors import expect
-from turnwire.json_text import write
+from turnwire.json.canonical import canonical
+from turnwire.json.text import write
 from turnwire.ledger import Entry, Ledger
 from turnwire.sap import derivation
-from turnwire.sap.essence import WHOLE_PAYLOAD, Essence, without
+from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, without
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.signals import Signal, from_operator, from_result, signal_key
 

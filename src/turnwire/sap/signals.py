@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from turnwire.canonical import canonical
 from turnwire.errors import EncodeError, Reason, RuleError, expect
-from turnwire.json_text import write
-from turnwire.sap.essence import WHOLE_PAYLOAD, Essence, fingerprint
+from turnwire.json.canonical import canonical
+from turnwire.json.text import write
+from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, fingerprint
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import WIRE
 

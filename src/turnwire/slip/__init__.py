@@ -1,98 +1,38 @@
-"""nSLIP: the wire form of SLIP v0.1, complete, and a drop-in for slipcore 0.1.0."""
+"""Another name of :mod:`turnwire.nslip`, as slipcore and its users call the wire.
 
-from turnwire.slip.spec import (  # first: the core modules import it
-    END_MARKER,
-    LEAST_DOUBTFUL,
-    SCHEMA_VERSION,
-    SEPARATOR,
-    START_MARKER,
-    WIRE,
-    Act,
-    Extra,
-    FrameType,
-    Slot,
-)
-from turnwire.slip.codec import decode, decode_many, detect, encode, encode_many
-from turnwire.slip.messages import SlipMessage
+``turnwire.slip.X`` is ``turnwire.nslip.X``, whatever X is: the same modules and the same objects, never a second copy.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from turnwire.slip import base62, protocol
-    from turnwire.slip.artifacts import ArtifactStore, resolve
-    from turnwire.slip.checklist import conformance
-    from turnwire.slip.cbor import from_cbor, to_cbor
-    from turnwire.slip.protobuf import from_protobuf, to_protobuf
-    from turnwire.slip.protocol import decode_int_base62, decode_message, encode_int_base62, encode_message
-    from turnwire.slip.rules import announce, announced, check
-    from turnwire.slip.streaming import stream
+    from collections.abc import Sequence
+    from types import ModuleType
 
-_LATER = {
-    "ArtifactStore": "artifacts",
-    "resolve": "artifacts",
-    "from_cbor": "cbor",
-    "to_cbor": "cbor",
-    "from_protobuf": "protobuf",
-    "to_protobuf": "protobuf",
-    "announce": "rules",
-    "announced": "rules",
-    "check": "rules",
-    "conformance": "checklist",
-    "stream": "streaming",
-    "encode_int_base62": "protocol",
-    "decode_int_base62": "protocol",
-    "encode_message": "protocol",
-    "decode_message": "protocol",
-}
-"""Name -> the module that has it, imported when the name is first asked for."""
-
-__all__ = [
-    "END_MARKER",
-    "LEAST_DOUBTFUL",
-    "SCHEMA_VERSION",
-    "SEPARATOR",
-    "START_MARKER",
-    "WIRE",
-    "Act",
-    "ArtifactStore",
-    "Extra",
-    "FrameType",
-    "SlipMessage",
-    "Slot",
-    "announce",
-    "announced",
-    "base62",
-    "check",
-    "conformance",
-    "decode",
-    "decode_int_base62",
-    "decode_many",
-    "decode_message",
-    "detect",
-    "encode",
-    "encode_int_base62",
-    "encode_many",
-    "encode_message",
-    "from_cbor",
-    "from_protobuf",
-    "protocol",
-    "resolve",
-    "stream",
-    "to_cbor",
-    "to_protobuf",
-]
+_NAME = "turnwire.slip"
+_REAL = "turnwire.nslip"
 
 
-def __getattr__(name: str) -> object:
-    from importlib import import_module
+class _Alias:
+    """Finds and loads a submodule under this name: the module that has the real one."""
 
-    if name in ("base62", "protocol"):
-        return import_module(f"{__name__}.{name}")
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-    globals()[name] = value
-    return value
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname.startswith(f"{_NAME}.") else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        sys.modules[name] = import_module(_REAL + name[len(_NAME) :])
 
 
-def __dir__() -> list[str]:
-    return __all__
+sys.meta_path.insert(0, _Alias())  # before the finder of paths, which would read the files of nslip a second time
+sys.modules[_NAME] = import_module(_REAL)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
-from turnwire.json_text import input_bytes, locate, reader, write
+from turnwire.json.text import input_bytes, locate, reader, write
 from turnwire.sstp.messages import CLASSES, Message
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Kind
@@ -16,9 +16,9 @@ from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, PAYLOADS, SCHEMA_IDS, SE
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from turnwire._pure import sstp as _core
+    from turnwire._pure.json import sstp as _core
 else:
-    _core = _backend.load("sstp")
+    _core = _backend.load("json.sstp")
 
 __all__ = ["check", "decode", "detect", "encode", "from_fields"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from turnwire.embedded import pieces
 from turnwire.errors import DecodeError
+from turnwire.json.embedded import pieces
 from turnwire.sstp.codec import from_fields
 from turnwire.sstp.messages import Message
 

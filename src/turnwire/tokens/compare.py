@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from turnwire.contract import WIRES, wire_package
 from turnwire.errors import MissingDependency, WireError
+from turnwire.registry import encode, wire_of
 from turnwire.tokens.comparison import Comparison, Row
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import messages_of, plain, text_of
 from turnwire.tokens.formats import FORMATS, lossless, version_of
 from turnwire.tokens.loading import load
 from turnwire.tokens.tokenizer import Tokenizer
-from turnwire.wires import encode, wire_of
 
 PER = ("message", "conversation")
 Convert = Callable[..., Any]

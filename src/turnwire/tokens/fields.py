@@ -8,7 +8,7 @@ from typing import Any
 
 from turnwire.contract import WIRES
 from turnwire.errors import EncodeError, Reason
-from turnwire.wires import decode, encode, wire_of
+from turnwire.registry import decode, encode, wire_of
 
 
 def messages_of(given: Any) -> list[Any]:

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from turnwire.registry import wire_of
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import messages_of, text_of
 from turnwire.tokens.loading import load
 from turnwire.tokens.tokenizer import Tokenizer
-from turnwire.wires import wire_of
 
 UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"

@@ -151,7 +151,7 @@ def _progress_wanted(settings: dict[str, Any]) -> bool:
 
 def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
     """Where rejects are written, if anywhere: a file that is there when all is well, or grows while it follows."""
-    from turnwire.log.atomic import AtomicFile
+    from turnwire.log.output.atomic import AtomicFile
 
     path = settings["rejects"]
     if path is None:
@@ -179,9 +179,9 @@ def _sink(
 
 
 def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
-    from turnwire.log.outputs import FileOutput
-    from turnwire.log.partitions import PartitionedOutput
-    from turnwire.log.writers import format_of
+    from turnwire.log.output.outputs import FileOutput
+    from turnwire.log.output.partitions import PartitionedOutput
+    from turnwire.log.output.writers import format_of
 
     path, named, formulas = settings["output"], settings["format"], settings["formulas"]
     try:
@@ -223,7 +223,7 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
 
 def _quarantine(found: Scan, output: Any, written: int) -> int:
     """Writes the rejects from number ``written`` on; gives how many are written now."""
-    from turnwire.log.rows import json_line
+    from turnwire.log.output.rows import json_line
 
     if output is None:
         return written
@@ -261,7 +261,7 @@ def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
 
 def _show_rejects(found: Scan) -> None:
     """The first rejects, where they were kept."""
-    from turnwire.log.rejects import fault_line
+    from turnwire.log.output.rejects import fault_line
 
     first = list(islice(found.rejects.since(0), SHOWN_REJECTS))
     for reject in first:

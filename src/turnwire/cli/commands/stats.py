@@ -36,8 +36,8 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
 
     SOURCES are files, directories, globs, or - for standard input. Exits with 1 when a record is damaged.
     """
-    from turnwire.log.rows import json_line
-    from turnwire.log.stats import COLUMNS, Statistics
+    from turnwire.log.analysis.stats import COLUMNS, Statistics
+    from turnwire.log.output.rows import json_line
 
     names = inputs.checked(sources)
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)

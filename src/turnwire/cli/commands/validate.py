@@ -16,7 +16,7 @@ from turnwire.cli.text import printable
 from turnwire.contract import LIMITS, WIRES, bulk_scanner, wire_package
 from turnwire.errors import DecodeError, Issue, Reason
 from turnwire.progress import Progress
-from turnwire.wires import detect
+from turnwire.registry import detect
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
@@ -118,7 +118,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     SOURCES are files, directories, globs, or - for standard input. Good records are also given to the wire's own
     check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
     """
-    from turnwire.log.rows import json_line
+    from turnwire.log.output.rows import json_line
 
     if mode == "lines" and wire is not None and bulk_scanner(wire).spans_lines:
         raise click.UsageError(f"a message of {wire} has several lines; --mode lines is for wires of one")
@@ -182,8 +182,8 @@ def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Fin
 
 
 def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
-    from turnwire.log.compression import WORDS
-    from turnwire.log.rejects import fault_line
+    from turnwire.log.input.compression import WORDS
+    from turnwire.log.output.rejects import fault_line
 
     reason = reject["reason"]
     text = reason.replace("_", " ")

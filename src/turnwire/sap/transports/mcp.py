@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from turnwire import json_text
 from turnwire.errors import DecodeError, MissingDependency
+from turnwire.json import text as json_text
 from turnwire.sap.agent import Agent, Capability, Refused
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.messages import Nack, Result, Task

@@ -1,0 +1,193 @@
+"""CSP/1 line scanner: the compiled twin of ``turnwire/_pure/csp/codec.py``, function for function.
+
+Newlines come as lists, a window of 8 KiB at a time; keywords are told apart by a perfect hash of their first eight bytes.
+Nothing is copied: tables of int32 spans are filled with the GIL released. ``turnwire.csp.spec`` gives the columns.
+"""
+
+from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memchr, memcmp, memcpy, memset
+
+from turnwire.contract import LIMITS as _LIMITS
+from turnwire.csp import spec as _spec
+from turnwire.errors import Reason as _Reason
+
+cdef extern from "_native/csp/lines.h" nogil:
+    uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end)
+    int csp_key_length(uint64_t word, int64_t length, const uint8_t *line)
+    uint64_t csp_prefix(uint64_t word, int length)
+    bint csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end)
+    bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
+    int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
+
+cdef extern from "_native/csp/marks.h" nogil:
+    enum:
+        CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED
+        CSP_EXACT, CSP_NEAR, CSP_TEMPLATE
+    int csp_survey(const uint8_t *data, int64_t first, int64_t end, int final, int kind)
+    bint csp_has_title(const uint8_t *data, int64_t start, int64_t stop)
+    bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop)
+    bint csp_are_flags(const uint8_t *data, int64_t start, int64_t stop)
+
+cdef extern from "_native/csp/window.h" nogil:
+    ctypedef struct csp_window:
+        int64_t base, stop
+        int count
+        const uint16_t *feeds
+    ctypedef void (*csp_lister)(const uint8_t *text, int first, int blocks, csp_window *w)
+    csp_lister csp_lister_of(int level)
+    void csp_fill(csp_window *w, csp_lister list, const uint8_t *data, int64_t base, int64_t end)
+    bint csp_may_be_high(const csp_window *w, int64_t start, int64_t stop)
+
+cdef extern from "_native/csp/fast_path.h" nogil:
+    ctypedef struct csp_key:
+        uint64_t mask, want
+        int size, way
+    ctypedef struct csp_keys:
+        uint64_t hash_key[64]
+        uint8_t hash_word[64]
+        uint64_t multiplier
+        uint64_t head_mask[8]
+        uint64_t head_want[8]
+        int head_size[8]
+        uint8_t letter[8]
+        csp_key key[8][6]
+        int known[8]
+        int required[8]
+        int first_intent, fileop, patch
+    enum:
+        CSP_CUT_OFF, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY
+    ctypedef struct csp_reading:
+        const csp_keys *keys
+        const uint8_t *data
+        int64_t most_bytes, most_fields, most_key
+        int log
+        int64_t place
+        int next
+        int64_t number
+    int csp_fast(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why)
+
+# --- words and reasons ----------------------------------------------------------------------------------------------
+
+cdef enum:
+    W_FROM, W_TO, W_CTX, W_INTENT
+    W_PLAN, W_TASK, W_RESULT, W_ERROR, W_QUERY, W_PATCH, W_FILE, W_MEM, W_FILEOP
+    W_REQ, W_IN, W_OUT, W_OWNER, W_PRIORITY, W_STATUS, W_PRODUCED, W_DATA, W_AT, W_CAUSE, W_NEXT
+    W_PATH, W_BASE, W_CONTENT, W_APPLY
+    WORDS
+    NO_WORD = 255
+
+_WORDS = (
+    "FROM TO CTX INTENT PLAN TASK RESULT ERROR QUERY PATCH FILE MEM FILEOP REQ IN OUT OWNER PRIORITY STATUS PRODUCED DATA "
+    "AT CAUSE NEXT PATH BASE CONTENT APPLY"
+).split()
+
+cdef uint64_t MULTIPLIER = 0x25b7501ac9c1ffef  # found by search: sends the words to different slots of 64
+cdef csp_keys keys
+cdef uint8_t slot_of[8][WORDS]  # intent, word -> slot of the row, 255 where the block has no such key
+cdef uint8_t block_word[8]
+cdef int64_t ROW, EXTRA, REJECT
+ROW, EXTRA, REJECT = _spec.ROW_WIDTH, _spec.EXTRA_WIDTH, _spec.REJECT_WIDTH
+cdef enum:
+    TEMPLATE = 8
+    PREAMBLE = 9
+    FENCE = 10
+    INSIDE = 0x100
+
+cdef int R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE, R_MISSING_FROM, R_HEADER_ORDER, R_DUP_HEADER, R_BAD_HEADER_VALUE
+cdef int R_BAD_HEADER_LINE, R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY, R_BLOCK_MISMATCH, R_BAD_ID, R_MISSING_OP, R_BAD_OP
+cdef int R_OP_MISMATCH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY, R_BAD_ENUM, R_UNKNOWN_KEY, R_DUP_FIELD
+cdef int R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG
+cdef int required_slot[8][2]
+cdef int required_reason[8][2]
+cdef csp_lister find_lines = csp_lister_of(2)
+
+
+cdef int _code(reason) except -1:
+    return _spec.REASONS.index(_Reason(reason))
+
+
+def _prefix(str word):
+    """The first eight bytes of a word and the space behind it, and the mask over them."""
+    start = f"{word} ".encode()[:8]
+    return int.from_bytes(start, "little"), int.from_bytes(b"\xff" * len(start), "little")
+
+
+def _prepare():
+    """Fills the constant tables from ``turnwire.csp.spec``."""
+    global R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE, R_MISSING_FROM, R_HEADER_ORDER, R_DUP_HEADER, R_BAD_HEADER_VALUE
+    global R_BAD_HEADER_LINE, R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY, R_BLOCK_MISMATCH, R_BAD_ID, R_MISSING_OP, R_BAD_OP
+    global R_OP_MISMATCH, R_MISSING_BASE, R_MISSING_APPLY, R_BAD_BASE, R_BAD_APPLY, R_BAD_ENUM, R_UNKNOWN_KEY, R_DUP_FIELD
+    global R_STRAY_LINE, R_TRAILING_TEXT, R_UNCLOSED, R_HEREDOC_EXPECTED, R_BAD_UTF8, R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG
+    R_JUNK, R_BAD_MAGIC, R_LOOK_ALIKE = _code("junk"), _code("bad_magic"), _code("look_alike")
+    R_MISSING_FROM, R_HEADER_ORDER, R_DUP_HEADER = _code("missing_from"), _code("header_order"), _code("dup_header")
+    R_BAD_HEADER_VALUE, R_BAD_HEADER_LINE = _code("bad_header_value"), _code("bad_header_line")
+    R_BAD_INTENT, R_INTENT_ALIAS, R_NO_BODY = _code("bad_intent"), _code("intent_alias"), _code("no_body")
+    R_BLOCK_MISMATCH, R_BAD_ID, R_MISSING_OP = _code("block_mismatch"), _code("bad_id"), _code("missing_op")
+    R_BAD_OP, R_OP_MISMATCH = _code("bad_op"), _code("op_mismatch")
+    R_MISSING_BASE, R_MISSING_APPLY = _code("missing_base"), _code("missing_apply")
+    R_BAD_BASE, R_BAD_APPLY, R_BAD_ENUM = _code("bad_base"), _code("bad_apply"), _code("bad_enum")
+    R_UNKNOWN_KEY, R_DUP_FIELD, R_STRAY_LINE = _code("unknown_key"), _code("dup_field"), _code("stray_line")
+    R_TRAILING_TEXT, R_UNCLOSED = _code("trailing_text"), _code("unclosed_heredoc")
+    R_HEREDOC_EXPECTED, R_BAD_UTF8 = _code("heredoc_expected"), _code("bad_utf8")
+    R_TOO_LARGE, R_TOO_MANY, R_KEY_TOO_LONG = _code("message_too_large"), _code("too_many_fields"), _code("key_too_long")
+    if [_spec.REASONS[R_MISSING_FROM + i] for i in range(4)] != list(_spec.MISSING_HEADER):
+        raise ImportError("the reasons of missing headers must stand together")
+    memset(&keys, 0, sizeof(keys))
+    memset(keys.hash_word, NO_WORD, sizeof(keys.hash_word))
+    memset(slot_of, NO_WORD, sizeof(slot_of))
+    cdef uint64_t key
+    cdef int place, intent, slot
+    keys.multiplier = MULTIPLIER
+    keys.first_intent = W_PLAN
+    for place, word in enumerate(_WORDS):
+        key = int.from_bytes(word.encode(), "little")
+        slot = (key * MULTIPLIER) >> 58
+        if keys.hash_word[slot] != NO_WORD:
+            raise ImportError("the hash of the words is not perfect")
+        keys.hash_key[slot] = key
+        keys.hash_word[slot] = place
+    if list(_spec.HEADERS) != ["FROM", "TO", "CTX", "INTENT"]:
+        raise ImportError("the headers have changed, which csp/fast_path.h has written out")
+    ways = {("RESULT", "STATUS"): CSP_STATUS, ("TASK", "PRIORITY"): CSP_PRIORITY, ("FILEOP", "CONTENT"): CSP_HEREDOC}
+    for intent, name in enumerate(_spec.INTENTS):
+        block = _spec.BLOCK_WORD[name]
+        fields = _spec.FIELDS.get(block, ())
+        block_word[intent] = _WORDS.index(block)
+        keys.head_size[intent] = len(block)
+        keys.head_want[intent], keys.head_mask[intent] = _prefix(block)
+        keys.letter[intent] = ord(_spec.ID_LETTER.get(block, "\0"))
+        keys.known[intent] = bool(fields)
+        for slot in range(6):
+            keys.key[intent][slot].mask, keys.key[intent][slot].want, keys.key[intent][slot].way = 0, 1, CSP_NO_KEY
+        if block == "FILEOP":
+            keys.fileop = intent
+        if block == "PATCH":
+            keys.patch = intent
+        for slot, field in enumerate(fields):
+            slot_of[intent][_WORDS.index(field)] = slot
+            keys.key[intent][slot].size = len(field)
+            keys.key[intent][slot].want, keys.key[intent][slot].mask = _prefix(field)
+            keys.key[intent][slot].way = ways.get((block, field), 0)
+        required_slot[intent][0] = required_slot[intent][1] = -1
+        for place, (field, reason) in enumerate(_spec.REQUIRED.get(block, {}).items()):
+            required_slot[intent][place] = _spec.FIELDS[block].index(field)
+            keys.required[intent] |= 1 << required_slot[intent][place]
+            required_reason[intent][place] = _code(reason)
+
+
+_prepare()
+
+
+cdef inline int word_at(uint64_t prefix) noexcept nogil:
+    cdef int slot = <int>((prefix * MULTIPLIER) >> 58)
+    return keys.hash_word[slot] if keys.hash_key[slot] == prefix else NO_WORD
+
+
+include "_native/csp/reading.pxi"
+include "_native/csp/marks.pxi"
+include "_native/csp/message.pxi"
+include "_native/csp/fast_path.pxi"
+include "_native/csp/stream.pxi"
+include "_native/csp/bulk.pxi"

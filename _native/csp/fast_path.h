@@ -1,0 +1,340 @@
+/* The usual message in one go: header in order, LF lines, known keys in table order, plain heredocs, a blank line behind
+   the block. Everything else, every fault included, is left to the scanner: this only ever says yes. */
+#ifndef TURNWIRE_CSP_FAST_PATH_H
+#define TURNWIRE_CSP_FAST_PATH_H
+
+#include "window.h"
+
+/* What a value must be: any text, one of an enum, or a heredoc. */
+enum { CSP_ANY, CSP_STATUS, CSP_PRIORITY, CSP_HEREDOC, CSP_NO_KEY };
+
+typedef struct {
+    uint64_t mask, want;  /* the key and its space, at most eight bytes; of CSP_NO_KEY what nothing equals */
+    int size, way;
+} csp_key;
+
+typedef struct {
+    uint64_t hash_key[64];      /* perfect hash of the words: their bytes and their numbers */
+    uint8_t hash_word[64];
+    uint64_t multiplier;
+    uint64_t head_mask[8], head_want[8];      /* by intent: "TASK " ... */
+    int head_size[8];
+    uint8_t letter[8];                        /* of the id; 0 for any token */
+    csp_key key[8][6];                        /* by intent and slot, CSP_NO_KEY behind the last */
+    int known[8];                             /* by intent: whether it has these keys and no other */
+    int required[8];                          /* a bit for each slot that must be there */
+    int first_intent, fileop, patch;          /* word of intent 0; codes of the intents of these blocks */
+} csp_keys;
+
+enum { CSP_SLOW = -1, CSP_CUT_OFF = -2 };  /* no usual message; or the window ends in the middle of it */
+
+/* Where reading stands; places are counted from the base of the window. */
+typedef struct {
+    const csp_window *w;
+    const uint8_t *text;            /* the first byte of the window */
+    const uint16_t *next, *behind;  /* the line feed that ends the line at hand; behind the last that may do so */
+    int place;                      /* the line at hand */
+    int returns;                    /* whether a line may end with CR; known to the compiler */
+    int base, most_key;
+    int64_t most_fields;
+} csp_cursor;
+
+/* Ends a line: its line feed, which is in the window, into found. */
+#define CSP_LINE_END_AT_HAND(c, found)                                                           \
+    do {                                                                                         \
+        found = *(c)->next++;                                                                    \
+        if ((c)->returns && found > 0 && (c)->text[found - 1] == '\r') return CSP_SLOW;       \
+    } while (0)
+#define CSP_LINE_END(c, found)                            \
+    do {                                                  \
+        if ((c)->next >= (c)->behind) return CSP_CUT_OFF; \
+        CSP_LINE_END_AT_HAND(c, found);                   \
+    } while (0)
+
+/* Whether a word begins with the letters of a literal. */
+#define CSP_BEGINS(word, literal) \
+    (csp_prefix((word) ^ csp_load((const uint8_t *)literal "\0\0\0\0\0\0\0"), (int)sizeof(literal) - 1) == 0)
+
+CSP_INLINE void csp_span(const csp_cursor *c, int32_t *span, int start, int stop) {
+    span[0] = c->base + start;
+    span[1] = stop - start;
+}
+
+CSP_INLINE int csp_is_status(uint64_t word, int length) {
+    return (length == 2 && (word & 0xffff) == 0x4b4f) || (length == 4 && (uint32_t)word == 0x4c494146) ||
+           (length == 7 && (word & 0xffffffffffffffULL) == 0x4c414954524150ULL);
+}
+
+/* Whether the bytes are digits, at least one. CSP_SLACK bytes can be read from the start of the line on. */
+CSP_INLINE int csp_digits(const uint8_t *text, int start, int stop) {
+    const uint64_t tops = 0xF0F0F0F0F0F0F0F0ULL, zeros = 0x3030303030303030ULL;
+    if (start >= stop) return 0;
+    while (start < stop) {
+        uint64_t word = csp_load(text + start);
+        if (stop - start < 8) word = csp_prefix(word, stop - start) | zeros << 8 * (stop - start);
+        if (((word & tops) | ((word + 0x0606060606060606ULL) & tops) >> 4) != 0x3333333333333333ULL) return 0;
+        start += 8;
+    }
+    return 1;
+}
+
+/* The heredoc behind a line that is a key alone: its lines from c->place on. 1 for yes. */
+CSP_INLINE int csp_fast_heredoc(csp_cursor *c, int32_t *span) {
+    const uint8_t *text = c->text;
+    const uint16_t *next;
+    int found, run = 0, start, line;
+    CSP_LINE_END(c, found);
+    while (c->place + run < found && text[c->place + run] == '<') run++;
+    if (run < 3 || c->place + run != found) return CSP_SLOW;
+    start = line = found + 1;
+    for (next = c->next; next < c->behind; next++, line = found + 1) {
+        int at = 0;
+        found = *next;  /* a CR belongs to the content */
+        if (text[line] != '>') continue;
+        while (line + at < found && text[line + at] == '>') at++;
+        if (at != run || !(line + at == found || (line + at + 1 == found && text[found - 1] == '\r'))) continue;
+        csp_span(c, span, start, line);
+        c->next = next + 1;
+        c->place = found + 1;
+        return 1;
+    }
+    return CSP_CUT_OFF;
+}
+
+/* Length of the KEY at a line's start that a space or its end follows; 0 for none. */
+CSP_INLINE int csp_fast_key(const uint8_t *text, int start, int stop) {
+    int at = start;
+    if (at >= stop || (uint8_t)(text[at] - 'A') > 25) return 0;
+    while (at < stop && ((uint8_t)(text[at] - 'A') < 26 || (uint8_t)(text[at] - '0') < 10 || text[at] == '_')) at++;
+    return at == stop || text[at] == ' ' ? at - start : 0;
+}
+
+/* Whether a line is an operation: "+ DEF N = v", "~ DEF N := v" or "- DEF N". */
+CSP_INLINE int csp_fast_change(const uint8_t *text, int start, int stop) {
+    uint8_t sign = text[start];
+    int at = start + 6;
+    if (at >= stop || memcmp(text + start + 1, " DEF ", 5) != 0) return 0;
+    if ((uint8_t)(text[at] - 'A') > 25 && text[at] != '_') return 0;
+    while (at < stop && ((uint8_t)(text[at] - 'A') < 26 || (uint8_t)(text[at] - '0') < 10 || text[at] == '_')) at++;
+    if (sign == '-') return at == stop;
+    if (at + 1 >= stop || text[at] != ' ') return 0;
+    at++;
+    if (sign == '~' && text[at++] != ':') return 0;
+    return (sign == '+' || sign == '~') && at < stop && text[at] == '=' && (at + 1 == stop || text[at + 1] == ' ');
+}
+
+CSP_INLINE int csp_fast_checkpoint(const csp_cursor *c, int start, int stop, int32_t *span) {
+    csp_span(c, span, start, stop);
+    return start < stop && c->text[start] == 'C' && csp_digits(c->text, start + 1, stop);
+}
+
+/* The lines of a PATCH up to the blank line behind it, which is left: 1 for yes. */
+CSP_INLINE int csp_fast_patch(csp_cursor *c, int32_t *row) {
+    const uint8_t *text = c->text;
+    int found, line = c->place;
+    CSP_LINE_END(c, found);
+    if (!CSP_BEGINS(csp_load(text + line), "BASE ") || !csp_fast_checkpoint(c, line + 5, found, row + 12)) return CSP_SLOW;
+    for (;;) {
+        line = found + 1;
+        CSP_LINE_END(c, found);
+        if (text[line] == 'A') break;
+        if (!csp_fast_change(text, line, found)) return CSP_SLOW;
+    }
+    if (memcmp(text + line, "APPLY -> ", 9) != 0 || !csp_fast_checkpoint(c, line + 9, found, row + 14))
+        return CSP_SLOW;
+    line = c->place = found + 1;
+    CSP_LINE_END(c, found);
+    return found == line ? 1 : CSP_SLOW;
+}
+
+/* The lines of a PLAN, QUERY or MEM up to the blank line behind it, which is left; keys with values only. 1 for yes. */
+CSP_INLINE int csp_fast_generic(csp_cursor *c) {
+    int64_t fields = 0;
+    for (;;) {
+        int found, size, line = c->place;
+        CSP_LINE_END(c, found);
+        if (found == line) return 1;
+        size = csp_fast_key(c->text, line, found);
+        if (size == 0 || size > c->most_key || line + size == found || ++fields > c->most_fields) return CSP_SLOW;
+        if (size == 3 && memcmp(c->text + line, "CSP", 3) == 0) return CSP_SLOW;  /* "CSP /1" ends a message */
+        c->place = found + 1;
+    }
+}
+
+/* Whether a value in one line is of its kind. */
+CSP_INLINE int csp_fast_value(const uint8_t *text, int value, int stop, int way) {
+    if (way == CSP_STATUS) return csp_is_status(csp_load(text + value), stop - value);
+    return way == CSP_PRIORITY && stop - value == 2 && text[value] == 'P' && text[value + 1] >= '1' && text[value + 1] <= '3';
+}
+
+/* The lines of a block with keys of its own, up to the blank line behind it, which is left. 1 for yes. */
+CSP_INLINE int csp_fast_fields(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
+    const uint8_t *text = c->text;
+    const csp_key *first = k->key[intent], *key = first;
+    int seen = 0;
+    for (;; key++) {
+        const csp_key *before = key;
+        int found, value, line = c->place;
+        uint64_t word;
+        CSP_LINE_END(c, found);
+        if (found == line) return (seen & k->required[intent]) == k->required[intent] ? 1 : CSP_SLOW;
+        word = csp_load(text + line);
+        while ((word & key->mask) != key->want && key->way != CSP_NO_KEY) key++;
+        c->place = found + 1;
+        if (key->way == CSP_NO_KEY) {  /* perhaps a key alone, and its heredoc */
+            for (key = before; key->way != CSP_NO_KEY; key++)
+                if (found - line == key->size && csp_prefix(word ^ key->want, key->size) == 0) break;
+            if (key->way != CSP_ANY && key->way != CSP_HEREDOC) return CSP_SLOW;
+            int yes = csp_fast_heredoc(c, row + 12 + 2 * (key - first));
+            if (yes != 1) return yes;
+        } else {
+            value = line + key->size + 1;
+            if (value > found || text[value - 1] != ' ') return CSP_SLOW;
+            if (key->way && !csp_fast_value(text, value, found, key->way)) return CSP_SLOW;
+            csp_span(c, row + 12 + 2 * (key - first), value, found);
+        }
+        seen |= 1 << (key - first);
+    }
+}
+
+/* The first line of the block, with the id. 1 for yes. */
+CSP_INLINE int csp_fast_head(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
+    const uint8_t *text = c->text;
+    int found, value = c->place + k->head_size[intent] + 1, stop;
+    CSP_LINE_END_AT_HAND(c, found);
+    if ((csp_load(text + c->place) & k->head_mask[intent]) != k->head_want[intent]) return CSP_SLOW;
+    if (value >= found || text[value - 1] != ' ') return CSP_SLOW;
+    stop = found;
+    if (intent == k->fileop) {
+        for (stop = value; stop < found && text[stop] != ' ';) stop++;
+        if (stop + 1 >= found) return CSP_SLOW;
+        for (int at = stop + 1; at < found; at++)
+            if (text[at] < 'A' || text[at] > 'Z') return CSP_SLOW;
+        csp_span(c, row + 18, stop + 1, found);
+    }
+    if (k->letter[intent] == 0 ? stop == found ? !csp_is_token_at(c->w, text, value, stop)
+                                               : !csp_is_token(text, value, stop, stop)
+                               : text[value] != k->letter[intent] || !csp_digits(text, value + 1, stop))
+        return CSP_SLOW;
+    csp_span(c, row + 10, value, stop);
+    c->place = found + 1;
+    return 1;
+}
+
+/* One line of the header: its value. */
+#define CSP_HEADER(c, literal, value, found)                                            \
+    do {                                                                                \
+        CSP_LINE_END_AT_HAND(c, found);                                                 \
+        value = (c)->place + (int)sizeof(literal) - 1;                                  \
+        if (!CSP_BEGINS(csp_load((c)->text + (c)->place), literal)) return CSP_SLOW; \
+        if (!csp_is_token_at((c)->w, (c)->text, value, found)) return CSP_SLOW;      \
+        (c)->place = found + 1;                                                         \
+    } while (0)
+
+/* The four headers and the blank line behind them: the intent. */
+CSP_INLINE int csp_fast_header(csp_cursor *c, const csp_keys *k, int32_t *row) {
+    int found, value, intent, slot;
+    uint64_t word;
+    if (c->behind - c->next < 6) return CSP_CUT_OFF;  /* these lines and the one behind them */
+    CSP_HEADER(c, "FROM ", value, found);
+    csp_span(c, row + 4, value, found);
+    CSP_HEADER(c, "TO ", value, found);
+    csp_span(c, row + 6, value, found);
+    CSP_HEADER(c, "CTX ", value, found);
+    csp_span(c, row + 8, value, found);
+    CSP_HEADER(c, "INTENT ", value, found);
+    if (found - value > 8) return CSP_SLOW;
+    word = csp_prefix(csp_load(c->text + value), found - value);
+    slot = (int)((word * k->multiplier) >> 58);
+    intent = k->hash_word[slot] - k->first_intent;
+    if (k->hash_key[slot] != word || intent < 0 || intent > 7) return CSP_SLOW;
+    CSP_LINE_END_AT_HAND(c, found);
+    if (found != c->place) return CSP_SLOW;
+    c->place++;
+    return intent;
+}
+
+/* What csp_fast is told, and where it leaves off. */
+typedef struct {
+    const csp_keys *keys;
+    const uint8_t *data;
+    int64_t most_bytes, most_fields, most_key;
+    int log;         /* operations of a PATCH and fields of a generic block are wanted as lines only */
+    int64_t place;   /* the start of a line, */
+    int next;        /* its line feed in the window, */
+    int64_t number;  /* and its number */
+} csp_reading;
+
+/* The line behind a CSP/1 line and all up to the blank line behind the block: the intent, or what is below 0. */
+CSP_INLINE int csp_fast_body(csp_cursor *c, const csp_keys *k, int log, int32_t *row) {
+    int yes, intent = csp_fast_header(c, k, row);
+    if (intent < 0) return intent;
+    yes = csp_fast_head(c, k, intent, row);
+    if (yes != 1) return yes;
+    if (k->known[intent]) yes = csp_fast_fields(c, k, intent, row);
+    else if (!log) return CSP_SLOW;
+    else yes = intent == k->patch ? csp_fast_patch(c, row) : csp_fast_generic(c);
+    return yes == 1 ? intent : yes;
+}
+
+/* These bytes are wanted for the next window: memory is slow, and has nothing to do while messages are read. */
+#if defined(__GNUC__) || defined(__clang__)
+#define CSP_SOON(place) __builtin_prefetch(place)
+#else
+#define CSP_SOON(place) ((void)(place))
+#endif
+
+CSP_INLINE int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, int most, int returns, int *why) {
+    csp_cursor c = {w, r->data + w->base, w->feeds + r->next, w->feeds + w->usable, (int)(r->place - w->base), returns,
+                    (int)w->base, r->most_key < CSP_WINDOW ? (int)r->most_key : CSP_WINDOW, r->most_fields};
+    const uint16_t *next = c.next;
+    int start = c.place, count;
+    *why = CSP_SLOW;
+    for (count = 0; count < most; count++) {
+        int32_t *row = rows + 24 * count;
+        int found, intent, size;
+        if (c.next >= c.behind) {
+            *why = CSP_CUT_OFF;
+            break;
+        }
+        found = *c.next++;
+        if (found != start + 5 || !CSP_BEGINS(csp_load(c.text + start), "CSP/1")) break;
+        c.place = found + 1;
+        memset(row + 12, 0xFF, 12 * sizeof(int32_t));
+        intent = csp_fast_body(&c, r->keys, r->log, row);
+        if (intent < 0) {
+            *why = intent;
+            break;
+        }
+        size = c.place - start;
+        if (size > r->most_bytes) break;
+        if (csp_may_be_high(w, w->base + start, w->base + c.place) && csp_bad_utf8(c.text, start, c.place) >= 0) break;
+        row[0] = c.base + start;
+        row[1] = size;
+        row[2] = (int32_t)(r->number + (next - (w->feeds + r->next)));
+        row[3] = intent;
+        for (int64_t at = start; at < c.place; at += 64) CSP_SOON(c.text + at + CSP_WINDOW);
+        start = ++c.place;  /* behind the blank line */
+        next = c.next;
+    }
+    r->number += next - (w->feeds + r->next);
+    r->place = w->base + start;
+    r->next = (int)(next - w->feeds);
+    return count;
+}
+
+static int csp_fast_lf(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return csp_fast_of(w, r, rows, most, 0, why);
+}
+
+static int csp_fast_crlf(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return csp_fast_of(w, r, rows, most, 1, why);
+}
+
+/* Reads usual messages that follow one another from r->place on, most of them at most, into rows (spec.ROW_WIDTH). How
+   many; r stands behind the last one. why: CSP_CUT_OFF where the window ends in the next one. */
+static inline int csp_fast(const csp_window *w, csp_reading *r, int32_t *rows, int most, int *why) {
+    return w->returns ? csp_fast_crlf(w, r, rows, most, why) : csp_fast_lf(w, r, rows, most, why);
+}
+
+#endif

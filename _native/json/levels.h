@@ -1,0 +1,121 @@
+/* The reading of one JSON object by the fastest code that the processor has. The scalar code runs everywhere and is what
+ * the others are tested against. */
+#ifndef TURNWIRE_JSON_LEVELS_H
+#define TURNWIRE_JSON_LEVELS_H
+
+#include "structural_index.h"
+
+static inline int tw_is_glue_scalar(const uint8_t *p, const tw_step *step) { return tw_same_bytes(p, step->glue, step->size); }
+static inline int tw_is_text_scalar(const uint8_t *p, const uint8_t *text, size_t n) { return memcmp(p, text, n) == 0; }
+
+#define TW_HERE
+#define TW_AT(name) name##_scalar
+#define TW_BLOCKS 0
+#define TW_CLEAN (void)0
+#include "object.h"
+#undef TW_HERE
+#undef TW_AT
+#undef TW_BLOCKS
+#undef TW_CLEAN
+
+#ifdef TW_X86
+#define TW_BLOCKS 1
+#define TW_CLEAN _mm256_zeroupper()
+#define TW_HERE TW_JSON_AVX2
+#define TW_AT(name) name##_avx2
+#include "object.h"
+#undef TW_HERE
+#undef TW_AT
+
+#define TW_HERE TW_JSON_AVX512
+#define TW_AT(name) name##_avx512
+#include "object.h"
+#undef TW_HERE
+#undef TW_AT
+#undef TW_BLOCKS
+#undef TW_CLEAN
+#endif
+
+/* The code that tw_json_parse takes from now on: TW_SCALAR, TW_USE_AVX2 or TW_USE_AVX512. */
+static int tw_json_level = TW_SCALAR;
+
+/* The object at p where a template fits it: behind it, or NULL. */
+static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
+{
+    x->end = end;
+    x->hard = hard;
+    x->odd = x->cut = 0;
+    x->unfit = p;
+    x->fitted = NULL;
+    x->surely = 0;
+    if (x->pause) {
+        x->pause--;
+        return NULL;
+    }
+    x->behind[0] = p;
+    x->reached = 0;
+    const tw_template *last = NULL;
+    for (int i = 0; i < x->template_count; i++) {
+        tw_template *m = x->templates[i];
+        const uint8_t *behind;
+        /* One that parts from the last one before the place up to which that fitted does not fit either; at most, where
+         * that has a slot, this one has the very value. */
+        if (last && m->shared[last->id] < x->reached) continue;
+        last = m;
+#ifdef TW_X86
+        if (tw_json_level == TW_USE_AVX512) behind = tw_fit_avx512(x, m, p, x->reached);
+        else if (tw_json_level == TW_USE_AVX2) behind = tw_fit_avx2(x, m, p, x->reached);
+        else
+#endif
+        behind = tw_fit_scalar(x, m, p, x->reached);
+        if (behind) {
+            x->unfit = NULL;
+            x->fitted = m;
+            if (i) tw_template_first(x, i);
+            x->fits++;
+            x->misfits -= x->misfits < 2 ? x->misfits : 2;
+            return behind;
+        }
+    }
+    x->odd = x->cut = 0;
+    return NULL;
+}
+
+/* The object at p: behind it, or NULL. Notes the values of table 0. */
+static const uint8_t *tw_json_parse(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
+{
+    const uint8_t *fitting = x->unfit == p ? NULL : tw_fitting(x, p, end, hard);
+    x->unfit = NULL;
+    if (fitting) return fitting;
+    x->end = end;
+    x->hard = hard;
+    x->stamp++;
+    x->odd = x->cut = x->bad_item = 0;
+    x->opened = 0;
+    memset(x->noted, 0, sizeof x->noted);
+    x->name_count = 0;
+    if (x->objects) {
+        memset(x->known, 0, x->known_room * sizeof(tw_known));
+        x->known_count = x->objects = 0;
+    }
+    while (x->owned_count) free(x->owned[--x->owned_count]);
+    if (x->missed > TW_MISSES) tw_forget_steps(x);
+    tw_step *brace = tw_brace(x, &x->braces[0]);
+#ifdef TW_X86
+    if (tw_json_level == TW_USE_AVX512) return tw_members_avx512(x, p, 0, 1, brace);
+    if (tw_json_level == TW_USE_AVX2) return tw_members_avx2(x, p, 0, 1, brace);
+#endif
+    return tw_members_scalar(x, p, 0, 1, brace);
+}
+
+static void tw_json_free(tw_json *x)
+{
+    while (x->owned_count) free(x->owned[--x->owned_count]);
+    free(x->owned);
+    free(x->names);
+    free(x->known);
+    for (int i = 0; i < TW_STEP_CHUNKS; i++) free(x->steps[i]);
+    for (int i = 0; i < x->template_count; i++) free(x->templates[i]);
+}
+
+#endif

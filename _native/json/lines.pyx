@@ -1,0 +1,417 @@
+"""The bulk scan of JSON wires in C: the twin of ``_pure/json/lines.py``. How it goes stands at the top of json/scan.h."""
+
+import os
+import sys
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from turnwire.contract import LIMITS
+from turnwire.json.plan import TIME_COLUMN, Judgement, flat
+from turnwire.json.text import reader
+
+include "_native/json/lines_extern.pxi"
+
+tw_nslip_tables()
+
+
+def choose_simd(str most="avx512"):
+    """Chooses the fastest code for this processor, "avx512", "avx2" or "scalar", but none beyond ``most``, and says which;
+    for tests and ``info``."""
+    global tw_json_level
+    tw_json_level = tw_best_level(LEVELS.index(most))
+    return LEVELS[tw_json_level]
+
+
+LEVELS = ("scalar", "avx2", "avx512")
+# TURNWIRE_SIMD=0 keeps to the scalar code, which runs everywhere and is what the other is tested against.
+SIMD = choose_simd("avx512" if os.environ.get("TURNWIRE_SIMD", "1") != "0" else "scalar")
+
+
+cdef class Plan:
+    """Wires and columns, compiled: what :func:`scan_block` is told. Never changes.
+
+    Args:
+        plans: one ``turnwire.json.plan.WirePlan`` or several, asked in this order.
+        columns: the columns that there can be (``inner`` and ``time`` among them).
+        valid, escaped: column -> its bits in ``present``.
+        reasons: the reason of each code.
+        nslip: None, or (its number among the wires, the code of ``kind`` of each act, the code in ``reasons`` of each of
+            its own): nSLIP is then found among the JSON, in the columns of any wire (``contract.COMMON``).
+    """
+
+    cdef tw_plan c
+    cdef list kept  # what the pointers lead into
+    cdef list memory
+    cdef readonly tuple plans, columns, reasons, nslip
+    cdef readonly dict valid, escaped
+
+    def __cinit__(self, plans, columns, valid, escaped, reasons, nslip=None):
+        cdef Py_ssize_t place
+        self.plans, self.columns, self.reasons = tuple(plans), tuple(columns), tuple(reasons)
+        self.valid, self.escaped, self.nslip = dict(valid), dict(escaped), nslip
+        found = flat(self.plans, [column.name for column in self.columns])
+        self.kept = [found]
+        self.memory = []
+        if len(self.columns) > 64 or len(found.nodes) > TW_MOST_NODES:
+            raise ValueError("these wires have too many values for one plan")
+        self.c.node_count = len(found.nodes)
+        self.c.shape.nesting, self.c.shape.key = LIMITS.nesting, LIMITS.key
+        self.tables(found)
+        self.demands(found)
+        self.wires(found)
+        self.c.inside_count = len(found.inside)
+        self.c.inside = self.tokens(found.inside)
+        self.c.torn_count = len(found.torn)
+        self.c.torn = self.tokens(found.torn)
+
+    def __dealloc__(self):
+        if self.memory is not None:
+            for address in self.memory:
+                free(<void *><size_t>address)
+
+    cdef void *take(self, size_t count, size_t unit) except NULL:
+        cdef void *memory = calloc(count + 1, unit)
+        if memory is NULL:
+            raise MemoryError
+        self.memory.append(<size_t>memory)
+        return memory
+
+    cdef const tw_token *tokens(self, list texts) except NULL:
+        cdef tw_token *tokens = <tw_token *>self.take(len(texts), sizeof(tw_token))
+        cdef Py_ssize_t place
+        for place in range(len(texts)):
+            tokens[place].text = <const uint8_t *><char *>(<bytes>texts[place])
+            tokens[place].size = len(texts[place])
+        return tokens
+
+    cdef int tables(self, found) except -1:
+        cdef tw_table *tables = <tw_table *>self.take(len(found.tables), sizeof(tw_table))
+        cdef tw_node *nodes = <tw_node *>self.take(len(found.nodes), sizeof(tw_node))
+        cdef tw_choice *words = <tw_choice *>self.take(len(found.words), sizeof(tw_choice))
+        cdef tw_key_entry *entries
+        cdef uint64_t room, entry
+        cdef Py_ssize_t place, bit
+        for place in range(len(found.tables)):
+            room = 8
+            while room < 4 * len(found.tables[place]):
+                room *= 2
+            entries = <tw_key_entry *>self.take(room, sizeof(tw_key_entry))
+            tables[place].entries, tables[place].mask = entries, room - 1
+            for bit, (key, node) in enumerate(found.tables[place]):
+                entry = tw_name_hash(<const uint8_t *><char *>(<bytes>key), len(key)) & (room - 1)
+                while entries[entry].name is not NULL:
+                    entry = (entry + 1) & (room - 1)
+                entries[entry].name, entries[entry].size = <const uint8_t *><char *>(<bytes>key), len(key)
+                entries[entry].hash = tw_name_hash(entries[entry].name, entries[entry].size)
+                entries[entry].node, entries[entry].bit = node, bit
+        for place, (table, items, form, text, first, count) in enumerate(found.nodes):
+            nodes[place].table, nodes[place].items, nodes[place].form = table, items, form
+            nodes[place].text, nodes[place].first_word, nodes[place].words = text, first, count
+        for place in range(len(found.words)):
+            words[place].text = <const uint8_t *><char *>(<bytes>found.words[place])
+            words[place].size = len(found.words[place])
+            if words[place].size <= 16:
+                memcpy(words[place].padded, words[place].text, words[place].size)
+        self.c.shape.tables, self.c.shape.nodes, self.c.shape.words = tables, nodes, words
+        return 0
+
+    cdef int demands(self, found) except -1:
+        cdef tw_need *needs = <tw_need *>self.take(len(found.needs), sizeof(tw_need))
+        cdef tw_fill *fills = <tw_fill *>self.take(len(found.fills), sizeof(tw_fill))
+        cdef tw_variant *variants = <tw_variant *>self.take(len(found.variants), sizeof(tw_variant))
+        cdef Py_ssize_t place
+        for place, (node, parent, kinds, needed, words) in enumerate(found.needs):
+            needs[place].node, needs[place].parent, needs[place].kinds = node, parent, kinds
+            needs[place].needed, needs[place].words = needed, words
+        for place, (column, node, other, how, constant) in enumerate(found.fills):
+            fills[place].column, fills[place].node, fills[place].other = column, node, other
+            fills[place].fill, fills[place].constant = how, constant
+        for place, (first, count, first_fill, fill_count) in enumerate(found.variants):
+            variants[place].first_need, variants[place].needs = first, count
+            variants[place].first_fill, variants[place].fills = first_fill, fill_count
+            if not tw_index_needs(needs, &variants[place]):
+                raise ValueError("a variant asks two things of one value")
+        self.c.needs, self.c.fills, self.c.variants = needs, fills, variants
+        self.c.variant_count = len(found.variants)
+        return 0
+
+    cdef int wires(self, found) except -1:
+        cdef tw_wire *wires = <tw_wire *>self.take(len(found.wires), sizeof(tw_wire))
+        cdef Py_ssize_t place, which, item, node
+        for place, wire in enumerate(found.wires):
+            wires[place].code, wires[place].choose, wires[place].word = wire["code"], wire["choose"], wire["word"]
+            wires[place].receipt, wires[place].task = wire["receipt"], wire["task"]
+            wires[place].status, wires[place].nack = wire["status"], wire["nack"]
+            wires[place].first_variant, wires[place].variants = wire["first"], wire["variants"]
+            if max(map(len, wire["marks"])) > 8 or len(wire["doubts"]) > 4 or len(wire["clues"]) > 8:
+                raise ValueError("a wire has too many marks, doubts or clues")
+            for which in range(2):
+                wires[place].mark_count[which] = len(wire["marks"][which])
+                for item in range(len(wire["marks"][which])):
+                    wires[place].marks[which][item] = wire["marks"][which][item]
+            wires[place].doubt_count = len(wire["doubts"])
+            for item in range(len(wire["doubts"])):
+                for which in range(2):
+                    wires[place].doubts[item][which] = wire["doubts"][item][which]
+            wires[place].clue_count = len(wire["clues"])
+            for item in range(len(wire["clues"])):
+                if len(wire["clues"][item]) > 4:
+                    raise ValueError("a clue has too many paths")
+                wires[place].clues[item].count = len(wire["clues"][item])
+                for node in range(len(wire["clues"][item])):
+                    wires[place].clues[item].nodes[node] = wire["clues"][item][node]
+        self.c.wires, self.c.wire_count = wires, len(found.wires)
+        return 0
+
+
+cdef class Call:
+    """What the callbacks of one call need."""
+
+    cdef object judgement, error
+
+    cdef int give(self, tuple found, tw_verdict *verdict) except -1:
+        verdict.what, verdict.wire, verdict.reason, verdict.fault = found
+        return TW_FINE
+
+
+cdef int whole(void *context, const uint8_t *p, size_t size, tw_verdict *verdict) noexcept with gil:
+    cdef Call call = <Call>context
+    try:
+        return call.give(call.judgement.whole(PyBytes_FromStringAndSize(<const char *>p, size)), verdict)
+    except BaseException as error:
+        call.error = error
+        return TW_STOPPED
+
+
+cdef int torn(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict) noexcept with gil:
+    cdef Call call = <Call>context
+    try:
+        raw = PyBytes_FromStringAndSize(<const char *>p, size)
+        return call.give(call.judgement.torn(raw, bool(too_large)), verdict)
+    except BaseException as error:
+        call.error = error
+        return TW_STOPPED
+
+
+cdef int number(void *context, const uint8_t *p, size_t size, double *value) noexcept with gil:
+    cdef Call call = <Call>context
+    try:
+        value[0] = float(PyBytes_FromStringAndSize(<const char *>p, size))
+        return TW_FINE
+    except BaseException as error:
+        call.error = error
+        return TW_STOPPED
+
+
+cdef void *column(dict columns, object name, size_t room, size_t width) except? NULL:
+    """Where a column's memory is, or NULL where it is not asked for. The caller's dict keeps it alive."""
+    cdef Py_buffer view
+    array = columns.get(name)
+    if array is None:
+        return NULL
+    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE | PyBUF_WRITABLE)
+    cdef void *memory = view.buf
+    cdef size_t size = view.len
+    PyBuffer_Release(&view)
+    if size < room * width:
+        raise ValueError(f"column {name} has room for {size // width} rows, not {room}")
+    return memory
+
+
+cdef void *always(dict columns, object name, size_t room, size_t width) except NULL:
+    cdef void *memory = column(columns, name, room, width)
+    if memory is NULL:
+        raise ValueError(f"a column {name} is needed")
+    return memory
+
+
+cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) except -1:
+    """Sets the hooks that find nSLIP among the JSON."""
+    cdef Py_ssize_t place
+    cdef tw_column *c
+    others.wire, kinds, reasons = plan.nslip
+    for place in range(11):
+        others.kinds[place] = kinds[place]
+    for place in range(len(reasons)):
+        others.reasons[place] = reasons[place]
+    for place, description in enumerate(plan.columns):
+        c = &k.rows.own[place]
+        if description.name == "kind":
+            others.kind = c
+        elif description.name == "sequence":
+            others.sequence = c
+        elif description.name == "subject":
+            others.subject = c
+        elif description.name in TEXTS:
+            others.texts[TEXTS.index(description.name)] = c
+    others.flags = TW_KEEP if keep else 0
+    k.others = others
+    k.find, k.take, k.look = tw_other_find, tw_other_take, tw_other_look
+    return 0
+
+
+cdef tuple TEXTS = ("sender", "receiver", "conversation")
+cdef dict WIDTHS = {"u8": 1, "enum": 1, "bool": 1}
+
+
+cdef int attach(tw_lines *k, Plan plan, dict columns, dict rejects, size_t rows, size_t room, size_t bad,
+                size_t reject_room) except -1:
+    cdef tw_json_rows *r = &k.rows
+    cdef tw_column *c
+    cdef Py_ssize_t place
+    r.count, r.room = rows, room
+    r.offset = <int64_t *>always(columns, "offset", room, 8)
+    r.length = <int64_t *>always(columns, "length", room, 8)
+    r.place = <int64_t *>always(columns, "place", room, 8)
+    r.size = <int64_t *>always(columns, "size", room, 8)
+    r.present = <uint64_t *>always(columns, "present", room, 8)
+    r.line = <int64_t *>column(columns, "line", room, 8)
+    r.inner = <int64_t *>column(columns, "inner", room, 8)
+    r.wire = <uint8_t *>column(columns, "wire", room, 1)
+    r.time = <int64_t *>column(columns, "time", room, 8)
+    r.inner_bit, r.time_bit = plan.valid.get("inner", 63), plan.valid.get("time", 63)
+    for place, description in enumerate(plan.columns):
+        c = &r.own[place]
+        name = description.name
+        c.valid = plan.valid[name]
+        c.escaped = plan.escaped.get(name, 64)
+        if name in ("inner", "time", "wire"):
+            continue
+        if description.kind == "text":
+            c.offset = <int64_t *>column(columns, f"{name}.offset", room, 8)
+            c.size = <int64_t *>column(columns, f"{name}.length", room, 8)
+            if c.size is NULL:
+                c.offset = NULL
+        else:
+            c.width = WIDTHS.get(description.kind, 8)
+            c.values = column(columns, name, room, c.width)
+        if c.offset is not NULL or c.values is not NULL:
+            r.wanted |= <uint64_t>1 << c.valid
+            r.of_bit[c.valid] = c
+    k.rejects.count, k.rejects.room = bad, reject_room
+    k.rejects.offset = <int64_t *>always(rejects, "offset", reject_room, 8)
+    k.rejects.length = <int64_t *>always(rejects, "length", reject_room, 8)
+    k.rejects.line = <int64_t *>always(rejects, "line", reject_room, 8)
+    k.rejects.fault = <int64_t *>always(rejects, "fault", reject_room, 8)
+    k.rejects.reason = <uint8_t *>always(rejects, "reason", reject_room, 1)
+    k.rejects.wire = <uint8_t *>column(rejects, "wire", reject_room, 1)
+    k.rejects.inner = <int64_t *>column(rejects, "inner", reject_room, 8)
+    k.rejects.row = <int64_t *>column(rejects, "row", reject_room, 8)
+    return 0
+
+
+cdef int attach_parts(tw_parts *parts, dict table, size_t size) except -1:
+    parts.count, parts.wire = len(table["what"]), table["wire"]
+    parts.start = <int64_t *>always(table, "start", parts.count, 8)
+    parts.stop = <int64_t *>always(table, "stop", parts.count, 8)
+    parts.line = <int64_t *>always(table, "line", parts.count + 1, 8)
+    parts.fault = <int64_t *>always(table, "fault", parts.count, 8)
+    parts.row = <int64_t *>always(table, "row", parts.count, 8)
+    parts.what = <uint8_t *>always(table, "what", parts.count, 1)
+    parts.reason = <uint8_t *>always(table, "reason", parts.count, 1)
+    cdef size_t part
+    for part in range(parts.count):
+        if not 0 <= parts.start[part] <= parts.stop[part] <= <int64_t>size:
+            raise ValueError("parts must lie in the data")
+    return 0
+
+
+def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, dict rejects, reject_rows, reject_room, *,
+               base=0, line=1, keep=False, limit=16 << 20, state=None, parts=None):
+    """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on, as ``nslip_scan.scan_block`` does.
+
+    Args:
+        plan: the wires.
+        columns: offset, length, place, size (i64) and present (u64) are needed; the others are those of the plan: a text
+            is ``name.offset`` and ``name.length`` (i64), an enum u8, f64 a double, the rest i64. ``line`` and ``wire`` are
+            filled where they are there. A place or an offset from ``size`` on lies in ``columns["arena"]`` (bytes), what
+            strings said, which is set here, and continued by the next call for the same block.
+        rejects: as there, and where they are there ``wire`` (u8, its number in WIRES), ``inner`` (i64: as of a row; -1
+            outside of strings) and ``row`` (i64: how many rows stand before the reject).
+        state: an object with at, known and time, which goes from block to block of one input.
+        keep: for nSLIP, as there.
+        parts: which parts of the block are read, where another wire has claimed ranges of it. ``start`` is then the
+            number of a part, and so is the position that is returned. Arrays start, stop, line, fault, row (i64), what,
+            reason (u8), and ``wire``, the claims' number. What: 0, between claims (``line`` is that of its stop); 1, a
+            claim, for which a row is left open, its number in ``row``; 2, a damaged claim, rejected with ``reason``
+            and ``fault`` but for the lines in it that are a record. ``line`` has an entry for the end, too. ``start``
+            and ``line`` move as parts are read.
+
+    Returns (rows, reject rows, position, line).
+    """
+    cdef tw_lines *k
+    cdef tw_among others
+    cdef tw_parts table
+    cdef size_t part = 0
+    cdef bint among = parts is not None
+    cdef Py_buffer view
+    cdef Call call = Call.__new__(Call)
+    cdef bytes before = columns.get("arena", b"")
+    cdef int result
+    most = sys.get_int_max_str_digits() or LIMITS.integer_digits
+    plan.c.shape.digits = min(LIMITS.integer_digits, most)
+    call.judgement = Judgement(plan.plans, plan.reasons, reader("json").read, limit)
+    call.error = None
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    k = <tw_lines *>calloc(1, sizeof(tw_lines))
+    try:
+        if k is NULL:
+            raise MemoryError
+        memset(&table, 0, sizeof(table))
+        if among:
+            attach_parts(&table, parts, size)
+            part = start
+            start = table.start[part] if part < table.count else size
+        if not 0 <= start <= size <= view.len:
+            raise ValueError("start and size must lie in the data")
+        k.s, k.size, k.position, k.limit = <const uint8_t *>view.buf, size, start, limit
+        k.stop = size
+        k.final, k.base, k.line = final, base, line
+        k.plan = &plan.c
+        k.json.shape = &plan.c.shape
+        k.context, k.whole, k.torn, k.number = <void *>call, whole, torn, number
+        attach(k, plan, columns, rejects, rows, room, reject_rows, reject_room)
+        if plan.nslip is not None:
+            memset(&others, 0, sizeof(others))
+            attach_nslip(k, &others, plan, keep)
+        k.head = start
+        if state is not None and state.at == base + start:
+            k.carried, k.head_known, k.head_time = 1, state.known, state.time
+        if before:
+            k.arena = <uint8_t *>malloc(len(before))
+            if k.arena is NULL:
+                raise MemoryError
+            memcpy(k.arena, <const char *>before, len(before))
+            k.arena_size = k.arena_room = len(before)
+        with nogil:
+            result = TW_STOPPED
+            if tw_choose_fills(&k.rows, &plan.c, &k.json):
+                result = tw_json_parts(k, &table, &part) if among else tw_json_lines(k)
+        if result == TW_STOPPED:
+            raise MemoryError if call.error is None else call.error
+        if k.arena_size > <size_t>len(before):
+            columns["arena"] = PyBytes_FromStringAndSize(<const char *>k.arena, k.arena_size)
+        if state is not None:
+            state.at = base + k.position if k.carried else -1
+            state.known, state.time = k.head_known, k.head_time
+        return k.rows.count, k.rejects.count, part if among else k.position, k.line
+    finally:
+        PyBuffer_Release(&view)
+        if k is not NULL:
+            tw_json_free(&k.json)
+            free(k.rows.fills)
+            free(k.rows.first_fill)
+            free(k.arena)
+            free(k)
+
+
+def plain(bytes span):
+    """The inside of a JSON string without its escapes."""
+    cdef Py_ssize_t size = len(span)
+    result = PyBytes_FromStringAndSize(NULL, size)
+    return result[:tw_unescape(<const uint8_t *><char *>span, <const uint8_t *><char *>span + size,
+                               <uint8_t *><char *>result)]

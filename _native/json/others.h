@@ -1,0 +1,156 @@
+/* nSLIP among JSON: the hooks of json/scan.h for a scan of several wires at once. Their twin is _pure/json/others.py.
+ *
+ * A candidate is what nslip/scan.h calls one. It is judged in its line, or in its line of what a string says. A damaged
+ * one ends where the next candidate of either kind begins. Where a backslash stands that nSLIP does not know, the text
+ * may be a string literal, and what that says is looked through. */
+#ifndef TURNWIRE_JSON_OTHERS_H
+#define TURNWIRE_JSON_OTHERS_H
+
+#include "scan.h"
+#define tw_integer tw_nslip_integer
+#include "_native/nslip/parse.h"
+#undef tw_integer
+
+enum { TW_OTHER_TEXTS = 3 };                 /* sender, receiver, conversation: numbers, as decimal text in the arena */
+enum { TW_DECIMAL_DIGITS = 20 };
+
+typedef struct tw_among {
+    uint8_t wire;                            /* number of nSLIP among the wires */
+    uint8_t kinds[TW_MAX_ACT + 1];           /* act -> code of the column kind */
+    uint8_t reasons[TW_NSLIP_REASONS];
+    tw_column *kind, *texts[TW_OTHER_TEXTS], *sequence, *subject; /* NULL where nobody asked */
+    int flags;
+    tw_values values;                        /* the candidate found last */
+    tw_unknown unknown[TW_MAX_EXTRA];
+    tw_fields fields;
+    size_t fault;
+    int code;
+} tw_among;
+
+/* The next candidate in s[p .. to) that stands before `end`, or `to`. cut: what may become one behind `end` counts. */
+static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, size_t limit, int cut)
+{
+    while (p < to) {
+        const uint8_t *at = (const uint8_t *)memchr(s + p, '@', to - p);
+        if (!at) return to;
+        p = (size_t)(at - s);
+        int within = end - p <= limit, what = tw_candidate(s, p, within ? end : p + limit);
+        if (what == TW_CANDIDATE || (what == TW_CANDIDATE_CUT && within && cut)) return p;
+        p++;
+    }
+    return to;
+}
+
+static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_other *other)
+{
+    tw_among *o = (tw_among *)k->others;
+    const uint8_t *s = tw_text(k, r);
+    /* What fills the whole piece and is no candidate yet is longer than the limit: none. */
+    size_t at = tw_other_next(s, from, to, r->end, k->limit, r->cut);
+    if (r->cut && at == r->start && at < to && tw_candidate(s, at, r->end) == TW_CANDIDATE_CUT)
+        at = tw_other_next(s, at + 1, to, r->end, k->limit, 1);
+    other->what = TW_OTHER_NONE;
+    if (at >= to) return TW_OTHER_NONE;
+    if (r->cut && tw_candidate(s, at, r->end) == TW_CANDIDATE_CUT) {
+        other->at = at;
+        return other->what = TW_OTHER_CUT;
+    }
+    size_t line = r->end;
+    if (r->level) {
+        if (at < r->line_from || at >= r->line_to) {
+            const uint8_t *newline = (const uint8_t *)memchr(s + at, '\n', r->end - at);
+            r->line_from = at;
+            r->line_to = newline ? (size_t)(newline - s) : r->end;
+        }
+        line = r->line_to;
+        if (line < r->end && line > at && s[line - 1] == '\r') line--;
+    }
+    size_t end = line - at > k->limit ? at + k->limit : line;
+    o->fields.v = &o->values;
+    o->fields.unknown = o->unknown;
+    o->code = tw_nslip_parse(s, at, end, r->level ? r->end : k->size, o->flags | TW_LOG, &o->fields);
+    other->at = at;
+    if (o->code == TW_OK) {
+        other->end = o->fields.end;
+        return other->what = TW_OTHER_RECORD;
+    }
+    int at_end = o->fields.end >= end || o->code == TW_UNTERMINATED_STRING;
+    if (at_end && end == r->end && r->cut && at > r->start) return other->what = TW_OTHER_CUT;
+    if (at_end && (end < line || (end == r->end && r->cut))) {
+        o->code = TW_MESSAGE_TOO_LARGE;
+        o->fields.end = end;
+    }
+    o->fault = o->fields.end;
+    if (o->fault < r->end && s[o->fault] == '\\' && o->code != TW_BAD_ESCAPE && r->level < TW_DEEPEST_STRING)
+        return other->what = TW_OTHER_STRING;
+    size_t stop = to < end ? to : end;       /* at `to` JSON may begin */
+    other->end = tw_other_next(s, at + 1, stop, line, k->limit, r->cut);
+    return other->what = TW_OTHER_REJECT;
+}
+
+static void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64_t number, uint64_t *present)
+{
+    uint8_t digits[TW_DECIMAL_DIGITS];
+    size_t at = TW_DECIMAL_DIGITS;
+    do { digits[--at] = (uint8_t)('0' + number % 10); } while (number /= 10);
+    memcpy(k->arena + k->arena_size, digits + at, TW_DECIMAL_DIGITS - at);
+    c->offset[row] = (int64_t)(k->size + k->arena_size);
+    c->size[row] = (int64_t)(TW_DECIMAL_DIGITS - at);
+    *present |= (uint64_t)1 << c->valid;
+    k->arena_size += TW_DECIMAL_DIGITS - at;
+}
+
+static int tw_other_record(tw_lines *k, tw_region *r, const tw_other *other)
+{
+    tw_among *o = (tw_among *)k->others;
+    const tw_values *v = &o->values;
+    uint64_t present;
+    int64_t moment;
+    if (!tw_arena_room(k, TW_OTHER_TEXTS * TW_DECIMAL_DIGITS)) { k->json.no_memory = 1; return TW_STOPPED; }
+    size_t n = tw_row_of(k, r, other->at, other->end, &present);
+    if (n == SIZE_MAX) return TW_FULL;
+    static const int heads[TW_OTHER_TEXTS] = { TW_SRC, TW_DST, TW_CONV };
+    if (k->rows.wire) k->rows.wire[n] = o->wire;
+    for (int i = 0; i < TW_OTHER_TEXTS; i++)
+        if (o->texts[i] && o->texts[i]->offset) tw_other_number(k, o->texts[i], n, v->head[heads[i]], &present);
+    if (o->kind && o->kind->values) {
+        ((uint8_t *)o->kind->values)[n] = o->kinds[v->head[TW_ACT]];
+        present |= (uint64_t)1 << o->kind->valid;
+    }
+    if (o->sequence && o->sequence->values && v->head[TW_TURN] <= (uint64_t)INT64_MAX) {
+        ((int64_t *)o->sequence->values)[n] = (int64_t)v->head[TW_TURN];
+        present |= (uint64_t)1 << o->sequence->valid;
+    }
+    if (o->subject && o->subject->offset && (v->present >> TW_TAG) & 1) {
+        o->subject->offset[n] = (int64_t)o->fields.text_first[1] + (r->level ? (int64_t)k->size : 0);
+        o->subject->size[n] = (int64_t)o->fields.text_length[1];
+        present |= (uint64_t)1 << o->subject->valid;
+        if (o->fields.escaped & 2 && o->subject->escaped < 64) present |= (uint64_t)1 << o->subject->escaped;
+    }
+    tw_fill_missing(k, n, present);
+    if (k->rows.time) {
+        int timed = tw_head(k, r, other->at, &moment);
+        k->rows.time[n] = timed ? moment : 0;
+        if (timed) present |= (uint64_t)1 << k->rows.time_bit;
+    }
+    k->rows.present[n] = present;
+    return TW_FINE;
+}
+
+static int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other)
+{
+    tw_among *o = (tw_among *)k->others;
+    if (other->what == TW_OTHER_RECORD) return tw_other_record(k, r, other);
+    size_t n = k->rejects.count;
+    int result = tw_store_json_reject(k, r, other->at, other->end, o->fault, 0, o->reasons[o->code]);
+    if (k->rejects.count > n && k->rejects.wire) k->rejects.wire[n] = o->wire;
+    return result;
+}
+
+static int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end)
+{
+    size_t size = (size_t)(end - p);
+    return tw_other_next(p, 0, size, size, k->limit, 0) < size;
+}
+
+#endif

@@ -1,0 +1,354 @@
+/* Validates one JSON object in one pass, without building anything: the rules of json_text (strict RFC 8259, duplicate
+ * keys also when they are equal only after unescaping, UTF-8, finite numbers, limits). On the way the values that a
+ * tw_shape names are noted. Whatever json_text refuses is refused here, and the other way round; why and where, its own
+ * reader says. */
+#ifndef TURNWIRE_JSON_PARSE_H
+#define TURNWIRE_JSON_PARSE_H
+
+#include "forms.h"
+
+/* What a value is: the bits of tw_value.is. */
+enum {
+    TW_IS_STRING = 1, TW_IS_OBJECT = 2, TW_IS_ARRAY = 4, TW_IS_BOOLEAN = 8, TW_IS_NULL = 16,
+    TW_IS_COUNT = 32,                        /* an integer without a minus */
+    TW_IS_NEGATIVE = 64,                     /* an integer with one, -0 included */
+    TW_IS_FRACTION = 128,                    /* any other number */
+    TW_IS_TEXTS = 256,                       /* an array of strings only */
+    TW_IS_RECORDS = 512,                     /* an array of objects only, their known members strings */
+    TW_IS_NUMBERS = 1024,                    /* an object of numbers only */
+    TW_IS_GOOD = 2048                        /* a string of the form that its node asks for */
+};
+enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL };
+enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
+
+typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_key_entry;
+typedef struct { const tw_key_entry *entries; uint64_t mask; } tw_table; /* the known keys of one object, at most 64 */
+typedef struct {
+    int16_t table;                           /* known keys of the object that is the value, or of ... */
+    int16_t items;                           /* ... the objects in the array that is the value */
+    uint8_t form;
+    uint8_t text;                            /* in an item of an array: must be a string */
+    uint16_t first_word, words;              /* TW_FORM_WORD: its words in tw_shape.words */
+} tw_node;
+typedef struct {
+    const tw_table *tables;                  /* number 0 is that of a message */
+    const tw_node *nodes;
+    const tw_choice *words;
+    size_t nesting, key, digits;             /* limits */
+} tw_shape;
+
+/* What a value is (TW_IS_...), the number of the word that it is, whether a string has escapes, and whether it says a
+ * time: without escapes, of TW_FORM_TIME and good. */
+typedef struct { uint16_t is; uint8_t word, escaped; uint32_t timed; } tw_brief;
+typedef struct {
+    const uint8_t *p;                        /* the inside of a string, else the value as written */
+    uint32_t size;
+    uint32_t count;                          /* members of an array */
+    uint32_t stamp;                          /* that of the parse that noted it */
+    tw_brief b;
+    int64_t moment;                          /* the time that it says */
+} tw_value;
+
+typedef struct { const uint8_t *p; size_t size; uint64_t hash; } tw_name;
+typedef struct { uint64_t hash; uint32_t name, object; } tw_known;
+
+enum { TW_MOST_NODES = 256, TW_NODE_WORDS = TW_MOST_NODES / 64, TW_FEW = 16, TW_GLUE = 64, TW_STEP_CHUNKS = 32, TW_TEMPLATES = 16,
+       TW_MOST_SLOTS = 48 };
+typedef struct tw_step tw_step;              /* of json/steps.h */
+typedef struct tw_template tw_template;            /* of json/templates.h */
+
+typedef struct {
+    const tw_shape *shape;
+    const uint8_t *end;                      /* of the text in which the object has to stand */
+    const uint8_t *hard;                     /* of what may be read */
+    uint32_t stamp;
+    uint64_t noted[TW_NODE_WORDS];           /* a bit for each node that the parse has noted */
+    uint16_t is;                             /* of the value read last */
+    uint8_t odd;                             /* a known key was written with escapes */
+    uint8_t cut;                             /* the fault may be that the text ended */
+    uint8_t bad_item;
+    uint8_t no_memory;
+    int opened;                              /* objects that were open at the fault, the innermost first */
+    const uint8_t *open[TW_DEEPEST];
+    tw_value v[TW_MOST_NODES];
+    tw_name *names;                          /* unknown keys of the open objects */
+    size_t name_count, name_room;
+    tw_known *known;                         /* a hash table over the names of objects with many */
+    size_t known_count, known_room;
+    uint32_t objects;
+    void **owned;                            /* unescaped keys */
+    size_t owned_count, owned_room;
+    tw_step *braces[TW_MOST_NODES + 1];      /* by table: where the steps of its objects begin */
+    tw_step *steps[TW_STEP_CHUNKS];
+    size_t step_count, missed;
+    uint64_t asked[TW_NODE_WORDS];           /* a bit for each node that fills a column */
+    tw_template *templates[TW_TEMPLATES];             /* the one that fitted last first */
+    tw_template *fitted;                        /* the one that the object was read with, or NULL; and ... */
+    const uint8_t *unfit;                    /* an object that none fitted, and which was not read yet */
+    int surely;                              /* ... its verdict stands */
+    int template_count;
+    int reached;                             /* of the template tried last: so many slots were filled */
+    const uint8_t *behind[TW_MOST_SLOTS + 1]; /* where each of them ended, from number 1 on */
+    size_t shift[TW_MOST_SLOTS + 1];         /* bytes in the slots up to there */
+    size_t templates_made, fits, misfits, pause;
+} tw_json;
+
+static inline const tw_value *tw_noted(const tw_json *x, int node)
+{
+    return x->v[node].stamp == x->stamp ? &x->v[node] : NULL;
+}
+
+/* A fault: `cut` says that the text ended too early there. */
+static inline const uint8_t *tw_json_fault(tw_json *x, int cut)
+{
+    if (cut) x->cut = 1;
+    return NULL;
+}
+
+static inline const uint8_t *tw_skip(const uint8_t *p, const uint8_t *end)
+{
+    if (p < end && *p > ' ') return p;
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) p++;
+    return p;
+}
+
+/* The string whose inside starts at p: behind its closing quote, or NULL. */
+static inline const uint8_t *tw_json_string(tw_json *x, const uint8_t *p, uint8_t *escaped)
+{
+    for (;;) {
+        p = tw_plain(p, x->hard);
+        if (p >= x->end) { x->cut = 1; return NULL; }
+        if (*p == '"') return p + 1;
+        int size;
+        if (*p == '\\') {
+            *escaped = 1;
+            size = tw_escape_size(p, x->end);
+            if (!size) return tw_json_fault(x, tw_escape_is_cut(p, x->end));
+        } else {
+            size = *p < 0x20 ? 0 : tw_utf8_size(p, x->end);
+            if (!size) return NULL;
+        }
+        p += size;
+    }
+}
+
+/* --- keys --- */
+
+static int tw_grow(void **memory, size_t *room, size_t unit)
+{
+    size_t wanted = *room ? *room * 2 : 64;
+    void *grown = realloc(*memory, wanted * unit);
+    if (!grown) return 0;
+    *memory = grown;
+    *room = wanted;
+    return 1;
+}
+
+/* A key without its escapes, in memory of its own. */
+static int tw_plain_name(tw_json *x, tw_name *name)
+{
+    if (x->owned_count == x->owned_room && !tw_grow((void **)&x->owned, &x->owned_room, sizeof(void *))) return 0;
+    uint8_t *copy = (uint8_t *)malloc(name->size + 1);
+    if (!copy) return 0;
+    x->owned[x->owned_count++] = copy;
+    name->size = tw_unescape(name->p, name->p + name->size, copy);
+    name->p = copy;
+    return 1;
+}
+
+static inline int tw_same_name(const tw_name *a, const tw_name *b)
+{
+    return a->hash == b->hash && a->size == b->size && tw_same_bytes(a->p, b->p, a->size);
+}
+
+static void tw_put_known(tw_json *x, tw_known entry)
+{
+    uint64_t cell = (entry.hash ^ entry.object * 0x9E3779B97F4A7C15u) & (x->known_room - 1);
+    while (x->known[cell].object) cell = (cell + 1) & (x->known_room - 1);
+    x->known[cell] = entry;
+    x->known_count++;
+}
+
+static int tw_more_known(tw_json *x)
+{
+    tw_known *old = x->known;
+    size_t room = x->known_room;
+    x->known_room = room ? room * 2 : 256;
+    x->known = (tw_known *)calloc(x->known_room, sizeof(tw_known));
+    if (!x->known) { x->known = old; x->known_room = room; return 0; }
+    x->known_count = 0;
+    for (size_t i = 0; i < room; i++)
+        if (old[i].object) tw_put_known(x, old[i]);
+    free(old);
+    return 1;
+}
+
+/* Takes a key of the object whose names start at `first`; 0 where it was there before (or memory ran out). */
+static int tw_new_name(tw_json *x, size_t first, const tw_name *name, uint32_t *object)
+{
+    size_t count = x->name_count - first;
+    if (count < TW_FEW) {
+        for (size_t i = first; i < x->name_count; i++)
+            if (tw_same_name(&x->names[i], name)) return 0;
+    } else {
+        if (!*object) *object = ++x->objects;
+        while (x->known_room < 2 * (x->known_count + count + TW_FEW))
+            if (!tw_more_known(x)) { x->no_memory = 1; return 0; }
+        if (count == TW_FEW)
+            for (size_t i = first; i < x->name_count; i++)
+                tw_put_known(x, (tw_known){ x->names[i].hash, (uint32_t)i, *object });
+        uint64_t cell = (name->hash ^ *object * 0x9E3779B97F4A7C15u) & (x->known_room - 1);
+        for (; x->known[cell].object; cell = (cell + 1) & (x->known_room - 1))
+            if (x->known[cell].object == *object && tw_same_name(&x->names[x->known[cell].name], name)) return 0;
+        tw_put_known(x, (tw_known){ name->hash, (uint32_t)x->name_count, *object });
+    }
+    if (x->name_count == x->name_room && !tw_grow((void **)&x->names, &x->name_room, sizeof(tw_name))) {
+        x->no_memory = 1;
+        return 0;
+    }
+    x->names[x->name_count++] = *name;
+    return 1;
+}
+
+/* The key whose quote stands at p: behind it, or NULL. Whether it stood there before is asked before its colon is. */
+static inline const uint8_t *tw_json_key(tw_json *x, const uint8_t *p, tw_name *name, uint8_t *escaped)
+{
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (*p != '"') return NULL;
+    name->p = p + 1;
+    *escaped = 0;
+    p = tw_json_string(x, p + 1, escaped);
+    if (!p) return NULL;
+    name->size = (size_t)(p - 1 - name->p);
+    if (name->size > x->shape->key) return NULL;
+    if (*escaped && !tw_plain_name(x, name)) { x->no_memory = 1; return NULL; }
+    name->hash = tw_name_hash(name->p, name->size);
+    return p;
+}
+
+/* Behind a key: the first byte of the value, or NULL. */
+static inline const uint8_t *tw_json_colon(tw_json *x, const uint8_t *p)
+{
+    p = tw_skip(p, x->end);
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (*p != ':') return NULL;
+    return tw_skip(p + 1, x->end);
+}
+
+/* --- values --- */
+
+#ifdef TW_JSON_SSE2
+/* The number at p where all of it is plain to see in 16 bytes (no exponent, no fault), or NULL: ask tw_json_number. */
+static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p)
+{
+    int minus = *p == '-';
+    if (x->hard - p < 17) return NULL;
+    p += minus;
+    __m128i v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
+    uint32_t other = ~(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v));
+    int whole = __builtin_ctz(other), size = whole, fraction = p[whole] == '.'; /* 16 at most: bit 16 is set */
+    if (!whole || whole == 16 || (*p == '0' && whole > 1)) return NULL;
+    if (fraction) {
+        size = whole + 1 + __builtin_ctz(other >> (whole + 1));
+        if (size == whole + 1 || size >= 16) return NULL;
+    }
+    if ((p[size] | 32) == 'e' || size > x->end - p || (size_t)whole > x->shape->digits) return NULL;
+    x->is = fraction ? TW_IS_FRACTION : minus ? TW_IS_NEGATIVE : TW_IS_COUNT;
+    return p + size;
+}
+#else
+static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p) { (void)x; (void)p; return NULL; }
+#endif
+
+static const uint8_t *tw_json_number(tw_json *x, const uint8_t *p)
+{
+    const uint8_t *start = p, *end = x->end, *first;
+    int whole = 1, wide = 0;
+    if (*p == '-') p++;
+    first = p;
+    while (p < end && (uint8_t)(*p - '0') < 10) p++;
+    if (p == first) return tw_json_fault(x, p >= end);
+    if (*first == '0' && p > first + 1) return NULL;
+    size_t digits = (size_t)(p - first);
+    if (p < end && *p == '.') {
+        const uint8_t *point = ++p;
+        while (p < end && (uint8_t)(*p - '0') < 10) p++;
+        if (p == point) return tw_json_fault(x, p >= end);
+        whole = 0;
+    }
+    if (p < end && (*p | 32) == 'e') {
+        p++;
+        if (p < end && (*p == '+' || *p == '-')) p++;
+        if (p >= end || (uint8_t)(*p - '0') >= 10) return tw_json_fault(x, p >= end);
+        while (p < end && (uint8_t)(*p - '0') < 10) p++;
+        whole = 0;
+        wide = 1;
+    }
+    if (whole) {
+        if (digits > x->shape->digits) return NULL;
+        x->is = first > start ? TW_IS_NEGATIVE : TW_IS_COUNT;
+        return p;
+    }
+    if ((wide || p - first > 300) && !tw_is_finite(first, p)) return NULL;
+    x->is = TW_IS_FRACTION;
+    return p;
+}
+
+static inline const uint8_t *tw_json_word(tw_json *x, const uint8_t *p)
+{
+    size_t there = (size_t)(x->end - p);
+    const char *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
+    if (there >= 4 && memcmp(p, "true", 4) == 0) { x->is = TW_IS_BOOLEAN; return p + 4; }
+    if (there >= 5 && memcmp(p, "false", 5) == 0) { x->is = TW_IS_BOOLEAN; return p + 5; }
+    if (there >= 4 && memcmp(p, "null", 4) == 0) { x->is = TW_IS_NULL; return p + 4; }
+    return tw_json_fault(x, there < strlen(word) && memcmp(p, word, there) == 0);
+}
+
+static const uint8_t *tw_json_left(tw_json *x, const uint8_t *start)
+{
+    if (x->opened < TW_DEEPEST) x->open[x->opened++] = start;
+    return NULL;
+}
+
+/* Behind a member: the next key, or behind the closing brace (*closed), or NULL. */
+static inline const uint8_t *tw_json_behind(tw_json *x, const uint8_t *p, uint8_t close, int *closed)
+{
+    p = tw_skip(p, x->end);
+    if (p >= x->end) { x->cut = 1; return NULL; }
+    if (*p == ',') return tw_skip(p + 1, x->end);
+    if (*p != close) return NULL;
+    *closed = 1;
+    return p + 1;
+}
+
+/* Whether a string has the form that its node asks for. */
+static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
+{
+    uint8_t scratch[128];
+    const uint8_t *p = v->p, *hard = x->hard;
+    size_t size = v->size;
+    int word;
+    if (v->b.escaped) {
+        if (size > sizeof scratch) return;
+        size = tw_unescape(p, p + size, scratch);
+        p = scratch;
+        hard = scratch + size;
+        x->odd = 1;
+    }
+    switch (node->form) {
+    case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->b.is |= TW_IS_GOOD; break;
+    case TW_FORM_TIME:
+        if (!tw_is_rfc3339(p, size, &v->moment)) break;
+        v->b.is |= TW_IS_GOOD;
+        v->b.timed = !v->b.escaped;
+        break;
+    case TW_FORM_CHANNEL: if (tw_is_channel(p, size)) v->b.is |= TW_IS_GOOD; break;
+    case TW_FORM_WORD:
+        word = tw_word_of(x->shape->words + node->first_word, node->words, p, size, hard);
+        if (word < 0) break;
+        v->b.word = (uint8_t)word;
+        v->b.is |= TW_IS_GOOD;
+    }
+}
+
+#endif

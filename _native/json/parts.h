@@ -1,0 +1,137 @@
+/* A block of which another scan has claimed ranges: what lies between them is scanned, rows for the claims are left
+ * open where they belong, and damaged claims are rejected but for the whole lines in them that are a record. The twin is
+ * _pure/json/parts.py. */
+#ifndef TURNWIRE_JSON_PARTS_H
+#define TURNWIRE_JSON_PARTS_H
+
+#include "scan.h"
+
+enum { TW_PART_BETWEEN, TW_PART_CLAIMED, TW_PART_DAMAGED };
+
+/* Parts of the block in order, one row each; what is between two claims stands in the table, too.
+ * start, stop: places in the block; line: that of the start, of a part between claims that behind its end (so that
+ * `line` has one entry more than there are parts). fault (in the input), reason: of a damaged claim. row: for a claim,
+ * the row that was left open for it. */
+typedef struct {
+    int64_t *start, *stop, *line, *fault, *row;
+    uint8_t *what, *reason;
+    size_t count;
+    uint8_t wire;                            /* of the claims, for the rejects */
+} tw_parts;
+
+static int64_t tw_newlines(const uint8_t *p, size_t size)
+{
+    int64_t count = 0;
+    while (size) {
+        uint8_t few = 0;                     /* a byte a lane: the compiler makes vectors of it */
+        size_t step = size < 255 ? size : 255;
+        for (size_t i = 0; i < step; i++) few += p[i] == '\n';
+        count += few;
+        p += step;
+        size -= step;
+    }
+    return count;
+}
+
+/* Stores [at, end) of damaged claim `n` as a reject. Returns TW_FINE or TW_FULL. */
+static int tw_store_piece(tw_lines *k, const tw_parts *parts, size_t n, size_t at, size_t end, int64_t line)
+{
+    tw_json_rejects *c = &k->rejects;
+    int64_t first = k->base + (int64_t)at, fault = parts->fault[n];
+    size_t row = c->count;
+    if (at == end) return TW_FINE;
+    if (row == c->room) return TW_FULL;
+    c->count++;
+    c->offset[row] = first;
+    c->length[row] = (int64_t)(end - at);
+    c->line[row] = line;
+    c->fault[row] = first <= fault && fault <= k->base + (int64_t)end ? fault : first;
+    c->reason[row] = parts->reason[n];
+    if (c->wire) c->wire[row] = parts->wire;
+    tw_place_reject(k, row, -1);
+    return TW_FINE;
+}
+
+/* Whether a record fills the line s[at .. end), line end excluded; its row stays then. `behind`: where the next line
+ * starts. Returns TW_FINE with *whole, TW_FULL (no row left) or TW_STOPPED. */
+static int tw_whole_line(tw_lines *k, size_t at, size_t end, size_t behind, int *whole)
+{
+    size_t row = k->rows.count, arena = k->arena_size;
+    k->position = at;
+    k->stop = behind;
+    k->carried = 0;
+    k->mute = 1;
+    int result = tw_json_lines(k);
+    k->mute = k->carried = 0;
+    *whole = 0;
+    if (result != TW_FINE) return result;
+    if (k->position >= behind && k->rows.count == row + 1) {
+        int64_t place = k->rows.place[row];
+        *whole = place == (int64_t)at && place + k->rows.size[row] == (int64_t)end;
+    }
+    if (*whole) return TW_FINE;
+    k->rows.count = row;
+    k->arena_size = arena;
+    return k->position < behind ? TW_FULL : TW_FINE;
+}
+
+/* A damaged claim: records that fill a line in it, and a reject of each piece around them. On TW_FULL the part starts
+ * with the piece that did not fit. */
+static int tw_carve(tw_lines *k, const tw_parts *parts, size_t n)
+{
+    const uint8_t *s = k->s;
+    size_t p = (size_t)parts->start[n], stop = (size_t)parts->stop[n];
+    int64_t line = parts->line[n];
+    int result;
+    while (p < stop) {
+        const uint8_t *newline = (const uint8_t *)memchr(s + p, '\n', stop - p);
+        size_t behind = newline ? (size_t)(newline - s) + 1 : stop, end = newline ? behind - 1 : stop, row = k->rows.count;
+        size_t arena = k->arena_size, piece = (size_t)parts->start[n];
+        int whole = 0;
+        if (end > p && s[end - 1] == '\r') end--;
+        k->line = line;
+        if ((s[p] == '{' || s[p] == '@') && (result = tw_whole_line(k, p, end, behind, &whole)) != TW_FINE) return result;
+        line += newline != NULL;
+        if (whole) {
+            k->rows.count = row;             /* what stands before it comes first */
+            if ((result = tw_store_piece(k, parts, n, piece, p, parts->line[n])) != TW_FINE) {
+                k->arena_size = arena;
+                return result;
+            }
+            k->rows.count = row + 1;
+            parts->start[n] = (int64_t)behind;
+            parts->line[n] = line;
+        }
+        p = behind;
+    }
+    if ((result = tw_store_piece(k, parts, n, (size_t)parts->start[n], stop, parts->line[n])) == TW_FINE)
+        parts->start[n] = (int64_t)stop;
+    return result;
+}
+
+/* Reads the parts from number *part on; *part is then the one to go on with, from its `start`. Returns TW_FINE (all are
+ * read, or rows or rejects are full) or TW_STOPPED. */
+static int tw_json_parts(tw_lines *k, const tw_parts *parts, size_t *part)
+{
+    for (; *part < parts->count; (*part)++) {
+        size_t n = *part, start = (size_t)parts->start[n], stop = (size_t)parts->stop[n];
+        int result = TW_FINE;
+        if (parts->what[n] == TW_PART_CLAIMED) {
+            if (k->rows.count == k->rows.room) return TW_FINE;
+            parts->row[n] = (int64_t)k->rows.count++;
+        } else if (parts->what[n] == TW_PART_DAMAGED) {
+            if ((result = tw_carve(k, parts, n)) == TW_FULL) return TW_FINE;
+        } else if (start < stop) {
+            k->position = start;
+            k->stop = stop;
+            k->line = parts->line[n + 1] - tw_newlines(k->s + start, stop - start);
+            result = tw_json_lines(k);
+            parts->start[n] = (int64_t)k->position;
+            if (result == TW_FINE && k->position < stop) return TW_FINE;
+        }
+        if (result != TW_FINE) return result;
+    }
+    return TW_FINE;
+}
+
+#endif

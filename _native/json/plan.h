@@ -1,0 +1,171 @@
+/* What the scan of JSON wires is told: which values matter, which of them make a message of a wire, which column each of
+ * them goes to. Compiled from the tables of the wires' spec by turnwire.json.plan; one wire or several. */
+#ifndef TURNWIRE_JSON_PLAN_H
+#define TURNWIRE_JSON_PLAN_H
+
+#include "levels.h"
+
+enum { TW_NO_NODE = 0xFFFF };
+
+/* One demand of a variant: where `parent` is an object (TW_NO_NODE: always), `node` is one of the kinds `is` and its
+ * word one of `words` (0: no matter), or absent unless `needed`. */
+typedef struct { uint16_t node, parent, is; uint8_t needed; uint64_t words; } tw_need;
+
+/* What fills a column: the first of two nodes that is there. */
+enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER, TW_FILL_TIME, TW_FILL_COUNT,
+       TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY };
+typedef struct { uint16_t column, node, other; uint8_t fill, constant; } tw_fill;
+
+/* A kind of message: its needs and fills; and, made of the needs by tw_index_needs: the nodes that must be there those of which
+ * anything at all is asked and those of which it is one of some words, as bits; what each node may be (tw_value.is); and
+ * the place of the need of each node (there is no more than one). */
+typedef struct {
+    uint16_t first_need, needs, first_fill, fills;
+    uint64_t must[TW_NODE_WORDS], asked[TW_NODE_WORDS], worded[TW_NODE_WORDS];
+    uint16_t kinds[TW_MOST_NODES], need_of[TW_MOST_NODES];
+} tw_variant;
+
+enum { TW_CHOOSE_ONLY, TW_CHOOSE_WORD, TW_CHOOSE_MARKS };
+enum { TW_MOST_MARKS = 8, TW_MOST_CLUES = 8 };
+
+/* A set of nodes that makes an object worth the wire's own judgement, when all of them are there. */
+typedef struct { uint16_t nodes[4]; uint8_t count; } tw_clue;
+
+typedef struct {
+    uint8_t code;                            /* of the wire, in contract.WIRES */
+    uint8_t choose;                          /* how the variant is found */
+    uint16_t word;                           /* TW_CHOOSE_WORD: its word says it */
+    uint16_t marks[2][TW_MOST_MARKS];        /* TW_CHOOSE_MARKS: of variants 0 and 1; the one with more of them it is, */
+    uint8_t mark_count[2];
+    uint16_t receipt, task, status;          /* ... or, with `receipt` and without `task`, 2, or 3 where the word of */
+    uint8_t nack;                            /* `status` is `nack` */
+    uint16_t first_variant, variants;
+    uint16_t doubts[4][2];                   /* both there: only decode can tell */
+    uint8_t doubt_count;
+    tw_clue clues[TW_MOST_CLUES];
+    uint8_t clue_count;
+} tw_wire;
+
+typedef struct { const uint8_t *text; uint32_t size; } tw_token;
+
+typedef struct {
+    tw_shape shape;
+    int node_count;
+    const tw_need *needs;
+    const tw_variant *variants;
+    const tw_fill *fills;
+    const tw_wire *wires;
+    int wire_count, variant_count;
+    const tw_token *inside;                  /* without one of these bytes nothing is a message inside an object */
+    int inside_count;
+    const tw_token *torn;                    /* nor damaged bytes one that was */
+    int torn_count;
+} tw_plan;
+
+/* 0 where a node has two needs. */
+static inline int tw_index_needs(const tw_need *needs, tw_variant *variant)
+{
+    for (int i = 0; i < variant->needs; i++) {
+        int place = variant->first_need + i, node = needs[place].node;
+        uint64_t bit = (uint64_t)1 << (node & 63);
+        if (variant->asked[node >> 6] & bit) return 0;
+        if (needs[place].needed) variant->must[node >> 6] |= bit;
+        if (needs[place].words) variant->worded[node >> 6] |= bit;
+        variant->asked[node >> 6] |= bit;
+        variant->kinds[node] = needs[place].is;
+        variant->need_of[node] = (uint16_t)place;
+    }
+    return 1;
+}
+
+/* Whether the object around a node that is not there is; without it nothing is asked of the node. */
+static inline int tw_asked(const tw_json *x, const tw_need *need)
+{
+    const tw_value *v = need->parent == TW_NO_NODE ? NULL : tw_noted(x, need->parent);
+    return need->parent == TW_NO_NODE || (v && v->b.is & TW_IS_OBJECT);
+}
+
+static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *variant)
+{
+    for (int w = 0; w < TW_NODE_WORDS; w++) {
+        for (uint64_t there = variant->asked[w] & x->noted[w]; there; there &= there - 1) {
+            int node = w * 64 + __builtin_ctzll(there);
+            if (!(x->v[node].b.is & variant->kinds[node])) return 0;
+        }
+        for (uint64_t there = variant->worded[w] & x->noted[w]; there; there &= there - 1) {
+            int node = w * 64 + __builtin_ctzll(there);
+            const tw_value *v = &x->v[node];
+            uint64_t words = plan->needs[variant->need_of[node]].words;
+            if (v->b.is & TW_IS_STRING && !(v->b.word < 64 && words >> v->b.word & 1)) return 0;
+        }
+        for (uint64_t missing = variant->must[w] & ~x->noted[w]; missing; missing &= missing - 1)
+            if (tw_asked(x, &plan->needs[variant->need_of[w * 64 + __builtin_ctzll(missing)]])) return 0;
+    }
+    return 1;
+}
+
+/* The variant of a wire that an object is, or -1. */
+static int tw_variant_of(const tw_json *x, const tw_wire *wire)
+{
+    const tw_value *v;
+    int found[2] = { 0, 0 };
+    switch (wire->choose) {
+    case TW_CHOOSE_WORD:
+        v = tw_noted(x, wire->word);
+        return v && v->b.word < wire->variants ? v->b.word : -1;
+    case TW_CHOOSE_MARKS:
+        if (tw_noted(x, wire->receipt) && !tw_noted(x, wire->task)) {
+            v = tw_noted(x, wire->status);
+            return v && v->b.word == wire->nack ? 3 : 2;
+        }
+        for (int which = 0; which < 2; which++)
+            for (int i = 0; i < wire->mark_count[which]; i++) found[which] += tw_noted(x, wire->marks[which][i]) != NULL;
+        return found[0] + found[1] == 0 ? -1 : found[0] < found[1];
+    default:
+        return 0;
+    }
+}
+
+/* Whether an object may be a message of a wire, good or not: whether it is worth asking. */
+static int tw_may_be(const tw_json *x, const tw_wire *wire)
+{
+    for (int i = 0; i < wire->clue_count; i++) {
+        int there = 0;
+        for (int n = 0; n < wire->clues[i].count; n++) there += tw_noted(x, wire->clues[i].nodes[n]) != NULL;
+        if (there == wire->clues[i].count) return 1;
+    }
+    return 0;
+}
+
+enum { TW_SURELY, TW_MAYBE, TW_NOT };
+
+/* Whether the object that was read is a message: surely, with its wire (its place in the plan) and variant; or perhaps. */
+static int tw_judge(const tw_json *x, const tw_plan *plan, int *wire_place, int *variant)
+{
+    for (int w = 0; w < plan->wire_count; w++) {
+        const tw_wire *wire = &plan->wires[w];
+        int sure = !x->odd;
+        if (!tw_may_be(x, wire)) continue;
+        for (int i = 0; i < wire->doubt_count; i++)
+            if (tw_noted(x, wire->doubts[i][0]) && tw_noted(x, wire->doubts[i][1])) sure = 0;
+        *variant = tw_variant_of(x, wire);
+        *wire_place = w;
+        if (!sure || *variant < 0 || !tw_meets(x, plan, &plan->variants[wire->first_variant + *variant])) return TW_MAYBE;
+        return TW_SURELY;
+    }
+    return TW_NOT;
+}
+
+/* Whether one of the tokens stands in [p, end). */
+static int tw_any_token(const tw_token *tokens, int count, const uint8_t *p, const uint8_t *end)
+{
+    for (const uint8_t *at = p; at < end; at++) {
+        at = (const uint8_t *)memchr(at, '"', (size_t)(end - at));
+        if (!at) return 0;
+        for (int i = 0; i < count; i++)
+            if ((size_t)(end - at) >= tokens[i].size && tw_same_bytes(at, tokens[i].text, tokens[i].size)) return 1;
+    }
+    return 0;
+}
+
+#endif

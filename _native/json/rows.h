@@ -1,0 +1,207 @@
+/* Rows of the JSON wires: from the noted values of a message into columns. */
+#ifndef TURNWIRE_JSON_ROWS_H
+#define TURNWIRE_JSON_ROWS_H
+
+#include "plan.h"
+
+enum { TW_MOST_COLUMNS = 64 };
+
+/* One column of a batch: its arrays (NULL where nobody asked) and bits in `present` (64: it has none). */
+typedef struct {
+    int64_t *offset, *size;                  /* of a text */
+    void *values;                            /* i64, f64 or u8, as its fills give them */
+    uint8_t width, valid, escaped;           /* width of `values` in bytes */
+    tw_minute minute;                        /* of the last time in it */
+} tw_column;
+
+typedef struct {
+    int64_t *offset, *length, *line, *inner, *place, *size; /* place, size: the record in the buffer or the arena */
+    uint64_t *present;
+    uint8_t *wire;
+    int64_t *time;                           /* with the head of the line where the message has none */
+    tw_minute minute;
+    uint8_t inner_bit, time_bit;
+    tw_column own[TW_MOST_COLUMNS];
+    uint64_t wanted;                         /* the bits `valid` of the columns that are there */
+    tw_column *of_bit[64];
+    size_t count, room;
+    tw_fill *fills;                          /* those whose column is there, by variant: ... */
+    uint16_t *first_fill;                    /* ... from first_fill[variant] to first_fill[variant + 1] */
+} tw_json_rows;
+
+/* Takes the fills whose column somebody asked for. 0 where memory ran out. */
+static int tw_choose_fills(tw_json_rows *r, const tw_plan *plan, tw_json *x)
+{
+    size_t count = 0;
+    for (int v = 0; v < plan->variant_count; v++) count += plan->variants[v].fills;
+    r->fills = (tw_fill *)malloc((count + 1) * sizeof(tw_fill));
+    r->first_fill = (uint16_t *)malloc(((size_t)plan->variant_count + 1) * sizeof(uint16_t));
+    if (!r->fills || !r->first_fill) return 0;
+    count = 0;
+    for (int v = 0; v < plan->variant_count; v++) {
+        r->first_fill[v] = (uint16_t)count;
+        for (int i = 0; i < plan->variants[v].fills; i++) {
+            const tw_fill *fill = &plan->fills[plan->variants[v].first_fill + i];
+            int time = fill->column == TW_MOST_COLUMNS;
+            if (time ? r->time != NULL : r->own[fill->column].values || r->own[fill->column].offset)
+                r->fills[count++] = *fill;
+            else continue;
+            if (fill->fill == TW_FILL_CONSTANT) continue;
+            if (fill->node != TW_NO_NODE) x->asked[fill->node >> 6] |= (uint64_t)1 << (fill->node & 63);
+            if (fill->other != TW_NO_NODE) x->asked[fill->other >> 6] |= (uint64_t)1 << (fill->other & 63);
+        }
+    }
+    r->first_fill[plan->variant_count] = (uint16_t)count;
+    return 1;
+}
+
+/* The value of the digits at p, which may start with a minus; 0 where it does not fit. */
+static int tw_integer(const uint8_t *p, size_t size, int64_t *value)
+{
+    uint64_t number = 0;
+    size_t first = *p == '-';
+    if (size - first > 19) return 0;
+    for (size_t i = first; i < size; i++) number = number * 10 + (uint64_t)(p[i] - '0');
+    if (number > (uint64_t)INT64_MAX) return 0;
+    *value = first ? -(int64_t)number : (int64_t)number;
+    return 1;
+}
+
+/* A number as a double; 0 where only a slow way gives the nearest one. */
+static int tw_double(const uint8_t *p, size_t size, double *value)
+{
+    static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+    uint64_t number = 0;
+    size_t first = *p == '-', behind = 0, digits = 0;
+    int point = 0;
+    for (size_t i = first; i < size; i++) {
+        if (p[i] == '.') { point = 1; continue; }
+        if ((uint8_t)(p[i] - '0') >= 10) return 0;
+        number = number * 10 + (uint64_t)(p[i] - '0');
+        behind += (size_t)point;
+        if (++digits > 15) return 0;
+    }
+    *value = (double)number / powers[behind];
+    if (first) *value = -*value;
+    return 1;
+}
+
+static inline int tw_is_sigil(const uint8_t *p, const uint8_t *end)
+{
+    if (end - p >= 3 && p[0] == 0xE2 && p[1] == 0xAB && p[2] == 0xBB) return 3;
+    return end - p >= 6 && p[0] == '\\' && p[1] == 'u' && tw_hex4(p + 2, end) == 0x2AFB ? 6 : 0;
+}
+
+/* How many lines of a string as written start with the sigil, a byte order mark at its start apart. */
+static int64_t tw_sections(const uint8_t *p, const uint8_t *end)
+{
+    int64_t count = 0;
+    if (end - p >= 3 && p[0] == 0xEF && p[1] == 0xBB && p[2] == 0xBF) p += 3;
+    else if (end - p >= 6 && p[0] == '\\' && p[1] == 'u' && tw_hex4(p + 2, end) == 0xFEFF) p += 6;
+    for (;;) {
+        count += tw_is_sigil(p, end) != 0;
+        int newline = 0;
+        while (!newline) {
+            uint8_t said[4];
+            p = (const uint8_t *)memchr(p, '\\', (size_t)(end - p));
+            if (!p) return count;
+            newline = tw_unescape_one(&p, end, said) == 1 && said[0] == '\n';
+        }
+    }
+}
+
+/* The time that a string as written says, if it says one and nothing else. */
+static int tw_time_of(const tw_value *v, tw_minute *minute, int64_t *micros)
+{
+    if (v->b.timed) {
+        *micros = v->moment;
+        return 1;
+    }
+    uint8_t scratch[64];
+    const uint8_t *p = v->p;
+    size_t size = v->size;
+    if (v->b.escaped) {
+        if (size > sizeof scratch) return 0;
+        size = tw_unescape(p, p + size, scratch);
+        p = scratch;
+    }
+    if (tw_of_minute(minute, p, size, micros)) return 1;
+    if (!size || tw_time_prefix(p, size, micros) != size) return 0;
+    tw_keep_minute(minute, p, size, *micros);
+    return 1;
+}
+
+static void tw_fill_text(tw_column *c, size_t row, const uint8_t *p, size_t size, int escaped, const uint8_t *base,
+                         int64_t shift, uint64_t *present)
+{
+    c->offset[row] = (int64_t)(p - base) + shift;
+    c->size[row] = (int64_t)size;
+    *present |= (uint64_t)1 << c->valid;
+    if (escaped && c->escaped < 64) *present |= (uint64_t)1 << c->escaped;
+}
+
+/* One value into its column. Returns 0 where a number needs the slow way: the caller asks for it. */
+static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, size_t row, const uint8_t *base,
+                       int64_t shift, uint64_t *present)
+{
+    int64_t whole = 0;
+    int good = 1;
+    switch (fill->fill) {
+    case TW_FILL_TEXT:
+        if (!(v->b.is & TW_IS_STRING)) return 1;
+        tw_fill_text(c, row, v->p, v->size, v->b.escaped, base, shift, present);
+        return 1;
+    case TW_FILL_FAMILY: {                   /* what stands between the sigil of a channel and its first slash */
+        if (!(v->b.is & TW_IS_STRING)) return 1;
+        const uint8_t *end = v->p + v->size, *first = v->p + tw_is_sigil(v->p, end), *slash = first, *behind;
+        if (first == v->p) return 1;
+        for (; slash < end && *slash != '/'; slash = behind) {
+            uint8_t said[4];
+            behind = slash + 1;
+            if (*slash == '\\' && (behind = slash, tw_unescape_one(&behind, end, said) == 1 && said[0] == '/')) break;
+        }
+        if (slash >= end) return 1;
+        int escaped = memchr(first, '\\', (size_t)(slash - first)) != NULL;
+        tw_fill_text(c, row, first, (size_t)(slash - first), escaped, base, shift, present);
+        return 1;
+    }
+    case TW_FILL_WORD:
+        if (v->b.word == TW_NO_WORD) return 1;
+        ((uint8_t *)c->values)[row] = (uint8_t)(v->b.word + fill->constant);
+        *present |= (uint64_t)1 << c->valid;
+        return 1;
+    case TW_FILL_CONSTANT:
+        ((uint8_t *)c->values)[row] = fill->constant;
+        *present |= (uint64_t)1 << c->valid;
+        return 1;
+    case TW_FILL_NUMBER: {
+        double number = 0;
+        if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) return 1;
+        good = tw_double(v->p, v->size, &number);
+        ((double *)c->values)[row] = number;
+        *present |= (uint64_t)1 << c->valid;
+        return good;
+    }
+    case TW_FILL_INTEGER:
+        if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
+        break;
+    case TW_FILL_TIME:
+        if (!(v->b.is & TW_IS_STRING) || !tw_time_of(v, &c->minute, &whole)) return 1;
+        break;
+    case TW_FILL_COUNT:
+        if (!(v->b.is & TW_IS_ARRAY)) return 1;
+        whole = v->count;
+        break;
+    case TW_FILL_SECTIONS:
+        if (!(v->b.is & TW_IS_STRING)) return 1;
+        whole = tw_sections(v->p, v->p + v->size);
+        break;
+    default:
+        return 1;
+    }
+    ((int64_t *)c->values)[row] = whole;
+    *present |= (uint64_t)1 << c->valid;
+    return 1;
+}
+
+#endif

@@ -1,0 +1,259 @@
+"""The quick judgement of an SSTP object: is it plain, so that no rule can have a finding? Twin of ``_pure/json/sstp.py``."""
+
+from cpython.float cimport PyFloat_AS_DOUBLE
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+from types import MemberDescriptorType
+
+cdef extern from "Python.h":
+    bint PyDict_Check(object value)
+    Py_ssize_t PyDict_GET_SIZE(object value)
+    int PyDict_Next(object part, Py_ssize_t* place, PyObject** key, PyObject** value) noexcept
+    PyObject* PyDict_GetItem "PyDict_GetItemWithError"(object part, object key) except? NULL
+    ctypedef struct PyMemberDef:
+        Py_ssize_t offset
+    ctypedef struct PyMemberDescrObject:
+        PyMemberDef* d_member
+    ctypedef object (*newfunc)(type, object, PyObject*)
+    ctypedef struct PyTypeObject:
+        newfunc tp_new
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t place)
+    long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
+
+cdef enum:
+    TEXT = 1
+    CLOCK = 2
+    FRACTION = 3
+    LIST = 4
+    TEXTS = 5
+    TEXT_OR_NULL = 6
+    ARTIFACTS = 7
+    ANY = 8
+    ROWS = 12
+
+cdef dict CODES = {
+    "text": TEXT, "clock": CLOCK, "fraction": FRACTION, "list": LIST, "texts": TEXTS, "text_or_null": TEXT_OR_NULL,
+    "artifacts": ARTIFACTS, "any": ANY,
+}
+
+cdef tuple NOTHING = ()
+cdef str HEADER = "header", PAYLOAD = "payload", KIND = "kind", SCHEMA_ID = "schema_id", PROTOCOL = "protocol"
+cdef str DIRECTED_TO = "directed_to", TYPE = "type", NAME = "name", VALUE = "value"
+
+
+cdef Py_ssize_t slot_offset(object descriptor) except -1:
+    """Where the slot of a ``__slots__`` descriptor lies in an object."""
+    if type(descriptor) is not MemberDescriptorType:
+        raise TypeError("a slot is needed")
+    return (<PyMemberDescrObject*>descriptor).d_member.offset
+
+
+cdef inline void fill_slot(object owner, Py_ssize_t offset, object value) noexcept:
+    """Puts a value into an empty slot of a new object."""
+    Py_INCREF(value)
+    (<PyObject**>(<char*>(<PyObject*>owner) + offset))[0] = <PyObject*>value
+
+
+cdef class Table:
+    """The rows of one header or payload."""
+
+    cdef tuple names
+    cdef int count
+    cdef unsigned char codes[ROWS]
+    cdef unsigned int needs
+    cdef PyObject* keys[ROWS]
+
+    def __init__(self, rows):
+        cdef int row
+        rows = tuple(rows)
+        if len(rows) > ROWS:
+            raise ValueError("a table has too many rows")
+        self.names = tuple([name for name, _, _ in rows])
+        self.count = len(rows)
+        self.needs = 0
+        for row in range(self.count):
+            self.keys[row] = <PyObject*>self.names[row]
+            self.codes[row] = CODES[rows[row][1]]
+            self.needs |= <unsigned int>bool(rows[row][2]) << row
+
+    cdef int follows(self, object part) except -1:
+        """1 where every key of ``part`` is one of the shared strings of this table and every field is plain, 0 where a
+        field is not plain or missing, 2 where there are other keys."""
+        cdef Py_ssize_t place = 0
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef int row = 0, tried
+        cdef unsigned int found = 0
+        while PyDict_Next(part, &place, &key, &value):
+            for tried in range(self.count):
+                if row >= self.count:
+                    row = 0
+                if self.keys[row] == key:
+                    break
+                row += 1
+            else:
+                return 2
+            if not is_plain(<object>value, self.codes[row]):
+                return 0
+            found |= <unsigned int>1 << row
+            row += 1
+        return found & self.needs == self.needs
+
+    cdef bint conforms(self, object part, object fallback) except -1:
+        """Whether every field of ``part`` is plain; directed_to may stand in ``fallback`` instead."""
+        cdef int row, verdict
+        cdef PyObject* value
+        if fallback is None:
+            verdict = self.follows(part)
+            if verdict != 2:
+                return verdict
+        for row in range(self.count):
+            value = PyDict_GetItem(part, <object>self.keys[row])
+            if value is NULL:
+                if fallback is not None and <object>self.keys[row] is DIRECTED_TO:
+                    value = PyDict_GetItem(fallback, DIRECTED_TO)
+                if value is NULL:
+                    if self.needs >> row & 1:
+                        return False
+                    continue
+            if not is_plain(<object>value, self.codes[row]):
+                return False
+        return True
+
+
+cdef inline bint is_text(object value) noexcept:
+    return type(value) is str and PyUnicode_GET_LENGTH(value) > 0 and PyUnicode_READ_CHAR(value, 0) != 60
+
+
+cdef bint is_plain(object value, int code) except -1:
+    cdef int overflow = 0
+    cdef long long number
+    cdef double fraction
+    if code == TEXT:
+        return is_text(value)
+    if code == TEXTS:
+        if type(value) is not list:
+            return False
+        for item in <list>value:
+            if type(item) is not str:
+                return False
+        return True
+    if code == FRACTION:
+        if type(value) is float:
+            fraction = PyFloat_AS_DOUBLE(value)
+            return 0 <= fraction <= 1
+        if type(value) is not int:
+            return False
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        return not overflow and 0 <= number <= 1
+    if code == CLOCK:
+        if type(value) is not int:
+            return False
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        return overflow > 0 or (overflow == 0 and number > 0)
+    if code == LIST:
+        return type(value) is list
+    if code == TEXT_OR_NULL:
+        return value is None or is_text(value)
+    if code == ANY:
+        return True
+    return are_artifacts(value)
+
+
+cdef bint are_artifacts(object value) except -1:
+    cdef PyObject* part
+    if type(value) is not list:
+        return False
+    for item in <list>value:
+        if not PyDict_Check(item):
+            return False
+        part = PyDict_GetItem(item, TYPE)
+        if part is NULL or not is_text(<object>part):
+            return False
+        part = PyDict_GetItem(item, NAME)
+        if part is NULL or not is_text(<object>part):
+            return False
+        part = PyDict_GetItem(item, VALUE)
+        if part is NULL or (isinstance(<object>part, str) and not is_text(<object>part)):
+            return False
+    return True
+
+
+cdef class Judge:
+    """Tells plain messages from those that need a closer look.
+
+    Args:
+        kinds: for each kind its word, its class (with slots ``_fields`` and ``_plain``), its schema_id, the rows of its
+            header (without kind and schema_id) and those of its payload.
+        read: reads text into an object; takes the text and the limits.
+        closer: makes a message from an object that is not plain, and the text it was read from.
+    """
+
+    cdef dict kinds
+    cdef object read, closer
+    cdef Py_ssize_t fields_at, plain_at  # where a message of any kind holds its two slots
+
+    def __init__(self, kinds, read, closer):
+        kinds = list(kinds)
+        places = {(slot_offset(cls._fields), slot_offset(cls._plain)) for _, cls, _, _, _ in kinds}
+        [(self.fields_at, self.plain_at)] = places
+        self.read = read
+        self.closer = closer
+        self.kinds = {
+            word: (cls, schema, Table((*header, (KIND, "any", True), (SCHEMA_ID, "any", True))), Table(payload))
+            for word, cls, schema, header, payload in kinds
+        }
+
+    def is_plain(self, fields):
+        """Whether no rule can have a finding about this object."""
+        return self.class_of(fields) is not None
+
+    def decode(self, data, limits):
+        """The message in ``data``. Raises DecodeError."""
+        return self.message(self.read(data, limits), data)
+
+    cpdef object message(self, fields, data):
+        """A message over the object that was read from ``data``. Raises DecodeError."""
+        cls = self.class_of(fields)
+        if cls is None:
+            return self.closer(fields, data)
+        message = (<PyTypeObject*>cls).tp_new(<type>cls, NOTHING, NULL)
+        fill_slot(message, self.fields_at, fields)
+        fill_slot(message, self.plain_at, True)
+        return message
+
+    cdef object class_of(self, object fields):
+        cdef PyObject* header
+        cdef PyObject* payload
+        cdef PyObject* found
+        cdef PyObject* directed
+        if not PyDict_Check(fields):
+            return None
+        header = PyDict_GetItem(fields, HEADER)
+        payload = PyDict_GetItem(fields, PAYLOAD)
+        if header is NULL or payload is NULL or not PyDict_Check(<object>header) or not PyDict_Check(<object>payload):
+            return None
+        found = PyDict_GetItem(<object>header, KIND)
+        if found is NULL or type(<object>found) is not str:
+            return None
+        found = PyDict_GetItem(self.kinds, <object>found)
+        if found is NULL:
+            return None
+        known = <tuple>found
+        found = PyDict_GetItem(<object>header, SCHEMA_ID)
+        if found is NULL or type(<object>found) is not str or <str>(<object>found) != <str>(<tuple>known)[1]:
+            return None
+        if not (<Table>(<tuple>known)[2]).conforms(<object>header, None):
+            return None
+        directed = NULL
+        if PyDict_GET_SIZE(<object>header) > 5:
+            if PyDict_GetItem(<object>header, PROTOCOL) is not NULL:
+                return None
+            directed = PyDict_GetItem(<object>header, DIRECTED_TO)
+            if directed is not NULL and PyDict_GetItem(<object>payload, DIRECTED_TO) is not NULL:
+                return None
+        if not (<Table>(<tuple>known)[3]).conforms(<object>payload, <object>header if directed is not NULL else None):
+            return None
+        return (<tuple>known)[0]

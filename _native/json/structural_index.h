@@ -1,0 +1,219 @@
+/* Blocks of 64 bytes of a JSON text: where its quotes are and whether it is UTF-8, with AVX2 and with AVX-512. */
+#ifndef TURNWIRE_JSON_MARKS_H
+#define TURNWIRE_JSON_MARKS_H
+
+#include "templates.h"
+#include "_native/common/utf8.h"
+
+enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
+
+#ifdef TW_X86
+#define TW_JSON_AVX2 __attribute__((target("avx2,bmi,bmi2")))
+#define TW_JSON_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw")))
+#define TW_ALWAYS static inline __attribute__((always_inline))
+
+/* A bit for each byte: quotes, backslashes, control characters, bytes over 127. */
+typedef struct { uint64_t quote, slash, control, high; } tw_marks;
+
+/* The bytes that a backslash escapes, of whose block the backslashes are given. *carried: whether the first one is
+ * escaped by the last of the block before; then the same for the next block. In a run of backslashes every other one is
+ * an escape: a subtraction carries through the runs, and what it leaves differs by whether they begin at an odd place. */
+static inline uint64_t tw_escaped_bytes(uint64_t slash, uint64_t *carried)
+{
+    const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
+    uint64_t begins = slash & ~*carried;
+    uint64_t runs = (((begins << 1) | odd) - begins) ^ odd;
+    uint64_t escaped = runs ^ (slash | *carried);
+    *carried = (runs & slash) >> 63;
+    return escaped;
+}
+
+/* By the low and by the high half of a byte: both have a bit where it is one of those that stand behind a backslash by
+ * themselves: "/ \ b f n r t and the quote. */
+static const uint8_t tw_simple_low[16] __attribute__((aligned(16))) = { 0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1 };
+static const uint8_t tw_simple_high[16] __attribute__((aligned(16))) = { 0, 0, 1, 0, 0, 2, 4, 8 };
+
+/* Filled at import: constants the compiler knows it would make anew for each string instead of reading them. */
+static struct { uint8_t quote[64], slash[64], space[64]; } tw_signs __attribute__((aligned(64)));
+#define TW_SIGN_256(name) _mm256_load_si256((const __m256i *)tw_signs.name)
+#define TW_SIGN_512(name) _mm512_load_si512(tw_signs.name)
+
+/* What UTF-8 has to know of the block before: its bytes (the last 32 of them), and whether anything was wrong so far. */
+typedef struct { __m256i before, faults; } tw_utf8_avx2;
+typedef struct { __m512i before, faults; } tw_utf8_avx512;
+
+TW_JSON_AVX2 TW_ALWAYS void tw_marks_of_avx2(const uint8_t *p, tw_marks *m)
+{
+    uint32_t quote[2], slash[2], control[2], high[2];
+    for (int i = 0; i < 2; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
+        __m256i low = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v);
+        quote[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, TW_SIGN_256(quote)));
+        slash[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, TW_SIGN_256(slash)));
+        control[i] = (uint32_t)_mm256_movemask_epi8(low);
+        high[i] = (uint32_t)_mm256_movemask_epi8(v);
+    }
+    m->quote = quote[0] | (uint64_t)quote[1] << 32;
+    m->slash = slash[0] | (uint64_t)slash[1] << 32;
+    m->control = control[0] | (uint64_t)control[1] << 32;
+    m->high = high[0] | (uint64_t)high[1] << 32;
+}
+
+/* The bytes that make an escape with the backslash before them, and no further byte. */
+TW_JSON_AVX2 TW_ALWAYS uint64_t tw_simple_avx2(const uint8_t *p)
+{
+    const __m256i nibble = _mm256_set1_epi8(0x0F);
+    const __m256i lows = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)tw_simple_low));
+    const __m256i highs = _mm256_broadcastsi128_si256(_mm_load_si128((const __m128i *)tw_simple_high));
+    uint32_t other[2];
+    for (int i = 0; i < 2; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
+        __m256i both = _mm256_and_si256(
+            _mm256_shuffle_epi8(lows, _mm256_and_si256(v, nibble)),
+            _mm256_shuffle_epi8(highs, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble)));
+        other[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(both, _mm256_setzero_si256()));
+    }
+    return ~(other[0] | (uint64_t)other[1] << 32);
+}
+
+/* The quotes, and in *others whatever is neither a quote nor plain ASCII. */
+TW_JSON_AVX2 TW_ALWAYS uint64_t tw_quotes_avx2(const uint8_t *p, uint64_t *others)
+{
+    uint32_t quote[2], other[2];
+    for (int i = 0; i < 2; i++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(p + 32 * i));
+        __m256i odd = _mm256_cmpgt_epi8(TW_SIGN_256(space), v); /* signed: bytes over 127 are below zero */
+        quote[i] = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, TW_SIGN_256(quote)));
+        other[i] = (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, _mm256_cmpeq_epi8(v, TW_SIGN_256(slash))));
+    }
+    *others = other[0] | (uint64_t)other[1] << 32;
+    return quote[0] | (uint64_t)quote[1] << 32;
+}
+
+TW_JSON_AVX2 TW_ALWAYS void tw_utf8_begin_avx2(tw_utf8_avx2 *u)
+{
+    u->before = u->faults = _mm256_setzero_si256();
+}
+
+/* Looks at the first `size` bytes of the block at p, as if zeros stood behind them. */
+TW_JSON_AVX2 TW_ALWAYS void tw_utf8_more_avx2(tw_utf8_avx2 *u, const uint8_t *p, size_t size)
+{
+    static const uint8_t ones[128] = {
+#define TW_EIGHT 255, 255, 255, 255, 255, 255, 255, 255
+        TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT, TW_EIGHT
+#undef TW_EIGHT
+    };
+    const __m256i *keep = (const __m256i *)(ones + 64 - size);
+    __m256i a = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256(keep));
+    __m256i b = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(p + 32)), _mm256_loadu_si256(keep + 1));
+    u->faults = _mm256_or_si256(u->faults, _mm256_or_si256(tw_utf8_faults(a, u->before), tw_utf8_faults(b, a)));
+    u->before = b;
+}
+
+TW_JSON_AVX2 TW_ALWAYS int tw_utf8_good_avx2(const tw_utf8_avx2 *u)
+{
+    return _mm256_testz_si256(u->faults, u->faults);
+}
+
+TW_JSON_AVX2 TW_ALWAYS int tw_is_glue_avx2(const uint8_t *p, const tw_step *step)
+{
+    __m256i a = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256((const __m256i *)step->glue));
+    uint32_t low = (uint32_t)_mm256_movemask_epi8(a), high;
+    if ((uint32_t)step->mask & ~low) return 0;
+    if (step->size <= 32) return 1;
+    a = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(p + 32)),
+                          _mm256_loadu_si256((const __m256i *)(step->glue + 32)));
+    high = (uint32_t)_mm256_movemask_epi8(a);
+    return !((uint32_t)(step->mask >> 32) & ~high);
+}
+
+/* Whether the n bytes at p are those at `text`, behind which 64 more may be read. */
+TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text, size_t n)
+{
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(p + i)),
+                                         _mm256_loadu_si256((const __m256i *)(text + i)));
+        if (_mm256_movemask_epi8(same) != -1) return 0;
+    }
+    if (i == n) return 1;
+    if (n < 32) return tw_same_bytes(p, text, n);
+    __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(p + n - 32)),
+                                     _mm256_loadu_si256((const __m256i *)(text + n - 32)));
+    return _mm256_movemask_epi8(same) == -1;
+}
+
+TW_JSON_AVX512 TW_ALWAYS void tw_marks_of_avx512(const uint8_t *p, tw_marks *m)
+{
+    __m512i v = _mm512_loadu_si512(p);
+    m->quote = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));
+    m->slash = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(slash));
+    m->control = _mm512_cmplt_epu8_mask(v, TW_SIGN_512(space));
+    m->high = _mm512_movepi8_mask(v);
+}
+
+TW_JSON_AVX512 TW_ALWAYS uint64_t tw_simple_avx512(const uint8_t *p)
+{
+    const __m512i nibble = _mm512_set1_epi8(0x0F);
+    __m512i v = _mm512_loadu_si512(p);
+    return _mm512_test_epi8_mask(
+        _mm512_shuffle_epi8(TW_TABLE_512(tw_simple_low), _mm512_and_si512(v, nibble)),
+        _mm512_shuffle_epi8(TW_TABLE_512(tw_simple_high), _mm512_and_si512(_mm512_srli_epi16(v, 4), nibble)));
+}
+
+TW_JSON_AVX512 TW_ALWAYS uint64_t tw_quotes_avx512(const uint8_t *p, uint64_t *others)
+{
+    __m512i v = _mm512_loadu_si512(p);
+    *others = _mm512_cmplt_epi8_mask(v, TW_SIGN_512(space)) | _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(slash));
+    return _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));
+}
+
+TW_JSON_AVX512 TW_ALWAYS void tw_utf8_begin_avx512(tw_utf8_avx512 *u)
+{
+    u->before = u->faults = _mm512_setzero_si512();
+}
+
+TW_JSON_AVX512 TW_ALWAYS void tw_utf8_more_avx512(tw_utf8_avx512 *u, const uint8_t *p, size_t size)
+{
+    __m512i now = _mm512_maskz_loadu_epi8(size == 64 ? ~(uint64_t)0 : ((uint64_t)1 << size) - 1, p);
+    u->faults = _mm512_or_si512(u->faults, tw_utf8_faults_512(now, u->before));
+    u->before = now;
+}
+
+TW_JSON_AVX512 TW_ALWAYS int tw_utf8_good_avx512(const tw_utf8_avx512 *u)
+{
+    return !_mm512_test_epi8_mask(u->faults, u->faults);
+}
+
+TW_JSON_AVX512 TW_ALWAYS int tw_is_glue_avx512(const uint8_t *p, const tw_step *step)
+{
+    return !_mm512_mask_cmpneq_epu8_mask(step->mask, _mm512_loadu_si512(p), _mm512_loadu_si512(step->glue));
+}
+
+TW_JSON_AVX512 TW_ALWAYS int tw_is_text_avx512(const uint8_t *p, const uint8_t *text, size_t n)
+{
+    for (; n > 64; n -= 64, p += 64, text += 64)
+        if (_mm512_cmpneq_epu8_mask(_mm512_loadu_si512(p), _mm512_loadu_si512(text))) return 0;
+    __mmask64 kept = _bzhi_u64(~(uint64_t)0, (unsigned)n);
+    return !_mm512_mask_cmpneq_epu8_mask(kept, _mm512_maskz_loadu_epi8(kept, p), _mm512_loadu_si512(text));
+}
+#endif
+
+/* The best that this processor and `allowed` permit. To be asked before anything else here is used. */
+static int tw_best_level(int allowed)
+{
+    int best = TW_SCALAR;
+#ifdef TW_X86
+    memset(tw_signs.quote, '"', 64);
+    memset(tw_signs.slash, '\\', 64);
+    memset(tw_signs.space, ' ', 64);
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+        best = TW_USE_AVX2;
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) best = TW_USE_AVX512;
+    }
+#endif
+    return best < allowed ? best : allowed;
+}
+
+#endif

@@ -1,0 +1,436 @@
+"""Strict JSON, one object at a time: validates and builds in one pass. The rules are those of ``_pure/json/text.py``."""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.dict cimport PyDict_Contains, PyDict_SetItem
+from cpython.float cimport PyFloat_FromDouble
+from cpython.long cimport PyLong_FromLongLong
+from cpython.object cimport PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcmp, memcpy
+
+from _native.json.bytes cimport Bytes, hex_code, is_digit, skip, turnwire_hex, turnwire_plain, turnwire_put, utf8_size, word_hash
+from turnwire._pure.json.text import Reader as _PureReader
+from turnwire.contract import LIMITS, checked_limits
+from turnwire.errors import DecodeError, Reason
+from turnwire.json.faults import broken_utf8, fault, input_bytes, opening, unexpected
+
+cdef extern from "Python.h":
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maximum)
+    void* PyUnicode_DATA(object text)
+    int PyUnicode_KIND(object text)
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+    double PyOS_string_to_double(const char* text, char** behind, PyObject* overflow) except? -1.0
+    Py_hash_t PyObject_Hash(object value) except? -1
+    Py_ssize_t PyDict_GET_SIZE(object value)
+
+cdef enum:
+    WORD = 32  # bytes of the longest key that is shared
+    SLOTS = 512
+    DEEPEST = 512  # nesting that recursion is trusted with; beyond it the iterative twin reads
+
+cdef uint32_t[5] WIDEST = [0, 0x7F, 0x7FF, 0xFFFF, 0x10FFFF]  # of UTF-8 forms of so many bytes
+
+cdef double[23] POWERS = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+    1e20, 1e21, 1e22,
+]
+
+cdef object DUP_KEY = Reason.DUP_KEY, KEY_TOO_LONG = Reason.KEY_TOO_LONG, TOO_DEEP = Reason.TOO_DEEP
+cdef object CUT_OFF = Reason.CUT_OFF, BAD_JSON = Reason.BAD_JSON, BAD_NUMBER = Reason.BAD_NUMBER
+cdef object NOT_FINITE = Reason.NOT_FINITE, NUMBER_TOO_LONG = Reason.NUMBER_TOO_LONG
+cdef object UNTERMINATED = Reason.UNTERMINATED_STRING, CONTROL = Reason.CONTROL_CHARACTER
+cdef object BAD_ESCAPE = Reason.BAD_ESCAPE, LONE_SURROGATE = Reason.LONE_SURROGATE
+cdef object TRAILING_JUNK = Reason.TRAILING_JUNK, MESSAGE_TOO_LARGE = Reason.MESSAGE_TOO_LARGE
+
+
+cdef struct Text:
+    Bytes start
+    Bytes end
+    Bytes place
+    Py_ssize_t nesting
+    Py_ssize_t key
+    Py_ssize_t digits
+    bint careful  # whether duplicates are looked for before their values are read: on the way to an error only
+    bint quiet  # whether the caller wants to know no more than that there is a fault
+
+
+cdef class Reader:
+    """Reads one JSON object at a time; see ``turnwire.json.text.read_object`` for what is refused and where.
+
+    Args:
+        wire: the name that errors carry.
+        keys: keys that are expected often; objects share these strings. Nothing changes after construction.
+    """
+
+    cdef readonly str wire
+    cdef tuple kept
+    cdef PyObject* words[SLOTS]
+    cdef Py_ssize_t sizes[SLOTS]
+
+    def __init__(self, str wire, tuple keys=()):
+        cdef Py_ssize_t size, slot
+        cdef Bytes place
+        self.wire = wire
+        self.kept = tuple([key for key in keys if len(key) <= WORD and key.isascii()][: SLOTS // 4])
+        for slot in range(SLOTS):
+            self.words[slot] = NULL
+        for key in self.kept:
+            PyObject_Hash(key)
+            place = <Bytes>PyUnicode_AsUTF8AndSize(key, &size)
+            slot = word_hash(place, size) % SLOTS
+            while self.words[slot] is not NULL:
+                slot = (slot + 1) % SLOTS
+            self.words[slot] = <PyObject*>key
+            self.sizes[slot] = size
+
+    def read(self, data, limits=LIMITS):
+        """The object in ``data``. Raises DecodeError."""
+        cdef Text text
+        cdef Py_ssize_t size = 0, most = default_message
+        raw = data
+        if type(data) is str:
+            try:
+                text.start = <Bytes>PyUnicode_AsUTF8AndSize(data, &size)
+            except UnicodeEncodeError:
+                raw = input_bytes(data, self.wire)
+        elif type(data) is not bytes:
+            raw = input_bytes(data, self.wire)
+        if type(raw) is bytes:
+            text.start = <Bytes><char*>raw
+            size = len(<bytes>raw)
+        text.nesting = default_nesting
+        text.key = default_key
+        text.digits = default_digits
+        if limits is not DEFAULT:
+            checked_limits(limits)
+            most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
+        if text.nesting > DEEPEST:
+            return _PureReader(self.wire, self.kept).read(data, limits)
+        text.quiet = text.careful = False
+        text.place = text.start
+        text.end = text.start + size
+        if size > most:
+            raise self.fault(&text, MESSAGE_TOO_LARGE, text.start + most)
+        try:
+            return self.message(&text)
+        except DecodeError:
+            text.careful = True
+            text.place = text.start
+        return self.message(&text)
+
+    def find(self, bytes raw, Py_ssize_t place, limits=LIMITS):
+        """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
+        offset of the fault."""
+        cdef Text text
+        text.nesting, text.key, text.digits = min(limits.nesting, <Py_ssize_t>DEEPEST), limits.key, limits.integer_digits
+        text.quiet = True
+        text.start = <Bytes><char*>raw
+        text.place = text.start + place
+        text.end = text.start + min(<Py_ssize_t>len(raw), place + <Py_ssize_t>limits.message)
+        if not 0 <= place < len(raw) or text.place[0] != 123:
+            return None, place
+        text.careful = False
+        try:
+            return self.members(&text, 1), text.place - text.start
+        except DecodeError:
+            text.careful = True
+            text.place = text.start + place
+        try:
+            return self.members(&text, 1), text.place - text.start
+        except DecodeError as error:
+            return None, error.offset
+
+    cdef object fault(self, Text* text, object reason, Bytes place):
+        if text.quiet:
+            return DecodeError(reason, offset=place - text.start)
+        whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
+        return fault(whole, reason, place - text.start, self.wire)
+
+    cdef object misfit(self, Text* text, Bytes place):
+        """The error for a byte that cannot stand at ``place``, or for the end of the text there."""
+        if text.quiet:
+            return DecodeError(BAD_JSON, offset=place - text.start)
+        whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
+        reason, offset = unexpected(whole, place - text.start)
+        return fault(whole, reason, offset, self.wire)
+
+    cdef object broken(self, Text* text, Bytes place):
+        if text.quiet:
+            return DecodeError(BAD_JSON, offset=place - text.start)
+        whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
+        return fault(whole, broken_utf8(whole, place - text.start), place - text.start, self.wire)
+
+    cdef object message(self, Text* text):
+        text.place = skip(text.place, text.end)
+        if text.place >= text.end or text.place[0] != 123 or (
+            text.place == text.start and text.end - text.start >= 2 and text.start[1] == 0
+        ):
+            whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
+            reason, offset = opening(whole)
+            raise fault(whole, reason, offset, self.wire)
+        result = self.members(text, 1)
+        text.place = skip(text.place, text.end)
+        if text.place < text.end:
+            if text.place[0] >= 0x80 and not utf8_size(text.place, text.end):
+                raise self.broken(text, text.place)
+            raise self.fault(text, TRAILING_JUNK, text.place)
+        return result
+
+    cdef object value(self, Text* text, Py_ssize_t depth):
+        """The value at the next byte that is no white space; ``depth`` containers are open around it."""
+        cdef unsigned char byte
+        text.place = skip(text.place, text.end)
+        if text.place >= text.end:
+            raise self.misfit(text, text.place)
+        byte = text.place[0]
+        if byte == 34:
+            return self.string(text)
+        if byte == 123:
+            return self.members(text, depth + 1)
+        if byte == 91:
+            return self.items(text, depth + 1)
+        if byte == 45 or is_digit(byte):
+            return self.number(text)
+        if byte == 116:
+            return self.word(text, b"true", 4, True)
+        if byte == 102:
+            return self.word(text, b"false", 5, False)
+        if byte == 110:
+            return self.word(text, b"null", 4, None)
+        raise self.misfit(text, text.place)
+
+    cdef object word(self, Text* text, const char* letters, Py_ssize_t size, object value):
+        cdef Py_ssize_t there = text.end - text.place
+        if there >= size and memcmp(text.place, letters, size) == 0:
+            text.place += size
+            return value
+        if there < size and memcmp(text.place, letters, there) == 0:
+            raise self.fault(text, CUT_OFF, text.end)
+        raise self.fault(text, BAD_JSON, text.place)
+
+    cdef object members(self, Text* text, Py_ssize_t depth):
+        """The object whose brace stands at ``text.place``; it is the ``depth``-th open container."""
+        cdef dict result = {}
+        cdef Bytes quote
+        cdef Py_ssize_t count = 0
+        if depth > text.nesting:
+            raise self.fault(text, TOO_DEEP, text.place)
+        text.place = skip(text.place + 1, text.end)
+        if text.place < text.end and text.place[0] == 125:
+            text.place += 1
+            return result
+        while True:
+            quote = text.place
+            if quote >= text.end or quote[0] != 34:
+                raise self.misfit(text, quote)
+            key = self.key(text)
+            text.place = skip(text.place, text.end)
+            if text.place >= text.end or text.place[0] != 58:
+                if PyDict_Contains(result, key):
+                    raise self.fault(text, DUP_KEY, quote)
+                raise self.misfit(text, text.place)
+            text.place += 1
+            if text.careful and PyDict_Contains(result, key):  # met before whatever is wrong with the value
+                raise self.fault(text, DUP_KEY, quote)
+            value = self.value(text, depth)
+            PyDict_SetItem(result, key, value)
+            count += 1
+            if PyDict_GET_SIZE(result) != count:
+                raise self.fault(text, DUP_KEY, quote)
+            text.place = skip(text.place, text.end)
+            if text.place >= text.end:
+                raise self.misfit(text, text.place)
+            if text.place[0] == 44:
+                text.place = skip(text.place + 1, text.end)
+            elif text.place[0] == 125:
+                text.place += 1
+                return result
+            else:
+                raise self.misfit(text, text.place)
+
+    cdef object items(self, Text* text, Py_ssize_t depth):
+        """The array whose bracket stands at ``text.place``."""
+        cdef list result = []
+        if depth > text.nesting:
+            raise self.fault(text, TOO_DEEP, text.place)
+        text.place = skip(text.place + 1, text.end)
+        if text.place < text.end and text.place[0] == 93:
+            text.place += 1
+            return result
+        while True:
+            result.append(self.value(text, depth))
+            text.place = skip(text.place, text.end)
+            if text.place >= text.end:
+                raise self.misfit(text, text.place)
+            if text.place[0] == 44:
+                text.place += 1
+            elif text.place[0] == 93:
+                text.place += 1
+                return result
+            else:
+                raise self.misfit(text, text.place)
+
+    cdef object key(self, Text* text):
+        cdef Bytes first = text.place + 1
+        cdef Bytes behind = turnwire_plain(first, text.end)
+        cdef Py_ssize_t size = behind - first, slot
+        cdef const char* there
+        if behind < text.end and behind[0] == 34 and size <= WORD:
+            slot = word_hash(first, size) % SLOTS
+            while self.words[slot] is not NULL:
+                if self.sizes[slot] == size:
+                    key = <object>self.words[slot]
+                    if memcmp(PyUnicode_DATA(key), first, size) == 0 and size <= text.key:
+                        text.place = behind + 1
+                        return key
+                slot = (slot + 1) % SLOTS
+        key = self.string(text)
+        if text.place - first - 1 > text.key:
+            raise self.fault(text, KEY_TOO_LONG, first - 1)
+        return key
+
+    cdef object string(self, Text* text):
+        """The string whose quote stands at ``text.place``."""
+        cdef Bytes quote = text.place, end = text.end
+        cdef Bytes first = quote + 1
+        cdef Bytes place = turnwire_plain(first, end)
+        cdef Bytes behind
+        cdef Py_ssize_t count
+        cdef uint32_t most = 127  # bounds the characters, tightly enough to say how wide they are stored
+        cdef int size
+        if place < end and place[0] == 34:
+            text.place = place + 1
+            result = PyUnicode_New(place - first, 127)
+            memcpy(PyUnicode_DATA(result), first, place - first)
+            return result
+        count = place - first
+        while True:
+            if place >= end:
+                raise self.fault(text, UNTERMINATED, quote)
+            if place[0] == 34:
+                break
+            if place[0] == 92:
+                behind = self.escape(text, quote, place)
+                if place[1] == 117:
+                    most = max(most, turnwire_hex(place + 2) if behind == place + 6 else <uint32_t>0x10FFFF)
+            elif place[0] < 32:
+                raise self.fault(text, CONTROL, place)
+            else:
+                size = utf8_size(place, end)
+                if size == 0:
+                    raise self.broken(text, place)
+                behind = place + size
+                most = max(most, <uint32_t>(place[0] & 0x1F) << 6 | 0x3F if size == 2 else WIDEST[size])
+            place = turnwire_plain(behind, end)
+            count += 1 + (place - behind)
+        text.place = place + 1
+        result = PyUnicode_New(count, most)
+        turnwire_put(PyUnicode_KIND(result), PyUnicode_DATA(result), first, place)
+        return result
+
+    cdef Bytes escape(self, Text* text, Bytes quote, Bytes place) except NULL:
+        """Judges the escape at ``place``; returns the byte behind it."""
+        cdef Bytes end = text.end
+        cdef unsigned char letter
+        cdef int code, low
+        if place + 1 >= end:
+            raise self.fault(text, UNTERMINATED, quote)
+        letter = place[1]
+        if letter != 117:
+            if letter in (34, 92, 47, 98, 102, 110, 114, 116):
+                return place + 2
+            raise self.fault(text, BAD_ESCAPE, place)
+        code = hex_code(place + 2, end)
+        if code < 0:
+            raise self.fault(text, UNTERMINATED if code == -2 else BAD_ESCAPE, quote if code == -2 else place)
+        if code < 0xD800 or code > 0xDFFF:
+            return place + 6
+        if code >= 0xDC00:
+            raise self.fault(text, LONE_SURROGATE, place)
+        if place + 6 >= end:
+            raise self.fault(text, UNTERMINATED, quote)
+        if place[6] != 92 or place + 7 >= end or place[7] != 117:
+            raise self.fault(text, LONE_SURROGATE, place)
+        low = hex_code(place + 8, end)
+        if low < 0:
+            raise self.fault(text, UNTERMINATED if low == -2 else BAD_ESCAPE, quote if low == -2 else place + 6)
+        if low < 0xDC00 or low > 0xDFFF:
+            raise self.fault(text, LONE_SURROGATE, place)
+        return place + 12
+
+    cdef object number(self, Text* text):
+        cdef Bytes start = text.place, end = text.end, place = text.place
+        cdef Bytes first, whole, point
+        cdef int64_t mantissa = 0
+        cdef Py_ssize_t fraction = 0
+        cdef double number
+        cdef char* behind
+        if place[0] == 45:
+            place += 1
+        first = place
+        while place < end and is_digit(place[0]):
+            if place - first < 18:
+                mantissa = mantissa * 10 + (place[0] - 48)
+            place += 1
+        if place == first:
+            raise self.digitless(text, place)
+        if first[0] == 48 and place > first + 1:
+            raise self.fault(text, BAD_NUMBER, start)
+        whole = place
+        if place < end and place[0] == 46:
+            place += 1
+            point = place
+            while place < end and is_digit(place[0]):
+                if place - first <= 18:
+                    mantissa = mantissa * 10 + (place[0] - 48)
+                place += 1
+            fraction = place - point
+            if not fraction:
+                raise self.digitless(text, place)
+        point = place
+        if place < end and (place[0] | 32) == 101:
+            place += 1
+            if place < end and (place[0] == 43 or place[0] == 45):
+                place += 1
+            if place >= end or not is_digit(place[0]):
+                raise self.digitless(text, place)
+            while place < end and is_digit(place[0]):
+                place += 1
+        text.place = place
+        if place == whole:
+            if place - first <= text.digits and place - first <= 18:
+                if mantissa == 0 and first > start:
+                    return -0.0
+                return PyLong_FromLongLong(mantissa if first == start else -mantissa)
+            return self.wide(text, start, first)
+        if place == point and fraction <= 22 and place - first <= 16:  # exact: 15 digits at most, one division
+            number = <double>mantissa / POWERS[fraction]
+            return PyFloat_FromDouble(number if first == start else -number)
+        number = PyOS_string_to_double(<const char*>start, &behind, NULL)
+        if not isfinite(number):
+            raise self.fault(text, NOT_FINITE, start)
+        return PyFloat_FromDouble(number)
+
+    cdef object digitless(self, Text* text, Bytes place):
+        """The error for a number that has no digit at ``place``."""
+        cdef Bytes start = text.place
+        if place >= text.end:
+            return self.fault(text, CUT_OFF, text.end)
+        if text.end - start >= 9 and memcmp(start, b"-Infinity", 9) == 0:
+            return self.fault(text, NOT_FINITE, start)
+        return self.fault(text, BAD_NUMBER, start)
+
+    cdef object wide(self, Text* text, Bytes start, Bytes first):
+        """An integer of more digits than a machine word is sure to hold."""
+        if text.place - first > text.digits:
+            raise self.fault(text, NUMBER_TOO_LONG, start)
+        try:
+            return int(PyBytes_FromStringAndSize(<const char*>start, text.place - start))
+        except ValueError:  # the interpreter's own limit on digits is lower
+            raise self.fault(text, NUMBER_TOO_LONG, start) from None
+
+
+cdef object DEFAULT = LIMITS
+cdef Py_ssize_t default_message = LIMITS.message, default_nesting = LIMITS.nesting
+cdef Py_ssize_t default_key = LIMITS.key, default_digits = LIMITS.integer_digits

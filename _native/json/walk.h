@@ -1,0 +1,331 @@
+/* The way through one text, candidate by candidate, and through the lines of a block: the second half of json/scan.h. */
+#ifndef TURNWIRE_JSON_WALK_H
+#define TURNWIRE_JSON_WALK_H
+
+#include "scan.h"
+
+#define TW_NOWHERE SIZE_MAX
+
+/* Whether the quote at p is none of an escape: an even number of backslashes stands before it. */
+static inline int tw_unescaped(const uint8_t *s, size_t p, size_t from)
+{
+    size_t q = p;
+    while (q > from && s[q - 1] == '\\') q--;
+    return ((p - q) & 1) == 0;
+}
+
+/* The unescaped quote next to `at` in s[from .. at), or TW_NOWHERE. */
+static size_t tw_quote_before(const uint8_t *s, size_t at, size_t from)
+{
+    while (at > from) {
+        at--;
+        if (s[at] == '"' && tw_unescaped(s, at, from)) return at;
+    }
+    return TW_NOWHERE;
+}
+
+/* The unescaped quote next to `at` in s[at .. end), or end. */
+static size_t tw_quote_behind(const uint8_t *s, size_t at, size_t end)
+{
+    while (at < end && s[at] != '"') at += s[at] == '\\' ? 2 : 1;
+    return at < end ? at : end;
+}
+
+/* Settles the damaged bytes [at, end): a reject where a wire knows its own marks in them, text otherwise. */
+static int tw_settle(tw_lines *k, tw_region *r, size_t at, size_t end, int too_large)
+{
+    const uint8_t *s = tw_text(k, r);
+    tw_verdict verdict = { TW_TRIED_OTHER, 0, 0, 0 };
+    if (k->mute || !tw_any_token(k->plan->torn, k->plan->torn_count, s + at, s + end)) return TW_FINE;
+    if (k->torn(k->context, s + at, end - at, too_large, &verdict) != TW_FINE) return TW_STOPPED;
+    if (verdict.what != TW_TRIED_REJECT) return TW_FINE;
+    return tw_store_json_reject(k, r, at, end, at + verdict.fault, verdict.wire, verdict.reason);
+}
+
+typedef struct {
+    size_t done;                             /* everything before it is settled */
+    size_t searched;                         /* up to here k->find has looked */
+    size_t bad;                              /* where damaged bytes begin that are not settled yet */
+    size_t from;                             /* where all of this began */
+    int too_large;
+    size_t rows, rejects, arena;             /* how many there were when `bad`, or else the candidate, began */
+    int opened;
+    size_t open[TW_DEEPEST];                 /* objects that meet the fault that was met last */
+} tw_way;
+
+static void tw_mark(const tw_lines *k, tw_way *w)
+{
+    w->rows = k->rows.count;
+    w->rejects = k->rejects.count;
+    w->arena = k->arena_size;
+}
+
+/* Goes back to where the unit that did not fit began; a long object is given in parts only where all of it never fits. */
+static void tw_take_back(tw_lines *k, const tw_way *w)
+{
+    if (k->partial && !(k->rows_full ? w->rows : w->rejects)) return;
+    k->partial = 0;
+    k->rows.count = w->rows;
+    k->rejects.count = w->rejects;
+    k->arena_size = w->arena;
+}
+
+static int tw_hopeless(const tw_way *w, size_t q)
+{
+    for (int i = 0; i < w->opened; i++)
+        if (w->open[i] == q) return 1;
+    return 0;
+}
+
+/* Something that may hold records is about to be read at q, behind damaged bytes: settles these first. */
+static int tw_settle_before(tw_lines *k, tw_region *r, tw_way *w, size_t q)
+{
+    return w->bad == TW_NOWHERE ? TW_FINE : tw_settle(k, r, w->bad, q, w->too_large);
+}
+
+/* What a literal (`tried` is NULL, its inside is s[from .. to)) or good JSON that is no message has in it. */
+static int tw_look_at(tw_lines *k, tw_region *r, size_t q, size_t from, size_t to, const tw_tried *tried)
+{
+    if (!tried) return tw_literal(k, r, q, from, to, 0);
+    return tried->what == TW_TRIED_REJECT ? tw_refused(k, r, q, tried) : tw_inside(k, r, q, tried->end);
+}
+
+/* Whether there is a record in it (or no room for one): TW_FULL says yes, TW_FINE no. Leaves everything as it was. */
+static int tw_look_for_record(tw_lines *k, tw_region *r, size_t q, size_t from, size_t to, const tw_tried *tried)
+{
+    size_t rows = k->rows.count, arena = k->arena_size;
+    k->mute = 1;
+    int result = tw_look_at(k, r, q, from, to, tried);
+    k->mute = 0;
+    if (result == TW_FINE && k->rows.count != rows) result = TW_FULL;
+    k->rows.count = rows;
+    k->arena_size = arena;
+    k->partial = 0;
+    return result;
+}
+
+/* Looks into what stands from q to `end`. Where damaged bytes wait, only a record in it ends them: they are settled when
+ * one was seen, since what is settled for each candidate anew is read as often. Without one, all of it belongs to them. */
+static int tw_look_into(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t end, size_t from, size_t to,
+                        const tw_tried *tried)
+{
+    size_t rows = k->rows.count, before = k->rejects.count, arena = k->arena_size;
+    int waiting = w->bad != TW_NOWHERE, result = TW_FINE;
+    if (waiting && !k->mute) {
+        result = tw_look_for_record(k, r, q, from, to, tried);
+        if (result != TW_FULL) return result;
+    }
+    result = tw_settle_before(k, r, w, q);
+    if (result == TW_FINE) result = tw_look_at(k, r, q, from, to, tried);
+    if (result == TW_FULL && waiting) {
+        k->partial = 0;
+        if (k->rows.count == rows && !w->rejects && !k->rows_full) result = TW_FINE; /* it never fits */
+    }
+    if (result != TW_FINE) return result;
+    if (waiting && k->rows.count == rows) {
+        k->rejects.count = before;
+        k->arena_size = arena;
+        return TW_FINE;
+    }
+    w->bad = TW_NOWHERE;
+    w->done = end;
+    return TW_FINE;
+}
+
+/* The literal around the byte at q: how far it goes. */
+static int tw_look_into_string(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t *behind, size_t *stopped)
+{
+    const uint8_t *s = tw_text(k, r);
+    size_t floor = w->bad == TW_NOWHERE ? w->done : w->bad;
+    size_t open = tw_quote_before(s, q, floor), close = tw_quote_behind(s, q, r->end);
+    size_t from = open == TW_NOWHERE ? q : open + 1;
+    if (open == TW_NOWHERE) open = q;
+    if (w->bad == TW_NOWHERE) *stopped = open;
+    *behind = close < r->end ? close + 1 : close;
+    return tw_look_into(k, r, w, open, *behind, from, close, NULL);
+}
+
+/* What k->find meets before the JSON candidate at *q (or the end): takes it, or the literal around it. *q moves behind
+ * it. Returns TW_FINE with *met where there was something. */
+static int tw_others(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, size_t *stopped)
+{
+    tw_other other = { TW_OTHER_NONE, 0, 0 };
+    size_t from = w->searched > w->done ? w->searched : w->done;
+    int result = TW_FINE;
+    *met = 0;
+    if (from >= *q || k->find(k, r, from, *q, &other) == TW_OTHER_NONE) {
+        w->searched = *q;
+        return TW_FINE;
+    }
+    *met = 1;
+    if (w->bad == TW_NOWHERE) {
+        tw_mark(k, w);
+        *stopped = other.at;
+    }
+    if (other.what == TW_OTHER_CUT) {        /* the next piece begins with it */
+        other.end = r->end = other.at;
+        w->too_large |= w->bad != TW_NOWHERE;
+    } else if (other.what == TW_OTHER_STRING && r->level < TW_DEEPEST_STRING) {
+        result = tw_look_into_string(k, r, w, other.at, &other.end, stopped);
+    } else if (other.what == TW_OTHER_RECORD || w->bad == TW_NOWHERE) {
+        if ((result = tw_settle_before(k, r, w, other.at)) == TW_FINE) result = k->take(k, r, &other);
+        w->bad = TW_NOWHERE;
+        w->done = other.end;
+    }
+    *q = w->searched = other.end;
+    return result;
+}
+
+/* Damaged JSON at q: remembers which objects meet the same fault. Returns where the region's piece has to end. */
+static size_t tw_broken(tw_lines *k, tw_region *r, tw_way *w, size_t q)
+{
+    const uint8_t *s = tw_text(k, r);
+    size_t end = r->end;
+    w->opened = k->json.opened;
+    for (int i = 0; i < w->opened; i++) {
+        w->open[i] = (size_t)(k->json.open[i] - s);
+        if (r->cut && k->json.cut && w->open[i] > q && w->open[i] < end) end = w->open[i];
+    }
+    if (r->cut && k->json.cut) w->too_large = 1;
+    if (w->bad == TW_NOWHERE) w->bad = q;
+    return end;
+}
+
+/* One region from `from` on. *stopped: where reading stopped; its end, unless the line goes on and an object did not
+ * fit into this piece of it. On TW_FULL it is the start of what did not fit. */
+static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
+{
+    tw_way w;                                /* not all of it is set: `open` is long */
+    size_t q = from, brace = TW_NOWHERE, within = 0;
+    int result = TW_FINE, opening = 0;
+    w.done = w.searched = w.from = from;
+    w.bad = TW_NOWHERE;
+    w.too_large = w.opened = 0;
+    tw_mark(k, &w);
+    while (result == TW_FINE) {
+        const uint8_t *s = tw_text(k, r);
+        int met;
+        if (brace < q || within != r->end || brace == TW_NOWHERE) { /* looked for once, however much else stands before it */
+            const uint8_t *at = q >= r->end   ? NULL
+                                : s[q] == '{' ? s + q
+                                              : (const uint8_t *)memchr(s + q, '{', r->end - q);
+            within = r->end;
+            brace = at ? (size_t)(at - s) : within;
+            opening = at ? tw_opening(s, brace, within) : 0;
+        }
+        q = brace;
+        if (brace < r->end && (!opening || (opening == TW_OPENS_STRING && r->level >= TW_DEEPEST_STRING) || tw_hopeless(&w, q))) {
+            q++;
+            continue;
+        }
+        if (k->find && ((result = tw_others(k, r, &w, &q, &met, stopped)) != TW_FINE || met)) continue;
+        if (brace >= within) break;
+        if (w.bad == TW_NOWHERE) tw_mark(k, &w);
+        *stopped = w.bad == TW_NOWHERE ? q : w.bad;
+        if (opening == TW_OPENS_STRING) {
+            result = tw_look_into_string(k, r, &w, q, &q, stopped);
+            continue;
+        }
+        tw_tried tried = { 0 };
+        if ((result = tw_try_object(k, r, q, r->end, &tried)) != TW_FINE) break;
+        if (tried.what == TW_TRIED_BROKEN) {
+            if (r->cut && tried.cut && q > w.from) {
+                result = tw_settle_before(k, r, &w, q);
+                if (result == TW_FINE) *stopped = q;
+                else if (result == TW_FULL) tw_take_back(k, &w);
+                return result;
+            }
+            r->end = tw_broken(k, r, &w, q);
+            q++;
+        } else if (tried.what == TW_TRIED_RECORD) {
+            if ((result = tw_settle_before(k, r, &w, q)) == TW_FINE) result = tw_emit(k, r, q, &tried);
+            w.bad = TW_NOWHERE;
+            q = w.done = tried.end;
+        } else {
+            result = tw_look_into(k, r, &w, q, tried.end, 0, 0, &tried);
+            q = tried.end;
+        }
+    }
+    if (result == TW_FINE && (result = tw_settle_before(k, r, &w, r->end)) == TW_FINE) *stopped = r->end;
+    else if (w.bad != TW_NOWHERE) *stopped = w.bad;
+    if (result == TW_FULL) tw_take_back(k, &w);
+    if (k->partial && !r->level) {
+        *stopped = k->partial;
+        k->partial = 0;
+    }
+    return result;
+}
+
+/* A message that a template fits and that fills the line at k->position: *met where there is one, and its row is stored. The
+ * line's end need not be looked for: no newline stands in a good string, nor in such a template. */
+static int tw_fitting_line(tw_lines *k, tw_region *line, int *met)
+{
+    size_t p = k->position, most = k->stop - p < k->limit ? k->stop : p + k->limit;
+    tw_json *x = &k->json;
+    tw_tried tried;
+    *met = 0;
+    if (k->s[p] != '{' || !x->template_count || k->rows.count == k->rows.room) return TW_FINE;
+    const uint8_t *behind = tw_fitting(x, k->s + p, k->s + most, k->s + k->size);
+    if (!behind || !x->fitted->one_line) return TW_FINE;
+    size_t end = (size_t)(behind - k->s);
+    size_t newline = end + (end < k->stop && k->s[end] == '\r');
+    if (newline >= k->stop || k->s[newline] != '\n') return TW_FINE;
+    tried.wire = x->fitted->wire;
+    tried.variant = x->fitted->variant;
+    tried.end = end;
+    if (!x->surely) {
+        if (tw_judge(x, k->plan, &tried.wire, &tried.variant) != TW_SURELY) return TW_FINE;
+        tw_keep_verdict(x, tried.wire, tried.variant);
+    }
+    k->head = p;
+    k->head_known = 0;
+    *met = 1;
+    int result = tw_emit(k, line, p, &tried);
+    if (result == TW_FINE) {
+        k->position = newline + 1;
+        k->line++;
+    }
+    return result;
+}
+
+/* Reads from k->position on, line by line. Returns TW_FINE or TW_STOPPED. */
+static int tw_json_lines(tw_lines *k)
+{
+    tw_region whole = { 0 };
+    int result = TW_FINE;
+    k->json.unfit = NULL;
+    while (k->position < k->stop) {
+        int met = 0;
+        if (!k->carried && ((result = tw_fitting_line(k, &whole, &met)) != TW_FINE || met)) {
+            if (result == TW_FINE) continue;
+            break;
+        }
+        size_t p = k->position, left = k->stop - p, stopped = p;
+        const uint8_t *newline = (const uint8_t *)memchr(k->s + p, '\n', left);
+        size_t line_end = newline ? (size_t)(newline - k->s) : k->stop;
+        if (!newline && !k->final && left <= k->limit + 1) break;
+        tw_region line = { .start = p, .end = line_end };
+        if (newline && line_end > p && k->s[line_end - 1] == '\r') line.end--;
+        int cut = line.cut = line.end - p > k->limit;
+        if (cut) line.end = p + k->limit;
+        for (int i = 0; cut && i < 3 && line.end > p + 1 && (k->s[line.end] & 0xC0) == 0x80; i++) line.end--;
+        if (!k->carried) {
+            k->head = p;
+            k->head_known = 0;
+        }
+        k->carried = 1;
+        result = tw_walk(k, &line, p, &stopped);
+        k->position = stopped;
+        if (result == TW_FINE && !cut) {
+            k->position = newline ? line_end + 1 : line_end;
+            k->line += newline != NULL;
+            k->carried = 0;
+        } else if (k->rows.time && !k->head_known) {
+            tw_line_head(k);
+        }
+        if (result == TW_FULL || result == TW_STOPPED) break;
+    }
+    return result == TW_STOPPED ? TW_STOPPED : TW_FINE;
+}
+
+#endif

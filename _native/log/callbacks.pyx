@@ -1,0 +1,76 @@
+"""C functions that other libraries call, at any moment: the twin of ``_pure/log/callbacks.py``."""
+
+from cpython.exc cimport PyErr_WriteUnraisable
+from cpython.ref cimport PyObject
+
+cdef extern from "Python.h":
+    # With PyObject ** as they are: these references are nobody's but ours.
+    void PyErr_Fetch(PyObject **kind, PyObject **value, PyObject **traceback)
+    void PyErr_Restore(PyObject *kind, PyObject *value, PyObject *traceback)
+    bint Py_IsInitialized() nogil
+
+ctypedef void (*Address)(void *argument) noexcept nogil
+
+cdef list FUNCTIONS = []
+cdef Py_ssize_t[6] RELEASES
+
+
+cdef void call(int slot, void *argument) noexcept with gil:
+    cdef PyObject *kind
+    cdef PyObject *value
+    cdef PyObject *traceback
+    PyErr_Fetch(&kind, &value, &traceback)
+    try:
+        FUNCTIONS[slot](<size_t>argument)
+    except BaseException:
+        PyErr_WriteUnraisable(FUNCTIONS[slot])
+    PyErr_Restore(kind, value, traceback)
+
+
+cdef inline void enter(int slot, void *argument) noexcept nogil:
+    # While the interpreter goes down there is nobody left to give memory back to; but who calls wants to see it done.
+    if Py_IsInitialized():
+        call(slot, argument)
+    elif RELEASES[slot] >= 0:
+        (<void **>(<char *>argument + RELEASES[slot]))[0] = NULL
+
+
+cdef void slot_0(void *argument) noexcept nogil:
+    enter(0, argument)
+
+
+cdef void slot_1(void *argument) noexcept nogil:
+    enter(1, argument)
+
+
+cdef void slot_2(void *argument) noexcept nogil:
+    enter(2, argument)
+
+
+cdef void slot_3(void *argument) noexcept nogil:
+    enter(3, argument)
+
+
+cdef void slot_4(void *argument) noexcept nogil:
+    enter(4, argument)
+
+
+cdef void slot_5(void *argument) noexcept nogil:
+    enter(5, argument)
+
+
+cdef Address[6] SLOTS = [slot_0, slot_1, slot_2, slot_3, slot_4, slot_5]
+
+
+def foreign(function, release=None):
+    """The address of a C function ``void (*)(void *)`` that calls ``function`` with its argument as an integer.
+
+    It may be called from any thread, with or without the GIL, while the interpreter ends (then it only sets the pointer
+    ``release`` bytes into its argument, if any, to NULL), and while an exception is on its way (which goes on
+    afterwards). There is room for six, for good.
+    """
+    if len(FUNCTIONS) == 6:
+        raise ValueError("there is room for six functions")
+    RELEASES[len(FUNCTIONS)] = -1 if release is None else release
+    FUNCTIONS.append(function)
+    return <size_t>SLOTS[len(FUNCTIONS) - 1]

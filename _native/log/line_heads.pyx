@@ -1,0 +1,112 @@
+"""What lines, and the gaps between records, show at a glance, in C: the twin of ``_pure/line_heads.py``."""
+
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memchr, memcmp
+
+cdef extern from "_native/log/line_signs.h" nogil:
+    int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+    bint tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
+                       size_t start, size_t stop, int kind, int escapes)
+
+
+def signs(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
+    """(where the first line of ``data[start:stop]`` begins that looks like the first of a CSP/1 message, or -1; the bits of
+    what other lines show: CRI, DOCKER, MAGIC_BEHIND, SIGIL). A line begins at ``start``."""
+    cdef size_t magic = 0
+    cdef int found
+    if not 0 <= start <= stop <= data.shape[0]:
+        raise ValueError("start and stop must lie in the data")
+    if start == stop:
+        return -1, 0
+    with nogil:
+        found = tw_line_signs(&data[0], start, stop, &magic)
+    return (-1 if magic == <size_t>stop else <Py_ssize_t>magic), found
+
+
+def plain_gaps(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] lengths, Py_ssize_t rows,
+               int64_t base, Py_ssize_t start, Py_ssize_t stop, bint lines, bint escapes):
+    """Whether nothing in ``data[start:stop]`` outside of the records can be more than the scan of their wire alone finds.
+
+    offsets, lengths: of ``rows`` records in order, from ``base`` on. lines: whether the wire's records are lines
+    (CSP/1), else they are tokens (nSLIP). escapes: whether a backslash counts, since something was damaged.
+    """
+    cdef bint plain
+    if not 0 <= start <= stop <= data.shape[0] or min(offsets.shape[0], lengths.shape[0]) < rows:
+        raise ValueError("start, stop and rows must lie in the data")
+    if start == stop:
+        return True
+    with nogil:
+        plain = tw_plain_gaps(&data[0], &offsets[0] if rows else NULL, &lengths[0] if rows else NULL, rows, base, start,
+                              stop, lines, escapes)
+    return plain
+
+
+cdef inline Py_ssize_t line_of(const uint8_t *s, Py_ssize_t place, Py_ssize_t start) noexcept nogil:
+    """Where the line begins in which ``place`` stands."""
+    while place > start and s[place - 1] != c"\n":
+        place -= 1
+    return place
+
+
+cdef inline bint is_part(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Whether the "P" there is the mark of a part in a line of CRI: " stdout P ", " stderr P:tag "."""
+    if place - start < 8 or place + 1 >= stop or (s[place + 1] != c" " and s[place + 1] != c":"):
+        return False
+    return s[place - 1] == c" " and (memcmp(s + place - 8, b" stdout", 7) == 0 or memcmp(s + place - 8, b" stderr", 7) == 0)
+
+
+cdef inline bint is_magic(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Whether the "P" there belongs to a "CSP/1" that ends a line and does not begin it."""
+    cdef Py_ssize_t first = place - 2
+    cdef Py_ssize_t behind = place + 3
+    if first <= start or s[first - 1] == c"\n" or behind >= stop or memcmp(s + first, b"CSP/1", 5):
+        return False
+    return s[behind] == c"\n" or (s[behind] == c"\r" and behind + 1 < stop and s[behind + 1] == c"\n")
+
+
+def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
+    """Where the first line of ``data[start:stop]`` begins that may begin lines that belong together (a part in a log of
+    CRI, "CSP/1" behind a prefix), or -1; a line begins at ``start``."""
+    cdef const uint8_t *s
+    cdef const uint8_t *letter
+    cdef Py_ssize_t found = -1
+    cdef Py_ssize_t place
+    if not 0 <= start <= stop <= data.shape[0]:
+        raise ValueError("start and stop must lie in the data")
+    if start == stop:
+        return -1
+    s = &data[0]
+    place = start
+    with nogil:
+        while place < stop:
+            letter = <const uint8_t *>memchr(s + place, c"P", stop - place)
+            if letter == NULL:
+                break
+            place = letter - s
+            if is_part(s, place, start, stop) or is_magic(s, place, start, stop):
+                found = line_of(s, place, start)
+                break
+            place += 1
+    return found
+
+
+def first_long(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t least):
+    """Where the first line of ``data[start:stop]`` begins that has ``least`` bytes or more, its end not counted, or -1;
+    a line begins at ``start``."""
+    cdef const uint8_t *s
+    cdef Py_ssize_t line = start
+    cdef Py_ssize_t place
+    cdef bint found = False
+    if not 0 <= start <= stop <= data.shape[0] or least < 1:
+        raise ValueError("start and stop must lie in the data, and a long line has a byte at least")
+    if start == stop:
+        return -1
+    s = &data[0]
+    with nogil:
+        while stop - line >= least:
+            place = line_of(s, line + least, line)
+            if place == line:
+                found = True
+                break
+            line = place
+    return line if found else -1

@@ -1,0 +1,122 @@
+/* What lines and the gaps between records show at a glance: signs of what the scan of lines does not look for itself.
+ * The twin, readable, is _pure/line_heads.py. */
+#ifndef TURNWIRE_LINE_SIGNS_H
+#define TURNWIRE_LINE_SIGNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { TW_SIGN_CRI = 1, TW_SIGN_DOCKER = 2, TW_SIGN_MAGIC_BEHIND = 4, TW_SIGN_SIGIL = 8 };
+enum { TW_GAP_TOKENS = 0, TW_GAP_LINES = 1 };
+enum { TW_DOCKER_PART = 16384 };
+
+static inline int tw_sign_space(uint8_t c) { return c == ' ' || c == '\t'; }
+
+static inline int tw_sign_digit(uint8_t c) { return (uint8_t)(c - '0') < 10; }
+
+/* Whether s[p .. end) begins with what looks like the magic of CSP/1. */
+static int tw_sign_magic(const uint8_t *s, size_t p, size_t end)
+{
+    while (p < end && tw_sign_space(s[p])) p++;
+    if (end - p < 5 || (s[p] | 32) != 'c' || (s[p + 1] | 32) != 's' || (s[p + 2] | 32) != 'p') return 0;
+    p += 3;
+    while (p < end && tw_sign_space(s[p])) p++;
+    if (p == end || s[p] != '/') return 0;
+    p++;
+    while (p < end && tw_sign_space(s[p])) p++;
+    return p < end && tw_sign_digit(s[p]);
+}
+
+/* Whether the line is a part of one that CRI cut: a time, the name of a stream, P. */
+static int tw_sign_cri(const uint8_t *s, size_t p, size_t end)
+{
+    if (end - p < 29 || s[p + 4] != '-' || s[p + 10] != 'T') return 0;
+    const uint8_t *space = (const uint8_t *)memchr(s + p + 19, ' ', end - p - 19 < 24 ? end - p - 19 : 24);
+    if (!space || (size_t)(s + end - space) < 10) return 0;
+    return (!memcmp(space, " stdout P", 9) || !memcmp(space, " stderr P", 9)) && (space[9] == ' ' || space[9] == ':');
+}
+
+static int tw_sign_log_key(const uint8_t *s, size_t p, size_t end)
+{
+    while (p + 5 <= end) {
+        const uint8_t *quote = (const uint8_t *)memchr(s + p, '"', end - p - 4);
+        if (!quote) return 0;
+        if (!memcmp(quote, "\"log\"", 5)) return 1;
+        p = (size_t)(quote - s) + 1;
+    }
+    return 0;
+}
+
+/* The signs of the lines in s[start .. stop), where a line begins; *magic: where the first line begins that looks like the
+ * first of a CSP/1 message, or `stop`. */
+static int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+{
+    int signs = 0;
+    size_t p = start;
+    *magic = stop;
+    while (p < stop) {
+        const uint8_t *newline = (const uint8_t *)memchr(s + p, '\n', stop - p);
+        size_t end = newline ? (size_t)(newline - s) : stop, from = p, last = end;
+        uint8_t c = s[p];
+        if (c == 0xEF && end - p >= 3 && s[p + 1] == 0xBB && s[p + 2] == 0xBF) {
+            from = p + 3;
+            c = from < end ? s[from] : 0;
+        }
+        if (tw_sign_digit(c)) {
+            if (tw_sign_cri(s, from, end)) signs |= TW_SIGN_CRI;
+        } else if (c == 0xE2) {
+            if (end - from >= 3 && s[from + 1] == 0xAB && s[from + 2] == 0xBB) signs |= TW_SIGN_SIGIL;
+        } else if ((tw_sign_space(c) || (c | 32) == 'c') && *magic == stop && tw_sign_magic(s, from, end)) {
+            *magic = p;
+        }
+        if (last > p && s[last - 1] == '\r') last--;
+        if (last - p > 5 && s[last - 1] == '1' && !memcmp(s + last - 5, "CSP/", 4)) signs |= TW_SIGN_MAGIC_BEHIND;
+        if (end - p >= TW_DOCKER_PART && tw_sign_log_key(s, p, end)) signs |= TW_SIGN_DOCKER;
+        p = end + 1;
+    }
+    return signs;
+}
+
+/* Whether the byte at p of a gap that begins at `gap` may be the sign of something that the scan of tokens (or of lines) alone
+ * would not see; all of the input ends at `stop`. */
+static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int kind, int escapes)
+{
+    size_t q = p;
+    switch (s[p]) {
+    case '{':
+        if (kind == TW_GAP_LINES) return 0;
+        for (q = p + 1; q < stop; q++)
+            if (s[q] != ' ' && s[q] != '\t' && s[q] != '\n' && s[q] != '\r') break;
+        return q == stop || s[q] == '"' || s[q] == '}' || s[q] == '\\';
+    case '\\':
+        return escapes;
+    case 0xE2:
+        return stop - p >= 3 && s[p + 1] == 0xAB && s[p + 2] == 0xBB;
+    case ' ':
+        return stop - p >= 3 && s[p + 1] == 'P' && (s[p + 2] == ' ' || s[p + 2] == ':');
+    case '/':
+        while (q > gap && tw_sign_space(s[q - 1])) q--;
+        return q - gap >= 3 && (s[q - 1] | 32) == 'p' && (s[q - 2] | 32) == 's' && (s[q - 3] | 32) == 'c';
+    }
+    return 0;
+}
+
+/* Whether nothing in s[start .. stop) outside of the records (offsets count from `base`) may be something else than what the
+ * scan of one wire alone makes of it. */
+static int tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
+                         size_t start, size_t stop, int kind, int escapes)
+{
+    static const uint8_t shown[256] = { ['{'] = 1, ['\\'] = 1, [0xE2] = 1, [' '] = 1, ['/'] = 1 };
+    size_t p = start;
+    for (size_t row = 0; row <= rows; row++) {
+        size_t end = row < rows ? (size_t)(offset[row] - base) : stop;
+        if (end - p >= TW_DOCKER_PART && kind == TW_GAP_LINES) return 0;
+        for (size_t gap = p; p < end; p++)
+            if (shown[s[p]] && tw_gap_sign(s, p, gap, stop, kind, escapes)) return 0;
+        if (row < rows) p = end + (size_t)length[row];
+    }
+    return 1;
+}
+
+#endif

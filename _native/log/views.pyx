@@ -1,0 +1,115 @@
+"""Arrow string views and what stands behind them, in C: the twin of ``_pure/log/views.py``."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+cdef extern from "_native/json/strings.h" nogil:
+    size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
+
+cdef extern from "_native/log/arrow_layout.h" nogil:
+    uint64_t tw_mask_at(const void *masks, int width, size_t row)
+    void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
+    int tw_views(const uint8_t *s, int64_t size, const uint8_t *arena, int64_t arena_size, const int64_t *offsets,
+                 const int64_t *lengths, size_t count, uint8_t *out)
+    size_t tw_escaped_size(const void *masks, int width, size_t count, uint64_t both, const int64_t *lengths,
+                           int64_t *bytes)
+
+DECIMAL = 20  # digits of the largest u64
+INLINE = 12  # bytes of text that fit into a view itself
+
+
+def string_views(const uint8_t[::1] buffer, const int64_t[::1] offsets, const int64_t[::1] lengths, uint8_t[:, ::1] out,
+                 const uint8_t[::1] arena=b""):
+    """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and, from
+    its end on, of ``arena`` as number 1.
+
+    A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
+    number of the buffer (i32) and the offset in it (i32). Returns whether any is of the second kind.
+    """
+    cdef Py_ssize_t count = offsets.shape[0]
+    cdef bint points = False
+    if lengths.shape[0] != count or out.shape[0] < count or out.shape[1] != 16:
+        raise ValueError("offsets, lengths and out do not match")
+    if count:
+        with nogil:
+            points = tw_views(&buffer[0], buffer.shape[0], &arena[0], arena.shape[0], &offsets[0], &lengths[0],
+                              <size_t>count, &out[0, 0])
+    return points
+
+
+def escaped_size(masks, uint64_t both, const int64_t[::1] lengths):
+    """How many rows have all the bits of ``both`` in their mask (unsigned integers), and the sum of their lengths."""
+    cdef Py_buffer view
+    cdef size_t rows
+    cdef int64_t size
+    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    try:
+        if view.len != lengths.shape[0] * view.itemsize:
+            raise ValueError("masks and lengths do not match")
+        if lengths.shape[0] == 0:
+            return 0, 0
+        with nogil:
+            rows = tw_escaped_size(view.buf, <int>view.itemsize, <size_t>lengths.shape[0], both, &lengths[0], &size)
+        return rows, size
+    finally:
+        PyBuffer_Release(&view)
+
+
+def escaped_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int64_t[::1] offsets,
+                  const int64_t[::1] lengths, masks, uint64_t both, uint8_t[::1] side, int32_t number,
+                  uint8_t[:, ::1] out):
+    """Texts of the rows that :func:`escaped_size` counts, insides of JSON strings, without their escapes one behind the
+    other into ``side``, which has room for the sum of their lengths; and their views, as of buffer ``number``, into
+    ``out``. Returns the bytes that were written."""
+    cdef Py_buffer view
+    cdef Py_ssize_t row, count = offsets.shape[0]
+    cdef int64_t offset, length, told, written = 0
+    cdef const uint8_t *s
+    cdef bint fits = True
+    PyObject_GetBuffer(masks, &view, PyBUF_SIMPLE)
+    try:
+        if lengths.shape[0] != count or view.len != count * view.itemsize or out.shape[0] < count or out.shape[1] != 16:
+            raise ValueError("offsets, lengths, masks and out do not match")
+        with nogil:
+            for row in range(count):
+                if tw_mask_at(view.buf, <int>view.itemsize, <size_t>row) & both != both:
+                    continue
+                offset, length = offsets[row], lengths[row]
+                if offset < buffer.shape[0]:
+                    s, told = &buffer[0], buffer.shape[0]
+                else:
+                    s, offset, told = &arena[0], offset - buffer.shape[0], arena.shape[0]
+                fits = 0 <= offset <= told and 0 <= length <= told - offset and length <= side.shape[0] - written
+                if not fits:
+                    break
+                length = <int64_t>tw_unescape(s + offset, s + offset + length, &side[0] + written)
+                tw_view(&out[row, 0], &side[0], side.shape[0], written, length, number)
+                written += length
+        if not fits:
+            raise ValueError("a text lies outside, or side is too short")
+        return written
+    finally:
+        PyBuffer_Release(&view)
+
+
+def decimals(const uint64_t[::1] numbers, uint8_t[:, ::1] out, int64_t[::1] lengths):
+    """Each number as decimal digits at the start of its row of ``out`` (uint8, DECIMAL bytes a row)."""
+    cdef Py_ssize_t row, count = numbers.shape[0]
+    cdef int length, place
+    cdef uint64_t number
+    cdef uint8_t digits[20]
+    if out.shape[0] < count or out.shape[1] != 20 or lengths.shape[0] < count:
+        raise ValueError("numbers, out and lengths do not match")
+    with nogil:
+        for row in range(count):
+            number = numbers[row]
+            length = 0
+            while True:
+                digits[length] = <uint8_t>(48 + number % 10)
+                length += 1
+                number //= 10
+                if number == 0:
+                    break
+            for place in range(length):
+                out[row, place] = digits[length - 1 - place]
+            lengths[row] = length

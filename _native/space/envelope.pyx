@@ -1,0 +1,307 @@
+"""Envelopes of KickLang, compiled: the object, its making from a JSON object, and the quick all-clear of ``check``.
+
+The rules stand in ``turnwire.kick.rules``; what is here says "surely nothing wrong" or hands over.
+"""
+
+cimport cython
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
+from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
+
+from turnwire.json import text as json_text
+from turnwire.contract import LIMITS
+from turnwire.errors import expect
+from turnwire.kick import envelope_methods as methods
+from turnwire.kick.policy import DEFAULT_POLICY
+from turnwire.kick.rules import judge
+from turnwire.kick.spec import FIELDS, TYPES, WIRE
+
+cdef extern from *:
+    int PyUnicode_IS_ASCII(object text)
+cdef extern from "_native/space/format.h" nogil:
+    int tw_level()
+    int tw_damaged(int kind, const void *d, size_t a, size_t b, int level)
+    int tw_sigil_at(int kind, const void *d, size_t i, size_t n)
+    size_t tw_mark(int kind, const void *d, size_t n)
+    size_t tw_next(int kind, const void *d, size_t first, size_t n, int level)
+
+cdef int LEVEL = tw_level()
+
+cdef object READ = json_text.reader(WIRE, FIELDS).read
+cdef object DEFAULT_LIMITS = LIMITS
+cdef object STANDARD = DEFAULT_POLICY
+cdef dict STANDARD_KNOWN = DEFAULT_POLICY.known
+cdef dict KNOWN_TYPES = TYPES
+cdef object ALL_FIELDS = frozenset(FIELDS)
+cdef tuple FIELD_TUPLE = tuple(FIELDS)
+cdef PyObject *FIELD_NAMES[8]
+for _place in range(8):
+    FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
+
+
+@cython.freelist(64)
+cdef class Envelope:
+    """One message between agents (section 001).
+
+    Args:
+        id: UUID v4. timestamp: ISO 8601 date and time. sender, receiver: roles, the receiver also "Broadcast".
+        type: a :class:`MessageType` or its string. channel: ``⫻family/name``. content: a Space document.
+        correlation_id: the id of the request that this answers, or None.
+        extra: unknown keys and their JSON values, kept and written back.
+
+    Mutable. Values are judged by ``check`` and ``encode``, not when they are set.
+    """
+
+    cdef public object id, timestamp, sender, receiver, type, channel, content, correlation_id, _parsed
+    cdef dict _extra
+    cdef object __weakref__
+
+    __wire__ = WIRE
+    __match_args__ = FIELDS
+    __hash__ = None
+
+    def __init__(
+        self, id, timestamp, sender, receiver, type, channel, content, correlation_id=None, dict extra=None
+    ):
+        self.id = id
+        self.timestamp = timestamp
+        self.sender = sender
+        self.receiver = receiver
+        self.type = methods.message_type(type)
+        self.channel = channel
+        self.content = content
+        self.correlation_id = correlation_id
+        self._extra = extra
+
+    @property
+    def extra(self):
+        """Unknown keys and their JSON values."""
+        if self._extra is None:
+            self._extra = {}
+        return self._extra
+
+    @extra.setter
+    def extra(self, dict value not None):
+        self._extra = value
+
+    @property
+    def space(self):
+        """The content as a Space document, read leniently when first asked for."""
+        return methods.space(self)
+
+    @property
+    def family(self):
+        """The family of the channel ("command" of ``⫻command/dispatch``), or None where the channel has none."""
+        return methods.channel_parts(self.channel)[0]
+
+    def replace(self, **changes):
+        """A copy with some fields replaced; ``extra`` is copied."""
+        return methods.replace(self, changes)
+
+    def to_dict(self):
+        """The JSON object of this envelope, extra keys behind the fields."""
+        return methods.to_dict(self)
+
+    @classmethod
+    def from_dict(cls, fields):
+        """The envelope of a JSON object. Raises DecodeError with the field in ``path``."""
+        return methods.from_dict(cls, fields)
+
+    def __repr__(self):
+        return methods.represent(self)
+
+    def __eq__(self, other):
+        return methods.equal(self, other)
+
+    def __copy__(self):
+        return type(self)(*methods.state(self))
+
+    def __reduce__(self):
+        return type(self), methods.state(self)
+
+
+cpdef build(dict fields):
+    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type."""
+    cdef Envelope envelope = Envelope.__new__(Envelope)
+    cdef PyObject *values[8]
+    cdef PyObject *key
+    cdef PyObject *item
+    cdef Py_ssize_t place = 0, known = 0
+    cdef int i
+    for i in range(8):
+        values[i] = NULL
+    # The reader shares the keys and most texts hold them in their usual order: then no key is looked up.
+    while known < 8 and PyDict_Next(fields, &place, &key, &item) and key == <PyObject *>FIELD_NAMES[known]:
+        values[known] = item
+        known += 1
+    if known < PyDict_Size(fields):
+        known = 0
+        for i in range(8):
+            values[i] = PyDict_GetItemWithError(fields, <object>FIELD_NAMES[i])
+            known += values[i] != NULL
+    for i in range(8):
+        if values[i] == NULL:
+            if i < 7:
+                return None
+        elif type(<object>values[i]) is not str:
+            return None
+    item = PyDict_GetItemWithError(KNOWN_TYPES, <object>values[4])
+    if item == NULL or not is_channel(<str>values[5]):
+        return None
+    envelope.id = <object>values[0]
+    envelope.timestamp = <object>values[1]
+    envelope.sender = <object>values[2]
+    envelope.receiver = <object>values[3]
+    envelope.type = <object>item
+    envelope.channel = <object>values[5]
+    envelope.content = <object>values[6]
+    if values[7] != NULL:
+        envelope.correlation_id = <object>values[7]
+    if PyDict_Size(fields) != known:
+        envelope._extra = {name: value for name, value in fields.items() if name not in ALL_FIELDS}
+    return envelope
+
+
+cdef bint is_channel(str channel):
+    """Plain channels (the sigil, then printable ASCII with a slash inside) here, all others in Python."""
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(channel), i, slash = 0
+    cdef int kind = PyUnicode_KIND(channel)
+    cdef const void *data = PyUnicode_DATA(channel)
+    cdef Py_UCS4 letter
+    if size == 0 or PyUnicode_READ(kind, data, 0) != 0x2AFB:
+        return False
+    for i in range(1, size):
+        letter = PyUnicode_READ(kind, data, i)
+        if letter <= 0x20 or letter >= 0x7F:
+            return methods.channel_parts(channel)[0] is not None
+        if letter == c"/" and slash == 0:
+            slash = i
+    return 1 < slash < size - 1
+
+
+cdef unsigned char HEX[256]
+for _place in range(256):
+    HEX[_place] = chr(_place) in "0123456789abcdefABCDEF"
+
+
+def is_uuid4(str text not None):
+    """Whether a text is a UUID of version 4 and the RFC 9562 variant, in its form of 36 characters."""
+    return uuid4(text)
+
+
+cdef bint uuid4(str text) noexcept:
+    cdef const unsigned char *data
+    cdef int i, good = 0
+    if PyUnicode_GET_LENGTH(text) != 36 or not PyUnicode_IS_ASCII(text):
+        return False
+    data = <const unsigned char *>PyUnicode_DATA(text)
+    if data[8] != c"-" or data[13] != c"-" or data[18] != c"-" or data[23] != c"-":
+        return False
+    for i in range(36):
+        good += HEX[data[i]]
+    return good == 32 and data[14] == c"4" and (data[19] in (c"8", c"9", c"a", c"b", c"A", c"B"))
+
+
+def is_plain_time(str text not None):
+    """Whether a text is surely a good timestamp; False says only that :mod:`turnwire.kick.times` must look."""
+    return plain_time(text)
+
+
+cdef inline int two(const unsigned char *data) noexcept nogil:
+    """Two digits as a number, or 99."""
+    if not (c"0" <= data[0] <= c"9" and c"0" <= data[1] <= c"9"):
+        return 99
+    return (data[0] - c"0") * 10 + data[1] - c"0"
+
+
+cdef bint plain_time(str text) noexcept:
+    """``YYYY-MM-DDTHH:MM:SS`` with or without Z, up to the 28th, no leap second."""
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text)
+    cdef const unsigned char *data
+    if (size != 20 and size != 19) or not PyUnicode_IS_ASCII(text):
+        return False
+    data = <const unsigned char *>PyUnicode_DATA(text)
+    if data[4] != c"-" or data[7] != c"-" or data[10] != c"T" or data[13] != c":" or data[16] != c":":
+        return False
+    if two(data) == 99 and (data[0] != c"9" or data[1] != c"9"):
+        return False
+    if two(data + 2) == 99 and (data[2] != c"9" or data[3] != c"9"):
+        return False
+    return (
+        1 <= two(data + 5) <= 12 and 1 <= two(data + 8) <= 28 and two(data + 11) < 24 and two(data + 14) < 60
+        and two(data + 17) < 60 and (size == 19 or data[19] == c"Z")
+    )
+
+
+cdef bint has_section(str content) noexcept:
+    """As ``space.has_section``, without a call through Python."""
+    cdef size_t size = PyUnicode_GET_LENGTH(content), first
+    cdef int kind = PyUnicode_KIND(content)
+    cdef const void *data = PyUnicode_DATA(content)
+    if kind == 1 or tw_damaged(kind, data, 0, size, LEVEL):
+        return False
+    first = tw_mark(kind, data, size)
+    if tw_sigil_at(kind, data, first, size):
+        return True
+    return first < size and tw_next(kind, data, first + 1, size, LEVEL) < size
+
+
+def is_clean(Envelope envelope not None, dict verdicts not None):
+    """As the twin's: whether ``check`` surely finds nothing, given what the policy is known to say."""
+    return clean(envelope, verdicts)
+
+
+cdef bint clean(Envelope envelope, dict verdicts) except -1:
+    """Whether ``check`` surely finds nothing; False says only that it must look closer.
+
+    verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
+    (no issue as long as there is a correlation_id).
+    """
+    cdef object correlation = envelope.correlation_id
+    cdef PyObject *verdict
+    if envelope._extra is not None and PyDict_Size(envelope._extra):
+        return False
+    if not (
+        type(envelope.id) is str and type(envelope.timestamp) is str and type(envelope.sender) is str
+        and type(envelope.receiver) is str and type(envelope.channel) is str and type(envelope.content) is str
+        and isinstance(envelope.type, str)
+    ):
+        return False
+    verdict = PyDict_GetItemWithError(verdicts, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
+    if verdict == NULL or (<object>verdict is not None and correlation is None):
+        return False
+    if correlation is not None and (type(correlation) is not str or not uuid4(<str>correlation)):
+        return False
+    return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and has_section(<str>envelope.content)
+
+
+def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
+    """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
+
+    Unknown keys are kept in ``extra``. Raises DecodeError with reason, byte offset and line: what strict JSON refuses,
+    missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
+    to ``check``, unless ``strict``: then the first warning is raised as RuleError.
+    """
+    fields = READ(data) if limits is DEFAULT_LIMITS else READ(data, limits)
+    envelope = build(fields)
+    if envelope is None:
+        raise methods.field_error(data, fields)
+    if strict:
+        check(envelope, policy, strict=True)
+    return envelope
+
+
+def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
+    """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``.
+
+    "warning" is what strict ``encode`` refuses, "info" may well be fine (an unknown key, an unknown role). ``where`` is
+    a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
+    is raised as RuleError, its ``rule`` being the section of the specification.
+    """
+    cdef dict known
+    if not isinstance(envelope, Envelope):
+        expect(envelope, Envelope, "an envelope is checked")
+    known = STANDARD_KNOWN if policy is STANDARD else policy.known
+    if clean(<Envelope>envelope, known):
+        return []
+    return judge(envelope, policy, strict)

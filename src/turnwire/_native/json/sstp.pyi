@@ -1,0 +1,22 @@
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from typing_extensions import disjoint_base
+
+from turnwire._pure.json.sstp import Row
+
+@disjoint_base
+class Table:
+    def __init__(self, rows: Iterable[Row]) -> None: ...
+
+@disjoint_base
+class Judge:
+    def __init__(
+        self,
+        kinds: Iterable[tuple[str, type, str, tuple[Row, ...], tuple[Row, ...]]],
+        read: Callable[[Any, Any], dict[str, Any]],
+        closer: Callable[[dict[str, Any], Any], Any],
+    ) -> None: ...
+    def is_plain(self, fields: Any) -> bool: ...
+    def decode(self, data: Any, limits: Any) -> Any: ...
+    def message(self, fields: dict[str, Any], data: Any) -> Any: ...

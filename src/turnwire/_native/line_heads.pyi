@@ -1,3 +1,0 @@
-from typing import Any
-
-def first_magic(data: Any, start: int, stop: int) -> int: ...

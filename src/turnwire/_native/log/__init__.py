@@ -1,0 +1,1 @@
+"""Core modules of scans: columns for Arrow, times, heads of lines."""

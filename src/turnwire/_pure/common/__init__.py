@@ -1,0 +1,1 @@
+"""Core modules that several protocols share."""

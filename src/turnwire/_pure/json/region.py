@@ -1,0 +1,138 @@
+"""Texts that the scan of JSON wires goes through, and one object in them: part of ``_pure/json/lines``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from turnwire._pure.json.rows import Written
+from turnwire._pure.json.text import _QUICK, _SURROGATE_ESCAPE, _Doubtful, _Silent
+from turnwire._pure.json.wrapper import Numbers
+from turnwire.contract import Limits
+
+DEEPEST_STRING = 8
+"""How deep strings inside strings are looked through."""
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+
+
+class Region:
+    """Text that is looked through: a line (level 0), or what a JSON string says.
+
+    raw: the text; start: where it stands in the block or, from level 1 on, in the arena. inside: where the string's
+    inside begins in the text around it. quote: place in the block of the quote of the outermost string.
+    """
+
+    def __init__(self, raw: bytes, start: int, outer: Region | None = None, inside: int = 0, quote: int = 0) -> None:
+        self.raw = raw
+        self.start = start
+        self.outer = outer
+        self.level: int = 0 if outer is None else outer.level + 1
+        self.inside = inside
+        self.quote = quote
+        self.end = len(raw)
+        self.cut = False
+        self.written: Written | Numbers | None = None
+        self.numbers = False  # the string is written as an array of bytes
+        self.around = -1  # where the good object starts that is looked into
+        self.moment: int | bool | None = False  # its time; False: nobody has looked yet
+
+    def outside(self, at: int) -> int:
+        """Where the byte at ``at`` stands in the text around the string, as written."""
+        if self.written is None:
+            assert self.outer is not None, "only a string stands in other text"
+            span = self.outer.raw[self.inside : self.inside + self.size_as_written]
+            self.written = Numbers(span) if self.numbers else Written(span)
+        return self.inside + self.written.place(at)
+
+    size_as_written = 0
+
+    def in_block(self, at: int) -> int:
+        """Where the byte at ``at`` stands in the block, as written there."""
+        region = self
+        while region.outer is not None:
+            at = region.outside(at)
+            region = region.outer
+        return region.start + at
+
+    def inner(self, at: int) -> int:
+        """How far into the text of the outermost string the byte at ``at`` stands."""
+        region = self
+        while region.outer is not None and region.level > 1:
+            at = region.outside(at)
+            region = region.outer
+        return at
+
+
+class Tried:
+    """What an object that was tried is: see ``RECORD``, ``REJECT`` and ``OTHER``; ``BROKEN`` JSON has no end."""
+
+    def __init__(self, what: int, end: int = 0, wire: int = 0, reason: int = 0, fault: int = 0) -> None:
+        self.what = what
+        self.end = end
+        self.wire = wire
+        self.reason = reason
+        self.fault = fault
+        self.value: dict[str, Any] = {}
+        self.cut = False
+        self.opened: set[int] = set()
+
+
+BROKEN = 3
+
+
+class Way:
+    """How far a region has been gone through: twin of tw_way."""
+
+    def __init__(self, lines: Any) -> None:
+        self.done = 0
+        self.bad = -1
+        self.searched = 0
+        self.too_large = False
+        self.opened: set[int] = set()
+        self.mark(lines)
+
+    def mark(self, lines: Any) -> None:
+        """Remembers how much there is: what begins now may not fit."""
+        self.rows, self.rejects = lines.rows, lines.bad
+        self.arena, self.parts = lines.arena_size, len(lines.arena)
+
+
+def parse(raw: bytes, at: int, limits: Limits) -> tuple[dict[str, Any], int]:
+    """The object at ``at`` and the offset behind it. Raises DecodeError with reason and offset."""
+    if len(raw) - at <= limits.key and raw.count(b"{", at) + raw.count(b"[", at) <= limits.nesting:
+        try:
+            text = raw[at:].decode()
+            if not _SURROGATE_ESCAPE.search(text):
+                found, size = _QUICK.raw_decode(text)
+                return found, at + (size if text.isascii() else len(text[:size].encode()))
+        except (ValueError, _Doubtful, RecursionError):
+            pass
+    most = sys.get_int_max_str_digits() or limits.integer_digits
+    shown = limits._replace(integer_digits=min(limits.integer_digits, most))
+    value, behind = _Silent(raw, "json", shown, {}).containers(at)
+    return value, behind
+
+
+def opened_at(raw: bytes, start: int, fault: int) -> set[int]:
+    """Where the objects start that are open at the fault: all of them meet it."""
+    starts: list[int] = []
+    place = start
+    while (token := TOKEN.search(raw, place, fault)) is not None:
+        if b'"' in raw[place : token.start()]:
+            break  # a string that is not closed before the fault
+        place = token.end()
+        if raw[token.start()] == 0x7B:
+            starts.append(token.start())
+        elif raw[token.start()] == 0x7D:
+            starts.pop()
+    return set(starts)
+
+
+def quote_before(raw: bytes, at: int, floor: int) -> int:
+    """The unescaped quote next to ``at`` from ``floor`` on, or -1."""
+    while (at := raw.rfind(b'"', floor, at)) >= 0:
+        slashes = at - len(raw[floor:at].rstrip(b"\\")) - floor
+        if slashes % 2 == 0:
+            return at
+    return -1

@@ -1,0 +1,373 @@
+"""Strict JSON in pure Python: the readable twin of ``_native/json/text.pyx``.
+
+The standard library reads what is plainly good; whatever is doubtful goes through :class:`_Text`, which holds every
+rule, reads left to right without recursion, and says where a fault stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from turnwire.contract import LIMITS, Limits, checked_limits
+from turnwire.errors import DecodeError, Reason
+from turnwire.json.faults import broken_utf8, fault, input_bytes, looks_wide, opening, unexpected, utf8_length
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class _Doubtful(Exception):
+    """The quick way cannot vouch for this text."""
+
+
+def _quick_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise _Doubtful
+    return result
+
+
+def _quick_integer(digits: str) -> int:
+    if len(digits) > 18 or digits == "-0":
+        raise _Doubtful
+    return int(digits)
+
+
+def _quick_float(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise _Doubtful
+    return number
+
+
+def _quick_constant(name: str) -> Any:
+    raise _Doubtful(name)
+
+
+_QUICK = json.JSONDecoder(
+    object_pairs_hook=_quick_pairs,
+    parse_int=_quick_integer,
+    parse_float=_quick_float,
+    parse_constant=_quick_constant,
+)
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _quick(raw: bytes, limits: Limits) -> dict[str, Any] | None:
+    """The object, where the standard library's reading of it is beyond doubt; else None."""
+    if len(raw) > min(limits.message, limits.key) or limits.integer_digits < 18:
+        return None
+    if raw.count(b"{") + raw.count(b"[") > min(limits.nesting, 200):
+        return None
+    try:
+        text = raw.decode()
+        if not text.lstrip(" \t\n\r").startswith("{") or _SURROGATE_ESCAPE.search(text):
+            return None
+        result: dict[str, Any] = _QUICK.decode(text)
+    except (ValueError, _Doubtful):
+        return None
+    return result
+
+
+class Reader:
+    """Reads one JSON object at a time; see ``turnwire.json.text.read_object`` for what is refused and where.
+
+    Args:
+        wire: the name that errors carry.
+        keys: keys that are expected often; objects share these strings.
+    """
+
+    __slots__ = ("keys", "wire")
+
+    def __init__(self, wire: str, keys: tuple[str, ...] = ()) -> None:
+        self.wire = wire
+        self.keys = {key: key for key in keys}
+
+    def read(self, data: str | Buffer, limits: Limits = LIMITS) -> dict[str, Any]:
+        """The object in ``data``. Raises DecodeError."""
+        raw = input_bytes(data, self.wire)
+        checked_limits(limits)
+        quick = _quick(raw, limits)
+        if quick is not None:
+            return quick
+        return _Text(raw, self.wire, limits, self.keys).message()
+
+    def find(self, raw: bytes, place: int, limits: Limits = LIMITS) -> tuple[dict[str, Any] | None, int]:
+        """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
+        offset of the fault."""
+        if not 0 <= place < len(raw) or raw[place] != 0x7B:
+            return None, place
+        shallow = limits._replace(nesting=min(limits.nesting, 512))
+        try:
+            return _Silent(raw[: place + limits.message], self.wire, shallow, self.keys).containers(place)
+        except DecodeError as error:
+            return None, error.offset or place
+
+
+_PLAIN = re.compile(rb'[^"\\\x00-\x1f\x80-\xff]*')
+_DIGITS = re.compile(rb"[0-9]*")
+_HEX = re.compile(rb"[0-9a-fA-F]{4}")
+_ESCAPES = {34: '"', 92: "\\", 47: "/", 98: "\b", 102: "\f", 110: "\n", 114: "\r", 116: "\t"}
+_WORDS = {ord("t"): (b"true", True), ord("f"): (b"false", False), ord("n"): (b"null", None)}
+_SPACES = re.compile(rb"[ \t\n\r]*")
+_NOTHING: Any = object()
+
+
+class _Text:
+    """One pass over the bytes of one text; the open containers are on a list of its own, so depth costs no stack."""
+
+    def __init__(self, raw: bytes, wire: str, limits: Limits, keys: dict[str, str]) -> None:
+        self.raw = raw
+        self.wire = wire
+        self.limits = limits
+        self.keys = keys
+
+    def fault(self, reason: Reason, offset: int) -> DecodeError:
+        return fault(self.raw, reason, offset, self.wire)
+
+    def unexpected(self, place: int) -> DecodeError:
+        return self.fault(*unexpected(self.raw, place))
+
+    def skip(self, place: int) -> int:
+        return _SPACES.match(self.raw, place).end()  # type: ignore[union-attr]
+
+    def message(self) -> dict[str, Any]:
+        """The object that is the whole text."""
+        raw = self.raw
+        if len(raw) > self.limits.message:
+            raise self.fault(Reason.MESSAGE_TOO_LARGE, self.limits.message)
+        start = self.skip(0)
+        if raw[start : start + 1] != b"{" or looks_wide(raw):
+            raise self.fault(*opening(raw))
+        result: dict[str, Any]
+        result, place = self.containers(start)
+        place = self.skip(place)
+        if place < len(raw):
+            bad = raw[place] >= 0x80 and utf8_length(raw, place) <= 0
+            raise self.fault(broken_utf8(raw, place) if bad else Reason.TRAILING_JUNK, place)
+        return result
+
+    def containers(self, place: int) -> tuple[Any, int]:
+        """The value that starts at ``place`` (or behind white space there), and the offset behind it."""
+        raw = self.raw
+        value: Any = _NOTHING
+        open_ones: list[Any] = []
+        open_keys: list[str] = []
+        while True:
+            if value is _NOTHING:
+                place = self.skip(place)
+                byte = raw[place : place + 1]
+                if byte in (b"{", b"["):
+                    if len(open_ones) >= self.limits.nesting:
+                        raise self.fault(Reason.TOO_DEEP, place)
+                    open_ones.append({} if byte == b"{" else [])
+                    place = self.skip(place + 1)
+                    if raw[place : place + 1] == (b"}" if byte == b"{" else b"]"):
+                        value = open_ones.pop()
+                        place += 1
+                    elif byte == b"{":
+                        place = self.member(place, open_ones[-1], open_keys)
+                        continue
+                    else:
+                        continue
+                else:
+                    value, place = self.scalar(place)
+            if not open_ones:
+                return value, place
+            place = self.skip(place)
+            byte = raw[place : place + 1]
+            inner = open_ones[-1]
+            if isinstance(inner, dict):
+                inner[open_keys.pop()] = value
+                close = b"}"
+            else:
+                inner.append(value)
+                close = b"]"
+            value = _NOTHING
+            if byte == b",":
+                place += 1
+                if close == b"}":
+                    place = self.member(self.skip(place), inner, open_keys)
+            elif byte == close:
+                value = open_ones.pop()
+                place += 1
+            else:
+                raise self.unexpected(place)
+
+    def member(self, place: int, owner: dict[str, Any], open_keys: list[str]) -> int:
+        """Reads a key and its colon; returns the offset behind them."""
+        if self.raw[place : place + 1] != b'"':
+            raise self.unexpected(place)
+        key, behind = self.string(place)
+        if behind - place - 2 > self.limits.key:
+            raise self.fault(Reason.KEY_TOO_LONG, place)
+        if key in owner:
+            raise self.fault(Reason.DUP_KEY, place)
+        open_keys.append(self.keys.get(key, key))
+        place = self.skip(behind)
+        if self.raw[place : place + 1] != b":":
+            raise self.unexpected(place)
+        return place + 1
+
+    def step(self, place: int, name: str) -> int | None:
+        """Where the member or item ``name`` of the container at ``place`` starts, or None."""
+        raw = self.raw
+        array = raw[place : place + 1] == b"["
+        if not array and raw[place : place + 1] != b"{":
+            return None
+        index = 0
+        place = self.skip(place + 1)
+        while raw[place] not in b"]}":
+            key = str(index)
+            if not array:
+                key, place = self.string(place)
+                place = self.skip(self.skip(place) + 1)
+            if key == name:
+                return place
+            _, place = self.containers(place)
+            place = self.skip(place)
+            if raw[place] == 0x2C:
+                place = self.skip(place + 1)
+            index += 1
+        return None
+
+    def scalar(self, place: int) -> tuple[Any, int]:
+        raw = self.raw
+        if place >= len(raw):
+            raise self.unexpected(place)
+        byte = raw[place]
+        if byte == 0x22:
+            return self.string(place)
+        if byte == 0x2D or 0x30 <= byte <= 0x39:
+            return self.number(place)
+        word = _WORDS.get(byte)
+        if word is None:
+            raise self.unexpected(place)
+        found = raw[place : place + len(word[0])]
+        if found == word[0]:
+            return word[1], place + len(found)
+        if place + len(found) == len(raw) and word[0].startswith(found):
+            raise self.fault(Reason.CUT_OFF, len(raw))
+        raise self.fault(Reason.BAD_JSON, place)
+
+    def number(self, place: int) -> tuple[Any, int]:
+        raw = self.raw
+        first = place + (raw[place] == 0x2D)
+        behind = self.digits(first, place)
+        if raw[first] == 0x30 and behind > first + 1:
+            raise self.fault(Reason.BAD_NUMBER, place)
+        whole = behind
+        if raw[behind : behind + 1] == b".":
+            behind = self.digits(behind + 1, place)
+        if raw[behind : behind + 1] in (b"e", b"E"):
+            signed = raw[behind + 1 : behind + 2] in (b"+", b"-")
+            behind = self.digits(behind + 1 + signed, place)
+        if behind == whole:
+            return self.integer(raw[place:behind], place), behind
+        number = float(raw[place:behind])
+        if not isfinite(number):
+            raise self.fault(Reason.NOT_FINITE, place)
+        return number, behind
+
+    def digits(self, first: int, start: int) -> int:
+        """The offset behind the digits at ``first``, of which there must be one; the number started at ``start``."""
+        if first >= len(self.raw):
+            raise self.fault(Reason.CUT_OFF, len(self.raw))
+        behind = _DIGITS.match(self.raw, first).end()  # type: ignore[union-attr]
+        if behind == first:
+            infinite = self.raw.startswith(b"-Infinity", start)
+            raise self.fault(Reason.NOT_FINITE if infinite else Reason.BAD_NUMBER, start)
+        return behind
+
+    def integer(self, digits: bytes, place: int) -> int | float:
+        if digits == b"-0":
+            return -0.0
+        if len(digits) - digits.startswith(b"-") > self.limits.integer_digits:
+            raise self.fault(Reason.NUMBER_TOO_LONG, place)
+        try:
+            return int(digits)
+        except ValueError:  # the interpreter's own limit on digits is lower
+            raise self.fault(Reason.NUMBER_TOO_LONG, place) from None
+
+    def string(self, start: int) -> tuple[str, int]:
+        """The string whose quote stands at ``start``, and the offset behind its closing quote."""
+        raw = self.raw
+        parts: list[str] = []
+        first = place = start + 1
+        while True:
+            place = _PLAIN.match(raw, place).end()  # type: ignore[union-attr]
+            if place >= len(raw):
+                raise self.fault(Reason.UNTERMINATED_STRING, start)
+            byte = raw[place]
+            if byte == 0x22:
+                parts.append(raw[first:place].decode())
+                return "".join(parts), place + 1
+            if byte == 0x5C:
+                parts.append(raw[first:place].decode())
+                character, place = self.escape(place, start)
+                parts.append(character)
+                first = place
+            elif byte < 0x20:
+                raise self.fault(Reason.CONTROL_CHARACTER, place)
+            else:
+                size = utf8_length(raw, place)
+                if size <= 0:
+                    raise self.fault(broken_utf8(raw, place), place)
+                place += size
+
+    def escape(self, place: int, start: int) -> tuple[str, int]:
+        raw = self.raw
+        if place + 1 >= len(raw):
+            raise self.fault(Reason.UNTERMINATED_STRING, start)
+        letter = raw[place + 1]
+        if letter != 0x75:
+            if letter not in _ESCAPES:
+                raise self.fault(Reason.BAD_ESCAPE, place)
+            return _ESCAPES[letter], place + 2
+        code = self.hex(place, start)
+        if 0xDC00 <= code <= 0xDFFF:
+            raise self.fault(Reason.LONE_SURROGATE, place)
+        if not 0xD800 <= code <= 0xDBFF:
+            return chr(code), place + 6
+        if place + 6 >= len(raw):
+            raise self.fault(Reason.UNTERMINATED_STRING, start)
+        low = self.hex(place + 6, start) if raw[place + 6 : place + 8] == b"\\u" else 0
+        if not 0xDC00 <= low <= 0xDFFF:
+            raise self.fault(Reason.LONE_SURROGATE, place)
+        return chr(0x10000 + ((code - 0xD800) << 10) + low - 0xDC00), place + 12
+
+    def hex(self, place: int, start: int) -> int:
+        """The four digits of the ``\\u`` at ``place``."""
+        match = _HEX.match(self.raw, place + 2)
+        if match is not None:
+            return int(match.group(), 16)
+        rest = self.raw[place + 2 : place + 6]
+        if len(rest) < 4 and all(byte in b"0123456789abcdefABCDEF" for byte in rest):
+            raise self.fault(Reason.UNTERMINATED_STRING, start)
+        raise self.fault(Reason.BAD_ESCAPE, place)
+
+
+class _Silent(_Text):
+    """A text whose faults are only noticed: their words and lines would cost more than the reading."""
+
+    def fault(self, reason: Reason, offset: int) -> DecodeError:
+        return DecodeError(reason, offset=offset)
+
+
+def locate(raw: bytes, pointer: str) -> int:
+    """The byte at which the value of a JSON pointer starts in good JSON text; where the pointer leads nowhere, the
+    byte of the innermost value that exists on its way."""
+    text = _Text(raw, "", _EVERYTHING, {})
+    place = text.skip(0)
+    for step in pointer.split("/")[1:]:
+        found = text.step(place, step.replace("~1", "/").replace("~0", "~"))
+        if found is None:
+            break
+        place = found
+    return place
+
+
+_EVERYTHING = Limits(message=1 << 62, nesting=1 << 62, key=1 << 62, integer_digits=1 << 62)

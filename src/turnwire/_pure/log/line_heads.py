@@ -1,0 +1,101 @@
+"""What lines, and the gaps between records, show at a glance: the readable twin of ``_native/log/line_signs.h``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+CRI, DOCKER, MAGIC_BEHIND, SIGIL = 1, 2, 4, 8
+"""The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
+ends with the magic of CSP/1 behind something else; a line that begins with the sigil of the Space Format."""
+
+_MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
+_SIGNS = (
+    (CRI, re.compile(rb"^(?:\xef\xbb\xbf)?[0-9].{3}-.{5}T.{8}[^ \n]{0,23} std(?:out|err) P[ :]", re.MULTILINE)),
+    (DOCKER, re.compile(rb'^(?=[^\n]{16384}).*"log"', re.MULTILINE)),
+    (MAGIC_BEHIND, re.compile(rb".CSP/1\r?$", re.MULTILINE)),
+    (SIGIL, re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
+)
+_HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1\r?\n")
+_PIECE = 4096
+_MAYBE = rb"\xe2\xab\xbb| P[ :]|[Cc][Ss][Pp][ \t]*/"
+_IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|' + _MAYBE)
+_IN_LINES = re.compile(_MAYBE)
+
+
+def _checked(data: Any, start: int, stop: int) -> bytes:
+    view = memoryview(data).cast("B")
+    if not 0 <= start <= stop <= len(view):
+        raise ValueError("start and stop must lie in the data")
+    return bytes(view[:stop])
+
+
+def signs(data: Any, start: int, stop: int) -> tuple[int, int]:
+    """Where the first magic stands, and the signs of the lines: see the native twin."""
+    text = _checked(data, start, stop)[start:]
+    magic = _MAGIC.search(text)
+    found = sum(sign for sign, pattern in _SIGNS if pattern.search(text) is not None)
+    return (-1 if magic is None else start + magic.start()), found
+
+
+def plain_gaps(
+    data: Any, offsets: Any, lengths: Any, rows: int, base: int, start: int, stop: int, lines: bool, escapes: bool
+) -> bool:
+    """Whether nothing outside of the records can be something else: see the native twin."""
+    text = _checked(data, start, stop)
+    if min(len(offsets), len(lengths)) < rows:
+        raise ValueError("start, stop and rows must lie in the data")
+    place = start
+    pattern = _IN_LINES if lines else _IN_TOKENS
+    for row in range(rows + 1):
+        end = int(offsets[row]) - base if row < rows else stop
+        if lines and end - place >= 16384:
+            return False
+        found = pattern.search(text, place)
+        while found is not None and found.start() < end:
+            if (found.end() - 1 if found[0].endswith(b"/") else found.start()) < end:
+                return False
+            found = pattern.search(text, found.start() + 1)
+        if escapes and text.find(b"\\", place, end) >= 0:
+            return False
+        if row < rows:
+            place = end + int(lengths[row])
+    return True
+
+
+def first_hint(data: Any, start: int, stop: int) -> int:
+    """Where the first line of ``data[start:stop]`` begins that may begin lines that belong together (a part in a log of
+    CRI, "CSP/1" behind a prefix), or -1; a line begins at ``start``."""
+    view = memoryview(data).cast("B")
+    if not 0 <= start <= stop <= len(view):
+        raise ValueError("start and stop must lie in the data")
+    found = _HINT.search(view, start, stop)
+    while found is not None and found.start() == start and found[0].startswith(b"C"):
+        found = _HINT.search(view, start + 1, stop)  # what stands in front of the first line is not looked at
+    return -1 if found is None else _line_of(view, found.start(), start)
+
+
+def first_long(data: Any, start: int, stop: int, least: int) -> int:
+    """Where the first line of ``data[start:stop]`` begins that has ``least`` bytes or more, its end not counted, or -1;
+    a line begins at ``start``."""
+    view = memoryview(data).cast("B")
+    if not 0 <= start <= stop <= len(view) or least < 1:
+        raise ValueError("start and stop must lie in the data, and a long line has a byte at least")
+    line = start
+    while stop - line >= least:
+        following = _line_of(view, line + least, line)
+        if following == line:
+            return line
+        line = following
+    return -1
+
+
+def _line_of(view: memoryview, place: int, start: int) -> int:
+    """Where the line begins in which ``place`` stands, at ``start`` or behind it."""
+    while place > start:
+        first = max(place - _PIECE, start)
+        newline = view[first:place].tobytes().rfind(b"\n")
+        if newline >= 0:
+            return first + newline + 1
+        place = first
+    return start

@@ -1,0 +1,105 @@
+"""Arrow string views in NumPy: the twin of ``_native/log/views.pyx``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turnwire._pure.json.unescape import plain
+
+DECIMAL = 20
+"""Digits of the largest u64."""
+INLINE = 12
+"""Bytes of text that fit into a view itself."""
+_PART = 1 << 16
+
+
+def string_views(
+    buffer: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    out: NDArray[Any],
+    arena: Any = b"",
+) -> bool:
+    """Fills ``out`` (uint8, one row of 16 bytes each) with the views of spans of ``buffer`` as buffer number 0 and,
+    from its end on, of ``arena`` as number 1.
+
+    A view is the length (i32), then either up to 12 bytes of text with zeros behind, or the first four bytes, the
+    number of the buffer (i32) and the offset in it (i32). Returns whether any is of the second kind.
+    """
+    if len(arena):
+        number = (offsets >= len(buffer)).astype(np.int32)
+        string_views(np.concatenate([buffer, np.frombuffer(arena, np.uint8)]), offsets, lengths, out)
+        far = np.flatnonzero((number == 1) & (lengths > INLINE))
+        words = out.view("<i4")
+        words[far, 2] = 1
+        words[far, 3] -= len(buffer)
+        return bool((lengths > INLINE).any())
+    last = max(len(buffer) - 1, 0)
+    place = np.arange(INLINE)
+    for start in range(0, len(offsets), _PART):
+        rows = slice(start, start + _PART)
+        offset, length = offsets[rows], lengths[rows]
+        words = out[rows].view("<i4")
+        words[:, 0] = length
+        if len(buffer):
+            inside = place[None, :] < np.minimum(length, INLINE)[:, None]
+            taken = buffer[np.minimum(offset[:, None] + place[None, :], last)]
+            out[rows, 4:] = np.where(inside, taken, 0)
+        else:
+            out[rows, 4:] = 0
+        long = length > INLINE
+        words[long, 2] = 0
+        words[long, 3] = offset[long]
+    return bool((lengths > INLINE).any())
+
+
+def escaped_size(masks: Any, both: int, lengths: Any) -> tuple[int, int]:
+    """How many rows have all the bits of ``both`` in their mask (unsigned integers), and the sum of their lengths."""
+    if len(masks) != len(lengths):
+        raise ValueError("masks and lengths do not match")
+    rows = _with(masks, both)
+    return len(rows), int(lengths[rows].sum())
+
+
+def escaped_views(
+    buffer: Any, arena: Any, offsets: Any, lengths: Any, masks: Any, both: int, side: Any, number: int, out: Any
+) -> int:
+    """Texts of the rows that :func:`escaped_size` counts, insides of JSON strings, without their escapes one behind the
+    other into ``side``, which has room for the sum of their lengths; and their views, as of buffer ``number``, into
+    ``out``. Returns the bytes that were written."""
+    if not len(offsets) == len(lengths) == len(masks) <= len(out):
+        raise ValueError("offsets, lengths, masks and out do not match")
+    rows = _with(masks, both)
+    places, sizes = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    written = 0
+    for place, row in enumerate(rows.tolist()):
+        source, start, length = buffer, int(offsets[row]), int(lengths[row])
+        if start >= len(buffer):
+            source, start = arena, start - len(buffer)
+        if not (0 <= start <= start + length <= len(source) and length <= len(side) - written):
+            raise ValueError("a text lies outside, or side is too short")
+        text = plain(bytes(source[start : start + length]))
+        side[written : written + len(text)] = np.frombuffer(text, np.uint8)
+        places[place], sizes[place] = written, len(text)
+        written += len(text)
+    views = np.empty((len(rows), 16), np.uint8)
+    string_views(side, places, sizes, views)
+    views.view("<i4")[sizes > INLINE, 2] = number
+    out[rows] = views
+    return written
+
+
+def _with(masks: Any, both: int) -> NDArray[np.intp]:
+    bits = masks.dtype.type(both)
+    return np.flatnonzero((masks & bits) == bits)
+
+
+def decimals(numbers: Any, out: Any, lengths: Any) -> None:
+    """Each number as decimal digits at the start of its row of ``out`` (uint8, DECIMAL bytes a row)."""
+    for row, number in enumerate(numbers.tolist()):
+        digits = str(number).encode()
+        out[row, : len(digits)] = np.frombuffer(digits, np.uint8)
+        lengths[row] = len(digits)

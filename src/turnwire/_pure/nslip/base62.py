@@ -1,0 +1,171 @@
+"""base62 in plain Python and NumPy: the twin of ``_native/nslip/base62.pyx`` (section 3, "Base62 integers")."""
+
+from __future__ import annotations
+
+from turnwire.errors import DecodeError, EncodeError, Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+DIGIT = {digit: value for value, digit in enumerate(ALPHABET)}
+MAX_INTEGER = (1 << 64) - 1
+WIDTH = 11
+"""Digits of 2**64-1."""
+_WIRE = "nslip"
+_TWO = [high + low for high in ALPHABET for low in ALPHABET]
+
+
+def encode(number: int) -> str:
+    """The base62 digits of 0 .. 2**64-1, without leading zeros. Raises EncodeError(wrong_type|negative|too_large)."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise _encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(number).__name__}")
+    if number < 0:
+        raise _encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only")
+    if number > MAX_INTEGER:
+        raise _encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1")
+    if number < 62:
+        return ALPHABET[number]
+    pairs = []
+    while number >= 3844:
+        number, rest = divmod(number, 3844)
+        pairs.append(_TWO[rest])
+    pairs.append(_TWO[number] if number >= 62 else ALPHABET[number])
+    pairs.reverse()
+    return "".join(pairs)
+
+
+def decode(digits: str) -> int:
+    """The integer of base62 digits (leading zeros are read). Raises DecodeError(empty_value|bad_digit|too_large)."""
+    if not isinstance(digits, str):
+        raise _decode_fault(Reason.WRONG_TYPE, f"text is needed, not {type(digits).__name__}")
+    if not digits:
+        raise _decode_fault(Reason.EMPTY_VALUE, "there are no digits")
+    number = 0
+    for place, digit in enumerate(digits):  # every digit before `place` is ASCII: a place is a byte offset
+        value = DIGIT.get(digit)
+        if value is None:
+            raise _decode_fault(Reason.BAD_DIGIT, f"{digit!a} is no base62 digit", place)
+        number = number * 62 + value
+        if number > MAX_INTEGER:
+            raise _decode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1")
+    return number
+
+
+def _encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeError:
+    return EncodeError(reason, text, wire=_WIRE, path=path)
+
+
+def _decode_fault(reason: Reason, text: str, offset: int = 0, path: str | None = None) -> DecodeError:
+    return DecodeError(reason, text, offset=offset, line=1, wire=_WIRE, path=path)
+
+
+# --- columns --------------------------------------------------------------------------------------------------------
+
+
+def encode_array(numbers: ArrayLike) -> NDArray[np.bytes_]:
+    """Base62 of a one-dimensional array of integers, as an array of dtype S11 of the same length.
+
+    Raises EncodeError(wrong_type|negative|too_large); ``path`` is ``/index`` of the first element that has no digits.
+    """
+    import numpy as np
+
+    values = integer_column(numbers)
+    rows = np.zeros((len(values), WIDTH), dtype=np.uint8)
+    alphabet = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
+    powers = np.array([62**power for power in range(1, WIDTH)], dtype=np.uint64)
+    lengths = np.searchsorted(powers, values, side="right") + 1
+    for length in np.unique(lengths):
+        chosen = np.flatnonzero(lengths == length)
+        rest = values[chosen]
+        for place in range(length - 1, -1, -1):
+            rest, digit = np.divmod(rest, np.uint64(62))
+            rows[chosen, place] = alphabet[digit]
+    return rows.reshape(-1).view(f"S{WIDTH}")
+
+
+def decode_array(texts: NDArray[np.bytes_]) -> NDArray[np.uint64]:
+    """The integers of a one-dimensional array of base62 digits (dtype S of any width), as uint64.
+
+    NULs at the end of an element are its padding, as they are for NumPy. Raises
+    DecodeError(wrong_type|empty_value|bad_digit|too_large); ``path`` is ``/index`` of the first bad element and
+    ``offset`` the byte inside it.
+    """
+    import numpy as np
+
+    raw, count, width = text_rows(texts)
+    numbers = np.zeros(count, dtype=np.uint64)
+    rows = raw.reshape(count, width)
+    table = np.full(256, 255, dtype=np.uint8)
+    table[np.frombuffer(ALPHABET.encode(), dtype=np.uint8)] = np.arange(62)
+    present = rows != 0
+    lengths = np.where(present.any(axis=1), width - np.argmax(present[:, ::-1], axis=1), 0) if width else numbers
+    suspect = lengths == 0
+    for place in range(int(lengths.max(initial=0))):
+        used = lengths > place
+        digit = table[rows[:, place]].astype(np.uint64)
+        suspect |= used & (digit == 255)
+        if place >= WIDTH - 1:  # ten digits always fit into 64 bits
+            suspect |= used & (numbers > (np.uint64(MAX_INTEGER) - digit) // np.uint64(62))
+        numbers = np.where(used, numbers * np.uint64(62) + digit, numbers)
+    if suspect.any():
+        raise element_fault(texts, int(np.argmax(suspect)))
+    return numbers
+
+
+def integer_column(numbers: ArrayLike) -> NDArray[np.uint64]:
+    """A contiguous uint64 column of the same integers: nothing is wrapped, rounded or taken for an integer.
+
+    Any integer dtype, byte order and stride, and Python integers. Raises EncodeError(wrong_type|negative|too_large).
+    """
+    import numpy as np
+
+    # NumPy makes floats of [0, 2**63], and of an empty list.
+    array = np.asarray(numbers, dtype=object if isinstance(numbers, (list, tuple)) else None)
+    if array.ndim != 1:
+        raise _encode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {array.ndim}")
+    if array.dtype.kind == "O":
+        return _from_objects(array)
+    if array.dtype.kind not in "ui":
+        raise _encode_fault(Reason.WRONG_TYPE, f"integers are needed, not {array.dtype}")
+    if array.dtype.kind == "i" and array.size and array.min() < 0:
+        index = int(np.argmax(array < 0))
+        raise _encode_fault(Reason.NEGATIVE, "base62 writes non-negative integers only", f"/{index}")
+    return np.require(array, dtype=np.uint64, requirements=["C", "A"])
+
+
+def _from_objects(array: NDArray[np.object_]) -> NDArray[np.uint64]:
+    import numpy as np
+
+    for index, number in enumerate(array):
+        try:
+            encode(number)
+        except EncodeError as error:
+            raise _encode_fault(error.reason, error.text, f"/{index}") from None
+    return np.fromiter(array, dtype=np.uint64, count=len(array))
+
+
+def text_rows(texts: NDArray[np.bytes_]) -> tuple[NDArray[np.uint8], int, int]:
+    """(bytes, number of elements, bytes of each) of a one-dimensional S array. Raises DecodeError(wrong_type)."""
+    import numpy as np
+
+    if not isinstance(texts, np.ndarray) or texts.dtype.kind != "S":
+        kind = texts.dtype if isinstance(texts, np.ndarray) else type(texts).__name__
+        raise _decode_fault(Reason.WRONG_TYPE, f"an array of dtype S is needed, not {kind}")
+    if texts.ndim != 1:
+        raise _decode_fault(Reason.WRONG_TYPE, f"one dimension is needed, not {texts.ndim}")
+    width = texts.dtype.itemsize
+    if width == 0:
+        return np.empty(0, dtype=np.uint8), len(texts), 0
+    return np.ascontiguousarray(np.asarray(texts)).view(np.uint8), len(texts), width
+
+
+def element_fault(texts: NDArray[np.bytes_], index: int) -> DecodeError:
+    """What is wrong with one element that :func:`decode_array` could not read."""
+    try:
+        decode(bytes(texts[index]).rstrip(b"\0").decode("latin-1"))
+    except DecodeError as error:
+        return _decode_fault(error.reason, error.text, error.offset or 0, f"/{index}")
+    raise RuntimeError(f"element {index} changed while it was read")

@@ -1,0 +1,1 @@
+"""Core modules of KickLang: envelopes and the Space Format."""

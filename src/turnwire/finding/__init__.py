@@ -1,0 +1,1 @@
+"""The one finder: lines that belong together, documents, streams in pieces, text around messages, JSON in strings."""

@@ -1,0 +1,121 @@
+"""Lines of a block that belong together, found before anything else is searched there.
+
+Container engines cut long lines into parts (CRI's ``P``, Docker's 16 KiB), and CSP/1, whose messages have many lines,
+may stand behind the prefix of a log, indented or quoted. An :class:`Assembly` says what such lines say together, and of
+each byte of that where it is written. All of it is the same for both backends; where nothing belongs together it costs
+a search for a capital P and a look at every 16 KiB.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire import _backend
+from turnwire.finding.lines import Assembly, Block
+from turnwire.finding.parts import CRI, LEAST_DOCKER, Read, assembled, cri_part, docker_part, joined
+from turnwire.finding.prefixes import MOST_PREFIX, Prefixed
+
+__all__ = ["Assembly", "find", "undecided"]
+
+_heads = _backend.load("log.line_heads")
+
+
+def find(data: Any, start: int, stop: int, final: bool, limit: int) -> tuple[list[Assembly], int]:
+    """The lines of ``data[start:stop]`` (contiguous bytes) that belong together, in the order of their first lines, and
+    the position where the next block has to begin.
+
+    A line begins at ``start``. final: the input ends at ``stop``; then the position is ``stop``. Otherwise it is where
+    the first line of something begins that may go on behind ``stop``, and what is found lies in front of it. The last
+    line, where it has no end yet and begins nothing, is not looked at (:func:`undecided`). limit: most bytes of the
+    text of one assembly (``limits.message``); what goes on behind that begins anew. Linear in ``stop - start``.
+    """
+    block = Block(data, start, stop, final, limit)
+    return _Search(block).run()
+
+
+def undecided(line: bytes) -> bool:
+    """Whether a line that begins so, and has no end yet, may still be the first of an assembly: one that is short
+    enough to become a prefix with ``CSP/1``, or begins as parts of CRI and Docker do."""
+    if len(line) <= MOST_PREFIX + len(b"CSP/1\r"):
+        return True
+    return CRI.match(line) is not None or line.lstrip(b" \t").startswith(b"{")
+
+
+class _Search:
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.claimed: set[int] = set()
+        self.prefixed = Prefixed(block, self.claimed)
+        self.found: list[Assembly] = []
+        self.open = block.stop
+
+    def run(self) -> tuple[list[Assembly], int]:
+        block = self.block
+        place = block.start
+        hint = _heads.first_hint(block.view, place, block.stop)
+        long = _heads.first_long(block.view, place, block.stop, LEAST_DOCKER)
+        while hint >= 0 or long >= 0:
+            line = max(hint, long) if min(hint, long) < 0 else min(hint, long)
+            place = self.look(line)
+            if 0 <= hint < place:
+                hint = _heads.first_hint(block.view, place, block.stop)
+            if 0 <= long < place:
+                long = _heads.first_long(block.view, place, block.stop, LEAST_DOCKER)
+        return self._settled()
+
+    def look(self, line: int) -> int:
+        """Looks at the line that begins there; where to go on."""
+        behind = self.block.line_end(line)
+        if line in self.claimed:
+            return behind
+        for kind, read in (("cri", cri_part), ("docker", docker_part)):
+            part = self.part(line, behind, read)
+            if part is not None and part.goes_on:
+                return self.join(kind, line, behind, read, part.stream)
+        if self.block.ended(behind):
+            found = self.prefixed.at(line, behind)
+            if found is not None:
+                return self.take(found, behind)
+            if not self.prefixed.done:
+                return self.wait(line)
+        return behind
+
+    def wait(self, line: int) -> int:
+        """What begins there may go on: nothing behind it is looked for now."""
+        self.open = line
+        return self.block.stop
+
+    def part(self, line: int, behind: int, read: Read) -> Any:
+        """The part that a line is; a line without end is one if its head says so, which only CRI's does."""
+        if read is docker_part and behind - line < LEAST_DOCKER:
+            return None
+        return read(self.block, line, behind) if read is cri_part or self.block.ended(behind) else None
+
+    def join(self, kind: str, line: int, behind: int, read: Read, stream: bytes | None) -> int:
+        found = joined(self.block, line, read, stream, self.claimed)
+        if not found.done:
+            return self.wait(line)
+        if found.pieces:
+            return self.take(assembled(self.block, kind, found), behind)
+        return behind
+
+    def take(self, found: Assembly, behind: int) -> int:
+        """Keeps what was found. Where other lines stand among its own, the search goes on at the next one."""
+        self.found.append(found)
+        if len(found.spans) == 1:
+            return found.stop
+        for piece in found.pieces:
+            self.claimed.add(piece.line)
+        return behind
+
+    def _settled(self) -> tuple[list[Assembly], int]:
+        """What was found, and the position: in front of what is open, and of what reaches behind that."""
+        position = self.open
+        kept: list[Assembly] = []
+        for found in reversed(self.found):
+            if found.start < position < found.stop:
+                position = found.start
+        for found in self.found:
+            if found.stop <= position:
+                kept.append(found)
+        return kept, position

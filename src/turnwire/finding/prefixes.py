@@ -1,0 +1,274 @@
+"""CSP/1 behind something that stands in front of its lines: the prefix of a log, white space, the ``>`` of a quote.
+
+The first line is ``<prefix>CSP/1``. What follows has one of three forms, told by the first line that is not blank and
+that has to begin like a header line: *repeated*, the same prefix on each line, alike but for the digits in it;
+*hanging*, white space as wide as the prefix, as below the mark of a list; *bare*, nothing in front, as of a logger that
+marks records and not lines. Where the prefix begins with the head of a line of CRI, its lines are those of the same
+stream, parts put together, and the three forms are those of what stands behind the head.
+
+The lines end where a line cannot belong to the message: by the prefix, by another first line, by what the line says.
+So the records of a log that follow a message are none of it, although at the start of lines they would damage it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Protocol
+
+from turnwire.finding.lines import Assembly, Block, Piece
+from turnwire.finding.parts import CRI, cri_part, joined
+
+__all__ = ["MOST_PREFIX", "Prefixed"]
+
+MOST_PREFIX = 1024
+"""Bytes of the longest prefix."""
+_MAGIC = re.compile(rb"CSP/1\r?\n?\Z")
+_DIGITS = re.compile(rb"[0-9]+")
+_BLANKS = b" \t\r"
+_BOM = b"\xef\xbb\xbf"
+_INDENT = re.compile(rb"[ \t]*(?:>[ \t]*)*")
+_FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT)(?: |\Z)")
+# Which lines can be a message's own, as in the bulk scan of CSP/1 (_native/csp/bulk.pxi):
+_OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
+_BODY = re.compile(rb"(?:PLAN|TASK|RESULT|ERROR|QUERY|PATCH|FILEOP|MEM)(?: |\Z)")
+_OPENING = re.compile(rb"(<{3,})-?")
+_ENDING = re.compile(rb"```|(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]")
+_CLOSING = re.compile(rb"(?<=\n)>{3,}(?=\r?(?:\n|\Z))")
+
+
+class Form(Protocol):
+    """How the lines behind the first one begin."""
+
+    def taken(self, line: bytes) -> int:
+        """How many bytes of a line (without its end) are prefix, or -1 for a line that does not belong there."""
+
+
+def _alike(line: bytes, prefix: bytes, shape: bytes) -> int:
+    """Bytes of ``line`` that are ``prefix`` but for its digits, or -1. ``prefix`` does not end in a digit."""
+    size = len(prefix)
+    if line.startswith(prefix) or _DIGITS.sub(b"0", line[:size]) == shape:
+        return size
+    place = 0
+    for number, literal in enumerate(_DIGITS.split(prefix)):
+        if number:
+            run = _DIGITS.match(line, place)
+            if run is None:
+                return -1
+            place = run.end()
+        if not line.startswith(literal, place):
+            return -1
+        place += len(literal)
+    return place
+
+
+class Repeated:
+    """The prefix on each line; of a blank line what is left of it without the white space at its end."""
+
+    def __init__(self, prefix: bytes) -> None:
+        self.prefix = prefix
+        self.shape = _DIGITS.sub(b"0", prefix)
+        self.bare = prefix.rstrip(_BLANKS)
+
+    def taken(self, line: bytes) -> int:
+        """As :class:`Form` says."""
+        size = _alike(line, self.prefix, self.shape)
+        if size >= 0:
+            return size
+        line = line.rstrip(_BLANKS)
+        return len(line) if _DIGITS.sub(b"0", line) == _DIGITS.sub(b"0", self.bare) else -1
+
+
+class Hanging:
+    """White space as wide as the prefix."""
+
+    def __init__(self, width: int) -> None:
+        self.spaces = b" " * width
+
+    def taken(self, line: bytes) -> int:
+        """As :class:`Form` says."""
+        if line.startswith(self.spaces):
+            return len(self.spaces)
+        return -1 if line.strip(_BLANKS) else len(line)
+
+
+class Bare:
+    """No prefix; a line that begins like the first one ends it."""
+
+    def __init__(self, prefix: bytes) -> None:
+        self.prefix = prefix
+        self.shape = _DIGITS.sub(b"0", prefix)
+
+    def taken(self, line: bytes) -> int:
+        """As :class:`Form` says."""
+        return -1 if self.prefix and _alike(line, self.prefix, self.shape) >= 0 else 0
+
+
+class Body:
+    """Which lines behind ``CSP/1``, without their prefix, can belong to its message."""
+
+    HEADER, GAP, BLOCK, TAIL = range(4)
+
+    def __init__(self) -> None:
+        self.state = self.HEADER
+        self.run = 0
+        self.any = False
+
+    def takes(self, line: bytes) -> bool:
+        """Whether the next line (without its end) belongs to the message."""
+        if self.run:
+            if line == b">" * self.run:
+                self.run = 0
+            return True
+        if not line.strip(_BLANKS):
+            if self.any and self.state in (self.HEADER, self.BLOCK):
+                self.state += 1
+            return True
+        if self.state == self.TAIL or _ENDING.match(line):
+            return False
+        if not (_BODY if self.state == self.GAP else _OWN).match(line):
+            return False
+        self.any = True
+        if self.state == self.GAP:
+            self.state = self.BLOCK
+        opening = _OPENING.fullmatch(line)
+        if opening is not None:
+            self.run = len(opening[1])
+        return True
+
+
+class Prefixed:
+    """Finds CSP/1 behind prefixes in one block. ``claimed``: starts of lines that belong to something already."""
+
+    def __init__(self, block: Block, claimed: set[int]) -> None:
+        self.block = block
+        self.claimed = claimed
+        self._closings: dict[int, list[int]] | None = None
+        self.done = True
+
+    def at(self, line: int, behind: int) -> Assembly | None:
+        """The message whose first line this is; None where it is none, or where (``done`` is false then) that cannot be
+        said before there are more bytes."""
+        self.done = True
+        head = self.block.view[max(line, behind - 8) : behind].tobytes()
+        magic = _MAGIC.search(head)
+        if magic is None:
+            return None
+        at = behind - len(head) + magic.start()
+        if not 0 < at - line <= MOST_PREFIX:
+            return None
+        prefix = self.block.view[line:at].tobytes()
+        if prefix == _BOM or _last(prefix).isalnum() or prefix.endswith(b"_"):
+            return None
+        first = Piece(line, behind, at, self.block.view[at:behind].tobytes())
+        cri = CRI.match(prefix)
+        stream = None if cri is None else cri[1]
+        inner = prefix if cri is None else prefix[cri.end() :]
+        form = self._form(inner, behind, stream)
+        if form is None:
+            return None
+        pieces = self._pieces(first, form, stream)
+        if not self.done:
+            return None
+        kind = "indent" if _INDENT.fullmatch(prefix) or isinstance(form, Hanging) else "prefix"
+        return Assembly(kind, pieces, self.block.time(line))
+
+    def _lines(self, place: int, stream: bytes | None) -> Iterator[list[Piece]]:
+        """The lines from ``place`` on, each as its pieces; of a log of CRI those of the stream. ``done`` becomes false
+        where the bytes end in front of the end of the input."""
+        block = self.block
+        while place < block.stop:
+            if stream is None:
+                behind = block.line_end(place)
+                if not block.ended(behind):
+                    break
+                yield [Piece(place, behind, place, block.view[place:behind].tobytes())]
+                place = behind
+                continue
+            found = joined(block, place, cri_part, stream, self.claimed)
+            if not found.done:
+                break
+            if not found.pieces:
+                return
+            yield found.pieces
+            place = found.behind
+        self.done = block.final or block.stop - place > block.limit
+
+    def _form(self, prefix: bytes, place: int, stream: bytes | None) -> Form | None:
+        """The form that the first line with anything in it has; None where that does not begin like a header line."""
+        forms: list[Form] = [Repeated(prefix), Hanging(len(prefix)), Bare(prefix)] if prefix else [Bare(prefix)]
+        size = 0
+        for pieces in self._lines(place, stream):
+            line = _content(pieces)
+            size += sum(len(piece.text) for piece in pieces)
+            for form in forms:
+                taken = form.taken(line)
+                if taken >= 0 and _FIRST.match(line, taken):
+                    return form
+            taken = max(forms[0].taken(line), 0)
+            if line[taken:].strip(_BLANKS) or size > self.block.limit:
+                return None
+        return None
+
+    def _pieces(self, first: Piece, form: Form, stream: bytes | None) -> list[Piece]:
+        """The lines of the message; no blank ones at the end."""
+        body = Body()
+        pieces = [first]
+        kept = 1
+        size = len(first.text)
+        sure = first.behind  # up to there all lines belong to an open heredoc
+        for found in self._lines(first.behind, stream):
+            line = _content(found)
+            place = found[0].place
+            taken = 0 if place < sure else form.taken(line)
+            text = line[taken:]
+            size += len(text) + 2
+            if taken < 0 or size > self.block.limit or not body.takes(text):
+                self.done = True
+                break
+            if body.run and isinstance(form, Bare) and stream is None and place >= sure:
+                sure = self._closing(found[-1].behind, body.run, first.line)
+                if not sure:
+                    self.done = False
+                    return []
+            pieces += _without(found, taken)
+            kept = len(pieces) if text.strip(_BLANKS) or body.run else kept
+        else:
+            self.done = self.done or body.state == Body.TAIL
+        return pieces[:kept]
+
+    def _closing(self, place: int, run: int, start: int) -> int:
+        """Where the line begins that closes a heredoc, lines without prefix; ``place`` where none does that can; 0
+        where it may still come."""
+        if self._closings is None:
+            self._closings = {}
+            for match in _CLOSING.finditer(self.block.view, self.block.start, self.block.stop):
+                self._closings.setdefault(match.end() - match.start(), []).append(match.start())
+        closings = self._closings.get(run, [])
+        number = bisect_left(closings, place)
+        if number < len(closings) and closings[number] - start <= self.block.limit:
+            return closings[number]
+        more = not self.block.final and number == len(closings) and self.block.stop - start <= self.block.limit
+        return 0 if more else place
+
+
+def _last(prefix: bytes) -> str:
+    """The last character of a prefix; of bytes that are no UTF-8, a sign."""
+    return prefix[-4:].decode("utf-8", "replace")[-1]
+
+
+def _content(pieces: list[Piece]) -> bytes:
+    """What a line says, without its end."""
+    line = pieces[0].text if len(pieces) == 1 else b"".join(piece.text for piece in pieces)
+    return line[: -2 if line.endswith(b"\r\n") else -1] if line.endswith(b"\n") else line
+
+
+def _without(pieces: list[Piece], taken: int) -> list[Piece]:
+    """The pieces of a line without its first bytes, which stand in the first of them unless that is short."""
+    result = []
+    for piece in pieces:
+        cut = min(taken, len(piece.text))
+        taken -= cut
+        result.append(piece._replace(place=piece.place + cut, text=piece.text[cut:]))
+    return result

@@ -1,0 +1,149 @@
+"""Refusals of JSON text in words, and the classification of what is no JSON: once for both twins of ``json.text``."""
+
+from __future__ import annotations
+
+from turnwire.errors import DecodeError, Reason
+
+SPACE = b" \t\n\r"
+"""The only white space of JSON (RFC 8259, section 2)."""
+
+_TEXT = {
+    Reason.EMPTY_MESSAGE: "there is no JSON object here, only white space or nothing",
+    Reason.MESSAGE_TOO_LARGE: "the text is longer than the limit",
+    Reason.BOM: "the text starts with a byte order mark, which JSON does not take",
+    Reason.BAD_ENCODING: "this looks like UTF-16 or UTF-32; JSON is UTF-8",
+    Reason.NOT_OBJECT: "a message is one JSON object, and this value is none",
+    Reason.CODE_FENCE: "the object is wrapped in a code fence; send the object alone, or salvage the text",
+    Reason.PROSE: "text stands where the object should start; send the object alone, or salvage the text",
+    Reason.TRAILING_JUNK: "after the object nothing may follow, but here stands {what}",
+    Reason.CUT_OFF: "the text ends inside the object",
+    Reason.UNTERMINATED_STRING: "the string that opens here is never closed",
+    Reason.CONTROL_CHARACTER: "the control character {what} must be escaped inside a string",
+    Reason.BAD_ESCAPE: 'the escapes of a string are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hex digits',
+    Reason.LONE_SURROGATE: "half of a surrogate pair is no character",
+    Reason.BAD_UTF8: "these bytes are not valid UTF-8",
+    Reason.BAD_NUMBER: "this is no JSON number (no '+', no leading zero, digits on both sides of the point)",
+    Reason.NOT_FINITE: "NaN, Infinity and numbers beyond the range of a double are no JSON numbers",
+    Reason.NUMBER_TOO_LONG: "the integer has more digits than the limit",
+    Reason.KEY_TOO_LONG: "the key is longer than the limit",
+    Reason.TOO_DEEP: "objects and arrays are nested deeper than the limit",
+    Reason.DUP_KEY: "the key {what} stands twice in one object; two readers could disagree about its value",
+}
+
+
+def fault(data: bytes, reason: Reason, offset: int, wire: str) -> DecodeError:
+    """The error for a fault at ``offset`` of ``data``, with the words for it."""
+    text = _bad_json(data, offset) if reason is Reason.BAD_JSON else _TEXT[reason].format(what=_shown(data, offset))
+    return DecodeError(reason, text, offset=offset, line=data.count(b"\n", 0, offset) + 1, wire=wire)
+
+
+def type_fault(value: object, wire: str) -> DecodeError:
+    """What decoding something that is no text raises."""
+    text = f"text or contiguous bytes are decoded, not {type(value).__name__}"
+    return DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1, wire=wire)
+
+
+def input_bytes(data: object, wire: str) -> bytes:
+    """The UTF-8 form of ``data`` (a lone surrogate becomes three bytes that no UTF-8 reader takes)."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogatepass")
+    if isinstance(data, bytes):
+        return data
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        raise type_fault(data, wire) from None
+    if not view.c_contiguous:
+        raise type_fault(data, wire)
+    return view.tobytes()
+
+
+def opening(data: bytes) -> tuple[Reason, int]:
+    """(reason, offset) for a text that does not start with ``{``: what stands there instead."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        return Reason.BOM, 0
+    if looks_wide(data):
+        return Reason.BAD_ENCODING, 0
+    place = len(data) - len(data.lstrip(SPACE))
+    rest = data[place : place + 12]
+    if not rest:
+        return Reason.EMPTY_MESSAGE, 0
+    if rest.startswith((b"```", b"~~~")):
+        return Reason.CODE_FENCE, place
+    if rest.startswith((b"NaN", b"Infinity", b"-Infinity")):
+        return Reason.NOT_FINITE, place
+    if rest[:1] in b'["-0123456789' or rest.rstrip(SPACE) in (b"true", b"false", b"null"):
+        return Reason.NOT_OBJECT, place
+    if rest[0] >= 0x80 and utf8_length(data, place) <= 0:
+        return broken_utf8(data, place), place
+    return Reason.PROSE, place
+
+
+def looks_wide(data: bytes) -> bool:
+    """Whether the first bytes are those of UTF-16 or UTF-32 text."""
+    head = data[:4]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return True
+    return len(head) >= 2 and (head[:2].count(0) == 1 or (len(head) == 4 and head[:3] == b"\0\0\0" and head[3] != 0))
+
+
+def unexpected(data: bytes, place: int) -> tuple[Reason, int]:
+    """(reason, offset) for a byte that cannot stand where a value or a mark of punctuation is due."""
+    if place >= len(data):
+        return Reason.CUT_OFF, len(data)
+    if data[place] >= 0x80 and utf8_length(data, place) <= 0:
+        return broken_utf8(data, place), place
+    if data.startswith((b"NaN", b"Infinity"), place):
+        return Reason.NOT_FINITE, place
+    if data[place] in b"+.":
+        return Reason.BAD_NUMBER, place
+    return Reason.BAD_JSON, place
+
+
+def utf8_length(data: bytes, place: int) -> int:
+    """Bytes of the character at ``place`` (2 to 4), 0 where they are no UTF-8, -1 for an encoded surrogate."""
+    lead = data[place]
+    size = 2 if 0xC2 <= lead <= 0xDF else 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 0
+    rest = data[place + 1 : place + size]
+    if not size or len(rest) < size - 1 or any(byte & 0xC0 != 0x80 for byte in rest):
+        return 0
+    if lead == 0xED and rest[0] >= 0xA0:
+        return -1
+    low, high = _SECOND.get(lead, (0x80, 0xBF))
+    return size if low <= rest[0] <= high else 0
+
+
+_SECOND = {0xE0: (0xA0, 0xBF), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}  # no overlong forms, nothing over U+10FFFF
+
+
+def broken_utf8(data: bytes, place: int) -> Reason:
+    """The reason for bytes at ``place`` that are no character."""
+    return Reason.LONE_SURROGATE if utf8_length(data, place) < 0 else Reason.BAD_UTF8
+
+
+def _shown(data: bytes, offset: int) -> str:
+    """A few characters from ``offset`` on, safe to print."""
+    if offset >= len(data):
+        return "the end"
+    if data[offset] == ord('"'):
+        close = data.find(b'"', offset + 1)
+        piece = data[offset : min(close + 1 or len(data), offset + 48)]
+    else:
+        piece = data[offset : offset + 1] if data[offset] < 0x80 else data[offset : offset + 4]
+    return ascii(piece.decode("utf-8", "replace"))
+
+
+def _bad_json(data: bytes, offset: int) -> str:
+    byte = data[offset : offset + 1]
+    before = data[:offset].rstrip(SPACE)[-1:]
+    if byte in b"}]" and before == b",":
+        return "a comma stands before the closing bracket"
+    if byte == b"'":
+        return "strings and keys stand in double quotes"
+    if byte in b"/#":
+        return "JSON has no comments"
+    if data.startswith((b"True", b"False", b"None"), offset):
+        return "the words are true, false and null"
+    if byte == b"\0":
+        return "a NUL byte stands here"
+    return f"{_shown(data, offset)} cannot stand here"

@@ -1,0 +1,281 @@
+"""What the bulk scan needs to know of a JSON wire, as data made from the tables of the wire's spec.
+
+Knows no protocol: a wire's ``bulk`` module makes a :class:`WirePlan`, and one plan or several together are compiled by
+``_native/json/lines`` (or read as they are by its twin). A path names a value: ``header/kind``; ``artifacts/*/type`` is
+a member of the objects in an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from turnwire.contract import LIMITS, WIRES, Limits
+from turnwire.errors import DecodeError, Reason
+
+KINDS = {
+    name: 1 << bit
+    for bit, name in enumerate(
+        [
+            "string",
+            "object",
+            "array",
+            "boolean",
+            "null",
+            "count",
+            "negative",
+            "fraction",
+            "texts",
+            "records",
+            "numbers",
+            "good",
+        ]
+    )
+}
+"""What a value can be, as the bits of json/parse.h. count and negative: an integer without and with a minus; texts: an
+array of strings only; records: an array of objects only whose known members are strings; numbers: an object of numbers
+only; good: a string of the form that its :class:`Value` names."""
+
+FORMS = ("", "uuid", "time", "word", "channel")
+FILLS = ("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family")
+CHOICES = ("only", "word", "marks")
+TIME_COLUMN = 64
+"""The number of the column ``time`` in a compiled plan: it has the head of the line to fall back on."""
+NO_NODE = 0xFFFF
+
+
+class Value(NamedTuple):
+    """A value that matters. form: "" or what a string there has to be: "uuid", "time", "word" (one of ``words``) or
+    "channel". text: in ``items/*/name``, whether it must be a string for the array to be "records"."""
+
+    path: str
+    form: str = ""
+    words: tuple[str, ...] = ()
+    text: bool = False
+
+
+class Need(NamedTuple):
+    """A demand: the value is one of ``kinds`` (of ``words``, where given), or absent unless ``needed``; asked only
+    where the object around it is there."""
+
+    path: str
+    kinds: tuple[str, ...]
+    needed: bool = False
+    words: tuple[str, ...] = ()
+
+
+class Fill(NamedTuple):
+    """What fills a column: ``path``, or ``other`` where that is not there. how: one of ``FILLS``; "constant" is the
+    number ``constant``, which is also added to the number of a word."""
+
+    column: str
+    how: str
+    path: str = ""
+    other: str = ""
+    constant: int = 0
+
+
+class Variant(NamedTuple):
+    """One kind of message: what surely makes an object one, and where its columns come from."""
+
+    name: str
+    needs: tuple[Need, ...]
+    fills: tuple[Fill, ...]
+
+
+class WirePlan(NamedTuple):
+    """A JSON wire.
+
+    choose: how the variant is found: "only" one; "word": its number is that of the word at ``word``; "marks": that of
+    the first two of which more of ``marks`` are there, but the third with ``receipt`` and without ``task`` (the fourth
+    where the word at ``status`` is ``nack``).
+    doubts: pairs of paths which, both there, leave the judgement to ``decode``. clues: paths that all have to be there
+    for an object to be asked about at all, in alternatives. inside, torn: keys without one of which, as written in
+    quotes, nothing in these bytes is a message, or damaged bytes were none.
+    claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are.
+    """
+
+    wire: str
+    values: tuple[Value, ...]
+    variants: tuple[Variant, ...]
+    choose: str
+    detect: Callable[[bytes], bool]
+    decode: Callable[..., Any]
+    claims: Callable[[dict[str, Any]], bool]
+    marked: Callable[[bytes], bool]
+    variant_of: Callable[[dict[str, Any]], int]
+    clues: tuple[tuple[str, ...], ...]
+    inside: tuple[str, ...]
+    torn: tuple[str, ...]
+    doubts: tuple[tuple[str, str], ...] = ()
+    word: str = ""
+    marks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    receipt: str = ""
+    task: str = ""
+    status: str = ""
+    nack: str = ""
+
+
+RECORD, REJECT, OTHER = 0, 1, 2
+
+
+class Judgement:
+    """What the wires' own reading says of what the fast path cannot vouch for; the same object serves both twins.
+
+    Args:
+        plans: the wires, in the order in which they are asked.
+        reasons: the reason of each code; one that is missing is an AssertionError.
+        read: the JSON reader (``turnwire.json.text.reader``).
+        limit: bytes of one message.
+    """
+
+    def __init__(self, plans: Sequence[WirePlan], reasons: Sequence[Reason | None], read: Any, limit: int) -> None:
+        self.plans = plans
+        self._reasons = reasons
+        self.read = read
+        self.limits: Limits = LIMITS._replace(message=limit)
+
+    @cached_property
+    def codes(self) -> dict[Reason | None, int]:
+        """The code of each reason; made when it is first needed, since most calls need none."""
+        return {reason: code for code, reason in enumerate(self._reasons)}
+
+    def whole(self, raw: bytes) -> tuple[int, int, int, int]:
+        """(what, wire, reason code, fault) of a good JSON object: a record of the first wire that detects and decodes
+        it, else a reject of the first that claims it (with what its ``decode`` said), else OTHER."""
+        fields = None
+        claim = (OTHER, 0, 0, 0)
+        for place, plan in enumerate(self.plans):
+            fault: DecodeError | None = None
+            try:
+                if plan.detect(raw):
+                    plan.decode(raw, limits=self.limits)
+                    return RECORD, place, 0, 0
+            except DecodeError as error:
+                fault = error
+            else:
+                fault = self._fault(plan, raw)
+            if claim[0] == OTHER:
+                fields = self.read(raw, self.limits) if fields is None else fields
+                if fault is not None and plan.claims(fields):
+                    claim = (REJECT, place, self.codes[fault.reason], fault.offset or 0)
+        return claim
+
+    def torn(self, raw: bytes, too_large: bool) -> tuple[int, int, int, int]:
+        """The same for damaged bytes: a reject of the first wire whose marks they carry, or OTHER. ``too_large``: what
+        starts here is longer than the limit."""
+        for place, plan in enumerate(self.plans):
+            if plan.marked(raw):
+                if too_large:
+                    return REJECT, place, self.codes[Reason.MESSAGE_TOO_LARGE], self.limits.message
+                fault = self._fault(plan, raw)
+                if fault is not None:
+                    return REJECT, place, self.codes[fault.reason], fault.offset or 0
+        return OTHER, 0, 0, 0
+
+    def _fault(self, plan: WirePlan, raw: bytes) -> DecodeError | None:
+        try:
+            plan.decode(raw, limits=self.limits)
+        except DecodeError as error:
+            return error
+        return None
+
+
+class Flat(NamedTuple):
+    """Plans as numbers, as ``_native/json/lines`` copies them into the structs of json/plan.h."""
+
+    nodes: list[tuple[int, int, int, int, int, int]]  # table, items, form, text, first word, words
+    tables: list[list[tuple[bytes, int]]]  # (key, node) in the order of their bits
+    words: list[bytes]
+    needs: list[tuple[int, int, int, int, int]]  # node, parent, kinds, needed, mask of words
+    variants: list[tuple[int, int, int, int]]  # first need, needs, first fill, fills
+    fills: list[tuple[int, int, int, int, int]]  # column, node, other, how, constant
+    wires: list[dict[str, Any]]
+    inside: list[bytes]
+    torn: list[bytes]
+
+
+def flat(plans: Sequence[WirePlan], columns: Sequence[str]) -> Flat:
+    """Plans for the given columns, by number. Raises ValueError where two plans ask different things of one value."""
+    values = _values(plans)
+    numbers = {path: number for number, path in enumerate(values)}
+    parents = {"": 0}
+    for path in values:
+        for parent in (path.rpartition("/")[0],):
+            parents.setdefault(parent, len(parents))
+    tables: list[list[tuple[bytes, int]]] = [[] for _ in parents]
+    words: list[bytes] = []
+    nodes = []
+    for path, value in values.items():
+        if path.endswith("/*"):
+            nodes.append((-1, -1, 0, 0, 0, 0))
+            continue
+        tables[parents[path.rpartition("/")[0]]].append((path.rpartition("/")[2].encode(), numbers[path]))
+        form = FORMS.index(value.form)
+        place = (parents.get(path, -1), parents.get(f"{path}/*", -1))
+        nodes.append((*place, form, int(value.text), len(words), len(value.words)))
+        words += [word.encode() for word in value.words]
+    result = Flat(nodes, tables, words, [], [], [], [], [], [])
+    for plan in plans:
+        result.wires.append(_wire(plan, numbers, len(result.variants)))
+        for variant in plan.variants:
+            _variant(variant, result, values, numbers, list(columns))
+        result.inside.extend(f'"{key}"'.encode() for key in plan.inside)
+        result.torn.extend(f'"{key}"'.encode() for key in plan.torn)
+    if len(nodes) > 256 or any(len(table) > 64 for table in tables):
+        raise ValueError("these wires have too many values for one plan")
+    return result
+
+
+def _values(plans: Iterable[WirePlan]) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    for plan in plans:
+        for value in plan.values:
+            path = value.path
+            while path := path.rpartition("/")[0]:
+                values.setdefault(path, Value(path))
+            known = values.get(value.path)
+            if known is not None and known[1:] != value[1:] and known[1:] != Value("")[1:] != value[1:]:
+                raise ValueError(f"two plans ask different things of {value.path}")
+            if known is None or known[1:] == Value("")[1:]:
+                values[value.path] = value
+    return values
+
+
+def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]:
+    status = next((value for value in plan.values if value.path == plan.status), None)
+    return {
+        "code": WIRES.index(plan.wire),
+        "choose": CHOICES.index(plan.choose),
+        "word": numbers.get(plan.word, NO_NODE),
+        "marks": [[numbers[path] for path in marks] for marks in plan.marks],
+        "receipt": numbers.get(plan.receipt, NO_NODE),
+        "task": numbers.get(plan.task, NO_NODE),
+        "status": numbers.get(plan.status, NO_NODE),
+        "nack": status.words.index(plan.nack) if status is not None else 0,
+        "first": first,
+        "variants": len(plan.variants),
+        "doubts": [(numbers[one], numbers[other]) for one, other in plan.doubts],
+        "clues": [[numbers[path] for path in clue] for clue in plan.clues],
+    }
+
+
+def _variant(
+    variant: Variant, result: Flat, values: dict[str, Value], numbers: dict[str, int], columns: list[str]
+) -> None:
+    fills = [fill for fill in variant.fills if fill.column in columns or fill.column == "time"]
+    result.variants.append((len(result.needs), len(variant.needs), len(result.fills), len(fills)))
+    for need in variant.needs:
+        if "/*" in need.path:
+            raise ValueError(f"{need.path}: of the items of an array only ``text`` is asked")
+        known = values[need.path].words
+        parent = need.path.rpartition("/")[0]
+        kinds = sum(KINDS[kind] for kind in need.kinds)
+        mask = sum(1 << known.index(word) for word in need.words)
+        result.needs.append((numbers[need.path], numbers.get(parent, NO_NODE), kinds, int(need.needed), mask))
+    for fill in fills:
+        column = TIME_COLUMN if fill.column == "time" else columns.index(fill.column)
+        node = numbers.get(fill.path, NO_NODE if fill.how != "constant" else 0)
+        other = numbers.get(fill.other, NO_NODE)
+        result.fills.append((column, node, other, FILLS.index(fill.how), fill.constant))

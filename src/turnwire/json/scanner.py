@@ -1,0 +1,87 @@
+"""The bulk scanner of JSON wires, made from their plans: one wire by itself, or several in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from turnwire import _backend
+from turnwire.contract import BulkScanner, Column
+from turnwire.errors import Reason
+from turnwire.json.plan import WirePlan
+
+_core = _backend.load("json.lines")
+
+REASONS: tuple[Reason | None, ...] = (None, *Reason)
+"""The reason of each code of a reject."""
+
+INNER = Column("inner", "i64", nullable=True)
+TIME = Column("time", "timestamp", nullable=True)
+
+
+class LineState:
+    """What goes from block to block: the time at the head of the line that a block ended in.
+
+    at: offset in the input at which the rest of that line begins, or -1; known: 0 (not looked at), 1, or 2 (none).
+    """
+
+    __slots__ = ("at", "known", "time")
+
+    def __init__(self) -> None:
+        self.at, self.known, self.time = -1, 0, 0
+
+
+def bits(columns: Sequence[Column]) -> tuple[dict[str, int], dict[str, int]]:
+    """Bits of ``present`` by column: those that say that there is a value, and that its text holds escapes."""
+    valid = {column.name: bit for bit, column in enumerate(columns)}
+    texts = [column.name for column in columns if column.kind == "text"]
+    escaped = {name: bit for bit, name in enumerate(texts, len(valid))}
+    if len(valid) + len(escaped) > 64:
+        raise ValueError("these columns do not fit into one mask")
+    return valid, escaped
+
+
+def plain(span: bytes) -> bytes:
+    """The inside of a JSON string without its escapes."""
+    result: bytes = _core.plain(span)
+    return result
+
+
+def scanner(
+    plans: tuple[WirePlan, ...],
+    columns: tuple[Column, ...],
+    *,
+    smallest: int,
+    decode: Callable[..., Any],
+    common: Mapping[str, tuple[str, str]],
+) -> BulkScanner:
+    """The scanner of some JSON wires; ``columns`` are their own ones, to which ``inner`` and ``time`` are added."""
+    whole = (INNER, TIME, *columns)
+    valid, escaped = bits(whole)
+    compiled: dict[Any, Any] = {}
+
+    def scan(*args: Any, **kwargs: Any) -> tuple[int, int, int, int]:
+        core = _core
+        if core not in compiled:
+            compiled[core] = core.Plan(plans, whole, valid, escaped, REASONS)
+        result: tuple[int, int, int, int] = core.scan_block(compiled[core], *args, **kwargs)
+        return result
+
+    def message(data: Any, **_: Any) -> Any:
+        return decode(data)
+
+    return BulkScanner(
+        wire=plans[0].wire,
+        columns=whole,
+        present="u8",
+        bits=valid,
+        escaped=escaped,
+        plain=plain,
+        smallest=smallest,
+        reasons=REASONS,
+        scan=scan,
+        decode=message,
+        state=LineState,
+        common={**common, "time": ("column", "time")},
+        json=True,
+    )

@@ -1,0 +1,56 @@
+"""Strict JSON text for the JSON wires: one object in, one object out, nothing guessed (RFC 8259, I-JSON's strictness).
+
+Refused on reading: duplicate keys (also such that are equal only after unescaping), NaN, Infinity and numbers beyond a
+double, lone surrogates, bad UTF-8, a byte order mark, UTF-16, anything before or behind the object, and whatever
+exceeds the limits. Integers are exact at any size, the order of keys is kept, and ``-0`` stays a negative zero (as the
+float ``-0.0``, which is the only number that can hold it).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from turnwire import _backend
+from turnwire._pure.json.text import locate
+from turnwire.contract import LIMITS, Limits, checked_limits
+from turnwire.json.faults import input_bytes
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from turnwire._pure.json import text as _core
+    from turnwire._pure.json import write as _writer
+else:
+    _core = _backend.load("json.text")
+    _writer = _backend.load("json.write")
+
+__all__ = ["input_bytes", "locate", "read_object", "reader", "write"]
+
+
+def read_object(data: str | Buffer, wire: str, *, limits: Limits = LIMITS) -> dict[str, Any]:
+    """The one JSON object in ``data`` (text or contiguous bytes); white space around it is dropped.
+
+    Of the limits, ``message``, ``nesting``, ``key`` (bytes between its quotes) and ``integer_digits`` apply here.
+    Raises DecodeError with reason, byte offset, line and ``wire``; the fault met first from left to right is reported.
+    A duplicate key is reported at the opening quote of its second appearance, a string that never closes at its opening
+    quote, a number at its first byte.
+    """
+    result: dict[str, Any] = reader(wire).read(data, limits)
+    return result
+
+
+@cache
+def reader(wire: str, keys: tuple[str, ...] = ()) -> _core.Reader:
+    """A reusable reader whose errors name ``wire``; ``keys`` are the keys expected often, which it then shares."""
+    return _core.Reader(wire, keys)
+
+
+def write(value: Any, wire: str | None = None, *, limits: Limits = LIMITS) -> str:
+    """``value`` as JSON text: no white space, keys in their own order, non-ASCII characters literal.
+
+    dict (with str keys), list, tuple, str, int, float, bool and None are written, their subclasses as what they are
+    based on. Raises EncodeError(wrong_type|not_finite|lone_surrogate|too_deep|number_too_long) with ``path``.
+    """
+    result: str = _writer.write(value, wire, checked_limits(limits))
+    return result

@@ -1,0 +1,1 @@
+"""What is seen over many records: figures, and which record answers which."""

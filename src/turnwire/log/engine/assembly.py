@@ -1,0 +1,214 @@
+"""The assembly of a scan: blocks in order to batches, with every byte accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from turnwire.contract import Column
+from turnwire.errors import DecodeError, Reason, WireError
+from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.input.compression import REASONS
+from turnwire.log.input.memory import Pool
+from turnwire.log.input.reading import Block, line_end
+from turnwire.log.input.resuming import Bookmarks, bookmark
+from turnwire.log.input.sources import Reading
+from turnwire.log.output import rejects as quarantine
+from turnwire.log.output.batch import Batch, Rows, line_start
+
+if TYPE_CHECKING:
+    from turnwire.log.input.resuming import Bookmark
+
+
+class _Stream(NamedTuple):
+    """A compressed stream as the quarantine sees it, in the place of a wire."""
+
+    wire: str
+    reasons: tuple[Reason | None, ...] = REASONS
+
+
+class Assembly:
+    """Takes blocks in order and keeps the tally: ``bytes``, ``record_bytes``, ``records`` (all that were met),
+    ``selected`` (those that ``where`` wanted), ``rejects``, ``done`` (bytes of the inputs as they are stored)."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        columns: tuple[Column, ...],
+        errors: str,
+        bookmarks: Bookmarks,
+        pool: Pool,
+        eager: bool,
+    ) -> None:
+        self._engine = engine
+        self._columns = columns
+        self._errors = errors
+        self._bookmarks = bookmarks
+        self._pool = pool
+        self._eager = eager
+        self._readings: dict[tuple[int, int], Reading] = {}
+        self.rejects = quarantine.Rejects()
+        self.wires: Counter[str] = Counter(dict.fromkeys(engine.wires, 0))
+        self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
+
+    def final(self, reading: Reading, block: Block) -> bool:
+        """Whether the last bytes of a block can be judged by themselves. A record of a wire with state may go over
+        many lines; a last line without its end may be half-written, where that is waited for."""
+        return block.last and (reading.closed or not self._bookmarks.waits)
+
+    def take(
+        self, reading: Reading, block: Block, found: Found | None
+    ) -> Iterator[tuple[Batch | None, WireError | None]]:
+        """The batches of the next block, each with what is to be raised behind it. ``found``: the block scanned by
+        itself; it is of no use where the block before left something over, or ended within a line."""
+        self._begin(reading)
+        self.done += block.taken - reading.taken
+        reading.taken = block.taken
+        whole = self._joined(reading, block)
+        if whole is None:
+            return
+        if whole is not block or reading.head or found is None or not self._engine.follows(reading.state, found):
+            found = None
+        while whole is not None:
+            batch, error, whole = self._take(reading, whole, found)
+            found = None
+            if batch is not None or error is not None:
+                yield batch, error
+
+    def _take(
+        self, reading: Reading, block: Block, found: Found | None
+    ) -> tuple[Batch | None, WireError | None, Block | None]:
+        """A batch, an error, and what is left of the last block where its records did not fit into one batch."""
+        lines = reading.line - 1
+        final = self.final(reading, block)
+        if found is None:
+            found, lines = self._engine.scan(block, final, reading.line, reading.state, reading.head), 0
+        assert found.position or not final or not block.size, "the scanner made no progress"
+        found.shift_lines(lines)
+        reading.offset, reading.line = block.base + found.position, found.line + lines
+        reading.state = found.state
+        reading.head = line_start(reading.head, found.buffer[: found.position])
+        self.bytes += found.position
+        error = self._quarantine(reading, found)
+        batch = self._batch(reading, found)
+        if error is not None:
+            return batch, error, None
+        rest = None if found.position == block.size else _tail(found, found.position)
+        if not block.last:
+            reading.left = rest
+        elif rest is None or not final:
+            error = self._end(reading, block, found)
+        return batch, error, rest if block.last and final else None
+
+    def _begin(self, reading: Reading) -> None:
+        if reading.begun:
+            return
+        reading.begun = True
+        if reading.carried is not None:
+            reading.state = self._engine.restored(reading.carried)
+        if reading.identity is not None:
+            self._readings[reading.identity[:2]] = reading
+
+    def _joined(self, reading: Reading, block: Block) -> Block | None:
+        """The block behind what the one before left over; None while too little of it is there to be worth a look:
+        each look takes at least twice as many bytes as the one before, so a record of any length costs linear time."""
+        left = reading.left
+        if left is None:
+            return block
+        reading.pending.append(block)
+        size = left.size + sum(part.size for part in reading.pending)
+        if size < 2 * left.size and not block.last and not self._eager:
+            return None
+        data: Any
+        if reading.memory is not None:
+            data = reading.memory[left.base : left.base + size + block.ahead]
+        else:
+            data = self._pool.take(size + block.ahead)
+            at = 0
+            for part in (left, *reading.pending):
+                data[at : at + part.size] = np.frombuffer(part.data, np.uint8, part.size) if part.size else ()
+                at += part.size
+            if block.ahead:
+                data[size : size + block.ahead] = np.frombuffer(block.data, np.uint8)[block.size :][: block.ahead]
+        reading.left, reading.pending = None, []
+        return Block(data, size, left.base, block.line_end, block.last, block.taken, block.ahead)
+
+    def _quarantine(self, reading: Reading, found: Found) -> WireError | None:
+        scanner = self._engine.scanner
+        for table, count in found.rejects:
+            base, keep = found.block.base, self._errors != "skip"
+            self.rejects.add(table, count, found.buffer, base, reading.name, scanner, keep)
+        if not found.rejects or self._errors != "raise":
+            return None
+        table = found.rejects[0][0]
+        return quarantine.first_error(table, scanner, reading.name, found.buffer, found.block.base)
+
+    def _batch(self, reading: Reading, found: Found) -> Batch | None:
+        first = self._bookmarks.record + self.records
+        for wire, count in found.wires.items():
+            self.records += count
+            self.wires[wire] += count
+        self.record_bytes += found.met_bytes
+        self.selected += found.rows
+        if not found.rows:
+            return None
+        if "record" in found.arrays:
+            found.arrays["record"] += first
+        base, keep = found.block.base, self._engine.keep
+        rows = Rows(found.buffer, found.arrays, found.rows, reading.name, base, first, keep, found.head)
+        return Batch(self._engine.scanner, self._columns, rows)
+
+    def _end(self, reading: Reading, block: Block, found: Found) -> WireError | None:
+        """The input is at its end. Its bookmark stands in front of a last line that may be half-written."""
+        reading.finished = True
+        if reading.identity is not None and not block.line_end and not self._bookmarks.waits:
+            reading.waiting = self._waiting(found, reading)
+        fault = reading.fault
+        if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
+            return None
+        table = quarantine.table(1)
+        values = (reading.offset, 0, reading.line, fault.place, REASONS.index(fault.reason))
+        for name, value in zip(table, values, strict=True):
+            table[name][0] = value
+        stream = _Stream(reading.kind or "")
+        keep = self._errors != "skip"
+        self.rejects.add(table, 1, memoryview(b""), reading.offset, reading.name, stream, keep)  # type: ignore[arg-type]
+        if self._errors != "raise":
+            return None
+        text = f"byte {fault.place} as stored, behind byte {reading.offset} as decompressed: {fault.text}"
+        return DecodeError(
+            fault.reason, text, offset=fault.place, line=reading.line, wire=reading.kind, path=reading.name
+        )
+
+    def _waiting(self, found: Found, reading: Reading) -> tuple[int, int] | None:
+        """Offset and line where a record may have begun whose end is not written yet: in the last line, or where the
+        last damaged range begins if it reaches the end; but behind the last record."""
+        buffer, base = found.buffer, found.block.base
+        start = max(line_end(buffer, 0, len(buffer)), 0)
+        if found.rejects:
+            table, count = found.rejects[-1]
+            last = int(table["offset"][count - 1]) - base
+            start = min(start, last) if last + int(table["length"][count - 1]) == len(buffer) else start
+        start = max(start, found.behind)
+        return base + start, reading.line - bytes(buffer[start:]).count(b"\n")
+
+    def position(self) -> dict[str, Any]:
+        """The token of where the scan stands: see :attr:`turnwire.Scan.position`."""
+        marks: dict[tuple[int, int], Bookmark] = {}
+        for key, reading in self._readings.items():
+            assert reading.identity is not None
+            place = reading.waiting or (reading.offset, reading.line)
+            size = 0 if reading.kind else reading.offset
+            carried = self._engine.kept(reading.state) if place[0] == reading.offset else None
+            marks[key] = bookmark(reading.name or "", reading.identity, place, size, carried)
+        return self._bookmarks.token(self._bookmarks.record + self.records, marks)
+
+
+def _tail(found: Found, position: int) -> Block:
+    """What of a block lies behind a position."""
+    block = found.block
+    data = bytes(found.buffer[position:])
+    return Block(data, len(data), block.base + position, block.line_end, block.last, block.taken)

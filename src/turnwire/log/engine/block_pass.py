@@ -1,0 +1,312 @@
+"""One block of the search of all wires: CSP/1 claims its ranges, the rest is searched for the other wires."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from turnwire import _backend
+from turnwire.finding.assembly import undecided
+from turnwire.log.engine.claims import CLAIMED, TEXTS, Claims, nothing
+from turnwire.log.engine.columns import text_spans
+from turnwire.log.engine.nested import Together, merged
+from turnwire.log.input.reading import line_end
+from turnwire.log.output import rejects as quarantine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from turnwire.log.engine.all_wires import Finder, State
+
+    Arrays = dict[str, Any]
+
+_core = _backend.load("json.lines")
+_heads = _backend.load("log.line_heads")
+_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|```")
+_BEGINNING = re.compile(
+    rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?|`{1,2}|<+-?\r?|>+\r?"
+)
+_TOGETHER = 1 | 2 | 4
+"""Signs of lines that belong together: see line_heads."""
+_LONGEST_PART = 1 << 17
+"""Bytes up to which a line that may be a part of one is waited for, whatever ``limits.message`` is."""
+_HELD = 4096
+"""Bytes of a line without an end that are held back at least, as long as it may become the first of a CSP/1 message."""
+
+
+def is_text(beginning: bytes) -> bool:
+    """Whether a line that begins so is text for CSP/1 where no message is open, however it goes on."""
+    return _MAGIC.match(beginning) is None and _BEGINNING.fullmatch(beginning) is None
+
+
+class Space:
+    """The arrays that a pass fills. make: (rows) -> arrays with room for so many; more: (size, rows) -> the room to go
+    on with where so many rows were not enough for a block of this size."""
+
+    def __init__(self, size: int, room: int, make: Callable[[int], Arrays], more: Callable[[int, int], int]) -> None:
+        self.arrays = make(room)
+        self.room = room
+        self._size = size
+        self._make = make
+        self._more = more
+
+    def grow(self, rows: int) -> None:
+        """Makes room for more than the ``rows`` that are filled."""
+        self.room = self._more(self._size, rows)
+        larger = self._make(self.room)
+        for name, array in larger.items():
+            array[:rows] = self.arrays[name][:rows]
+        self.arrays = {**self.arrays, **larger}
+
+    def small(self, size: int) -> Space:
+        """Arrays of the same kind for a text of ``size`` bytes."""
+        return Space(size, self._more(size, 1), self._new, self._more)
+
+    def _new(self, room: int) -> Arrays:
+        """Arrays that no block in work holds."""
+        return {
+            name: np.zeros(room, array.dtype) for name, array in self.arrays.items() if isinstance(array, np.ndarray)
+        }
+
+
+class Pass:
+    """One block of the search."""
+
+    def __init__(
+        self,
+        finder: Finder,
+        block: Any,
+        final: bool,
+        space: Space,
+        line: int,
+        state: State,
+        keep: bool,
+        limit: int,
+    ) -> None:
+        self.finder = finder
+        self.data = block.data
+        self.size: int = block.size
+        self.ahead: int = block.ahead
+        self.base: int = block.base
+        self.final = final
+        self.ends = final or block.line_end
+        self.space = space
+        self.line = line
+        self.state = state
+        self.keep = keep
+        self.limit = limit
+        self.view = memoryview(block.data)[: self.size].cast("B")
+        self.rows = 0
+        self.rejects: list[tuple[Arrays, int]] = []
+        self.table = quarantine.table(quarantine.ROOM, mixed=True)
+        self.inside = False  # an assembly, in which none is looked for
+
+    def nested(self, block: Any) -> Pass:
+        """The search of what lines that belong together say, as an input of its own."""
+        space = self.space.small(block.size)
+        limit = max(self.limit, block.size)
+        inner = Pass(self.finder, block, True, space, 1, self.finder.state(), self.keep, limit)
+        inner.inside = True
+        return inner
+
+    def line_of(self, place: int) -> int:
+        """The line of the byte at ``place`` of the block."""
+        return self.line + self._newlines(place)
+
+    def run(self) -> tuple[int, list[tuple[Arrays, int]], int, int]:
+        """(rows, tables of rejects with how many there are in each, position, line)."""
+        start = self._first_line()
+        magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
+        signs = 0 if self.inside else signs & _TOGETHER
+        if start >= 0 and (not self.state.idle() or magic >= 0 or signs):
+            position, line = self._with_claims(start, bool(signs))
+        else:
+            stop = self.size if start < 0 else self._decided(start)
+            position, line = self._lines(self.line) if stop == self.size else self._whole_lines(stop)
+        if position:
+            self.state.within_line = self.view[position - 1] != ord("\n")
+        return self.rows, self.rejects, position, line
+
+    # --- where CSP/1 may be ---
+
+    def _first_line(self) -> int:
+        """Where the first line begins, or -1 where none does."""
+        start = 0
+        while self.state.within_line and start < self.size:
+            newline = self.view[start : start + (1 << 16)].tobytes().find(b"\n")
+            if newline >= 0:
+                return start + newline + 1
+            start += 1 << 16
+        return -1 if self.state.within_line else 0
+
+    def _decided(self, start: int) -> int:
+        """Up to where the lines from ``start`` on are surely none of CSP/1: in front of the last one, if that has no
+        end and may become the first of a message. What is read of it in pieces cannot be one any more."""
+        if self.ends:
+            return self.size
+        last = max(line_end(self.view, start, self.size), start)
+        held = self.size - last <= max(self.limit + 1, _HELD)
+        if held and not is_text(self.view[last:].tobytes()):
+            return last
+        return last if self._undecided(last) else self.size
+
+    def _undecided(self, last: int) -> bool:
+        """Whether the line from ``last`` on, which has no end yet, may be a part of one that a container engine cut."""
+        return not self.inside and self.size - last <= _LONGEST_PART and undecided(self.view[last:].tobytes())
+
+    # --- lines ---
+
+    def _lines(self, line: int, start: int = 0) -> tuple[int, int]:
+        """Finds JSON and nSLIP from ``start`` on, where CSP/1 claims nothing: (position, line)."""
+        while start < self.size:
+            position, line, on = self._read(start, self.ends, line, None)
+            if not on and (not self.ends or not self._more_room()):
+                return position, line
+            start = position
+        return start, line
+
+    def _whole_lines(self, stop: int) -> tuple[int, int]:
+        """The same up to ``stop``, where a line begins."""
+        line = self.line + self._newlines(stop)
+        self._parts(nothing(stop, line, self.finder.csp.code))
+        return stop, line
+
+    def _newlines(self, stop: int) -> int:
+        return int(np.count_nonzero(np.frombuffer(self.view[:stop], np.uint8) == ord("\n")))
+
+    def _parts(self, parts: Arrays) -> None:
+        """Finds JSON and nSLIP around the claims of CSP/1, and leaves rows open for these."""
+        part, count = 0, len(parts["what"])
+        while part < count:
+            before = part, int(parts["start"][part])
+            part, _, on = self._read(part, True, 1, parts)
+            stuck = not on and part < count and (part, int(parts["start"][part])) == before
+            if stuck and not self._more_room():
+                raise AssertionError("the scanner made no progress")
+
+    def _read(self, start: int, final: bool, line: int, parts: Arrays | None) -> tuple[int, int, bool]:
+        """One call of the core: (position, line, whether it got on)."""
+        first, room = self.rows, len(self.table["offset"])
+        self.rows, bad, position, line = _core.scan_block(
+            self.finder.plan(_core),
+            self.data,
+            start,
+            self.size,
+            final,
+            self.space.arrays,
+            self.rows,
+            self.space.room,
+            self.table,
+            0,
+            room,
+            base=self.base,
+            line=line,
+            keep=self.keep,
+            limit=self.limit,
+            state=self.state.lines,
+            parts=parts,
+        )
+        if bad:
+            self.rejects.append((self.table, bad))
+            # A table that is full ends a look at the whole line: on a line of nothing but damage they must grow.
+            more = min(4 * room, quarantine.MOST_ROOM) if 2 * bad > room else quarantine.ROOM
+            self.table = quarantine.table(more, mixed=True)
+        on = bool(bad or self.rows > first or position != start)
+        if self.rows == self.space.room:
+            self.space.grow(self.rows)
+            on = True
+        return position, line, on
+
+    def _more_room(self) -> bool:
+        """Makes room for what has more rejects than the table; false where that does not help."""
+        room = len(self.table["offset"])
+        self.table = quarantine.table(16 * room, mixed=True)
+        return room < quarantine.MOST_ROOM
+
+    # --- lines that are claimed ---
+
+    def _claims(self, start: int, size: int, final: bool) -> Claims:
+        return Claims(
+            self.finder.csp,
+            self.data,
+            start,
+            size,
+            final,
+            ahead=self.ahead if size == self.size else 0,
+            base=self.base,
+            line=self.line + self._newlines(start),
+            keep=self.keep,
+            limit=self.limit,
+            state=self.state.csp,
+            columns=self.space.arrays,
+        )
+
+    def _with_claims(self, start: int, signs: bool) -> tuple[int, int]:
+        """What CSP/1 claims, and with ``signs`` what lines say together; then all that is left: (position, line)."""
+        before = self.state.csp[:]
+        found = self._claims(start, self.size, self.final)
+        together = Together(self, found, start) if signs else None
+        if together is not None and together.position < found.position:  # these lines are read with the next block
+            self.state.csp = before
+            found = self._claims(start, together.position, False)
+        position, line = found.position, found.line
+        if together is not None and together.found:
+            together.drop(found)
+            self._all_claimed(found, together, start)
+        else:
+            parts = found.parts(self.finder.csp.code)
+            self._parts(parts)
+            self._records(found.records, parts["row"][1::2][found.what == CLAIMED])
+        rest = self.view[position:].tobytes() if not self.ends and position < self.size else b"\n"
+        if b"\n" not in rest and is_text(rest) and not self._undecided(position):
+            return self._lines(line, position)
+        return position, line
+
+    def _all_claimed(self, found: Claims, together: Together, start: int) -> None:
+        """The claims and the assemblies of a block, and what is left of it."""
+        together.position = found.position
+        together.scan()
+        parts = together.parts(found, start)
+        together.lines(parts)
+        self._parts(parts)
+        claimed = parts["what"] == CLAIMED
+        self._records(found.records, parts["row"][claimed & (together.numbers >= 0)])
+        together.fill(parts["row"][claimed & (together.numbers < 0)].tolist())
+        self.rejects = merged(self.rejects, together.rejects(), self.space.arrays["offset"][: self.rows])
+
+    def _records(self, values: Arrays, rows: NDArray[np.int64]) -> None:
+        """Fills the rows that were left open for the records of CSP/1, in the order of ``values``."""
+        count = len(rows)
+        if not count:
+            return
+        wire, arrays, valid = self.finder.csp, self.space.arrays, self.finder.valid
+        into: Any = slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] + 1 == count else rows
+        known = sum(1 << valid[name] for name in ("wire", "kind") if name in valid and self.finder.code is None)
+        present = np.full(count, known, np.uint64)
+        for name in TEXTS:
+            for source in wire.sources(name) if f"{name}.offset" in arrays and self.finder.code is None else ():
+                offsets, lengths = text_spans(wire.scanner, values, count, source.name)
+                arrays[f"{name}.offset"][into] = offsets
+                arrays[f"{name}.length"][into] = lengths
+                there = values["present"] >> np.uint32(wire.scanner.bits[source.name]) & np.uint32(1)
+                present |= there.astype(np.uint64) << np.uint64(valid[name])
+        plain = {
+            "offset": values["offset"],
+            "length": values["length"],
+            "place": values["offset"] - self.base,
+            "size": values["length"],
+            "line": values["line"],
+            "present": present,
+            "wire": wire.code,
+            **dict.fromkeys(("inner", "sequence", "time", "depth"), 0),
+        }
+        if self.finder.code is None:
+            plain["kind"] = wire.kinds[values[wire.kind]]
+        plain |= {name: values[name] for name in self.finder.flags if name in values}
+        for name, value in plain.items():
+            if name in arrays:
+                arrays[name][into] = value

@@ -1,0 +1,244 @@
+"""One block of input to rows and rejects. Nothing here changes but a guess how many rows come: any number of threads
+scan blocks at the same time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire.log.engine.all_wires import Finder, State
+from turnwire.log.engine.block_pass import Space
+from turnwire.log.engine.where import Filter
+from turnwire.log.input.memory import Pool, Room, carve
+from turnwire.log.input.reading import Block
+from turnwire.log.output import rejects as quarantine
+from turnwire.log.output.batch import Batch, Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
+    Read = tuple[Arrays, int, list[tuple[Arrays, int]], int, int]
+    """Columns, rows, tables of rejects with how many there are in each, position, line."""
+
+
+class Found(NamedTuple):
+    """What one block gave.
+
+    rows: how many of the arrays' rows are wanted (by ``where``); wires, met_bytes: how many records there are of each
+    wire, and their bytes; rejects: tables with how many rows of each are filled; position: where the next block must
+    start, in this one; line: the line there, when ``block`` started with line 1 or the one it was scanned with; state:
+    what the wire carries to the next block, as the core's arguments; head: how the line begins in whose middle the
+    block begins; behind: where in the block the last record ends.
+    """
+
+    block: Block
+    buffer: memoryview
+    arrays: Arrays
+    rows: int
+    wires: dict[str, int]
+    met_bytes: int
+    rejects: list[tuple[Arrays, int]]
+    position: int
+    line: int
+    state: dict[str, Any]
+    head: bytes
+    behind: int
+
+    def shift_lines(self, lines: int) -> None:
+        """The block starts so many lines later than it was scanned with."""
+        if lines and "line" in self.arrays:
+            self.arrays["line"][: self.rows] += lines
+        for table, count in self.rejects if lines else ():
+            table["line"][:count] += lines
+
+
+class Engine:
+    """Scans blocks: ``scan`` may be called from any thread, with a state of its own for each input."""
+
+    def __init__(
+        self,
+        finder: Finder,
+        columns: tuple[Column, ...],
+        chosen: Filter | None,
+        *,
+        first_error: bool,
+        keep: bool,
+        limit: int,
+        pools: tuple[Pool, Pool],
+    ) -> None:
+        self.scanner = finder.scanner
+        self._finder = finder
+        self.keep = keep
+        self._filter = chosen
+        self._first_error = first_error
+        self._limit = limit
+        self._pools = pools
+        extra = () if chosen is None else tuple(column for column in chosen.columns if column not in columns)
+        self._columns = columns + extra
+        self._room = Room(finder.scanner.smallest)
+        self._own_room = Room(finder.scanner.smallest if finder.own is None else finder.own.smallest)
+        self._tables = _by_use(finder.dtypes(self._columns), finder.scanner, columns)
+        self.row_bytes = sum(dtype.itemsize for dtypes in self._tables for dtype in dtypes.values())
+
+    def scan(
+        self, block: Block, final: bool, line: int = 1, state: dict[str, Any] | None = None, head: bytes = b""
+    ) -> Found:
+        """The records of one block. ``final``: nothing follows that could change how its last bytes are read;
+        ``head``: that of the line which the block begins in the middle of."""
+        if state is None:
+            state = {"state": self._finder.state()}
+        if block.ahead > self._limit:  # one line can be too long by itself, and what it ends would not end there
+            block = block._replace(ahead=0)
+        carried = state["state"]
+        read = self._shortcut(block, final, line, carried) or self._searched(block, final, line, carried)
+        arrays, rows, rejects, position, line = read
+        if rejects and self._first_error:
+            first = rejects[0][0]
+            rejects = [(first, 1)]
+            rows = int(first["row"][0] if "row" in first else arrays["offset"][:rows].searchsorted(first["offset"][0]))
+            position = int(first["offset"][0] + first["length"][0]) - block.base
+        buffer = memoryview(block.data)[: block.size].toreadonly()
+        lengths = arrays["length"][:rows]
+        behind = int(arrays["offset"][rows - 1] + lengths[-1]) - block.base if rows else 0
+        wires = self._wires(arrays, rows)
+        found = Found(
+            block, buffer, arrays, rows, wires, int(lengths.sum()), rejects, position, line, state, head, behind
+        )
+        return found if self._filter is None or not rows else self._chosen(self._filter, found)
+
+    def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
+        """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state. What
+        it leaves is made what it leaves there."""
+        follows = self.scanner.follows
+        return state is None or (follows is not None and follows(state["state"], found.state["state"], found.buffer))
+
+    def kept(self, state: dict[str, Any] | None) -> list[int] | None:
+        """What a bookmark keeps of a state: numbers, or None where nothing matters behind the end of a line."""
+        carried = [] if state is None else state["state"].csp[1:3]
+        return [0, *carried, 0] if any(carried) else None
+
+    def restored(self, carried: list[int]) -> dict[str, Any]:
+        """The state of which this was kept."""
+        state = self._finder.state()
+        for place, number in enumerate(carried[:3]):
+            state.csp[place] = number
+        return {"state": state}
+
+    @property
+    def wires(self) -> tuple[str, ...]:
+        """The wires that are looked for."""
+        return self._finder.wires
+
+    def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
+        if self._finder.wire is not None:
+            return {self._finder.wire: rows}
+        counts = np.bincount(arrays["wire"][:rows], minlength=len(WIRES)).tolist()
+        return dict(zip(WIRES, counts, strict=True))
+
+    def _searched(self, block: Block, final: bool, line: int, state: State) -> Read:
+        """What the search of all wires finds in a block of what is asked for."""
+        room = self._room.guess(block.size)
+        make = self._finder.location if self._finder.located else self._carved
+        space = Space(block.size, room, make, lambda size, rows: self._room.more(size, max(rows, 1), size // 2))
+        found = self._finder.scan(block, final, space, line, state, self.keep, self._limit)
+        arrays, rows, rejects, position, line = found
+        self._room.tell(block.size, rows)
+        if self._finder.located:
+            dtypes = {**self._tables[0], **self._tables[1]}
+            arrays = self._finder.fill(block, arrays, rows, dtypes, self.keep)
+        return arrays, rows, rejects, position, line
+
+    def _shortcut(self, block: Block, final: bool, line: int, state: State) -> Read | None:
+        """What the wire's own scan finds, or None where that may not be what the search of all wires finds."""
+        shortcut, own = self._finder.shortcut, self._finder.own
+        if shortcut is None or own is None or block.size > self._limit or state.within_line:
+            return None
+        if not state.idle() or not shortcut.due():
+            return None
+        carried = {"state": state.csp[:]} if own.spans_lines else {}
+        ends = final if own.spans_lines else final or block.line_end
+        arrays, rows, rejects, position, line = self._read(own, block, ends, line, carried)
+        whole = not position or block.data[position - 1] == ord("\n") or (final and position == block.size)
+        if not whole or not shortcut.holds(block, arrays, rows, rejects, position):
+            return None
+        if own.spans_lines:
+            state.csp = carried["state"]
+        for table, count in rejects:
+            table["reason"][:count] = self._finder.reason_codes[table["reason"][:count]]
+        return arrays, rows, rejects, position, line
+
+    def _read(self, own: BulkScanner, block: Block, final: bool, line: int, state: dict[str, Any]) -> Read:
+        """The wire's own scan of one block."""
+        size, spaces = block.size, self._own_room
+        most = spaces.most(size)
+        # Where a piece of a line is all there is, a core that stops may be waiting for the rest of it.
+        room = spaces.guess(size) if final or own.spans_lines else most
+        arrays = self._carved(room)
+        rejects: list[tuple[Arrays, int]] = []
+        rows = position = 0
+        reject_room, full = quarantine.ROOM, True
+        while full:
+            table = quarantine.table(reject_room)
+            rows, bad, position, line = own.scan(
+                block.data,
+                position,
+                size + (block.ahead if own.spans_lines else 0),
+                final,
+                arrays,
+                rows,
+                room,
+                table,
+                0,
+                reject_room,
+                base=block.base,
+                line=line,
+                keep=self.keep,
+                limit=self._limit,
+                **state,
+            )
+            if bad:
+                rejects.append((table, bad))
+            full = bad == reject_room
+            if position < size and room < most and not full and (final or rows == room):
+                room = spaces.more(size, max(rows, room), position)
+                arrays, full = self._grown(arrays, rows, room), True
+            elif full:
+                reject_room = min(reject_room * 4, quarantine.MOST_ROOM)  # each round costs a look at the whole block
+        spaces.tell(size, rows)
+        return arrays, rows, rejects, position, line
+
+    def _carved(self, room: int) -> Arrays:
+        """Columns for so many rows."""
+        values, places = (carve(pool, dtypes, room) for pool, dtypes in zip(self._pools, self._tables, strict=True))
+        return values | places
+
+    def _grown(self, arrays: Arrays, rows: int, room: int) -> Arrays:
+        """The same columns with room for more rows."""
+        larger = self._carved(room)
+        for name, array in larger.items():
+            array[:rows] = arrays[name][:rows]
+        return {**arrays, **larger}
+
+    def _chosen(self, chosen: Filter, found: Found) -> Found:
+        """Only the rows that ``where`` wants, with their numbers in the column "record" (from 0 in this block)."""
+        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self.keep, found.head)
+        mask = chosen.mask(Batch(self.scanner, self._columns, rows))
+        numbers = mask.nonzero()[0]
+        arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
+        arrays["record"] = numbers
+        return found._replace(arrays=arrays, rows=len(numbers))
+
+
+def _by_use(
+    dtypes: dict[str, str], scanner: BulkScanner, columns: tuple[Column, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays that are columns as they are, and those that only say where things stand. They lie in different
+    memory: an Arrow table that keeps the former lets the latter go."""
+    named = {column.name for column in columns}
+    named |= {source for name, (way, source) in scanner.common.items() if way == "column" and name in named}
+    whole = {name: np.dtype(dtype) for name, dtype in dtypes.items()}
+    values = {name: dtype for name, dtype in whole.items() if name in named}
+    return values, {name: dtype for name, dtype in whole.items() if name not in values}

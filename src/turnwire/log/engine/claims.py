@@ -1,0 +1,154 @@
+"""What wires whose records are lines (CSP/1) claim of a block, and the parts that are left around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from turnwire.log.engine.columns import table_dtypes
+from turnwire.log.output import rejects as quarantine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from turnwire.log.engine.all_wires import LineWire
+
+    Arrays = dict[str, Any]
+
+BETWEEN, CLAIMED, DAMAGED = 0, 1, 2
+TEXTS = ("sender", "receiver", "conversation", "subject")
+"""The common columns that are texts."""
+
+
+class Claims:
+    """What the scan of a line wire finds in ``data[start:size]``, in order.
+
+    starts, stops (places there), lines; what: a record or a damaged message, and of the latter faults (in the input)
+    and reasons (their codes among those of all wires). records: the arrays of the records. position, line: where the
+    scan goes on.
+    """
+
+    def __init__(
+        self,
+        wire: LineWire,
+        data: Any,
+        start: int,
+        size: int,
+        final: bool,
+        *,
+        ahead: int,
+        base: int,
+        line: int,
+        keep: bool,
+        limit: int,
+        state: Any,
+        columns: Any,
+    ) -> None:
+        asked = [source for name in TEXTS if f"{name}.offset" in columns for source in wire.sources(name)]
+        dtypes = {**table_dtypes(wire.scanner, asked), "line": "i8", wire.kind: "u1"}
+        dtypes |= {
+            column.name: "?" for column in wire.scanner.columns if column.kind == "bool" and column.name in columns
+        }
+        records: list[Arrays] = []
+        rejects: list[Arrays] = []
+        position, room = start, max((size - start) // 40, 64)
+        while True:
+            arrays = {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
+            table = quarantine.table(quarantine.ROOM)
+            before = position
+            rows, bad, position, line = wire.scanner.scan(
+                data,
+                position,
+                size + ahead,
+                final,
+                arrays,
+                0,
+                room,
+                table,
+                0,
+                quarantine.ROOM,
+                base=base,
+                line=line,
+                keep=keep,
+                limit=limit,
+                state=state,
+            )
+            records.append({name: array[:rows] for name, array in arrays.items()})
+            rejects.append({name: array[:bad] for name, array in table.items()})
+            if position == size or (position == before and not rows and not bad):
+                break
+        self.position, self.line = position, line
+        self.records = together(records)
+        self._order(self._damaged(together(rejects), wire, data, base), base, wire.reasons)
+
+    def _damaged(self, rejects: Arrays, wire: LineWire, data: Any, base: int) -> Arrays:
+        """Those of the rejects that are damaged messages; the others are text that only looked so at first."""
+        count = len(rejects["offset"])
+        if not count or wire.damaged is None:
+            return rejects
+        view = memoryview(data).cast("B")
+        wanted = np.ones(count, bool)
+        for row in range(count):
+            first = int(rejects["offset"][row]) - base
+            raw = view[first : first + int(rejects["length"][row])].tobytes()
+            wanted[row] = wire.damaged(raw, wire.scanner.reasons[rejects["reason"][row]])
+        return rejects if wanted.all() else {name: array[wanted] for name, array in rejects.items()}
+
+    def _order(self, rejects: Arrays, base: int, reasons: NDArray[np.uint8]) -> None:
+        names = ("offset", "length", "line")
+        both = together([{name: found[name] for name in names} for found in (self.records, rejects)])
+        good = len(self.records["offset"])
+        order = np.argsort(both["offset"], kind="stable") if len(rejects["offset"]) else slice(None)
+        self.starts = both["offset"][order] - base
+        self.stops = self.starts + both["length"][order]
+        self.lines = both["line"][order]
+        self.what = np.full(len(self.starts), CLAIMED, np.uint8)
+        self.faults = np.zeros(len(self.starts), np.int64)
+        self.reasons = np.zeros(len(self.starts), np.uint8)
+        if len(rejects["offset"]):
+            damaged = order >= good  # type: ignore[operator]
+            self.what[damaged] = DAMAGED
+            self.faults[damaged] = rejects["fault"]
+            self.reasons[damaged] = reasons[rejects["reason"]]
+
+    def keep(self, wanted: NDArray[np.bool_]) -> None:
+        """Drops the claims of damage that are not wanted: what they cover is read like any text."""
+        if not wanted.all():
+            for name in ("starts", "stops", "lines", "what", "faults", "reasons"):
+                setattr(self, name, getattr(self, name)[wanted])
+
+    def parts(self, wire: int) -> Arrays:
+        """The parts of the block for the core: what stands before, between and behind the claims, and these."""
+        count = 2 * len(self.starts) + 1
+        parts = empty_parts(count, wire)
+        parts["start"][1:count:2], parts["start"][2:count:2] = self.starts, self.stops
+        parts["stop"][:count:2], parts["stop"][1:count:2] = np.append(self.starts, self.position), self.stops
+        parts["line"][1::2] = np.append(self.lines, self.line)
+        parts["fault"][1:count:2] = self.faults
+        parts["what"][1::2], parts["reason"][1::2] = self.what, self.reasons
+        return parts
+
+    def spans(self) -> list[tuple[int, int, int, int, int]]:
+        """(start, stop, what, reason, fault) of each claim."""
+        columns = (self.starts, self.stops, self.what, self.reasons, self.faults)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def nothing(stop: int, line: int, wire: int) -> Arrays:
+    """The parts of a block up to ``stop``, in which nothing is claimed."""
+    parts = empty_parts(1, wire)
+    parts["stop"][0], parts["line"][1] = stop, line
+    return parts
+
+
+def empty_parts(count: int, wire: int) -> Arrays:
+    """So many parts, all zero: see the core's ``scan_block``."""
+    parts: Arrays = {name: np.zeros(count, np.int64) for name in ("start", "stop", "fault", "row")}
+    parts |= {name: np.zeros(count, np.uint8) for name in ("what", "reason")}
+    return parts | {"line": np.zeros(count + 1, np.int64), "wire": wire}
+
+
+def together(found: list[Arrays]) -> Arrays:
+    """Tables of the same columns as one."""
+    return found[0] if len(found) == 1 else {name: np.concatenate([part[name] for part in found]) for name in found[0]}

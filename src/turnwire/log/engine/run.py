@@ -1,0 +1,147 @@
+"""One reading of a scan's sources. It knows nothing of the :class:`Scan` it belongs to, so that one that is dropped in
+the middle ends at once: its threads hold on to this, and nothing here holds on to the iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from turnwire.contract import Column
+from turnwire.log.engine.all_wires import Finder
+from turnwire.log.engine.assembly import Assembly
+from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.engine.ordered_pool import OrderedPool
+from turnwire.log.input.following import follow
+from turnwire.log.input.memory import Pool
+from turnwire.log.input.reading import Block, Stop, Stopped
+from turnwire.log.input.resuming import Bookmarks
+from turnwire.log.input.sources import Job, Reading, blocks, sources
+from turnwire.log.output.batch import Batch
+from turnwire.progress import Progress
+
+IN_FLIGHT = 128 << 20
+"""Bytes of blocks and their columns that threads may work on at the same time, about."""
+USUAL_RECORD = 32
+
+Tell = Callable[[int, "int | None", int, int], Any]
+
+
+class Run:
+    """``batches`` reads the sources, once. ``assembly`` keeps the tally, ``stop`` ends the reading from any thread,
+    ``finished`` says whether it came to the end."""
+
+    def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
+        self.stop = Stop()
+        self.finished = False
+        self._source = source
+        self._threads: int = options["threads"]
+        self._follow: bool = options["follow"]
+        self._tell: Tell | bool | None = options["progress"]
+        bookmarks = Bookmarks(options["resume"])
+        bookmarks.waits |= self._follow
+        # As many blocks as are in flight, and those that the consumer has not let go of yet.
+        kept = _most_in_flight(self._threads) + 2
+        inputs = Pool(kept)
+        self._engine = Engine(
+            finder,
+            columns,
+            options["where"],
+            first_error=options["errors"] == "raise",
+            keep=options["keep"],
+            limit=options["limits"].message,
+            pools=(Pool(kept), Pool(kept)),
+        )
+        self.assembly = Assembly(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
+        self._job = Job(
+            inputs,
+            options["batch_bytes"],
+            options["borrow"],
+            options["limits"],
+            self.stop,
+            bookmarks,
+            finder.scanner.opens,
+        )
+
+    def batches(self) -> Iterator[Batch]:
+        """The batches of all sources, in order."""
+        tell, clear = self._teller()
+        try:
+            for reading, block, found in self._scanned():
+                taken = self.assembly.take(reading, block, found)
+                del block, found
+                for batch, error in taken:
+                    tell()
+                    if batch is not None:
+                        yield batch
+                        del batch
+                    if error is not None:
+                        raise error
+                    if self.stop:
+                        return
+                tell()
+            self.finished = True
+        except Stopped:
+            return
+        finally:
+            self.stop.set()
+            clear()
+
+    def _pieces(self) -> Iterator[tuple[Reading, Block]]:
+        found: Any = self._source
+        if self._job.bookmarks.files:
+            self._job.bookmarks.expect([one.name for one in sources(found) if one.mappable and one.name is not None])
+        if self._follow:
+            yield from follow(found, self._job)
+        else:
+            for source in sources(found):
+                yield from blocks(source, self._job)
+
+    def _scanned(self) -> Iterator[tuple[Reading, Block, Found | None]]:
+        """Every block, in order, with what was found in it where another thread has scanned it already."""
+        pieces = self._pieces()
+        if self._threads == 1:
+            for reading, block in pieces:
+                yield reading, block, None
+            return
+        # A block with the columns of its records, if they are of the usual length.
+        size = self._job.batch_bytes * (1 + self._engine.row_bytes / USUAL_RECORD)
+        most = max(2, min(_most_in_flight(self._threads), int(IN_FLIGHT / size)))
+        pool = OrderedPool(pieces, self._work, self._threads, most, self.stop)
+        for (reading, block), found in pool:
+            yield reading, block, found
+
+    def _work(self, piece: tuple[Reading, Block]) -> Found:
+        return self._engine.scan(piece[1], self.assembly.final(*piece))
+
+    def _teller(self) -> tuple[Callable[[], None], Callable[[], None]]:
+        """What tells how far the scan is, and what it does at the end."""
+        if not self._tell:
+            return _nothing, _nothing
+        total = self._total()
+        bar = Progress(total) if self._tell is True else None
+        told: Any = self._tell
+
+        def tell() -> None:
+            assembly = self.assembly
+            if bar is not None:
+                bar.update(assembly.done, assembly.records, len(assembly.rejects))
+            else:
+                told(assembly.done, total, assembly.records, len(assembly.rejects))
+
+        return tell, _nothing if bar is None else bar.clear
+
+    def _total(self) -> int | None:
+        """Bytes of all inputs as they are stored, or None where that cannot be told."""
+        if self._follow:
+            return None
+        sizes = [source.bytes() for source in sources(self._source)]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def _most_in_flight(threads: int) -> int:
+    """So many blocks are worked on or wait for the consumer: none of the threads has to wait for it."""
+    return 1 if threads == 1 else 2 * threads + 1
+
+
+def _nothing(*_: object) -> None:
+    """Does nothing."""

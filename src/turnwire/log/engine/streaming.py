@@ -1,0 +1,242 @@
+"""Messages of any wire out of a byte stream that arrives in pieces, by the rules of a log."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from turnwire.contract import Limits
+from turnwire.errors import DecodeError, Reason
+from turnwire.log.engine.all_wires import finder
+from turnwire.log.engine.block_pass import is_text
+from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.input.memory import Pool
+from turnwire.log.input.reading import Block
+from turnwire.log.output import rejects as quarantine
+from turnwire.log.output.batch import Batch, Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_OUTSIDE = re.compile(rb'["{}\n]')
+_OUTSIDE_OR_NSLIP = re.compile(rb'["{}\n#]')
+_INSIDE = re.compile(rb'["\\\n]')
+_ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|```)", re.MULTILINE)
+"""How the lines begin that can end what spans several lines."""
+_SHORT = 1 << 12
+"""Bytes up to which what is held is simply read again with every line that comes."""
+
+
+class _Braces:
+    """Where, in a line that has no end yet, the last JSON object closed: then a message may be complete; with
+    ``nslip`` also at a "#" outside of any object."""
+
+    def __init__(self, nslip: bool) -> None:
+        self._outside = _OUTSIDE_OR_NSLIP if nslip else _OUTSIDE
+        self.depth = 0
+        self.inside = False  # a string
+        self.escaped = False
+
+    def closed(self, data: bytes) -> int:
+        """Behind the last brace in ``data``, the next bytes of the stream, that closed an outermost object, or -1."""
+        place, closed = int(self.escaped), -1
+        self.escaped = False
+        while match := (_INSIDE if self.inside else self._outside).search(data, place):
+            place = match.end()
+            found = match[0]
+            if found == b"\n":
+                self.depth, self.inside = 0, False
+            elif found == b'"':
+                self.inside = not self.inside and self.depth > 0
+            elif found == b"\\":
+                self.escaped = place == len(data)
+                place += 1
+            elif found == b"{":
+                self.depth += 1
+            elif found == b"#":
+                closed = closed if self.depth else place
+            elif self.depth:
+                self.depth -= 1
+                closed = closed if self.depth else place
+        return closed
+
+
+class BlockStream:
+    """What :class:`turnwire.Decoder` reads a wire with that is scanned in bulk, or all wires at once (None).
+
+    A JSON message is complete when its object closes, an nSLIP one at its "#", a CSP/1 message when the line is there
+    that begins something else; damage is known when its line (its message) ends. Where all wires are read, what may
+    belong to a CSP/1 message or to a larger object waits until that is known.
+    """
+
+    def __init__(self, wire: str | None, unknown: str, limits: Limits) -> None:
+        if unknown not in ("error", "keep"):
+            raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
+        if limits.message < 1 or limits.feed_buffer < 1:
+            raise ValueError("limits.message and limits.feed_buffer must be positive")
+        self._wire = wire
+        found = finder(wire)
+        self._scanner = found.scanner
+        self._limits = limits
+        self._engine = Engine(
+            found,
+            (),
+            None,
+            first_error=False,
+            keep=unknown == "keep",
+            limit=limits.message,
+            pools=(Pool(), Pool()),
+        )
+        self._ready: deque[tuple[Batch, int] | DecodeError] = deque()
+        self._data = b""
+        self._coming: list[bytes] = []
+        self._size = 0
+        self._offset, self._line = 0, 1
+        self._final = False
+        self._retry = 0  # bytes that must be there before an object that closed is worth a look
+        self._again = 0  # the same for lines that are held because what they belong to may go on; 0 where none is
+        self._looked = 0  # bytes of what is held that were seen to end nothing
+        self._due = 0  # behind the last object that closed, counted from the start of what is held
+        self._braces = _Braces(wire is None)
+        self._new_state()
+
+    def _new_state(self) -> None:
+        self._state: dict[str, Any] = {} if self._scanner.state is None else {"state": self._scanner.state()}
+
+    def write(self, data: Buffer) -> None:
+        """Takes bytes. Raises DecodeError(buffer_full) and takes nothing when more would be held than the limit."""
+        new = data if type(data) is bytes else memoryview(data).tobytes()
+        if self._size + len(new) > self._limits.feed_buffer:
+            held = self._size
+            text = f"{held} bytes wait for the end of a message and {len(new)} come in, over the limit of "
+            text += f"{self._limits.feed_buffer}; feed smaller pieces"
+            lines = self._data.count(b"\n") + sum(part.count(b"\n") for part in self._coming)
+            raise DecodeError(
+                Reason.BUFFER_FULL,
+                text,
+                offset=self._offset + held,
+                line=self._line + lines,
+                wire=self._wire,
+            )
+        if not new:
+            return
+        closed = self._braces.closed(new)
+        if closed >= 0:
+            self._due = self._size + closed
+        self._coming.append(new)
+        self._size += len(new)
+        self._final = False
+
+    def end(self) -> None:
+        """Nothing follows. What is written later starts afresh, its places count on."""
+        self._final = True
+        self._braces = _Braces(self._wire is None)
+
+    def read(self) -> Any | None:
+        """The next message, or None when there is no complete one. Raises DecodeError at a damaged one, once."""
+        if not self._ready:
+            self._scan()
+        if not self._ready:
+            return None
+        found = self._ready.popleft()
+        if isinstance(found, DecodeError):
+            raise found
+        batch, row = found
+        return batch.message(row)
+
+    def _scan(self) -> None:
+        """Looks at what is worth a look: all at the end, else whole lines, and a line whose object closed."""
+        if self._final:
+            while self._size and not self._ready:
+                self._take(self._size, True)
+            if not self._size:
+                self._new_state()
+            return
+        if any(b"\n" in part for part in self._coming):
+            whole = self._joined().rfind(b"\n") + 1
+            if whole <= _SHORT or whole >= self._again or _ENDING.search(self._data, self._looked, whole):
+                decided = self._take(whole, False)
+                self._again = 0 if decided else 2 * self._size
+            self._looked = self._data.rfind(b"\n") + 1
+        if self._due and self._size >= self._retry and self._one_line():
+            self._try(self._due)
+
+    def _one_line(self) -> bool:
+        """Whether what is held is a line that belongs to nothing but itself."""
+        data = self._joined()
+        return not self._again and b"\n" not in data and (self._state["state"].within_line or is_text(data))
+
+    def _joined(self) -> bytes:
+        if self._coming:
+            self._data = b"".join([self._data, *self._coming])
+            self._coming = []
+        return self._data
+
+    def _found(self, size: int, final: bool, state: dict[str, Any]) -> Found:
+        data = self._joined()[:size]
+        block = Block(data, size, self._offset, final or data.endswith(b"\n"), final)
+        return self._engine.scan(block, final, self._line, state)
+
+    def _take(self, size: int, final: bool) -> bool:
+        """Reads the first ``size`` bytes and lets go of what is decided: whether all of it is."""
+        found = self._found(size, final, self._state)
+        self._keep(found)
+        self._forget(found.position, found.line)
+        return found.position == size
+
+    def _try(self, size: int) -> None:
+        """Reads up to where an object closed, and keeps to it only if that ends a message: otherwise what stands in
+        front of it may be part of something larger, and waits for the end of the line or for half as much again."""
+        self._due = 0
+        for _ in range(2):
+            state = {name: copy(value) for name, value in self._state.items()}
+            found = self._found(size, True, state)
+            last = int(found.arrays["offset"][found.rows - 1]) - self._offset if found.rows else 0
+            last += int(found.arrays["length"][found.rows - 1]) if found.rows else 0
+            if found.rows and last == size == found.position and self._certain(found):
+                self._state = state
+                self._keep(found)
+                self._forget(size, found.line)
+                return
+            size = last  # a "#" behind it may have been text
+            if not size:
+                break
+        self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
+
+    def _certain(self, found: Found) -> bool:
+        """Whether nothing that follows can change what a part of a line was found to hold: there is no damage in it,
+        and no object may have begun outside of its messages."""
+        data, end = bytes(found.buffer), 0
+        for offset, length in zip(
+            *(found.arrays[name][: found.rows].tolist() for name in ("offset", "length")), strict=True
+        ):
+            start = offset - found.block.base
+            if data.find(b"{", end, start) >= 0:
+                return False
+            end = start + length
+        return not found.rejects
+
+    def _forget(self, position: int, line: int) -> None:
+        self._data = self._joined()[position:]
+        self._size = len(self._data)
+        self._offset += position
+        self._line = line
+        self._due = max(self._due - position, 0)
+        self._retry = 0
+
+    def _keep(self, found: Found) -> None:
+        rows = Rows(found.buffer, found.arrays, found.rows, None, found.block.base, 0, self._engine.keep)
+        batch = Batch(self._scanner, (), rows)
+        met: list[tuple[tuple[int, int], tuple[Batch, int] | DecodeError]] = [
+            ((row, 1), (batch, row)) for row in range(found.rows)
+        ]
+        offsets = found.arrays["offset"][: found.rows]
+        for table, count in found.rejects:
+            for row in range(count):
+                one = {name: array[row : row + 1] for name, array in table.items()}
+                before = int(one["row"][0] if "row" in one else offsets.searchsorted(one["offset"][0]))
+                error = quarantine.first_error(one, self._scanner, None, found.buffer, found.block.base)
+                met.append(((before, 0), error))
+        self._ready.extend(one for _, one in sorted(met, key=lambda pair: pair[0]))

@@ -1,0 +1,262 @@
+"""``where=``: which records are wanted, as masks over whole columns, before anything is made of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from math import inf, isnan
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from turnwire.contract import COMMON, BulkScanner, Column
+from turnwire.errors import expect_number
+from turnwire.log.engine.columns import known, own, told
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from turnwire.log.output.batch import Batch, TextColumn
+
+    Mask = NDArray[np.bool_]
+    Test = Callable[[Batch], Mask]
+
+_NOT_KNOWN_YET = frozenset({"file", "record", "line"})
+"""Columns that a block alone cannot tell."""
+_COMPARED_AT_ONCE = 16  # bytes of text compared for all rows at once; the few rows left are compared one by one
+
+
+class Filter:
+    """Compiled ``where=``: ``columns`` are those that it looks at, ``mask`` says which rows of a batch are wanted."""
+
+    def __init__(self, columns: tuple[Column, ...], tests: list[Test]) -> None:
+        self.columns = columns
+        self._tests = tests
+
+    def mask(self, batch: Batch) -> Mask:
+        """Which rows pass every test."""
+        mask = np.ones(len(batch), bool)
+        for test in self._tests:
+            if not mask.any():
+                break
+            mask &= test(batch)
+        return mask
+
+
+def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | None:
+    """``where=`` for a wire; None where it asks for nothing.
+
+    Raises ValueError for a column or an enum's name that is not there, TypeError for a value of a wrong type.
+    """
+    if where is None:
+        return None
+    if not isinstance(where, Mapping):
+        raise TypeError(f"where is a dict of columns and what they must be, not {type(where).__name__}")
+    there = {name: column for name, column in known(scanner).items() if name not in _NOT_KNOWN_YET}
+    columns: dict[str, Column] = {}
+    tests: list[Test] = []
+    for name, wanted in where.items():
+        if name == "text":
+            tests.append(partial(_containing, needles=[_bytes(name, one) for one in _any_of(wanted)]))
+        elif name == "wire" and "wire" not in own(scanner):
+            unknown = {one for one in _any_of(wanted) if one not in COMMON[0].names}
+            if unknown:
+                raise ValueError(f"{sorted(map(str, unknown))[0]!r} is no wire; they are {', '.join(COMMON[0].names)}")
+            tests.append(partial(_always, answer=scanner.wire in _any_of(wanted)))
+        elif name not in there:
+            raise ValueError(f"where knows no column {name!r} of {told(scanner)}; it knows text, {', '.join(there)}")
+        else:
+            how, source = scanner.common.get(name, ("", "")) if name not in own(scanner) else ("", "")
+            column = there[source] if how == "number" else there[name]
+            columns[column.name] = column
+            tests.append(_test(name, column, _numbers_of(name, wanted) if how == "number" else wanted))
+    return Filter(tuple(columns.values()), tests)
+
+
+def _always(batch: Batch, answer: bool) -> Mask:
+    return np.full(len(batch), answer)
+
+
+def _any_of(wanted: Any) -> list[Any]:
+    return list(wanted) if isinstance(wanted, (set, frozenset, list)) else [wanted]
+
+
+def _numbers_of(name: str, wanted: Any) -> list[Any]:
+    """The numbers whose decimal texts are wanted; what is no such text is nobody's."""
+    if isinstance(wanted, tuple):
+        raise TypeError(f"where: {name} is the text of a number and has no ranges; ask for the number's own column")
+    texts = [one if isinstance(one, int) or one is None else _bytes(name, one).decode() for one in _any_of(wanted)]
+    return [
+        one if one is None or isinstance(one, int) else int(one)
+        for one in texts
+        if one is None or isinstance(one, int) or (one.isdecimal() and one.isascii() and str(int(one)) == one)
+    ]
+
+
+def _bytes(name: str, value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise TypeError(f"where: {name} is text (str or bytes), not {type(value).__name__}")
+
+
+def _test(name: str, column: Column, wanted: Any) -> Test:
+    """The test of one column: a value, any of several, or a half-open range; None is the absence of a value."""
+    convert = _CONVERT[column.kind]
+    if isinstance(wanted, tuple):
+        if len(wanted) != 2:
+            raise ValueError(f"where: a range of {name} is (from, to), each of which may be None, not {wanted!r}")
+        if column.kind in ("enum", "bool"):
+            raise TypeError(f"where: {name} has no order, so no ranges: name the values")
+        low, high = (None if end is None else convert(name, column, end) for end in wanted)
+        within = _text_within if column.kind == "text" else _number_within
+        return lambda batch: batch.valid(column.name) & within(batch[column.name], low, high)
+    asked = _any_of(wanted)
+    values = {convert(name, column, one) for one in asked if one is not None}
+    among = _text_among if column.kind == "text" else _number_among
+
+    def test(batch: Batch) -> Mask:
+        valid = batch.valid(column.name)
+        mask = valid & among(batch[column.name], values) if values else np.zeros(len(batch), bool)
+        return mask | ~valid if None in asked else mask
+
+    return test
+
+
+# --- what is asked for, as the columns hold it ----------------------------------------------------------------------
+
+
+def _integer(name: str, column: Column, value: Any) -> int:
+    return expect_number(value, f"where: {name}")
+
+
+def _real(name: str, column: Column, value: Any) -> float:
+    if isinstance(value, (bool, np.bool_)) or not issubclass(type(value), Real):
+        raise TypeError(f"where: {name} is a number, not {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+    if isnan(number):
+        raise ValueError(f"where: {name} is a number, not {value!r}")
+    return number
+
+
+def _code(name: str, column: Column, value: Any) -> int:
+    text = getattr(value, "name", value)
+    if not isinstance(text, str):
+        raise TypeError(f"where: {name} is one of {', '.join(column.names)}, not {type(value).__name__}")
+    if text not in column.names:
+        raise ValueError(f"where: {name} is one of {', '.join(column.names)}, not {text!r}")
+    return column.names.index(text)
+
+
+def _truth(name: str, column: Column, value: Any) -> int:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"where: {name} is True or False, not {type(value).__name__}")
+    return int(value)
+
+
+def _microseconds(name: str, column: Column, value: Any) -> int:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"where: {name} is a time such as 2026-05-04T12:00:00Z, not {value!r}") from None
+    if isinstance(value, datetime):
+        zoned = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        since = zoned - datetime(1970, 1, 1, tzinfo=UTC)
+        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    if isinstance(value, np.datetime64):
+        return int(value.astype("datetime64[us]").astype(np.int64))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"where: {name} is a datetime, its text, or microseconds since 1970, not {type(value).__name__}")
+
+
+_CONVERT: dict[str, Callable[[str, Column, Any], Any]] = {
+    "u64": _integer,
+    "i64": _integer,
+    "u8": _integer,
+    "f64": _real,
+    "bool": _truth,
+    "enum": _code,
+    "timestamp": _microseconds,
+    "text": lambda name, column, value: _bytes(name, value),
+}
+
+
+# --- columns against it -----------------------------------------------------------------------------------------------
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """The least and the greatest value of a column of that type."""
+    if dtype.kind == "f":
+        return -inf, inf
+    return (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+
+def _number_among(array: NDArray[Any], values: set[float]) -> Mask:
+    limits = _limits(array.dtype)
+    fitting = [value for value in values if limits[0] <= value <= limits[1]]
+    if len(fitting) == 1:
+        mask: Mask = array == array.dtype.type(fitting[0])
+        return mask
+    return np.isin(array, np.array(fitting, array.dtype))
+
+
+def _number_within(array: NDArray[Any], low: float | None, high: float | None) -> Mask:
+    least, most = _limits(array.dtype)
+    mask = np.ones(len(array), bool)
+    if low is not None and low > least:
+        mask &= array >= array.dtype.type(low) if low <= most else False
+    if high is not None and high <= most:
+        mask &= array < array.dtype.type(high) if high > least else False
+    return mask
+
+
+def _text_among(text: TextColumn, values: set[bytes]) -> Mask:
+    mask = np.zeros(len(text), bool)
+    inside = text.offsets >= len(text.buffer)
+    plain = text.valid & ~text.escaped
+    for data, there, shift in ((text.buffer, plain & ~inside, 0), (text.arena, plain & inside, len(text.buffer))):
+        buffer = np.frombuffer(data, np.uint8)
+        for value in values:
+            rows = np.flatnonzero(there & (text.lengths == len(value)))
+            for place, byte in enumerate(value[:_COMPARED_AT_ONCE]):
+                rows = rows[buffer[text.offsets[rows] - shift + place] == byte]
+            if len(value) > _COMPARED_AT_ONCE:
+                rows = np.array([row for row in rows.tolist() if text.bytes(row) == value], np.int64)
+            mask[rows] = True
+    for row in np.flatnonzero(text.valid & text.escaped).tolist():
+        mask[row] = (text.bytes(row) or b"") in values
+    return mask
+
+
+def _text_within(text: TextColumn, low: bytes | None, high: bytes | None) -> Mask:
+    mask = np.zeros(len(text), bool)
+    for row in np.flatnonzero(text.valid).tolist():
+        value = text.bytes(row)
+        assert value is not None
+        mask[row] = (low is None or value >= low) and (high is None or value < high)
+    return mask
+
+
+def _containing(batch: Batch, needles: list[bytes]) -> Mask:
+    """Which records contain one of the needles, as they are written."""
+    mask = np.zeros(len(batch), bool)
+    for view, rows, starts, stops in batch.places():
+        first = int(starts[0])
+        data = bytes(view[first : int(stops.max())])
+        for needle in needles:
+            at = data.find(needle)
+            while at >= 0:
+                row = int(starts.searchsorted(first + at, "right")) - 1
+                stop = int(stops[row]) - first
+                holds = at + len(needle) <= stop
+                mask[rows[row]] |= holds
+                at = data.find(needle, max(stop, at + 1) if holds else at + 1)
+    return mask

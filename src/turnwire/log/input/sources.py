@@ -1,0 +1,318 @@
+"""Where bytes come from: paths, URLs, bytes, file objects, standard input."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing, nullcontext
+from glob import glob, has_magic
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.contract import Limits
+from turnwire.errors import MissingDependency
+from turnwire.log.input.compression import format_of
+from turnwire.log.input.memory import Pool
+from turnwire.log.input.reading import Block, Cutter, Stop, blocks_of_memory, mapped, opened
+from turnwire.log.input.resuming import Bookmarks, Identity, identity
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
+
+
+class Source(NamedTuple):
+    """One input: a name for the ``file`` column (None for bytes) and either bytes or something that opens.
+
+    mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes; only such
+    files can be resumed and followed. size: bytes as stored, where that is known without asking again. start, line: the
+    offset at which reading begins, in what is opened, and the number of the line there.
+    """
+
+    name: str | None
+    data: Any = None
+    open: Any = None
+    mappable: bool = False
+    size: int | None = None
+    start: int = 0
+    line: int = 1
+
+    def bytes(self) -> int | None:
+        """How many bytes are stored there; None where that cannot be told."""
+        if self.data is not None:
+            return memoryview(self.data).nbytes
+        if not self.mappable or self.name is None:
+            return self.size
+        try:
+            found = os.stat(self.name)
+        except OSError:
+            return None  # reading it will say why
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+class Reading:
+    """How far one input is read. The scan moves ``offset`` and ``line``; what reads it sets the rest.
+
+    offset, line: up to where everything is accounted for; waiting: up to where it is accounted for without the last
+    line, when that has no end; kind: "gzip", "zstd" or None; fault: why decompressing ended before its time; closed:
+    nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
+    from block to block; left, pending: a record that a block cut off, and the blocks behind it; taken: bytes read, as
+    stored; head: the head of the line that the last block ended in;
+    carried: what a bookmark says that the wire carries.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.name = source.name
+        self.identity: Identity | None = None
+        self.offset = source.start
+        self.line = source.line
+        self.waiting: tuple[int, int] | None = None
+        self.kind: str | None = None
+        self.fault: Any = None
+        self.begun = False
+        self.finished = False
+        self.closed = False
+        self.memory: Any = None
+        self.state: dict[str, Any] | None = None
+        self.carried: list[int] | None = None
+        self.head = b""
+        self.pending: list[Block] = []
+        self.left: Block | None = None
+        self.taken = 0
+
+
+def sources(source: Any) -> Iterator[Source]:
+    """The inputs that ``source`` names, in order: see :func:`turnwire.scan`. A file or URL that is named again (in a
+    list, beside its directory, by a link) is met once. Raises FileNotFoundError or TypeError."""
+    yield from _named(source, set())
+
+
+def _named(source: Any, met: set[str]) -> Iterator[Source]:
+    """The same; ``met``: the files and URLs that came before, which grows."""
+    if isinstance(source, Source):
+        yield source
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        yield Source(None, data=source)
+    elif isinstance(source, (list, tuple)):
+        for part in source:
+            yield from _named(part, met)
+    elif isinstance(source, (str, PathLike)):
+        path = fspath(source)
+        if isinstance(path, bytes):
+            path = path.decode(sys.getfilesystemencoding(), "surrogateescape")
+        yield from _urls(path, met) if isinstance(source, str) and _URL.match(path) else _paths(path, met)
+    elif hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        yield Source(name if isinstance(name, str) else None, open=lambda: nullcontext(source))
+    else:
+        try:
+            view = memoryview(source)
+        except TypeError:
+            kind = type(source).__name__
+            raise TypeError(f"scan reads a path, bytes, a binary file object or a list of these, not {kind}") from None
+        yield Source(None, data=view)
+
+
+def _paths(path: str, met: set[str]) -> Iterator[Source]:
+    if not path:
+        raise ValueError("the name of a source is empty; this directory is '.'")
+    if "\0" in path:
+        raise ValueError(f"there is a NUL character in the name of a source: {path!r}")
+    if path == "-":
+        yield Source("-", open=lambda: nullcontext(sys.stdin.buffer))
+        return
+    found = Path(path)
+    if found.is_dir():
+        names = _once(files_in(path))
+    elif has_magic(path) and not found.exists():
+        names = _once(name for name in glob(path, recursive=True) if Path(name).is_file())
+        if not names:
+            raise FileNotFoundError(2, "no file matches", path)
+    else:
+        names = {os.path.realpath(path): path}
+    for real, name in names.items():
+        if real not in met:
+            met.add(real)
+            yield Source(name, open=lambda name=name: closing(_open(name)), mappable=True)
+
+
+def files_in(directory: str) -> Iterator[str]:
+    """The regular files in a directory and in those in it, links followed, each directory entered once. Raises OSError
+    for one that cannot be read: what is in it would be missing without a word."""
+    met: set[tuple[int, int]] = set()
+    plain, linked = [str(Path(directory))], list[str]()  # what is there itself comes before what links lead to
+    while plain or linked:
+        here = plain.pop() if plain else linked.pop()
+        try:
+            found = os.stat(here)
+            place = found.st_dev, found.st_ino
+            entries = [] if place in met else list(os.scandir(here))
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # it went away meanwhile
+        met.add(place)
+        for entry in entries:
+            name = os.path.join(here, entry.name) if here != os.curdir else entry.name
+            kind = _kind(name)
+            if stat.S_ISDIR(kind):
+                (linked if entry.is_symlink() else plain).append(name)
+            elif stat.S_ISREG(kind):
+                yield name
+
+
+def _kind(name: str) -> int:
+    """The mode of what a name leads to; 0 where that is nothing (a link to nowhere, or to itself). Raises OSError."""
+    try:
+        return os.stat(name).st_mode
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
+            return 0
+        raise
+
+
+def _open(name: str) -> Any:
+    """A file without a buffer. A named pipe is opened without waiting for its writer; reading waits for it."""
+    opener = None
+    if os.name == "posix" and stat.S_ISFIFO(os.stat(name).st_mode):
+
+        def opener(path: str, flags: int) -> int:
+            return os.open(path, flags | os.O_NONBLOCK)
+
+    return open(name, "rb", buffering=0, opener=opener)
+
+
+def _urls(url: str, met: set[str]) -> Iterator[Source]:
+    """Files of any storage that fsspec knows."""
+    fsspec = _fsspec()
+    storage, path = fsspec.core.url_to_fs(url)
+    if has_magic(path) and not storage.exists(path):
+        names = sorted(name for name in storage.glob(path) if storage.isfile(name))
+        if not names:
+            raise FileNotFoundError(2, "no file matches", url)
+    elif storage.isdir(path):
+        names = sorted(storage.find(path))
+    else:
+        names = [path]
+    for name in names:
+        full = storage.unstrip_protocol(name)
+        if full in met:
+            continue
+        met.add(full)
+        yield Source(
+            full,
+            open=lambda name=name: storage.open(name, "rb"),
+            size=storage.size(name) if len(names) > 1 or storage.exists(name) else None,
+        )
+
+
+def _fsspec() -> ModuleType:
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingDependency("URLs need the package fsspec: pip install 'turnwire[fsspec]'") from None
+    module: ModuleType = fsspec
+    return module
+
+
+def _once(names: Iterable[str]) -> dict[str, str]:
+    """The names in order, by the file that each leads to; of several that lead to one, by links or loops of links, the
+    most direct one."""
+    found: dict[str, tuple[bool, int, str]] = {}
+    for name in names:
+        real = os.path.realpath(name)
+        way = (real != os.path.abspath(name), len(name), name)
+        found[real] = min(way, found.get(real, way))
+    return {real: name for real, (_, _, name) in sorted(found.items(), key=lambda one: one[1][2])}
+
+
+class Job(NamedTuple):
+    """What reading needs to know beside the source: see :func:`turnwire.scan`."""
+
+    pool: Pool
+    batch_bytes: int
+    borrow: bool
+    limits: Limits
+    stop: Stop
+    bookmarks: Bookmarks
+    opens: bytes = b""  # see :class:`reading.Cutter`
+
+
+def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
+    """The blocks of one input, in order, from where its bookmark stands; the last one is marked as such."""
+    reading = Reading(source)
+    try:
+        for block in _of_data(reading, job) if source.data is not None else _of_file(reading, job):
+            yield reading, block
+    except OSError as failure:
+        if failure.filename is None and source.name is not None:  # None would be shown
+            failure.filename = source.name
+        raise
+
+
+def _of_data(reading: Reading, job: Job) -> Iterator[Block]:
+    view = memoryview(reading.source.data)
+    if not view.contiguous:
+        raise TypeError("the bytes to scan must be contiguous")
+    if format_of(bytes(view.cast("B")[:4])):
+        with _Memory(view.cast("B")) as file:
+            yield from _of_open_file(reading, file, job)
+        return
+    data = reading.source.data if job.borrow or isinstance(reading.source.data, bytes) else bytes(view)
+    reading.memory = memoryview(data).cast("B")
+    yield from blocks_of_memory(reading.memory, job.batch_bytes, 0, job.opens)
+
+
+class _Memory:
+    """Bytes in memory as the least that is a file."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+        self._at = 0
+
+    def readinto(self, view: memoryview) -> int:
+        count = min(len(view), len(self._view) - self._at)
+        view[:count] = self._view[self._at : self._at + count]
+        self._at += count
+        return count
+
+    def __enter__(self) -> _Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._view.release()
+
+
+def _of_file(reading: Reading, job: Job) -> Iterator[Block]:
+    with reading.source.open() as file:
+        if reading.source.mappable:
+            reading.identity = identity(file)
+            found = job.bookmarks.find(reading.source.name, reading.identity)
+            reading.offset, reading.line, reading.carried = found
+        memory = mapped(file) if job.borrow and reading.source.mappable else None
+        if memory is None or format_of(memory[:4].tobytes()):
+            yield from _of_open_file(reading, file, job)
+            return
+    reading.memory = memory.data
+    yield from blocks_of_memory(reading.memory, job.batch_bytes, reading.offset, job.opens)
+
+
+def _of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
+    start = reading.offset
+    raw, source = opened(file, job.stop, job.limits)
+    cutter = Cutter(raw, source, job.pool, job.batch_bytes, opens=job.opens)
+    reading.kind = cutter.kind
+    if start and cutter.kind is None:
+        raw.seek(start)
+        cutter.base = start
+    elif start:
+        job.bookmarks.reached(reading.source.name, start, cutter.skip(start))
+    for block in cutter:
+        if block.last:
+            reading.fault = cutter.fault
+        yield block

@@ -1,0 +1,1 @@
+"""What a scan gives: batches, Arrow, rejects, rows, files."""

@@ -1,0 +1,354 @@
+"""Columns of up to one block of input: numbers as NumPy arrays, text as spans of the bytes that were scanned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from turnwire import _backend
+from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_times = _backend.load("log.times")
+_views = _backend.load("log.views")
+_NOTHING = memoryview(b"")
+
+__all__ = ["DTYPES", "POSITIONS", "Batch", "Bits", "Rows", "TextColumn"]
+
+
+class Bits(NamedTuple):
+    """Some rows of a batch: those whose mask (unsigned integers, one a row) has this bit."""
+
+    masks: NDArray[Any]
+    bit: int
+
+
+def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bool_]:
+    """Whether each row is one of them; None stands for all."""
+    if which is None:
+        return np.ones(count, bool)
+    if not isinstance(which, Bits):
+        return which
+    one = which.masks.dtype.type(1 << which.bit)
+    there: NDArray[np.bool_] = which.masks & one != 0
+    return there
+
+
+class TextColumn(Sequence["str | None"]):
+    """Text of one column, as spans of a buffer: nothing is copied until it is asked for.
+
+    offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and behind its end into ``arena`` (what JSON strings
+    said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
+    escapes of its wire; ``[i]`` gives it without them. ``validity`` and ``escapes`` say the same in the form in which
+    it is there: as bits, as a bool array, or None where all rows are valid, and none is escaped.
+    """
+
+    def __init__(
+        self,
+        buffer: memoryview,
+        offsets: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        valid: Bits | NDArray[np.bool_] | None,
+        escaped: Bits | NDArray[np.bool_] | None,
+        plain: Any,
+        arena: memoryview = _NOTHING,
+        json: bool = False,
+    ) -> None:
+        self.json = json
+        self.buffer = buffer
+        self.arena = arena
+        self.offsets = offsets
+        self.lengths = lengths
+        self.validity = valid
+        self.escapes = escaped
+        self._plain = plain
+
+    @cached_property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which rows have a text."""
+        return rows_of(self.validity, len(self))
+
+    @cached_property
+    def escaped(self) -> NDArray[np.bool_]:
+        """Which rows hold escapes."""
+        return np.zeros(len(self), bool) if self.escapes is None else rows_of(self.escapes, len(self))
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def bytes(self, row: int) -> bytes | None:
+        """The UTF-8 bytes of one row without escapes, or None where there is no value."""
+        if not self.valid[row]:
+            return None
+        span = bytes(_span(self.buffer, self.arena, int(self.offsets[row]), int(self.lengths[row])))
+        return self._plain(span) if self.escaped[row] else span
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return [self[place] for place in range(*row.indices(len(self)))]
+        if not -len(self) <= row < len(self):
+            raise IndexError("row out of range")
+        text = self.bytes(row)
+        return None if text is None else text.decode()
+
+    def __iter__(self) -> Iterator[str | None]:
+        return (self[row] for row in range(len(self)))
+
+    def to_numpy(self) -> NDArray[np.object_]:
+        """An object array of str and None."""
+        array = np.empty(len(self), object)
+        array[:] = list(self)
+        return array
+
+
+def _span(buffer: memoryview, arena: memoryview, start: int, length: int) -> memoryview:
+    if start < len(buffer):
+        return buffer[start : start + length]
+    return arena[start - len(buffer) : start - len(buffer) + length]
+
+
+class Rows(NamedTuple):
+    """What a block gave: the arrays with ``count`` rows, the bytes they point into, and where both come from.
+
+    ``arrays["arena"]`` (bytes), where it is there, goes on where the buffer ends: see ``_native/json/lines.pyi``.
+    before: how the line begins in the middle of which the buffer begins (:func:`line_start`).
+    """
+
+    buffer: memoryview
+    arrays: dict[str, NDArray[Any]]
+    count: int  # type: ignore[assignment] # a tuple has a method of that name
+    file: str | None
+    base: int
+    record: int
+    keep: bool
+    before: bytes = b""
+
+
+HEAD = 256
+"""So many bytes at the start of a line may hold its time."""
+
+
+def line_start(before: bytes, used: memoryview) -> bytes:
+    """How the line begins in the middle of which reading goes on behind ``used``; empty at the start of a line.
+
+    before: the same for the first byte of ``used``.
+    """
+    newline = bytes(used[-HEAD:]).rfind(b"\n")
+    if newline >= 0:
+        return bytes(used[max(len(used) - HEAD, 0) + newline + 1 :])
+    start = bytes(used).rfind(b"\n") + 1
+    return bytes(used[start : start + HEAD]) if start else (before + bytes(used[:HEAD]))[:HEAD]
+
+
+class Batch:
+    """Some records of one input, as columns. It owns its memory (or keeps it alive) and never changes.
+
+    ``batch["src"]`` is a NumPy array, ``batch["tag"]`` a :class:`TextColumn`, ``batch["act"]`` the codes of an enum
+    (its names are in ``batch.column("act").names``). Polars, DuckDB, pandas and pyarrow take a batch as it is.
+    """
+
+    def __init__(self, scanner: BulkScanner, columns: tuple[Column, ...], rows: Rows) -> None:
+        self._scanner = scanner
+        self._rows = rows
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return self._rows.count
+
+    def __repr__(self) -> str:
+        return f"<Batch {self._scanner.wire} rows={len(self)} columns={list(self.names)}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def file(self) -> str | None:
+        """The file that these records come from; None for bytes."""
+        return self._rows.file
+
+    def column(self, name: str) -> Column:
+        """The description of a column. Raises KeyError for one that is not in this batch."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(f"{name!r} is not in this batch; its columns are {', '.join(self.names)}")
+
+    def __getitem__(self, name: str) -> Any:
+        column = self.column(name)
+        rows = self._rows
+        if column.kind == "file":
+            files = np.empty(rows.count, object)
+            files[:] = rows.file
+            return files
+        if name == "record" and "record" in rows.arrays:  # some are left out
+            return rows.arrays["record"][: rows.count]
+        if name == "record":
+            return np.arange(rows.record, rows.record + rows.count, dtype=np.int64)
+        if name == "inner" and name not in rows.arrays:  # no record here stands in a string
+            return np.zeros(rows.count, np.int64)
+        if name in own(self._scanner) or column in POSITIONS:
+            return self._text(name) if column.kind == "text" else rows.arrays[name][: rows.count]
+        return self._common(column)
+
+    @property
+    def _arena(self) -> memoryview:
+        arena: Any = self._rows.arrays.get("arena", b"")
+        return memoryview(arena)
+
+    def _text(self, name: str) -> TextColumn:
+        rows = self._rows
+        bit = self._scanner.escaped.get(name)
+        offsets, lengths = text_spans(self._scanner, rows.arrays, rows.count, name)
+        return TextColumn(
+            rows.buffer,
+            offsets,
+            lengths,
+            self._own_validity(name),
+            None if bit is None else self._bits(bit),
+            self._scanner.plain,
+            self._arena,
+            self._scanner.json,
+        )
+
+    def _common(self, column: Column) -> Any:
+        """A column that any wire has, made from the wire's own ones when it is asked for."""
+        count = self._rows.count
+        if column.name == "wire":
+            return np.full(count, WIRES.index(self._scanner.wire), np.uint8)
+        way, source = self._scanner.common.get(column.name, ("", ""))
+        if way == "number":
+            return self._decimal(source)
+        if way == "column" and column.kind == "text":
+            return self._text(source)
+        if way == "column":
+            return self._rows.arrays[source][:count].astype(DTYPES[column.kind], copy=False)
+        if column.name == "time":
+            return self._times[0]
+        if column.kind == "text":
+            empty = np.zeros(count, np.int64)
+            return TextColumn(_NOTHING, empty, empty, np.zeros(count, bool), None, None)
+        return np.zeros(count, DTYPES[column.kind])
+
+    def _decimal(self, source: str) -> TextColumn:
+        """A column of u64 as text."""
+        count = self._rows.count
+        digits = np.empty((count, _views.DECIMAL), np.uint8)
+        lengths = np.empty(count, np.int64)
+        _views.decimals(np.ascontiguousarray(self._rows.arrays[source][:count]), digits, lengths)
+        offsets = np.arange(count, dtype=np.int64) * _views.DECIMAL
+        return TextColumn(digits.reshape(-1).data, offsets, lengths, self._own_validity(source), None, None)
+
+    @property
+    def _times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The times of records that have none of their own, and where there is one."""
+        arrays, count = self._rows.arrays, self._rows.count
+        return (arrays["time"][:count], arrays["timed"][:count]) if "timed" in arrays else self._head_times
+
+    @cached_property
+    def _head_times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The times at the heads of the lines that the records stand in, and where there is one."""
+        rows = self._rows
+        times, there = np.zeros(rows.count, np.int64), np.zeros(rows.count, bool)
+        data = np.frombuffer(rows.buffer, np.uint8)
+        places = rows.arrays["offset"][: rows.count] - rows.base
+        _times.head_times(data, places, times, there.view(np.uint8))
+        if rows.before and rows.count:
+            first = np.frombuffer(rows.before + bytes(rows.buffer[:HEAD]), np.uint8)
+            newline = bytes(rows.buffer[: int(places[-1])]).find(b"\n")
+            same = places < newline if newline >= 0 else np.ones(rows.count, bool)
+            one, is_one = np.zeros(1, np.int64), np.zeros(1, np.uint8)
+            _times.head_times(first, np.zeros(1, np.int64), one, is_one)
+            times[same], there[same] = one[0], is_one[0]
+        return times, there
+
+    def _bits(self, bit: int) -> Bits:
+        return Bits(self._rows.arrays["present"][: self._rows.count], bit)
+
+    def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
+        """The names of files in here, and for each record the place of its own there (i32), or -1 for none."""
+        code = -1 if self.file is None else 0
+        return [] if self.file is None else [self.file], np.full(len(self), code, np.int32)
+
+    def valid(self, name: str) -> NDArray[np.bool_]:
+        """Which records have a value in this column."""
+        return rows_of(self.validity(name), len(self))
+
+    def validity(self, name: str) -> Bits | NDArray[np.bool_] | None:
+        """The same in the form in which it is there: as bits, as a bool array, or None where all records have one."""
+        column = self.column(name)
+        if column.kind == "file":
+            return None if self._rows.file is not None else np.zeros(len(self), bool)
+        if not column.nullable:
+            return None
+        if name in own(self._scanner):
+            return self._own_validity(name)
+        way, source = self._scanner.common.get(name, ("", ""))
+        if name == "time" and not way:
+            return self._times[1]
+        if not way:
+            return np.zeros(len(self), bool)
+        there = self._own_validity(source)
+        if column.kind == "i64" and own(self._scanner)[source].kind == "u64":
+            fits = self._rows.arrays[source][: len(self)] <= np.uint64(np.iinfo(np.int64).max)
+            return there if fits.all() else rows_of(there, len(self)) & fits
+        return there
+
+    def _own_validity(self, name: str) -> Bits | None:
+        """Which records have a value in a column of the wire's own; None where all have."""
+        return self._bits(self._scanner.bits[name]) if own(self._scanner)[name].nullable else None
+
+    def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """The scanned bytes, and what JSON strings in them said: of each the bytes, the rows whose records stand there
+        in the order of their places, and where these start and stop (i64 arrays)."""
+        rows = self._rows
+        if "place" in rows.arrays:
+            starts, sizes = rows.arrays["place"][: rows.count], rows.arrays["size"][: rows.count]
+        else:
+            starts, sizes = rows.arrays["offset"][: rows.count] - rows.base, rows.arrays["length"][: rows.count]
+        inside = starts >= len(rows.buffer)
+        for data, mask, shift in ((rows.buffer, ~inside, 0), (self._arena, inside, len(rows.buffer))):
+            numbers = np.flatnonzero(mask)
+            numbers = numbers[np.argsort(starts[numbers], kind="stable")]
+            if len(numbers):
+                yield data, numbers, starts[numbers] - shift, starts[numbers] - shift + sizes[numbers]
+
+    def raw(self, row: int) -> memoryview:
+        """The bytes of one record as they stand in the input; inside a JSON string, what the string says there."""
+        place = range(len(self))[row]
+        rows = self._rows
+        if "place" in rows.arrays:
+            start, size = int(rows.arrays["place"][place]), int(rows.arrays["size"][place])
+        else:
+            start, size = int(rows.arrays["offset"][place]) - rows.base, int(rows.arrays["length"][place])
+        return _span(rows.buffer, self._arena, start, size)
+
+    def message(self, row: int) -> Any:
+        """One record as a message of its wire."""
+        unknown = "keep" if self._rows.keep else "error"
+        if "wire" in own(self._scanner):  # several wires
+            wire = WIRES[self._rows.arrays["wire"][range(len(self))[row]]]
+            return self._scanner.decode(self.raw(row), wire=wire, unknown=unknown)
+        return self._scanner.decode(self.raw(row), unknown=unknown)
+
+    def __arrow_c_schema__(self) -> object:
+        from turnwire.log.output.arrow import schema_capsule
+
+        return schema_capsule(self.columns)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        from turnwire.log.output.arrow import array_capsules
+
+        return array_capsules(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        from turnwire.log.output.arrow import stream_capsule
+
+        return stream_capsule(self.columns, iter([self]))

@@ -1,0 +1,217 @@
+"""The quarantine: every range of the input that looked like a record and was none, with its bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from turnwire.contract import WIRES, BulkScanner, Column
+from turnwire.errors import DecodeError, Reason
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ROOM = 4096
+MOST_ROOM = 1 << 20
+IN_MEMORY = 64 << 20
+DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
+JSON_DTYPES = {"inner": "i8", "row": "i8"}
+"""inner: the byte offset in what the outermost string says in which a range stands, or -1; row: records before it."""
+COLUMNS = (
+    Column("file", "file", nullable=True),
+    Column("offset", "i64"),
+    Column("length", "i64"),
+    Column("line", "i64"),
+    Column("fault", "i64"),
+    Column("wire", "name"),
+    Column("reason", "name"),
+    Column("raw", "binary"),
+    Column("inner", "i64", nullable=True),
+)
+_NUMBERS = ("offset", "length", "line", "fault", "inner")
+
+
+def table(room: int, json: bool = False, mixed: bool = False) -> dict[str, NDArray[Any]]:
+    """Arrays for ``room`` rejects, as the cores fill them; ``json``: what the scan of JSON wires says of each, too."""
+    dtypes = {**DTYPES, **(JSON_DTYPES if json or mixed else {}), **({"wire": "u1"} if mixed else {})}
+    return {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
+
+
+class Rejects:
+    """Rejected ranges, in the order of the input, as columns.
+
+    ``rejects["offset"]``, ``["length"]``, ``["line"]`` and ``["fault"]`` (offset of the byte where reading failed) are
+    i64 arrays, so is ``["inner"]``: where a range in a JSON string stands in what the outermost string says, -1 for any
+    other; ``["reason"]``, ``["wire"]``, ``["file"]`` and ``["raw"]`` are lists. Polars, DuckDB, pandas and pyarrow take
+    it as it is. Raw bytes beyond 64 MiB wait in a temporary file.
+    """
+
+    columns = COLUMNS
+
+    def __init__(self) -> None:
+        self._parts: list[dict[str, NDArray[Any]]] = []
+        self._names: list[tuple[str | None, str, tuple[Reason | None, ...], int]] = []
+        self._raw = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (lives as long as this object)
+        self._count = 0
+        self.bytes = 0
+        self.counts: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __repr__(self) -> str:
+        return f"<Rejects {self._count} ranges, {self.bytes} bytes>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in COLUMNS)
+
+    def add(
+        self,
+        found: dict[str, NDArray[Any]],
+        count: int,
+        buffer: memoryview,
+        base: int,
+        file: str | None,
+        scanner: BulkScanner,
+        keep: bool,
+    ) -> None:
+        """Takes over the first ``count`` rejects of a block; with ``keep`` false they are only counted."""
+        for code, times in enumerate(np.bincount(found["reason"][:count])):
+            if times:
+                self.counts[str(scanner.reasons[code])] += int(times)
+        self.bytes += int(found["length"][:count].sum())
+        self._count += count
+        if not keep:
+            return
+        part = {name: array[:count].copy() for name, array in found.items() if name != "row"}
+        self._parts.append({"inner": np.full(count, -1, np.int64), **part})
+        self._names.append((file, scanner.wire, scanner.reasons, count))
+        self._raw.seek(0, 2)
+        starts = found["offset"][:count] - base
+        stops = starts + found["length"][:count]
+        gaps = np.flatnonzero(starts[1:] != stops[:-1])  # ranges that touch are written at once
+        firsts, lasts = np.append(0, gaps + 1), np.append(gaps, count - 1)
+        spans = zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True)
+        self._raw.write(b"".join(buffer[start:stop] for start, stop in spans))
+
+    def __getitem__(self, name: str) -> Any:
+        if name in _NUMBERS:
+            return np.concatenate([np.empty(0, np.int64), *(part[name] for part in self._parts)])
+        if name == "file":
+            return [file for file, _, _, count in self._names for _ in range(count)]
+        if name == "wire":
+            return [
+                _wire(part, row, wire)
+                for (_, wire, _, count), part in zip(self._names, self._parts, strict=True)
+                for row in range(count)
+            ]
+        if name == "reason":
+            return [
+                str(reasons[code])
+                for (_, _, reasons, _), part in zip(self._names, self._parts, strict=True)
+                for code in part["reason"]
+            ]
+        if name == "raw":
+            self._raw.seek(0)
+            return [self._raw.read(int(length)) for length in self["length"]]
+        raise KeyError(f"{name!r} is not in the rejects; their columns are {', '.join(self.names)}")
+
+    def valid(self, name: str) -> NDArray[np.bool_]:
+        """Where a column has a value: only a range in a JSON string has ``inner``."""
+        inner = self["inner"]
+        valid: NDArray[np.bool_] = inner >= 0 if name == "inner" else np.ones(len(inner), np.bool_)
+        return valid
+
+    def validity(self, name: str) -> NDArray[np.bool_] | None:
+        """The same for the export, None where every range has a value."""
+        return self.valid(name) if name == "inner" else None
+
+    def file_codes(self) -> tuple[list[str], NDArray[np.int32]]:
+        """The names of files in here, and for each reject the place of its own there (i32), or -1 for none."""
+        codes: dict[str | None, int] = {None: -1}
+        for file, *_ in self._names:
+            codes.setdefault(file, len(codes) - 1)
+        parts = [np.full(count, codes[file], np.int32) for file, _, _, count in self._names]
+        return [file for file in codes if file is not None], np.concatenate([np.empty(0, np.int32), *parts])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All rejects, one dict each, with plain Python values."""
+        columns = {name: self[name].tolist() if name in _NUMBERS else self[name] for name in self.names}
+        columns["inner"] = [None if inner < 0 else inner for inner in columns["inner"]]
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def since(self, start: int) -> Iterator[dict[str, Any]]:
+        """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
+        number = place = 0
+        for (file, wire, reasons, count), part in zip(self._names, self._parts, strict=True):
+            skipped = min(max(start - number, 0), count)
+            at = place + int(part["length"][:skipped].sum())
+            lengths = part["length"].tolist() if skipped < count else []
+            for row in range(skipped, count):
+                self._raw.seek(at)
+                at += lengths[row]
+                yield {
+                    "file": file,
+                    **{name: int(part[name][row]) for name in _NUMBERS[:4]},
+                    "wire": _wire(part, row, wire),
+                    "reason": str(reasons[part["reason"][row]]),
+                    "raw": self._raw.read(lengths[row]),
+                    "inner": None if part["inner"][row] < 0 else int(part["inner"][row]),
+                }
+            number += count
+            place += int(part["length"].sum())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        from turnwire.log.output.arrow import stream_capsule
+
+        return stream_capsule(COLUMNS, iter([self]))
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        from turnwire.log.output.arrow import array_capsules
+
+        return array_capsules(self)
+
+    def __arrow_c_schema__(self) -> object:
+        from turnwire.log.output.arrow import schema_capsule
+
+        return schema_capsule(COLUMNS)
+
+    def close(self) -> None:
+        """Frees the temporary file."""
+        self._raw.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _wire(part: dict[str, NDArray[Any]], row: int, wire: str) -> str:
+    """The wire that a range looked like: a scan of several wires says it for each."""
+    return WIRES[part["wire"][row]] if "wire" in part else wire
+
+
+def fault_line(reject: dict[str, Any]) -> int:
+    """The line of the byte where reading failed, where that stands in the range: it may be behind the first one."""
+    before = max(reject["fault"] - reject["offset"], 0)
+    line: int = reject["line"] + reject["raw"].count(b"\n", 0, before)
+    return line
+
+
+def first_error(
+    found: dict[str, NDArray[Any]], scanner: BulkScanner, file: str | None, buffer: memoryview, base: int
+) -> DecodeError:
+    """What ``errors="raise"`` raises for the first reject of a block, of which ``buffer`` is at offset ``base``:
+    ``offset`` and ``line`` are those of the fault in the input."""
+    reason = scanner.reasons[found["reason"][0]]
+    assert reason is not None, "code 0 is no reason"
+    offset, length, fault = (int(found[name][0]) for name in ("offset", "length", "fault"))
+    raw = bytes(buffer[offset - base : offset - base + min(length, 80)])
+    text = f"a record of {length} bytes at byte {offset} is damaged: {raw!r}{'...' if length > 80 else ''}"
+    between = bytes(buffer[max(min(offset, fault) - base, 0) : max(offset, fault) - base]).count(b"\n")
+    line = int(found["line"][0]) + (between if fault > offset else -between)
+    return DecodeError(reason, text, offset=fault, line=line, wire=_wire(found, 0, scanner.wire), path=file)

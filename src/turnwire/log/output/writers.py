@@ -1,0 +1,306 @@
+"""The formats of files: Parquet, Arrow IPC, CSV and JSON lines, each a writer over an open binary file.
+
+Every format has the same columns in the same order; text, enums and file names are strings there, absent values nulls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from turnwire.contract import Column
+from turnwire.errors import MissingDependency, expect
+
+if TYPE_CHECKING:
+    from turnwire.log.output.batch import Batch
+
+FORMATS = {"parquet": ".parquet", "arrow": ".arrow", "csv": ".csv", "ndjson": ".ndjson"}
+"""Format -> the ending of its files."""
+
+ENDINGS = {
+    **{ending: name for name, ending in FORMATS.items()},
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "ndjson",
+}
+GROUP_BYTES = 8 << 20
+"""About how much of a Parquet or Arrow file is held back until it is written as one group of rows."""
+
+PIECE = 1 << 15
+"""Rows of a batch that are converted at once."""
+
+TIME_FORM = "%Y-%m-%dT%H:%M:%SZ"  # pyarrow's seconds have their fraction
+FORMULAS = ("guard", "keep")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def format_of(path: str, named: str | None = None) -> str:
+    """The format of a file: the one that is named, or the one of its ending. Raises ValueError where neither says."""
+    if named is not None:
+        if named not in FORMATS:
+            raise ValueError(f"the formats are {', '.join(FORMATS)}, not {named!r}")
+        return named
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"{path!r} does not say in which format to write: it ends with none of {', '.join(ENDINGS)}")
+    return ENDINGS[ending]
+
+
+def guarded(text: str) -> str:
+    """Text as a cell of a CSV file that no spreadsheet takes for a formula: an apostrophe stands before what starts
+    with ``= + - @``, a tab or a carriage return, also where apostrophes stand before that already."""
+    expect(text, str, "the text of a cell is guarded")
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The text that :func:`guarded` was given."""
+    expect(text, str, "the text of a cell is read")
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+class Writer(Protocol):
+    """Writes batches into an open binary file."""
+
+    def take(self, batch: Batch) -> None:
+        """Writes the records of a batch, or holds them back for a while."""
+
+    def finish(self) -> None:
+        """Writes what was held back and what ends the file. The file itself stays open."""
+
+    def abandon(self) -> None:
+        """Writes nothing more, whatever is still held back."""
+
+
+class _Ndjson:
+    def __init__(self, file: Any, columns: Sequence[Column], formulas: str) -> None:
+        from turnwire.log.output.rows import JsonLines
+
+        self._file = file
+        self._lines = JsonLines(columns)
+
+    def take(self, batch: Batch) -> None:
+        from turnwire.log.output.rows import slices
+
+        for values in slices(batch):
+            self._file.write(self._lines.lines(values))
+
+    def take_table(self, table: Any) -> None:
+        """As ``take``, for a table of pyarrow."""
+        import pyarrow.compute as compute
+
+        for part in table.to_batches(max_chunksize=4096):
+            columns = [
+                compute.strftime(column, TIME_FORM) if arrow().types.is_timestamp(column.type) else column
+                for column in part.columns
+            ]
+            self._file.write(self._lines.lines([column.to_pylist() for column in columns]))
+
+    def finish(self) -> None:
+        """Every line is written already."""
+
+    def abandon(self) -> None:
+        """Nothing is held back."""
+
+
+class Tables:
+    """Batches as tables of pyarrow with one schema, whatever the batch: plain strings instead of views and
+    dictionaries, which differ from batch to batch."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        pyarrow = arrow()
+        types = {
+            "u64": pyarrow.uint64(),
+            "i64": pyarrow.int64(),
+            "u8": pyarrow.uint8(),
+            "f64": pyarrow.float64(),
+            "bool": pyarrow.bool_(),
+            "timestamp": pyarrow.timestamp("us", tz="UTC"),
+            "binary": pyarrow.large_binary(),
+        }
+        self.schema = pyarrow.schema(
+            pyarrow.field(one.name, types.get(one.kind, pyarrow.string()), one.nullable or one.kind == "file")
+            for one in columns
+        )
+
+    def table(self, batch: Any) -> Any:
+        """The named columns of a batch (or of rejects)."""
+        return arrow().concat_tables([self.schema.empty_table(), *self.tables(batch)])
+
+    def tables(self, batch: Any) -> Iterator[Any]:
+        """The same in pieces of ``PIECE`` rows: what is converted at once is little."""
+        pyarrow = arrow()
+        found = pyarrow.record_batch(batch)
+        for start in range(0, found.num_rows, PIECE):
+            part = found.slice(start, PIECE)
+            arrays = [part.column(field.name).cast(field.type) for field in self.schema]
+            yield pyarrow.Table.from_arrays(arrays, schema=self.schema)
+
+
+class _Grouped:
+    """Collects tables until they are worth a group of rows: many small groups make a file slow to read."""
+
+    def __init__(self, file: Any, columns: Sequence[Column]) -> None:
+        self.tables = Tables(columns)
+        self.sink = _Sink(file)
+        self._writer: Any = None
+        self._held: list[Any] = []
+        self._bytes = 0
+
+    def take(self, batch: Any) -> None:
+        """Holds the records back until there are enough of them."""
+        for table in self.tables.tables(batch):
+            self.take_table(table)
+        if self._bytes >= GROUP_BYTES // 2:  # what is held back keeps the memory of the whole batch
+            self.flush()
+
+    def take_table(self, table: Any) -> None:
+        """As ``take``, for a table of this schema."""
+        self._held.append(table)
+        self._bytes += table.nbytes
+        if self._bytes >= GROUP_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what is held back as one group."""
+        if self._held:
+            table = arrow().concat_tables(self._held)
+            self._held, self._bytes = [], 0
+            if table.num_rows:  # a group of none cannot be written
+                self.write(table)
+
+    def write(self, table: Any) -> None:
+        """Writes one group of rows."""
+        self._writer.write_table(table.combine_chunks())
+
+    def finish(self) -> None:
+        """Writes what is held back and what ends the file."""
+        self.flush()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Writes nothing more: pyarrow would, when it cleans up."""
+        self.sink.dead = True
+        self._held = []
+
+
+class _Parquet(_Grouped):
+    def __init__(self, file: Any, columns: Sequence[Column], formulas: str) -> None:
+        super().__init__(file, columns)
+        from pyarrow.parquet import ParquetWriter
+
+        self._writer = ParquetWriter(self.sink, self.tables.schema, compression="zstd")
+
+    def write(self, table: Any) -> None:
+        self._writer.write_table(table, row_group_size=table.num_rows)
+
+
+class _Arrow(_Grouped):
+    """The file format of Arrow IPC, or its stream format where nobody can seek (standard output)."""
+
+    def __init__(self, file: Any, columns: Sequence[Column], formulas: str, stream: bool = False) -> None:
+        super().__init__(file, columns)
+        ipc = arrow().ipc
+        start = ipc.new_stream if stream else ipc.new_file
+        self._writer = start(
+            self.sink, self.tables.schema, options=ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+        )
+
+
+class _Csv(_Grouped):
+    def __init__(self, file: Any, columns: Sequence[Column], formulas: str) -> None:
+        super().__init__(file, columns)
+        from pyarrow.csv import CSVWriter
+
+        self._guard = formulas == "guard"
+        self._writer = CSVWriter(self.sink, self.tables.schema)
+
+    def write(self, table: Any) -> None:
+        self._writer.write_table(self._guarded(table) if self._guard else table)
+
+    def _guarded(self, table: Any) -> Any:
+        import pyarrow.compute as compute
+
+        pyarrow = arrow()
+        for place, field in enumerate(table.schema):
+            if field.type == pyarrow.string():
+                column = table.column(place)
+                risky = compute.match_substring_regex(column, f"^{_FORMULA.pattern}")
+                if compute.any(risky).as_py():
+                    safe = compute.binary_join_element_wise("'", column, "")
+                    table = table.set_column(place, field, compute.if_else(risky, safe, column))
+        return table
+
+
+class _Sink:
+    """A file as pyarrow wants it, which closes its sinks: ours stays open. A ``dead`` one takes everything and writes
+    nothing: what failed must not be tried again when pyarrow cleans up."""
+
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._place = 0
+        self.dead = False
+
+    def write(self, data: Any) -> int:
+        """Writes all of it."""
+        if not self.dead:
+            try:
+                self._file.write(data)
+            except BaseException:
+                self.dead = True
+                raise
+        self._place += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        """How many bytes were written."""
+        return self._place
+
+    def flush(self) -> None:
+        """The file is flushed when it is finished."""
+
+    def close(self) -> None:
+        """Whoever opened the file closes it."""
+
+    def readable(self) -> bool:
+        """It is not."""
+        return False
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is not: a pipe gets the same bytes as a file."""
+        return False
+
+
+_WRITERS: dict[str, Callable[..., Any]] = {"parquet": _Parquet, "arrow": _Arrow, "csv": _Csv, "ndjson": _Ndjson}
+
+
+def arrow() -> Any:
+    """pyarrow. Raises MissingDependency."""
+    try:
+        import pyarrow
+        import pyarrow.ipc
+    except ImportError as missing:
+        raise MissingDependency("Parquet, Arrow and CSV need pyarrow: pip install 'turnwire[files]'") from missing
+    return pyarrow
+
+
+def writer(
+    file: Any, columns: Sequence[Column], format: str, *, formulas: str = "guard", stream: bool = False
+) -> Writer:
+    """A writer of one format over a binary file. ``stream``: the file is a pipe (Arrow has a format of its own there).
+
+    Raises ValueError for an unknown format, MissingDependency where the extra ``files`` is not installed.
+    """
+    if formulas not in FORMULAS:
+        raise ValueError(f"formulas is {' or '.join(FORMULAS)}, not {formulas!r}")
+    make = _WRITERS[format_of("", format)]
+    made: Writer = make(file, columns, formulas, stream) if make is _Arrow else make(file, columns, formulas)
+    return made

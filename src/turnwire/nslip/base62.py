@@ -1,0 +1,22 @@
+"""Base62 integers of nSLIP (section 3): single ones and whole NumPy columns, in the chosen core.
+
+``encode(number)`` and ``decode(digits)`` take 0 .. 2**64-1. ``encode_array`` makes an ``S11`` column of an integer
+column, ``decode_array`` a ``uint64`` column of an ``S`` column of any width; NumPy is imported when they are called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turnwire import _backend
+
+if TYPE_CHECKING:
+    from turnwire._pure.nslip.base62 import decode, decode_array, encode, encode_array
+else:
+    _core = _backend.load("nslip.base62")
+    encode = _core.encode
+    decode = _core.decode
+    encode_array = _core.encode_array
+    decode_array = _core.decode_array
+
+__all__ = ["decode", "decode_array", "encode", "encode_array"]

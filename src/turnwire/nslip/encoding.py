@@ -1,0 +1,124 @@
+"""Writing nSLIP field by field: every rule and every refusal, for the pure twin and for the native one's odd cases."""
+
+from __future__ import annotations
+
+from turnwire._pure.nslip.base62 import decode as decode_base62
+from turnwire._pure.nslip.base62 import encode as encode_base62
+from turnwire.errors import DecodeError, Reason
+from turnwire.nslip.faults import encode_fault
+from turnwire.nslip.spec import (
+    HEADER,
+    HEADER_PREFIXES,
+    MAX_INTEGER,
+    PREFIX_SLOT,
+    SLOT_PREFIX,
+    STRING_SLOTS,
+    Act,
+    FrameType,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from turnwire.nslip.messages import SlipMessage
+
+
+def is_raw_value(text: str) -> bool:
+    """Whether this is a value as it stands on the wire: what ``extra`` may hold."""
+    import re  # here, as few messages have any
+
+    return re.fullmatch(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"', text) is not None
+
+
+def written_parts(message: SlipMessage) -> list[str]:
+    """The fields of a message as they stand between ``@`` and ``#``. Raises EncodeError at the first that cannot."""
+    extra = _extra_parts(message)
+    parts = []
+    for prefix, name in HEADER:
+        value = getattr(message, name, None)
+        if prefix == "f" and "f" in extra and _is_code(value) and _kept_code(extra["f"][0][1:]) == value:
+            parts.append(extra["f"][0])
+            continue
+        number = _integer(value, f"/{name}")
+        if prefix == "a" and number > max(Act):
+            raise encode_fault(Reason.UNKNOWN_ACT, f"{number} is no act", "/act")
+        if prefix == "f" and number > max(FrameType):
+            raise encode_fault(Reason.UNKNOWN_FRAME, f"{number} is no frame", "/frame")
+        parts.append(prefix + encode_base62(number))
+    unknown = [(before, part) for prefix, (part, before) in extra.items() if prefix != "f"]
+    slots = message.slots
+    if not isinstance(slots, dict):
+        raise encode_fault(Reason.WRONG_TYPE, "slots is a dict", "/slots")
+    for place, (slot, value) in enumerate(slots.items()):
+        parts.extend(part for before, part in unknown if before == place)
+        parts.append(_slot_part(slot, value))
+    parts.extend(part for before, part in unknown if before >= len(slots))
+    return parts
+
+
+def _integer(value: Any, path: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise encode_fault(Reason.WRONG_TYPE, f"an integer is needed, not {type(value).__name__}", path)
+    if value < 0:
+        raise encode_fault(Reason.NEGATIVE, "integers are non-negative", path)
+    if value > MAX_INTEGER:
+        raise encode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1", path)
+    return int(value)
+
+
+def _slot_part(slot: Any, value: Any) -> str:
+    known: Any = slot if isinstance(slot, int) and not isinstance(slot, bool) else None
+    prefix = SLOT_PREFIX.get(known)
+    if prefix is None:
+        raise encode_fault(Reason.UNKNOWN_SLOT, f"{slot!r} is no slot", f"/slots/{slot}")
+    name = PREFIX_SLOT[prefix].name
+    if slot not in STRING_SLOTS:
+        return prefix + encode_base62(_integer(value, f"/slots/{name}"))
+    if not isinstance(value, str):
+        raise encode_fault(Reason.WRONG_TYPE, f"{name} takes a string, not {type(value).__name__}", f"/slots/{name}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", f"/slots/{name}") from None
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{prefix}"{escaped}"'
+
+
+def _extra_parts(message: SlipMessage) -> dict[str, tuple[str, int]]:
+    """Prefix -> (field as written, number of known slots before it), each checked: nothing can be forged here."""
+    extra: Any = message.extra
+    if not extra:
+        return {}
+    if not isinstance(extra, dict):
+        raise encode_fault(Reason.WRONG_TYPE, "extra is a dict", "/extra")
+    before = getattr(extra, "before", {})
+    parts = {}
+    for prefix, value in extra.items():
+        path = f"/extra/{prefix}"
+        letter = isinstance(prefix, str) and len(prefix) == 1 and prefix.isascii() and prefix.isalpha()
+        if not letter or prefix in PREFIX_SLOT or (prefix in HEADER_PREFIXES and prefix != "f"):
+            raise encode_fault(Reason.UNKNOWN_SLOT, f"{prefix!r} is no free prefix", path)
+        if not isinstance(value, str) or not is_raw_value(value):
+            raise encode_fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", path)
+        if value[0] != '"':
+            _kept_code(value, path)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form", path) from None
+        parts[prefix] = (prefix + value, before.get(prefix, MAX_INTEGER))
+    return parts
+
+
+def _kept_code(digits: str, path: str = "/extra/f") -> int | None:
+    if digits[0] == '"':
+        return None
+    try:
+        return decode_base62(digits)
+    except DecodeError as error:
+        raise encode_fault(error.reason, error.text, path) from None
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > max(FrameType)

@@ -1,0 +1,129 @@
+"""What is doubtful about an nSLIP message, and the message that announces a schema version."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from turnwire import _backend
+from turnwire.errors import EncodeError, Issue, Reason, expect
+from turnwire.nslip import base62
+from turnwire.nslip.spec import HEADER, MAX_INTEGER, SCHEMA_VERSION, SHORT_STRING, WIRE, Act, FrameType, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turnwire.nslip.messages import SlipMessage
+
+__all__ = ["announce", "announced", "check"]
+
+_core: Any = _backend.load("nslip.codec")
+_GOOD = {name: 0 for _, name in HEADER} | {"act": Act.OBSERVE, "frame": FrameType.TASK}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ANNOUNCEMENT = re.compile(r"schema=([1-9][0-9]{0,19})")
+
+
+def check(message: SlipMessage) -> list[Issue]:
+    """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
+
+    * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
+    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and stand here by their id
+      (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
+    * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
+
+    Raises TypeError for what is no message.
+    """
+    expect(message, _core.SlipMessage, "a SlipMessage is checked")
+    try:
+        _core.encode(message)
+    except EncodeError:
+        return [*_refusals(message), *_remarks(message)]
+    return list(_remarks(message))
+
+
+def _refusals(message: SlipMessage) -> Iterator[Issue]:
+    """What ``encode`` says of each field in a message whose other fields are good."""
+    slots: Any = message.slots
+    extra: Any = message.extra
+    for _, name in HEADER:
+        kept = {"f": extra["f"]} if name == "frame" and isinstance(extra, dict) and "f" in extra else None
+        yield from _refusal(kept, **{name: getattr(message, name)})
+    for part in _parts(slots):
+        yield from _refusal(slots=part)
+    for part in _parts(extra):
+        if not (isinstance(part, dict) and "f" in part):  # judged with the frame
+            yield from _refusal(part)
+
+
+def _parts(fields: Any) -> list[Any]:
+    return [{key: value} for key, value in fields.items()] if isinstance(fields, dict) else [fields]
+
+
+def _refusal(extra: Any = None, **fields: Any) -> Iterator[Issue]:
+    try:
+        _core.encode(_core.SlipMessage(**(_GOOD | {"slots": {}} | fields), extra=extra))
+    except EncodeError as error:
+        yield Issue(error.reason, error.path or "", "warning", error.text)
+
+
+def _remarks(message: SlipMessage) -> Iterator[Issue]:
+    slots: Any = message.slots
+    extra: Any = message.extra
+    for slot, value in slots.items() if isinstance(slots, dict) else ():
+        if isinstance(value, str) and len(value) > SHORT_STRING:
+            yield _long(value, f"/slots/{getattr(slot, 'name', None) or _slot_name(slot)}")
+    for prefix, value in extra.items() if isinstance(extra, dict) else ():
+        if prefix == "f":
+            if isinstance(message.frame, int) and message.frame > max(FrameType):
+                yield Issue(Reason.UNKNOWN_FRAME, "/frame", "info", f"the unknown frame {value} is kept")
+            continue
+        where = f"/extra/{prefix}"
+        yield Issue(Reason.UNKNOWN_SLOT, where, "info", f"the unknown slot {prefix} is kept as it was read")
+        text = _ESCAPE.sub(r"\1", value[1:-1]) if isinstance(value, str) and value[:1] == '"' else ""
+        if len(text) > SHORT_STRING:
+            yield _long(text, where)
+
+
+def _slot_name(slot: Any) -> str:
+    return Slot(slot).name if slot in Slot.__members__.values() else str(slot)
+
+
+def _long(text: str, where: str) -> Issue:
+    return Issue(
+        Reason.LONG_STRING,
+        where,
+        "info",
+        f"a string of {len(text)} characters, over {SHORT_STRING}: large artifacts live in stores, by id",
+    )
+
+
+def announce(conv_id: int, turn: int, src: int, dst: int, *, version: int = SCHEMA_VERSION) -> SlipMessage:
+    """The META/CONTROL message that tells ``dst`` which schema version ``src`` writes (section 6).
+
+    nSLIP text has no place for a version that readers of v0.1 survive, so it travels in a message of its own, with the
+    TAG ``schema=1``. Raises EncodeError(wrong_type|negative|too_large|unsupported_version) for a version that is no
+    integer 1 .. 2**64-1; the other arguments are judged when the message is encoded.
+    """
+    try:
+        base62.encode(version)
+    except EncodeError as error:
+        raise EncodeError(error.reason, error.text, wire=WIRE, path="/version") from None
+    if version == 0:
+        raise EncodeError(Reason.UNSUPPORTED_VERSION, "versions count from 1", wire=WIRE, path="/version")
+    message: SlipMessage = _core.SlipMessage(
+        conv_id, turn, src, dst, Act.META, FrameType.CONTROL, {Slot.TAG: f"schema={version}"}
+    )
+    return message
+
+
+def announced(message: SlipMessage) -> int | None:
+    """The schema version that a message announces, or None for a message that announces none."""
+    expect(message, _core.SlipMessage, "a SlipMessage announces a version")
+    if (message.act, message.frame) != (Act.META, FrameType.CONTROL):
+        return None
+    tag = message.get(Slot.TAG)
+    found = _ANNOUNCEMENT.fullmatch(tag) if isinstance(tag, str) else None
+    if found is None:
+        return None
+    version = int(found[1])
+    return version if version <= MAX_INTEGER else None

@@ -1,0 +1,1 @@
+from turnwire.nslip.base62 import *  # noqa: F403

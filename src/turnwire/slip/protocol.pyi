@@ -1,0 +1,1 @@
+from turnwire.nslip.protocol import *  # noqa: F403

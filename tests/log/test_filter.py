@@ -1,0 +1,113 @@
+"""A scan of one wire is a filter over the scan of all: the same records and rejects, whatever they stand in."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, damaged_log, good_log
+from tests.nslip.twins import rounds
+from turnwire.contract import LIMITS, WIRES
+from turnwire.log import Batch
+
+COMMON = ("sender", "receiver", "conversation", "subject")
+
+
+def value(batch: Batch, name: str, row: int) -> Any:
+    """A value, or None where there is none."""
+    return batch[name][row] if batch.valid(name)[row] else None
+
+
+def record(batch: Batch, row: int) -> tuple[Any, ...]:
+    """What any scan says of a record, whatever columns its wire has beside it."""
+    texts = (value(batch, name, row) for name in COMMON)
+    numbers = (value(batch, name, row) for name in ("offset", "length", "line", "inner", "sequence", "time"))
+    kind = batch.column("kind").names[batch["kind"][row]]
+    return WIRES[batch["wire"][row]], kind, *texts, *numbers, bytes(batch.raw(row)), repr(batch.message(row))
+
+
+def facts(scan: turnwire.Scan) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:
+    """Every record and every reject of a scan."""
+    records = [record(batch, row) for batch in scan for row in range(len(batch))]
+    return records, scan.rejects.rows()
+
+
+def assembled(chance: random.Random) -> bytes:
+    """Lines that belong together: a message behind prefixes or indented, and lines that a container engine cut."""
+    message = csp_message(chance).rstrip(b"\n")
+    record = chance.choice((*GOOD_JSON, *NSLIP, message))
+    kind = chance.randrange(5)
+    if kind == 0:
+        lines = message.split(b"\n")
+        return b"".join(b"2026-05-04T10:00:%02dZ [a] %b\n" % (at % 60, line) for at, line in enumerate(lines))
+    if kind == 1:
+        return b"INFO agent: " + message + b"\nINFO agent: bye\n"
+    if kind == 2:
+        return b"".join(b"  " + line + b"\n" if line else b"\n" for line in message.split(b"\n")) + b"out\n"
+    cut = chance.randrange(len(record) + 1)
+    if kind == 3:
+        record = record.replace(b"\n", b" ")
+        tags, other = ((b"P", b"F"), b"2026-05-04T10:00:00Z stderr F " + chance.choice(NSLIP) + b"\n")
+        parts = [
+            b"2026-05-04T10:00:0%dZ stdout %b %b\n" % (at, tag, part)
+            for at, (tag, part) in enumerate(zip(tags, (record[:cut], record[cut:]), strict=True))
+        ]
+        return parts[0] + chance.choice((b"", other)) + (parts[1] if chance.random() < 0.8 else b"")
+    filler = "x" * (16384 - cut) + " " if chance.random() < 0.5 else "x" * 16384
+    text = filler + record.decode() + "\n"
+    return b"".join(
+        json.dumps({"log": part, "stream": "stdout", "time": "2026-05-04T10:00:00Z"}).encode() + b"\n"
+        for part in (text[:16384], text[16384:])
+    )
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_wire_is_a_filter() -> None:
+    chance = random.Random(14)
+    met = dict.fromkeys(WIRES, 0)
+    bad = dict.fromkeys(WIRES, 0)
+    for _ in range(rounds(24)):
+        data = b"".join(
+            chance.choice((damaged_log(chance), good_log(chance)[0])) for _ in range(chance.randrange(1, 4))
+        )
+        options: dict[str, Any] = {}
+        if chance.random() < 0.3:
+            options["limits"] = LIMITS._replace(message=chance.choice((30, 60, 200)))
+        if chance.random() < 0.3:
+            options["unknown"] = "keep"
+        records, rejects = facts(turnwire.scan(data, **options))
+        for wire in WIRES:
+            cut = {"batch_bytes": chance.choice((1, 7, 50, 300, 2000, 1 << 21)), "threads": chance.choice((1, 1, 2))}
+            found, refused = facts(turnwire.scan(data, wire=wire, **options, **cut))
+            assert found == [one for one in records if one[0] == wire], (wire, data)
+            assert refused == [one for one in rejects if one["wire"] == wire], (wire, data)
+            met[wire] += len(found)
+            bad[wire] += len(refused)
+    assert min(met.values()) > 3 and min(bad.values()) > 0
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wrap", [b'{"log":"%b"}', b'"%b"', b"[INFO] %b sent", b'{"a":{"b":["x","%b"]}}'])
+def test_nslip_is_found_in_every_container(wrap: bytes) -> None:
+    plain = [one for one in NSLIP if b'"' not in one][:50]
+    lines = [wrap % one for one in plain]
+    scan = turnwire.scan(b"\n".join(lines), wire="nslip", columns=["conv_id", "inner"])
+    found = [bytes(batch.raw(row)) for batch in scan for row in range(len(batch))]
+    assert found == plain and not len(scan.rejects)
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_own_columns_of_records_in_strings() -> None:
+    """Texts are spans of what the string says, also where that has escapes of its own."""
+    said = '@a3|f0|c1|S0|d1|T9|g7|t"a \\"b\\" é"#'
+    log = json.dumps({"log": f"note {said}\n", "time": "2026-05-04T10:00:00Z"}).encode() + b"\n" + said.encode()
+    [batch] = turnwire.scan(log, wire="nslip")
+    assert list(batch["tag"]) == ['a "b" é'] * 2
+    assert batch["turn"].tolist() == [9, 9] and batch["goal_id"].tolist() == [7, 7]
+    assert batch.valid("inner").tolist() == [True, False] and batch["inner"].tolist()[0] == 5
+    assert batch.valid("time").tolist() == [True, False]
+    assert [message.get(20) for message in map(batch.message, range(2))] == ['a "b" é'] * 2

@@ -1,0 +1,301 @@
+"""Base62 integers, single and in columns, on both cores (section 3)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnwire import DecodeError, EncodeError, Reason
+from turnwire.nslip import base62
+
+MAX = 2**64 - 1
+EDGES = sorted({0, MAX, *(62**power + step for power in range(11) for step in (-1, 0, 1))} - {-1})
+KNOWN = {0: "0", 10: "A", 61: "z", 62: "10", 3843: "zz", 3844: "100", MAX: "LygHa16AHYF"}
+
+
+@pytest.fixture
+def twin(core: Any) -> Any:
+    return core("nslip.base62")
+
+
+def outcome(function: Any, value: Any) -> tuple[Any, ...]:
+    """What a function gives or refuses, in a form that compares."""
+    try:
+        return ("value", function(value))
+    except (DecodeError, EncodeError) as error:
+        return (type(error), error.reason, error.offset, error.line, error.wire, error.path, error.text)
+
+
+def twins() -> tuple[Any, Any]:
+    native = pytest.importorskip("turnwire._native.nslip.base62")
+    from turnwire._pure.nslip import base62 as pure
+
+    return native, pure
+
+
+@pytest.mark.parametrize(("number", "digits"), KNOWN.items())
+def test_known_numbers(twin: Any, number: int, digits: str) -> None:
+    assert twin.encode(number) == digits
+    assert twin.decode(digits) == number
+
+
+@pytest.mark.parametrize("number", EDGES)
+def test_edges_there_and_back(twin: Any, number: int) -> None:
+    digits = twin.encode(number)
+    assert twin.decode(digits) == number
+    assert twin.decode("0" * 40 + digits) == number
+
+
+@pytest.mark.parametrize(
+    ("digits", "reason", "offset"),
+    [
+        ("", Reason.EMPTY_VALUE, 0),
+        ("-1", Reason.BAD_DIGIT, 0),
+        ("1_0", Reason.BAD_DIGIT, 1),
+        ("12 ", Reason.BAD_DIGIT, 2),
+        ("1\0", Reason.BAD_DIGIT, 1),
+        ("\u0661", Reason.BAD_DIGIT, 0),
+        ("1\ud800", Reason.BAD_DIGIT, 1),
+        ("LygHa16AHYG", Reason.TOO_LARGE, 0),
+        ("zzzzzzzzzzzz", Reason.TOO_LARGE, 0),
+        ("zzzzzzzzzzzz!", Reason.TOO_LARGE, 0),
+        ("z!zzzzzzzzzzz", Reason.BAD_DIGIT, 1),
+        (b"1", Reason.WRONG_TYPE, 0),
+        (7, Reason.WRONG_TYPE, 0),
+        (None, Reason.WRONG_TYPE, 0),
+    ],
+)
+def test_refused_digits(twin: Any, digits: Any, reason: Reason, offset: int) -> None:
+    with pytest.raises(DecodeError) as caught:
+        twin.decode(digits)
+    error = caught.value
+    assert (error.reason, error.offset, error.line, error.wire) == (reason, offset, 1, "nslip")
+    assert str(error).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (-1, Reason.NEGATIVE),
+        (MAX + 1, Reason.TOO_LARGE),
+        (10**30, Reason.TOO_LARGE),
+        (True, Reason.WRONG_TYPE),
+        (1.0, Reason.WRONG_TYPE),
+        ("1", Reason.WRONG_TYPE),
+        (None, Reason.WRONG_TYPE),
+    ],
+)
+def test_refused_numbers(twin: Any, number: Any, reason: Reason) -> None:
+    with pytest.raises(EncodeError) as caught:
+        twin.encode(number)
+    assert (caught.value.reason, caught.value.wire) == (reason, "nslip")
+
+
+def test_integer_enums_are_integers(twin: Any) -> None:
+    from turnwire.nslip import Act
+
+    assert twin.encode(Act.META) == "A"
+
+
+# --- columns --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 17, 1000])
+def test_columns_there_and_back(twin: Any, count: int) -> None:
+    numbers = np.array((EDGES * 40)[:count], dtype=np.uint64)
+    texts = twin.encode_array(numbers)
+    assert (texts.dtype, texts.shape) == (np.dtype("S11"), (count,))
+    assert texts.tolist() == [twin.encode(int(number)).encode() for number in numbers]
+    back = twin.decode_array(texts)
+    assert back.dtype == np.uint64
+    assert back.tolist() == numbers.tolist()
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.array([0, 5, 127], dtype=np.int8),
+        np.array([0, 5, 61], dtype=">u2"),
+        np.array([0, 5, 2**62], dtype=np.int64),
+        np.array([0, 5, MAX], dtype=object),
+        [0, 5, MAX],
+        (0, 5, 3),
+        np.arange(20, dtype=np.uint64)[::3],
+        np.arange(20, dtype=np.uint64)[::-1],
+        np.arange(4, dtype=np.uint64).view(np.uint8)[1:25].view(np.uint64),  # not aligned
+        [],
+        np.array([], dtype=np.uint64),
+    ],
+    ids=str,
+)
+def test_any_integers_are_taken(twin: Any, numbers: Any) -> None:
+    expected = [twin.encode(int(number)).encode() for number in numbers]
+    assert twin.encode_array(numbers).tolist() == expected
+
+
+def test_read_only_columns(twin: Any) -> None:
+    numbers = np.arange(5, dtype=np.uint64)
+    numbers.flags.writeable = False
+    texts = twin.encode_array(numbers)
+    texts.flags.writeable = False
+    assert twin.decode_array(texts).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reason", "path"),
+    [
+        (np.array([4, -1, -2]), Reason.NEGATIVE, "/1"),
+        (np.array([4, -1], dtype=object), Reason.NEGATIVE, "/1"),
+        (np.array([4, MAX + 1], dtype=object), Reason.TOO_LARGE, "/1"),
+        (np.array([4, True], dtype=object), Reason.WRONG_TYPE, "/1"),
+        (np.array([4, None], dtype=object), Reason.WRONG_TYPE, "/1"),
+        (np.array([1.0, 2.0]), Reason.WRONG_TYPE, None),
+        (np.array([]), Reason.WRONG_TYPE, None),
+        (np.array([True, False]), Reason.WRONG_TYPE, None),
+        (np.array(["1"]), Reason.WRONG_TYPE, None),
+        (np.array(["2020"], dtype="datetime64[Y]"), Reason.WRONG_TYPE, None),
+        (np.zeros((2, 2), dtype=np.uint64), Reason.WRONG_TYPE, None),
+        (np.uint64(4), Reason.WRONG_TYPE, None),
+        ([[1], [2, 3]], Reason.WRONG_TYPE, "/0"),
+        ([[1], [2]], Reason.WRONG_TYPE, None),
+        (None, Reason.WRONG_TYPE, None),
+    ],
+    ids=str,
+)
+def test_refused_columns_of_numbers(twin: Any, numbers: Any, reason: Reason, path: str | None) -> None:
+    with pytest.raises(EncodeError) as caught:
+        twin.encode_array(numbers)
+    assert (caught.value.reason, caught.value.path, caught.value.wire) == (reason, path, "nslip")
+
+
+@pytest.mark.parametrize("width", [1, 2, 8, 11, 12, 15, 16, 17, 64])
+def test_texts_of_any_width(twin: Any, width: int) -> None:
+    numbers = [number for number in EDGES if len(twin.encode(number)) <= width]
+    digits = [twin.encode(number).encode() for number in numbers]
+    assert twin.decode_array(np.array(digits, dtype=f"S{width}")).tolist() == numbers
+    padded = [text.rjust(width, b"0") for text in digits]
+    assert twin.decode_array(np.array(padded, dtype=f"S{width}")).tolist() == numbers
+
+
+def test_texts_of_any_stride(twin: Any) -> None:
+    texts = np.array([b"1", b"!", b"zz", b"!", b"10"])
+    assert twin.decode_array(texts[::2]).tolist() == [1, 3843, 62]
+    assert twin.decode_array(texts[::-2]).tolist() == [62, 3843, 1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "reason", "path", "offset"),
+    [
+        ([b"1", b"", b"!"], Reason.EMPTY_VALUE, "/1", 0),
+        ([b"1", b"1\x002"], Reason.BAD_DIGIT, "/1", 1),
+        ([b"1", b"\x001"], Reason.BAD_DIGIT, "/1", 0),
+        ([b"0123456789a/"], Reason.BAD_DIGIT, "/0", 11),
+        ([b"12", b"1\xff", b"1 "], Reason.BAD_DIGIT, "/1", 1),
+        ([b"LygHa16AHYF", b"LygHa16AHYG"], Reason.TOO_LARGE, "/1", 0),
+        ([b"z" * 11], Reason.TOO_LARGE, "/0", 0),
+        ([b"1" + b"0" * 15], Reason.TOO_LARGE, "/0", 0),
+        ([b"0", b"1" + b"0" * 39], Reason.TOO_LARGE, "/1", 0),
+    ],
+)
+def test_refused_texts(twin: Any, texts: list[bytes], reason: Reason, path: str, offset: int) -> None:
+    with pytest.raises(DecodeError) as caught:
+        twin.decode_array(np.array(texts))
+    error = caught.value
+    assert (error.reason, error.path, error.offset, error.line) == (reason, path, offset, 1)
+    assert error.wire == "nslip"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        np.array(["1"]),
+        np.array([1]),
+        np.array([b"1"], dtype=object),
+        np.array([[b"1"]]),
+        np.array(b"1"),
+        [b"1"],
+        b"1",
+        None,
+    ],
+    ids=repr,
+)
+def test_only_one_dimension_of_bytes_is_read(twin: Any, texts: Any) -> None:
+    with pytest.raises(DecodeError) as caught:
+        twin.decode_array(texts)
+    assert caught.value.reason is Reason.WRONG_TYPE
+
+
+def test_texts_without_width(twin: Any) -> None:
+    column = np.zeros(3, dtype=[("empty", "S0"), ("number", "i4")])["empty"]
+    assert column.dtype.itemsize == 0
+    with pytest.raises(DecodeError) as caught:
+        twin.decode_array(column)
+    assert (caught.value.reason, caught.value.path) == (Reason.EMPTY_VALUE, "/0")
+    assert twin.decode_array(column[:0]).tolist() == []
+
+
+@pytest.mark.parametrize("place", range(16))
+@pytest.mark.parametrize("rows", [1, 3])
+def test_every_byte_is_judged(place: int, rows: int) -> None:
+    """All 256 bytes at every place of a row, in the last row too, where no sixteen bytes may be read at once."""
+    native, pure = twins()
+    for byte in range(256):
+        text = bytearray(b"0000000000000001")
+        text[place] = byte
+        column = np.array([b"1"] * (rows - 1) + [bytes(text)], dtype="S16")
+        assert outcome(lambda c: native.decode_array(c).tolist(), column) == outcome(
+            lambda c: pure.decode_array(c).tolist(), column
+        )
+
+
+@given(st.text(alphabet=st.characters(), max_size=20) | st.text(alphabet="09AZaz@[`{:/\0", max_size=14))
+def test_twins_agree_on_digits(digits: str) -> None:
+    native, pure = twins()
+    assert outcome(native.decode, digits) == outcome(pure.decode, digits)
+
+
+@given(st.integers(min_value=-(2**65), max_value=2**65) | st.integers(0, MAX))
+def test_twins_agree_on_numbers(number: int) -> None:
+    native, pure = twins()
+    assert outcome(native.encode, number) == outcome(pure.encode, number)
+
+
+@given(st.lists(st.integers(0, MAX)), st.integers(0, 8))
+def test_twins_agree_on_columns(numbers: list[int], bits: int) -> None:
+    native, pure = twins()
+    column = np.array(numbers, dtype=np.uint64) >> np.uint64(bits * 8)
+    texts = native.encode_array(column)
+    assert texts.tolist() == pure.encode_array(column).tolist()
+    assert native.decode_array(texts).tolist() == pure.decode_array(texts).tolist() == column.tolist()
+
+
+@given(st.lists(st.binary(max_size=18) | st.text("019AZaz", max_size=13).map(str.encode), min_size=1))
+def test_twins_agree_on_texts(texts: list[bytes]) -> None:
+    native, pure = twins()
+    column = np.array(texts)
+    assert outcome(lambda c: native.decode_array(c).tolist(), column) == outcome(
+        lambda c: pure.decode_array(c).tolist(), column
+    )
+
+
+def test_public_module_is_the_core() -> None:
+    from turnwire import _backend
+
+    core = _backend.load("nslip.base62")
+    for name in base62.__all__:
+        assert getattr(base62, name) is getattr(core, name)
+        assert getattr(base62, name).__doc__
+
+
+def test_numpy_is_imported_only_for_columns() -> None:
+    code = (
+        "import sys; from turnwire.nslip import base62; base62.encode(7); base62.decode('zz');"
+        "assert 'numpy' not in sys.modules; base62.encode_array([7]); assert 'numpy' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,243 @@
+"""check, the announcement of a schema version, and the ids that point into stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import vectors
+from tests.conftest import BACKENDS
+from tests.nslip import binary, twins
+from turnwire import EncodeError, Issue, Reason, RuleError
+from turnwire.nslip import (
+    LEAST_DOUBTFUL,
+    SCHEMA_VERSION,
+    Act,
+    ArtifactStore,
+    FrameType,
+    SlipMessage,
+    Slot,
+    announce,
+    announced,
+    check,
+    decode,
+    encode,
+    resolve,
+    rules,
+)
+
+
+@pytest.fixture
+def nslip(backend: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    core = twins.core_of(backend)
+    monkeypatch.setattr(rules, "_core", core)
+    return core
+
+
+def found(message: Any) -> list[tuple[str, int | str, str]]:
+    issues = check(message)
+    assert all(isinstance(issue, Issue) and issue.text for issue in issues)
+    return [(issue.reason.value, issue.where, issue.severity) for issue in issues]
+
+
+def test_a_good_message_has_no_issue(nslip: Any) -> None:
+    assert check(nslip.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#')) == []
+
+
+@pytest.mark.parametrize(("length", "long"), [(0, False), (64, False), (65, True), (10_000, True)])
+def test_long_strings(nslip: Any, length: int, long: bool) -> None:
+    """64 characters are fine, whatever their bytes."""
+    text = "\U0001f600" * length
+    message = nslip.SlipMessage(3, 1, 0, 1, Act.ASK, FrameType.TASK, {Slot.STATUS: text, 20: text})
+    expected = [("long_string", f"/slots/{name}", "info") for name in ("STATUS", "TAG")]
+    assert found(message) == (expected if long else [])
+    assert nslip.decode(nslip.encode(message)) == message
+
+
+def test_kept_fields_are_info(nslip: Any) -> None:
+    wire = f'@a3|f7|c3|S0|d1|T1|x5|y"{"long" * 20}"|z"{chr(92) * 128}"#'
+    assert found(nslip.decode(wire, unknown="keep")) == [
+        ("unknown_frame", "/frame", "info"),
+        ("unknown_slot", "/extra/x", "info"),
+        ("unknown_slot", "/extra/y", "info"),
+        ("long_string", "/extra/y", "info"),
+        ("unknown_slot", "/extra/z", "info"),
+    ]
+
+
+@pytest.mark.parametrize("reason", binary.BAD_MESSAGES)
+def test_what_encode_refuses_is_a_warning(nslip: Any, reason: str) -> None:
+    message = binary.bad_message(nslip, reason)
+    with pytest.raises(EncodeError) as caught:
+        nslip.encode(message)
+    assert found(message) == [(reason, caught.value.path, "warning")]
+
+
+def test_every_bad_field_is_named(nslip: Any) -> None:
+    message = nslip.SlipMessage(-1, 2**64, 1.5, True, 11, 77, {0: "x", 99: 1, 20: 5}, extra={"S": "9", "x": "|"})
+    assert found(message) == [
+        ("unknown_act", "/act", "warning"),
+        ("unknown_frame", "/frame", "warning"),
+        ("negative", "/conv_id", "warning"),
+        ("wrong_type", "/src", "warning"),
+        ("wrong_type", "/dst", "warning"),
+        ("too_large", "/turn", "warning"),
+        ("wrong_type", "/slots/GOAL_ID", "warning"),
+        ("unknown_slot", "/slots/99", "warning"),
+        ("wrong_type", "/slots/TAG", "warning"),
+        ("unknown_slot", "/extra/S", "warning"),
+        ("wrong_type", "/extra/x", "warning"),
+        ("unknown_slot", "/extra/S", "info"),
+        ("unknown_slot", "/extra/x", "info"),
+    ]
+
+
+@pytest.mark.parametrize("slots", [[1], "slots", 5])
+def test_slots_and_extra_of_a_wrong_kind(nslip: Any, slots: Any) -> None:
+    message = nslip.SlipMessage(3, 1, 0, 1, Act.ASK, FrameType.TASK, slots, extra=slots)
+    assert found(message) == [("wrong_type", "/slots", "warning"), ("wrong_type", "/extra", "warning")]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(wire=twins.kept_wires())
+def test_what_was_read_can_be_written(backend: str, wire: str) -> None:
+    nslip = twins.core_of(backend)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rules, "_core", nslip)
+        assert {issue.severity for issue in check(nslip.decode(wire, unknown="keep"))} <= {"info"}
+
+
+anything = st.none() | st.booleans() | st.floats() | st.text(st.characters()) | st.integers() | st.binary()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(
+    st.lists(anything, min_size=6, max_size=6),
+    anything | st.dictionaries(anything | st.sampled_from(list(Slot)), anything),
+    anything | st.dictionaries(st.sampled_from("fxgS") | anything, anything | st.sampled_from(["7", '"ok"'])),
+)
+def test_anything_in_a_message_is_judged(backend: str, header: list[Any], slots: Any, extra: Any) -> None:
+    nslip = twins.core_of(backend)
+    message = nslip.SlipMessage(*header, slots, extra=extra)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rules, "_core", nslip)
+        warnings = [issue for issue in check(message) if issue.severity == "warning"]
+    refused = twins.outcome(nslip.encode, message)
+    assert bool(warnings) == (refused[0] != "value")
+    if warnings:
+        assert (refused[1], refused[5]) in [(issue.reason, issue.where) for issue in warnings]
+
+
+@pytest.mark.parametrize("message", [None, 7, "@a3|f0|c3|S0|d1|T1#", {}], ids=repr)
+def test_only_messages_are_checked(nslip: Any, message: Any) -> None:
+    with pytest.raises(TypeError, match=f"^a SlipMessage is checked, not {type(message).__name__}$"):
+        check(message)
+
+
+# --- the announcement -------------------------------------------------------------------------------------------------
+
+
+def test_announcing_a_version(nslip: Any) -> None:
+    message = announce(3, 1, 0, 1)
+    assert nslip.encode(message) == f'@aA|f4|c3|S0|d1|T1|t"schema={SCHEMA_VERSION}"#'
+    assert announced(message) == SCHEMA_VERSION == 1
+    assert announced(nslip.decode(nslip.encode(announce(3, 1, 0, 1, version=12)))) == 12
+
+
+@pytest.mark.parametrize("version", [0, -1, 2**64, 1.0, True, "1", None], ids=repr)
+def test_versions_that_are_none(nslip: Any, version: Any) -> None:
+    with pytest.raises(EncodeError) as caught:
+        announce(3, 1, 0, 1, version=version)
+    assert caught.value.path == "/version"
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        '@aA|f4|c3|S0|d1|T1|t"schema=0"#',
+        '@aA|f4|c3|S0|d1|T1|t"schema=01"#',
+        '@aA|f4|c3|S0|d1|T1|t"schema=1 "#',
+        '@aA|f4|c3|S0|d1|T1|t"schema=\u0661"#',
+        '@aA|f4|c3|S0|d1|T1|t"schema=99999999999999999999"#',
+        '@aA|f4|c3|S0|d1|T1|u"schema=1"#',
+        '@aA|f0|c3|S0|d1|T1|t"schema=1"#',
+        '@a1|f4|c3|S0|d1|T1|t"schema=1"#',
+        "@aA|f4|c3|S0|d1|T1#",
+    ],
+)
+def test_messages_that_announce_nothing(nslip: Any, wire: str) -> None:
+    assert announced(nslip.decode(wire)) is None
+
+
+# --- artifact stores --------------------------------------------------------------------------------------------------
+
+
+class Shelf:
+    """A store of somebody's own."""
+
+    def __getitem__(self, number: int) -> object:
+        if number > 9:
+            raise KeyError(number)
+        return f"book {number}"
+
+
+def test_what_is_a_store() -> None:
+    assert isinstance({}, ArtifactStore)
+    assert isinstance(Shelf(), ArtifactStore)
+    assert not isinstance(object(), ArtifactStore)
+
+
+def test_resolving_ids() -> None:
+    message = decode('@a3|f0|c3|S0|d1|T1|r4|p3|k2|g1|q5|t"x"#')
+    assert resolve(message, Shelf()) == {
+        Slot.RESULT_ID: "book 4",
+        Slot.PARENT_TASK_ID: "book 3",
+        Slot.TASK_ID: "book 2",
+        Slot.GOAL_ID: "book 1",
+    }
+    assert list(resolve(message, Shelf())) == [Slot.RESULT_ID, Slot.PARENT_TASK_ID, Slot.TASK_ID, Slot.GOAL_ID]
+    tasks: dict[int, object] = {2: "write", 3: None}
+    assert resolve(message, tasks=tasks) == {Slot.TASK_ID: "write", Slot.PARENT_TASK_ID: None}
+    assert resolve(message, Shelf(), tasks=tasks, results={4: b"..."})[Slot.RESULT_ID] == b"..."
+    assert resolve(message, tasks=tasks, goals={1: "ship"})[Slot.GOAL_ID] == "ship"
+    assert resolve(decode("@a3|f0|c3|S0|d1|T1#"), Shelf()) == {}
+    with pytest.raises(RuleError):
+        resolve(message, tasks={})
+
+
+def test_an_id_that_no_store_has() -> None:
+    with pytest.raises(RuleError) as caught:
+        resolve(decode("@a3|f0|c3|S0|d1|T1|gH#"), Shelf())
+    error = caught.value
+    assert (error.reason, error.path, error.wire) == (Reason.UNKNOWN_ID, "/slots/GOAL_ID", "nslip")
+
+
+def test_codes_are_slots_too() -> None:
+    message = decode("@a3|f0|c3|S0|d1|T1#")
+    message.slots = {0: 5}  # type: ignore[dict-item]
+    assert resolve(message, Shelf()) == {Slot.GOAL_ID: "book 5"}
+    assert encode(message) == "@a3|f0|c3|S0|d1|T1|g5#"
+
+
+@given(fields=twins.fields)
+def test_what_was_read_is_doubted_for_its_long_strings_alone(fields: tuple[Any, ...]) -> None:
+    message = decode(encode(SlipMessage(*fields)))
+    long = [slot for slot, value in message.slots.items() if isinstance(value, str) and len(value) > 64]
+    assert found(message) == [("long_string", f"/slots/{slot.name}", "info") for slot in long]
+    if long:
+        assert len(encode(message).encode()) >= LEAST_DOUBTFUL
+
+
+@vectors.cases("nslip", op="decode")
+def test_whatever_can_be_read_can_be_written(case: dict[str, Any]) -> None:
+    if "expect" in case and case.get("unknown", "error") == "error":
+        assert [issue for issue in check(decode(case["wire"])) if issue.severity == "warning"] == []
+
+
+def test_the_shortest_record_that_is_doubted() -> None:
+    text = f'@a0|f0|c0|S0|d0|T0|t"{"x" * 65}"#'
+    assert len(text) == LEAST_DOUBTFUL
+    assert [what for what, _, _ in found(decode(text))] == ["long_string"]

@@ -1,0 +1,112 @@
+"""The language-neutral cases of nSLIP, on both cores, from text and from bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import vectors
+from turnwire import DecodeError, EncodeError
+from turnwire.nslip import Act, FrameType, Slot
+
+BASE = {"conv_id": 3, "turn": 1, "src": 0, "dst": 1, "act": Act.REQUEST, "frame": FrameType.TASK, "slots": {}}
+
+
+def expected(case: dict[str, Any]) -> dict[str, Any]:
+    fields: dict[str, Any] = case["expect"]
+    return fields | {"slots": list(fields["slots"].items())}
+
+
+def read(message: Any) -> dict[str, Any]:
+    """A message in the form of the cases; the order of the slots counts."""
+    fields = {name: getattr(message, name) for name in ("conv_id", "turn", "src", "dst")}
+    slots = [(slot.name, value) for slot, value in message.slots.items()]
+    return fields | {"act": message.act.name, "frame": message.frame.name, "slots": slots}
+
+
+@pytest.mark.parametrize(
+    "form", [str, str.encode, lambda text: memoryview(text.encode())], ids=["str", "bytes", "view"]
+)
+@vectors.cases("nslip", op="decode")
+def test_decode(core: Any, case: dict[str, Any], form: Any) -> None:
+    nslip = core("nslip.codec")
+    data = form(case["wire"])
+    if "error" not in case:
+        message = nslip.decode(data)
+        assert read(message) == expected(case)
+        assert nslip.decode(nslip.encode(message)) == message
+        return
+    with pytest.raises(DecodeError) as caught:
+        nslip.decode(data)
+    error = caught.value
+    assert (error.reason, error.offset, error.line, error.wire) == (case["error"], case["offset"], 1, "nslip")
+
+
+def key(name: str) -> Any:
+    return int(name) if name.isdigit() else Slot[name]
+
+
+@vectors.cases("nslip", op="encode")
+def test_encode(core: Any, case: dict[str, Any]) -> None:
+    nslip = core("nslip.codec")
+    fields = BASE | case["fields"]
+    fields["slots"] = {key(name): value for name, value in fields["slots"].items()}
+    message = nslip.SlipMessage(**fields)
+    if "error" not in case:
+        assert nslip.encode(message) == case["expect"]
+        return
+    with pytest.raises(EncodeError) as caught:
+        nslip.encode(message)
+    assert (caught.value.reason, caught.value.wire) == (case["error"], "nslip")
+
+
+@vectors.cases("nslip")
+def test_the_tool_shows_no_raw_control_characters(core: Any, case: dict[str, Any]) -> None:
+    """Errors are printed on terminals and in logs: one printable line each."""
+    if case["op"] == "decode" and "error" in case:
+        with pytest.raises(DecodeError) as caught:
+            core("nslip.codec").decode(case["wire"])
+        assert str(caught.value).isprintable()
+
+
+LEGACY = "@a3|f0|c3|s0|d1|t1"
+
+
+@pytest.mark.parametrize(
+    ("wire", "reason"),
+    [
+        (LEGACY, "look_alike"),
+        (LEGACY + "#", "look_alike"),
+        (LEGACY + "|gH#", "look_alike"),
+        (LEGACY + '|t"x"#', "look_alike"),
+        ("@aZ|f9|c3|s0|d1|t1#", "look_alike"),  # it goes before all other faults
+        (LEGACY.replace("t1", "t12345678901#"), "look_alike"),
+        (LEGACY.replace("t1", "t123456789012#"), "wrong_type"),
+        (LEGACY + "-", "wrong_type"),
+        (LEGACY.replace("t1", 't"1"#'), "missing_field"),
+        (LEGACY.replace("s0", "S0") + "#", "wrong_type"),
+        ("@f0|a3|c3|s0|d1|t1#", "wrong_type"),
+        ("@a3|f0|c3|s0|d1#", "missing_field"),
+    ],
+)
+def test_the_legacy_header_is_named(core: Any, wire: str, reason: str) -> None:
+    nslip = core("nslip.codec")
+    for unknown in ("error", "keep"):
+        with pytest.raises(DecodeError) as caught:
+            nslip.decode(wire, unknown=unknown)
+        assert caught.value.reason == reason
+        if reason == "look_alike":
+            assert (caught.value.offset, "draft before v0.1" in str(caught.value)) == (0, True)
+
+
+def test_the_legacy_header_in_a_stream(core: Any) -> None:
+    """However it is cut: nothing is refused for another reason while it may still become one."""
+    nslip = core("nslip.codec")
+    data = b"x @aZ|f9|c3|s0|d1|t1|gH#\n"
+    for size in range(3, data.index(b"|gH") + 1):
+        assert nslip.decode_record(data[:size], 2, False) is None
+    for size, final in ((len(data), False), (data.index(b"gH"), False), (data.index(b"|gH"), True)):
+        with pytest.raises(DecodeError) as caught:
+            nslip.decode_record(data[:size], 2, final)
+        assert (caught.value.reason, caught.value.offset) == ("look_alike", 0)
