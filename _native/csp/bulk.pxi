@@ -111,7 +111,9 @@ cdef int64_t reach(Scanner *s, Line *first, int64_t fault) noexcept nogil:
                 break
             blank = True
             continue
-        if line.start > fault and not (is_block_head(s, &line) if blank and not block else is_own(s.data, &line)):
+        if line.start > fault and not block and csp_header_like(s.data, line.start, line.stop):
+            blank = False
+        elif line.start > fault and not (is_block_head(s, &line) if blank and not block else is_own(s.data, &line)):
             break
         block = block or blank
         end = line.next

@@ -21,6 +21,15 @@ cdef extern from "_native/csp/lines.h" nogil:
     bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
+cdef extern from "_native/csp/marks.h" nogil:
+    enum:
+        CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED
+        CSP_EXACT, CSP_NEAR, CSP_TEMPLATE
+    int csp_survey(const uint8_t *data, int64_t first, int64_t end, int final, int kind)
+    bint csp_has_title(const uint8_t *data, int64_t start, int64_t stop)
+    bint csp_header_like(const uint8_t *data, int64_t start, int64_t stop)
+    bint csp_are_flags(const uint8_t *data, int64_t start, int64_t stop)
+
 cdef extern from "_native/csp/window.h" nogil:
     ctypedef struct csp_window:
         int64_t base, stop
@@ -177,6 +186,7 @@ cdef inline int word_at(uint64_t prefix) noexcept nogil:
 
 
 include "_native/csp/reading.pxi"
+include "_native/csp/marks.pxi"
 include "_native/csp/message.pxi"
 include "_native/csp/fast_path.pxi"
 include "_native/csp/stream.pxi"

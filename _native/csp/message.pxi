@@ -19,55 +19,13 @@ cdef int too_large(Scanner *s, Line *first, Line *line) noexcept nogil:
     return BAD
 
 
-cdef int is_look_alike(Scanner *s, Line *first, bint *yes) noexcept nogil:
-    """Whether the record is the Compact Symbol Protocol (reading 9); moves the cursor."""
-    cdef Line line
-    cdef int found, size, word
-    cdef bint chomped
-    cdef uint64_t prefix
-    cdef const uint8_t *text
-    cdef int64_t length
-    yes[0] = False
-    seek(s, first.next, number_behind(s, first))
-    for _ in range(64):
-        found = next_line(s, &line)
-        if found == MORE:
-            return MORE
-        if found == END or is_delimiter(s.data, &line) or opening(s.data, &line, &chomped):
-            break
-        length = line.stop - line.start
-        text = s.data + line.start
-        prefix = csp_word(s.data, line.start, s.end)
-        size = csp_key_length(prefix, length, text)
-        word = word_at(csp_prefix(prefix, size)) if 0 < size <= 8 else NO_WORD
-        if word <= W_MEM and word != W_FILE or word == W_FILEOP:
-            yes[0] = False
-            return OK
-        if word == W_STATUS or betrays(text, length):
-            yes[0] = True
-    return OK
-
-
-cdef inline bint goes_on(uint8_t byte) noexcept nogil:
-    return c"A" <= (byte & 0xDF) <= c"Z" or c"0" <= byte <= c"9" or byte == c"_"
-
-
-cdef bint betrays(const uint8_t *text, int64_t length) noexcept nogil:
-    cdef int64_t size = 0
-    if length >= 6 and memcmp(text, b"STATUS", 6) == 0:
-        size = 6
-    elif length >= 5 and memcmp(text, b"SCOPE", 5) == 0:
-        size = 5
-    elif length >= 9 and memcmp(text, b"READ_RECS", 9) == 0:
-        size = 9
-    return size > 0 and (length == size or not goes_on(text[size]))
-
-
 cdef int header_fault(Scanner *s, int reason, Line *first, Line *at, Line *resume) noexcept nogil:
-    cdef bint yes
-    if is_look_alike(s, first, &yes) == MORE:
+    cdef int what = survey(s, first, CSP_EXACT)
+    if what == CSP_UNDECIDED:
         return MORE
-    return blame(s, R_LOOK_ALIKE if yes else reason, first if yes else at, resume)
+    if what == CSP_IS_LOOK_ALIKE:
+        return blame(s, R_LOOK_ALIKE, first, resume)
+    return blame(s, reason, at, resume)
 
 
 cdef int read_header(Scanner *s, Line *first, int64_t bound, int32_t *row, int *intent, Line *line) noexcept nogil:

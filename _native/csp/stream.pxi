@@ -63,6 +63,13 @@ cdef int message(Scanner *s, Line *first) noexcept nogil:
             finish_row(s, row, first.start, stop, first.number, intent)
         return OK
     s.extra_count = extras
+    if found == BAD and s.log:
+        found = survey(s, first, CSP_EXACT)
+        if found == CSP_UNDECIDED:
+            return MORE
+        if found == CSP_IS_TEXT:
+            return no_message(s, first)
+        found = BAD
     return recover(s, first) if found == BAD else found
 
 
@@ -132,6 +139,8 @@ cdef int template(Scanner *s, Line *first) noexcept nogil:
     cdef int64_t head = template_head(s.data, first)
     cdef Line line
     cdef int found
+    if s.log and not csp_are_flags(s.data, first.start + head, first.stop):
+        return nearly(s, first)
     s.tail = False
     while True:
         found = next_line(s, &line)
@@ -142,6 +151,12 @@ cdef int template(Scanner *s, Line *first) noexcept nogil:
         if is_blank(s.data, &line) or is_delimiter(s.data, &line):
             back(s, &line)
             break
+    found = survey(s, first, CSP_TEMPLATE)
+    if found == CSP_UNDECIDED:
+        return MORE
+    if found == CSP_IS_LOOK_ALIKE:
+        reject(s, R_LOOK_ALIKE, first.start, s.place, first.number, first.start, first.number)
+        return OK
     if reject_bad_utf8(s, first, s.place):
         return OK
     row[12] = <int32_t>(first.start + head)
@@ -222,10 +237,7 @@ cdef int item(Scanner *s) noexcept nogil:
             return OK
         if template_head(s.data, &line):
             return template(s, &line)
-        blame(s, R_BAD_MAGIC, &line, &line)
-        s.fault.resume.start = line.next
-        s.fault.resume.number = number_behind(s, &line)
-        return recover(s, &line)
+        return nearly(s, &line)
     if s.tail:
         return trailing(s, &line)
     if s.log:

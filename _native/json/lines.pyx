@@ -208,7 +208,7 @@ cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) excep
     others.wire, kinds, reasons = plan.nslip
     for place in range(11):
         others.kinds[place] = kinds[place]
-    for place in range(20):
+    for place in range(len(reasons)):
         others.reasons[place] = reasons[place]
     for place, description in enumerate(plan.columns):
         c = &k.rows.own[place]

@@ -17,7 +17,7 @@ enum { TW_DECIMAL_DIGITS = 20 };
 typedef struct tw_among {
     uint8_t wire;                            /* number of nSLIP among the wires */
     uint8_t kinds[TW_MAX_ACT + 1];           /* act -> code of the column kind */
-    uint8_t reasons[TW_MESSAGE_TOO_LARGE + 1];
+    uint8_t reasons[TW_NSLIP_REASONS];
     tw_column *kind, *texts[TW_OTHER_TEXTS], *sequence, *subject; /* NULL where nobody asked */
     int flags;
     tw_values values;                        /* the candidate found last */
@@ -27,20 +27,15 @@ typedef struct tw_among {
     int code;
 } tw_among;
 
-static inline int tw_other_candidate(const uint8_t *s, size_t p)
-{
-    uint8_t kind = tw_prefix[s[p + 1]];
-    return kind >= 1 && kind <= TW_HEADERS && tw_digit[s[p + 2]] != 255;
-}
-
-/* The next candidate in s[p .. to) whose first three bytes stand before `end`, or `to`. */
-static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end)
+/* The next candidate in s[p .. to) that stands before `end`, or `to`. cut: what may become one behind `end` counts. */
+static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, size_t limit, int cut)
 {
     while (p < to) {
         const uint8_t *at = (const uint8_t *)memchr(s + p, '@', to - p);
         if (!at) return to;
         p = (size_t)(at - s);
-        if (p + 2 < end && tw_other_candidate(s, p)) return p;
+        int within = end - p <= limit, what = tw_candidate(s, p, within ? end : p + limit);
+        if (what == TW_CANDIDATE || (what == TW_CANDIDATE_CUT && within && cut)) return p;
         p++;
     }
     return to;
@@ -50,9 +45,16 @@ static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_o
 {
     tw_among *o = (tw_among *)k->others;
     const uint8_t *s = tw_text(k, r);
-    size_t at = tw_other_next(s, from, to, r->end);
+    /* What fills the whole piece and is no candidate yet is longer than the limit: none. */
+    size_t at = tw_other_next(s, from, to, r->end, k->limit, r->cut);
+    if (r->cut && at == r->start && at < to && tw_candidate(s, at, r->end) == TW_CANDIDATE_CUT)
+        at = tw_other_next(s, at + 1, to, r->end, k->limit, 1);
     other->what = TW_OTHER_NONE;
     if (at >= to) return TW_OTHER_NONE;
+    if (r->cut && tw_candidate(s, at, r->end) == TW_CANDIDATE_CUT) {
+        other->at = at;
+        return other->what = TW_OTHER_CUT;
+    }
     size_t line = tw_line_stop(k, r, at);
     size_t end = line - at > k->limit ? at + k->limit : line;
     o->fields.v = &o->values;
@@ -73,7 +75,7 @@ static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_o
     if (o->fault < r->end && s[o->fault] == '\\' && o->code != TW_BAD_ESCAPE && r->level < TW_DEEPEST_STRING)
         return other->what = TW_OTHER_STRING;
     size_t stop = to < end ? to : end;       /* at `to` JSON may begin */
-    other->end = tw_other_next(s, at + 1, stop, line);
+    other->end = tw_other_next(s, at + 1, stop, line, k->limit, r->cut);
     return other->what = TW_OTHER_REJECT;
 }
 
@@ -138,8 +140,8 @@ static int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other)
 
 static int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end)
 {
-    (void)k;
-    return tw_other_next(p, 0, (size_t)(end - p), (size_t)(end - p)) < (size_t)(end - p);
+    size_t size = (size_t)(end - p);
+    return tw_other_next(p, 0, size, size, k->limit, 0) < size;
 }
 
 #endif

@@ -12,13 +12,14 @@ enum {
     TW_OK = 0, TW_BAD_FRAMING, TW_EMPTY_MESSAGE, TW_EMPTY_FIELD, TW_UNKNOWN_PREFIX, TW_EMPTY_VALUE, TW_BAD_DIGIT,
     TW_TOO_LARGE, TW_WRONG_TYPE, TW_UNTERMINATED_STRING, TW_BAD_ESCAPE, TW_JUNK_AFTER_STRING, TW_DUPLICATE,
     TW_MISSING_FIELD, TW_UNKNOWN_ACT, TW_UNKNOWN_FRAME, TW_TRAILING_JUNK, TW_BAD_UTF8, TW_NEWLINE_IN_STRING,
-    TW_MESSAGE_TOO_LARGE
+    TW_MESSAGE_TOO_LARGE, TW_LOOK_ALIKE, TW_NSLIP_REASONS
 };
 
 enum { TW_KEEP = 1, TW_LOG = 2 };            /* flags: keep unknown slots and frames; one line is one record */
 enum { TW_ACT, TW_FRAME, TW_CONV, TW_SRC, TW_DST, TW_TURN, TW_HEADERS };
 enum { TW_GOAL, TW_TASK, TW_PARENT, TW_RESULT, TW_PRIORITY, TW_SCORE, TW_STATUS, TW_ERROR, TW_TAG, TW_SLOTS };
 enum { TW_MAX_ACT = 10, TW_MAX_FRAME = 4, TW_MAX_EXTRA = 48 };
+enum { TW_MOST_DIGITS = 11, TW_MOST_CANDIDATE = 3 + TW_MOST_DIGITS };
 
 typedef struct {
     size_t first;                            /* the value as written, quotes included */
@@ -63,6 +64,48 @@ static void tw_nslip_tables(void)
     }
     for (int i = 0; i < TW_HEADERS; i++) tw_prefix[(uint8_t)headers[i]] = (uint8_t)(1 + i);
     for (int i = 0; i < TW_SLOTS; i++) tw_prefix[(uint8_t)slots[i]] = (uint8_t)(16 + i);
+}
+
+/* What begins with the '@' at s[p], as far as s[..end) tells: CUT where only what follows can say. */
+enum { TW_NO_CANDIDATE, TW_CANDIDATE, TW_CANDIDATE_CUT };
+
+/* A candidate of a log is '@', a header prefix, one to eleven digits and '|' (readings 8). */
+static inline int tw_candidate(const uint8_t *s, size_t p, size_t end)
+{
+    size_t first = p + 2;
+    if (p + 1 >= end) return TW_CANDIDATE_CUT;
+    if ((uint8_t)(tw_prefix[s[p + 1]] - 1) >= TW_HEADERS) return TW_NO_CANDIDATE;
+    for (p = first; p < end; p++) {
+        if (tw_digit[s[p]] == 255) return p > first && s[p] == '|' ? TW_CANDIDATE : TW_NO_CANDIDATE;
+        if (p - first == TW_MOST_DIGITS) return TW_NO_CANDIDATE;
+    }
+    return TW_CANDIDATE_CUT;
+}
+
+/* The same where the candidate must lie in s[..end) and within `limit` bytes: what is cut there is none. */
+static inline int tw_candidate_within(const uint8_t *s, size_t p, size_t end, size_t limit)
+{
+    return tw_candidate(s, p, end - p > limit ? p + limit : end) == TW_CANDIDATE;
+}
+
+/* Whether s[p..end) begins with the header of the legacy form: a f c s d t in that order, all with bare digits.
+ * TW_LEGACY_ENDS: it does if nothing follows; TW_LEGACY_CUT: it may, depending on what follows. */
+enum { TW_NOT_LEGACY, TW_LEGACY, TW_LEGACY_ENDS, TW_LEGACY_CUT };
+
+static int tw_legacy(const uint8_t *s, size_t p, size_t end)
+{
+    static const char order[] = "afcsdt";
+    for (int i = 0; i < 6; i++) {
+        if (p < end && s[p] != (i ? '|' : '@')) return TW_NOT_LEGACY;
+        if (p + 1 < end && s[p + 1] != order[i]) return TW_NOT_LEGACY;
+        size_t first = p + 2;
+        for (p = first; p < end && tw_digit[s[p]] != 255; p++)
+            if (p - first == TW_MOST_DIGITS) return TW_NOT_LEGACY;
+        if (p >= end && (i < 5 || p <= first)) return TW_LEGACY_CUT;
+        if (p == first) return TW_NOT_LEGACY;
+    }
+    if (p == end) return TW_LEGACY_ENDS;
+    return s[p] == '|' || s[p] == '#' || s[p] == '\r' || s[p] == '\n' ? TW_LEGACY : TW_NOT_LEGACY;
 }
 
 /* Length of the valid UTF-8 prefix of s[0..n): n when all is valid (RFC 3629: no surrogates, nothing overlong). */
@@ -224,9 +267,8 @@ static int tw_unknown_field(const uint8_t *s, size_t p, size_t end, size_t size,
     return TW_OK;
 }
 
-/* One message from s[start..end); size is how far s may be read (end <= size). f->unknown must be set for TW_KEEP.
- * Returns TW_OK with f->end behind the '#', or a reason with f->end at the fault. */
-static int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t size, int flags, tw_fields *f)
+/* tw_nslip_parse, but for the legacy form. */
+static int tw_nslip_read(const uint8_t *s, size_t start, size_t end, size_t size, int flags, tw_fields *f)
 {
     size_t p = start + 1;
     int code;
@@ -294,6 +336,17 @@ static int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t siz
     if (!(flags & TW_LOG) && p < end) TW_FAULT(TW_TRAILING_JUNK, p);
     f->end = p;
     return TW_OK;
+}
+
+/* One message from s[start..end); size is how far s may be read (end <= size). f->unknown must be set for TW_KEEP.
+ * Returns TW_OK with f->end behind the '#', or a reason with f->end at the fault. */
+static int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t size, int flags, tw_fields *f)
+{
+    int code = tw_nslip_read(s, start, end, size, flags, f);
+    if (code == TW_OK || start >= end) return code;
+    int legacy = tw_legacy(s, start, end);
+    if (legacy != TW_LEGACY && legacy != TW_LEGACY_ENDS) return code;
+    TW_FAULT(TW_LOOK_ALIKE, start);
 }
 
 /* The common message at s[0]: canonical header, plain ASCII strings, integers of at most ten digits, nothing unknown.
@@ -384,6 +437,7 @@ static __attribute__((unused)) int tw_nslip_record(const uint8_t *s, size_t star
         if (end <= most) return tw_nslip_parse(s, start, end, size, flags | TW_LOG, f);
     }
     if (code == TW_OK) return TW_OK;
+    if (!final && most == size && tw_legacy(s, start, size) >= TW_LEGACY_ENDS) return TW_MORE;
     int at_end = code == TW_UNTERMINATED_STRING || f->end >= most;
     if (!final) {
         size_t last = at_end ? most : f->end;        /* what stands here may be the '\r' of a line that ends */

@@ -1,6 +1,6 @@
 /* nSLIP records in a log, straight into columns, in C that runs everywhere. The rules are those of readings 8: a
- * candidate is '@', a header prefix and a digit; a record ends at the first '#' outside quotes; what fails is a reject
- * from its '@' to the next candidate or the end of its line; everything else is text. */
+ * candidate is '@', a header prefix, one to eleven digits and '|'; a record ends at the first '#' outside quotes; what
+ * fails is a reject from its '@' to the next candidate or the end of its line; everything else is text. */
 #ifndef TURNWIRE_NSLIP_ROWS_H
 #define TURNWIRE_NSLIP_ROWS_H
 
@@ -54,10 +54,12 @@ static inline int64_t tw_count_newlines(const uint8_t *s, size_t from, size_t to
     return n;
 }
 
-static inline int tw_candidate(const uint8_t *s, size_t p)
+/* What begins with the '@' at s[p]; TW_CANDIDATE_CUT only where more input decides. */
+static int tw_scan_begins(const tw_scan *k, size_t p)
 {
-    uint8_t kind = tw_prefix[s[p + 1]];
-    return kind >= 1 && kind <= TW_HEADERS && tw_digit[s[p + 2]] != 255;
+    size_t end = k->size - p > k->limit ? p + k->limit : k->size;
+    int what = tw_candidate(k->s, p, end);
+    return what == TW_CANDIDATE_CUT && (k->final || end < k->size) ? TW_NO_CANDIDATE : what;
 }
 
 static inline void tw_store_row(tw_scan *k, size_t at, const tw_fields *f)
@@ -109,13 +111,13 @@ static size_t tw_end_of_line(tw_scan *k, size_t p)
 }
 
 /* The next candidate that starts in s[p..end) and stands in the line that ends at `line`, or end. */
-static size_t tw_next_candidate(const uint8_t *s, size_t p, size_t end, size_t line)
+static size_t tw_next_candidate(const uint8_t *s, size_t p, size_t end, size_t line, size_t limit)
 {
     while (p < end) {
         const uint8_t *at = (const uint8_t *)memchr(s + p, '@', end - p);
         if (!at) return end;
         p = (size_t)(at - s);
-        if (p + 2 < line && tw_candidate(s, p)) return p;
+        if (tw_candidate_within(s, p, line, limit)) return p;
         p++;
     }
     return end;
@@ -145,16 +147,27 @@ static int tw_scan_slow(tw_scan *k, size_t at)
         code = TW_MESSAGE_TOO_LARGE;
         f.end = end;
     }
-    /* The byte behind the limit may be the '\r' of a line that ends there, so one more is waited for. */
-    if (newline == k->size && !k->final && k->size - at - 1 <= k->limit) return TW_WAIT;
+    /* The byte behind the limit may be the '\r' of a line that ends there, so one more is waited for; and a candidate
+     * that begins in front of the limit may end behind it. */
+    if (newline == k->size && !k->final && k->size - at < k->limit + TW_MOST_CANDIDATE - 1) return TW_WAIT;
     if (k->rejects.count == k->rejects.room) return TW_WAIT;
-    size_t stop = tw_next_candidate(s, at + 1, end, line);
+    size_t stop = tw_next_candidate(s, at + 1, end, line, k->limit);
     tw_store_reject(k, at, stop, f.end, code);
     k->position = stop;
     return TW_GO_ON;
 }
 
-/* The candidate at p, for which there is room; `line` is its line. */
+/* Whether the common record begins at p: *f has its fields then. */
+static inline __attribute__((always_inline)) int tw_scan_common(const tw_scan *k, size_t p, tw_fields *f)
+{
+    if (p + 19 > k->sentinel || !tw_nslip_fast(k->s + p, k->sentinel - p, 1, f) || f->end > k->limit) return 0;
+    f->end += p;
+    f->text_first[0] += p;
+    f->text_first[1] += p;
+    return 1;
+}
+
+/* The candidate at p, for which there is room; k->line is its line. */
 static inline __attribute__((always_inline)) int tw_scan_candidate(tw_scan *k, size_t p)
 {
     tw_values values;
@@ -162,15 +175,10 @@ static inline __attribute__((always_inline)) int tw_scan_candidate(tw_scan *k, s
     f.v = &values;
     f.unknown = NULL;
     f.text_first[0] = f.text_first[1] = 0;
-    if (p + 19 <= k->sentinel && tw_nslip_fast(k->s + p, k->sentinel - p, 1, &f) && f.end <= k->limit) {
-        f.end += p;
-        f.text_first[0] += p;
-        f.text_first[1] += p;
-        tw_store_row(k, p, &f);
-        k->position = f.end;
-        return TW_GO_ON;
-    }
-    return tw_scan_slow(k, p);
+    if (!tw_scan_common(k, p, &f)) return tw_scan_slow(k, p);
+    tw_store_row(k, p, &f);
+    k->position = f.end;
+    return TW_GO_ON;
 }
 
 /* Reads from k->position on, until the input, the rows or the rejects are full. */
@@ -178,6 +186,11 @@ static void tw_nslip_scan_scalar(tw_scan *k)
 {
     const uint8_t *s = k->s;
     size_t size = k->size, p = k->position, counted = p;             /* newlines in front of `counted` are in k->line */
+    tw_values values;
+    tw_fields f;
+    f.v = &values;
+    f.unknown = NULL;
+    f.text_first[0] = f.text_first[1] = 0;
     for (;;) {
         if (p + 1 < size && s[p] == '\n' && s[p + 1] == '@') {
             p++;
@@ -186,16 +199,21 @@ static void tw_nslip_scan_scalar(tw_scan *k)
             if (!at) { p = size; break; }
             p = (size_t)(at - s);
         }
-        if (p + 2 >= size) {
-            if (!k->final) break;
-            p++;
-            continue;
+        int common = tw_scan_common(k, p, &f);
+        if (!common) {
+            int begins = tw_scan_begins(k, p);
+            if (begins == TW_CANDIDATE_CUT) break;
+            if (begins == TW_NO_CANDIDATE) { p++; continue; }
         }
-        if (!tw_candidate(s, p)) { p++; continue; }
         k->line += tw_count_newlines(s, counted, p);
         counted = p;
         if (k->columns.count == k->columns.room) break;
-        if (tw_scan_candidate(k, p) == TW_WAIT) break;
+        if (common) {
+            tw_store_row(k, p, &f);
+            p = f.end;
+            continue;
+        }
+        if (tw_scan_slow(k, p) == TW_WAIT) break;
         p = k->position;
     }
     k->line += tw_count_newlines(s, counted, p);

@@ -117,12 +117,9 @@ TW_INLINE_LANES uint32_t tw_row_lanes(const tw_columns *c, const uint8_t *s, siz
                     continue;                                                                                        \
                 }                                                                                                    \
             }                                                                                                        \
-            if (p + 2 >= size) {                                                                                     \
-                if (!k->final) break;                                                                                \
-                p++;                                                                                                 \
-                continue;                                                                                            \
-            }                                                                                                        \
-            if (!tw_candidate(s, p)) { p++; continue; }                                                              \
+            int begins = tw_scan_begins(k, p);                                                                       \
+            if (begins == TW_CANDIDATE_CUT) break;                                                                   \
+            if (begins == TW_NO_CANDIDATE) { p++; continue; }                                                        \
             if (n == columns.room) break;                                                                            \
             k->line = line;                                                                                          \
             k->columns.count = n;                                                                                    \

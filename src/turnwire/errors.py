@@ -197,7 +197,6 @@ class Reason(str, Enum):
     SCHEMA_MISMATCH = "schema_mismatch"
     ADDRESSEE_CONFLICT = "addressee_conflict"
     PLACEHOLDER = "placeholder"
-    OTHER_DIALECT = "other_dialect"
     # SSTP sessions
     CLOCK_GAP = "clock_gap"
     CLOCK_REPEAT = "clock_repeat"

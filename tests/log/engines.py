@@ -123,7 +123,7 @@ def read(
 
 VECTORS = [case["wire"].encode("utf-8", "surrogatepass") for case in load("nslip") if case["op"] == "decode"]
 _ODD = b'@#|"\\\n\r \t0123zAafcSdTgkprqsuetx\xc3\xa9\xff\x00-'
-_GLUE = (b"\n", b"\r\n", b"@a3", b"@", b"\x00" * 9, b"\xff\xfe", b"\r", b'@a1|t"')
+_GLUE = (b"\n", b"\r\n", b"@a3", b"@a3|", b"@", b"\x00" * 9, b"\xff\xfe", b"\r", b'@a1|t"')
 _BEFORE = (b"", b"", b"2026-05-04T10:00:00Z INFO planner: ", b" bob@example.com ", b'{"text": "')
 _AFTER = (b"\n", b"\n", b"\r\n", b" ", b"\n\n", b"", b"#", b"\r", b'"}\n')
 

@@ -107,7 +107,7 @@ READERS: dict[str, Callable[[Any], dict[str, list[Any]]]] = {
 @pytest.mark.parametrize("batch_bytes", [8 << 20, 100])
 def test_text_numbers_and_enums(reader: str, batch_bytes: int) -> None:
     for wrap in (bytes, io.BytesIO):
-        data = text_log() + b"@a3 bad\n" + GOOD
+        data = text_log() + b"@a3|f0 bad\n" + GOOD
         assert READERS[reader](scan_nslip(wrap(data), batch_bytes=batch_bytes)) == expected(data)
 
 
@@ -153,7 +153,7 @@ def test_an_empty_scan_has_its_columns(reader: str) -> None:
 
 @pytest.mark.parametrize("reader", READERS)
 def test_rejects(reader: str, tmp_path: Path) -> None:
-    (tmp_path / "a.log").write_bytes(b"@a3 \xff\0\n" + GOOD)
+    (tmp_path / "a.log").write_bytes(b"@a3| \xff\0\n" + GOOD)
     for source in (b"", tmp_path, [tmp_path, b"@a3|q#", b"x"]):
         found = scan_nslip(source)
         assert sum(map(len, found)) == (source != b"")
@@ -172,7 +172,7 @@ def test_the_types_of_columns() -> None:
     assert types["act"] == ("dictionary<values=string, indices=uint8, ordered=0>", False)
     assert types["offset"] == ("int64", False)
     pa.table(scan_nslip(text_log(), batch_bytes=100)).validate(full=True)
-    pa.table(scan_nslip(b"@a3 \n").rejects).validate(full=True)
+    pa.table(scan_nslip(b"@a3| \n").rejects).validate(full=True)
 
 
 def test_pandas() -> None:
@@ -306,8 +306,8 @@ def test_an_error_in_the_stream_surfaces(reader: str, error: BaseException) -> N
 
 
 def test_a_damaged_record_surfaces_as_an_error_where_asked() -> None:
-    with pytest.raises(Exception, match="bad_digit at byte 3, line 1"):
-        pl.DataFrame(scan_nslip(b"@a3 \n", errors="raise"))
+    with pytest.raises(Exception, match="unknown_prefix at byte 4, line 1"):
+        pl.DataFrame(scan_nslip(b"@a3| \n", errors="raise"))
 
 
 @native_only

@@ -20,7 +20,7 @@ from turnwire import LIMITS, DecodeError, MissingDependency, Reason
 
 zstandard = pytest.importorskip("zstandard")
 
-DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:400]) + b"@a3 bad\n" + GOOD
+DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:400]) + b"@a3|f0 bad\n" + GOOD
 
 
 def gz(data: bytes) -> bytes:
@@ -180,7 +180,7 @@ def test_what_was_inflated_in_front_of_the_damage_is_kept() -> None:
 def test_errors_raise_and_skip() -> None:
     stored = gz(DATA)[:-20]
     raised = scan_nslip(stored[:], errors="raise")
-    with pytest.raises(DecodeError, match=r"@a3 bad|cut off"):
+    with pytest.raises(DecodeError, match=r"@a3\|f0 bad|cut off"):
         list(raised)
     good = gz(GOOD * 3)[:-3]
     raised = scan_nslip(good, errors="raise")
@@ -219,11 +219,11 @@ def test_windows_above_the_limit() -> None:
     out = io.BytesIO()
     with zstandard.ZstdCompressor(compression_params=parameters).stream_writer(out, closefd=False) as writer:
         writer.write(noise)
-    stored = zst(b"@a3 x\n") + out.getvalue()
+    stored = zst(b"@a3| x\n") + out.getvalue()
     found = scan_nslip(stored)
     list(found)
     assert found.rejects.rows()[-1]["reason"] == "window_too_large"
-    assert found.rejects.rows()[-1]["fault"] == len(zst(b"@a3 x\n"))
+    assert found.rejects.rows()[-1]["fault"] == len(zst(b"@a3| x\n"))
     wide = scan_nslip(stored, limits=LIMITS._replace(zstd_window=16 << 20))
     list(wide)
     assert wide.counts.bytes == len(noise) + 6

@@ -96,7 +96,7 @@ def test_a_message_with_an_unclosed_heredoc_in_front_is_marked_in_every_block() 
 
 
 def test_errors_skip_and_raise() -> None:
-    data = message(1) + b"\nCSP/1\nFROM A\nTO B C\n\n" + message(2) + b"\nCSP/9\n"
+    data = message(1) + b"\nCSP/1\nFROM A\nTO B C\n\n" + message(2) + b"\nCSP/9\nFROM A\n"
     skipped = scan(data, wire="csp", errors="skip")
     assert sum(map(len, skipped)) == 2
     assert skipped.counts.reasons == {"bad_header_value": 1, "bad_magic": 1}

@@ -97,7 +97,7 @@ def test_new_lines_come_as_they_are_written(threads: int, tmp_path: Path) -> Non
         token = log.scan.position
         append(path, record(3)[7:] + record(4))
         assert log.next(2) == [(3, 4), (4, 5)]
-        append(path, b"@a3 bad\n" + record(5))
+        append(path, b"@a3|f0 bad\n" + record(5))
         assert log.next() == [(5, 7)]
         assert [row["line"] for row in log.scan.rejects.rows()] == [6]
     assert table(scan_nslip(path, resume=token))["conv_id"] == [3, 4, 5]
@@ -235,7 +235,7 @@ def test_a_compressed_file_grows_by_members(pack: Any, threads: int, tmp_path: P
         append(path, member[len(member) // 2 :])
         assert log.next(2) == [(3, 4), (4, 5)]
         append(path, b"\0" * 40)
-        append(path, pack(b"@a3 bad\n" + record(5)))
+        append(path, pack(b"@a3|f0 bad\n" + record(5)))
         assert log.next() == [(5, 7)]
         assert [(row["wire"], row["line"]) for row in log.scan.rejects.rows()] == [("nslip", 6)]
     assert table(scan_nslip(path, resume=token))["conv_id"] == [3, 4, 5]

@@ -14,7 +14,7 @@ from turnwire.log.engine.streaming import BlockStream
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 SSTP = next(record for record in GOOD_JSON if record.startswith(b'{"header"'))
-BAD = {"nslip": "@a3 bad", "sstp": SSTP.decode()[:-9]}
+BAD = {"nslip": "@a3|f0 bad", "sstp": SSTP.decode()[:-9]}
 
 
 def wrapped(*texts: str) -> bytes:
@@ -38,7 +38,7 @@ def test_where_a_reject_stands_in_its_string(wire: str | None) -> None:
 
 def test_rejects_in_arrow_have_inner() -> None:
     polars = pytest.importorskip("polars")
-    found = scan(wrapped(GOOD.decode(), BAD["nslip"]) + b"\n@a3 bad\n")
+    found = scan(wrapped(GOOD.decode(), BAD["nslip"]) + b"\n@a3|f0 bad\n")
     list(found)
     assert polars.DataFrame(found.rejects)["inner"].to_list() == [len(GOOD) + 1, None]
 

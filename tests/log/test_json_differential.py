@@ -64,8 +64,8 @@ def test_one_line_with_more_than_fits(wire: str) -> None:
     """Of a list of messages in one object, as many as fit are given, then the others."""
     good = RECORDS[wire][0]
     bad = good[:-1] + b', "x": 1, "x": 2}'
-    refused = {"sstp": b'{"header": 1, "payload": 2}', "sap": b'{"protocolVersion": 1, "taskId": 2}'}
-    kick = '{"channel": "\u2afba/b"}'.encode()
+    refused = {"sstp": b'{"header": {"kind": "intent"}, "payload": 2}', "sap": b'{"protocolVersion": 1, "taskId": 2}'}
+    kick = '{"channel": "\u2afba/b", "id": "1"}'.encode()
     for one, rows in ((good, 40), (bad, 0), (refused.get(wire, kick), 0)):
         data = b'{"all": [%b]}\n' % b", ".join([one] * 40)
         whole = both(wire, data)

@@ -137,7 +137,7 @@ def test_records_in_strings(levels: int) -> None:
 
 
 def test_strings_deeper_than_eight_are_not_followed() -> None:
-    text = b'{"header": 1, "payload": 2}'
+    text = b'{"header": {"kind": "intent"}, "payload": 2}'
     for _ in range(9):
         text = b'{"a": %b}' % quoted(text)
     assert rows(text) == ([], [], rows(text)[2])

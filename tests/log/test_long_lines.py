@@ -34,7 +34,7 @@ SHAPES = {
     "cut off wrappers": lambda size: TOLD * (size // len(TOLD)),
     "good nSLIP": lambda size: NSLIP * (size // len(NSLIP)),
     "good nSLIP and braces": lambda size: (NSLIP + "{") * (size // len(NSLIP)),
-    "damaged nSLIP": lambda size: "@a1" * (size // 3),
+    "damaged nSLIP": lambda size: "@a1|" * (size // 4),
     "damaged nSLIP and braces": lambda size: "@a1{" * (size // 4),
     "nSLIP in a string": lambda size: json.dumps({"log": NSLIP * (size // len(NSLIP))}),
     "messages in a string": lambda size: json.dumps({"log": SSTP * (size // len(SSTP))}),

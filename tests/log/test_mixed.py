@@ -222,7 +222,7 @@ def test_a_damaged_one_ends_where_another_begins() -> None:
 @usesbackend
 def test_messages_errors_and_conditions() -> None:
     chance = random.Random(9)
-    data = b"\n".join([GOOD, *GOOD_JSON[:40], csp_message(chance).rstrip(b"\n"), b"```", b"@a3 bad", GOOD])
+    data = b"\n".join([GOOD, *GOOD_JSON[:40], csp_message(chance).rstrip(b"\n"), b"```", b"@a3|f0 bad", GOOD])
     found = scan(data)
     for batch in found:
         codes = batch.column("wire").names

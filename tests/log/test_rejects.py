@@ -16,7 +16,7 @@ from turnwire.log.output import rejects as quarantine
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
-DATA = GOOD + b"\n@a3|q\xff \n" + GOOD + b'@a1|t"x\n@c0'
+DATA = GOOD + b"\n@a3|q\xff \n" + GOOD + b'@a1|t"x\n@c0|'
 
 
 def scanned(source: Any, **options: Any) -> quarantine.Rejects:
@@ -29,12 +29,12 @@ def scanned(source: Any, **options: Any) -> quarantine.Rejects:
 def test_what_a_reject_says(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(DATA)
-    second, third = DATA.index(b"@a1"), DATA.index(b"@c0")
+    second, third = DATA.index(b"@a1"), DATA.index(b"@c0|")
     first = len(GOOD) + 1
     expected = [
         (first, 7, 2, first + 5, "bad_digit", b"@a3|q\xff "),
         (second, 7, 3, second + 7, "newline_in_string", b'@a1|t"x'),
-        (third, 3, 4, third + 3, "bad_framing", b"@c0"),
+        (third, 4, 4, third + 4, "bad_framing", b"@c0|"),
     ]
     names = ("offset", "length", "line", "fault", "reason", "raw")
     rejects = scanned(path)
@@ -43,10 +43,10 @@ def test_what_a_reject_says(tmp_path: Path) -> None:
     assert rejects.rows() == list(rejects.since(0)) == rows
     assert list(rejects.since(2)) == rows[2:]
     assert list(rejects.since(3)) == []
-    assert (len(rejects), rejects.bytes) == (3, 17)
+    assert (len(rejects), rejects.bytes) == (3, 18)
     assert rejects.counts == {"bad_digit": 1, "newline_in_string": 1, "bad_framing": 1}
     assert rejects.names == ("file", "offset", "length", "line", "fault", "wire", "reason", "raw", "inner")
-    assert repr(rejects) == "<Rejects 3 ranges, 17 bytes>"
+    assert repr(rejects) == "<Rejects 3 ranges, 18 bytes>"
     assert rejects["offset"].dtype == rejects["fault"].dtype == np.int64
     assert rejects["raw"] == [row["raw"] for row in rows]
     assert {type(value) for row in rejects.rows() for value in row.values()} == {str, int, bytes, type(None)}
@@ -63,15 +63,15 @@ def test_no_rejects() -> None:
 def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> None:
     """More than fit into the table of a block, several times over, with and without gaps between them."""
     number = 3 * quarantine.ROOM + 5
-    (tmp_path / "a.log").write_bytes(b"@a1" * number)
-    (tmp_path / "b.log").write_bytes(b"@a1 \n" * number)
+    (tmp_path / "a.log").write_bytes(b"@a1|" * number)
+    (tmp_path / "b.log").write_bytes(b"@a1| \n" * number)
     rejects = scanned(tmp_path)
     assert len(rejects) == 2 * number
-    assert rejects.counts == {"bad_digit": 2 * number - 1, "bad_framing": 1}
+    assert rejects.counts == {"unknown_prefix": 2 * number - 1, "bad_framing": 1}
     raw = rejects["raw"]
-    assert raw[:number] == [b"@a1"] * number
-    assert raw[number:] == [b"@a1 "] * number
-    assert rejects["offset"].tolist() == [*range(0, 3 * number, 3), *range(0, 5 * number, 5)]
+    assert raw[:number] == [b"@a1|"] * number
+    assert raw[number:] == [b"@a1| "] * number
+    assert rejects["offset"].tolist() == [*range(0, 4 * number, 4), *range(0, 6 * number, 6)]
     assert rejects["line"].tolist() == [1] * number + list(range(1, number + 1))
     assert rejects["file"] == [str(tmp_path / "a.log")] * number + [str(tmp_path / "b.log")] * number
     assert [row["raw"] for row in rejects.since(number - 1)] == raw[number - 1 :]
@@ -82,10 +82,10 @@ def test_many_rejects_in_one_block_and_over_several_files(tmp_path: Path) -> Non
 def test_raw_bytes_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a size they wait on disk; reading in between disturbs nothing."""
     monkeypatch.setattr(quarantine, "IN_MEMORY", 100)
-    found = scan_nslip(b"@a1 xyz\n" * 200 + GOOD + b"\n", batch_bytes=50)
+    found = scan_nslip(b"@a1|f0 xyz\n" * 200 + GOOD + b"\n", batch_bytes=50)
     for _ in found:
-        assert set(found.rejects["raw"]) == {b"@a1 xyz"}
-    assert found.rejects["raw"] == [b"@a1 xyz"] * 200
+        assert set(found.rejects["raw"]) == {b"@a1|f0 xyz"}
+    assert found.rejects["raw"] == [b"@a1|f0 xyz"] * 200
     found.rejects.close()
     del found
     gc.collect()
@@ -100,4 +100,4 @@ def test_since_while_scanning() -> None:
         seen += found.rejects.since(len(seen))
     seen += found.rejects.since(len(seen))
     assert seen == found.rejects.rows()
-    assert len(seen) > 20
+    assert len(seen) > 15

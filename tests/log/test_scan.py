@@ -118,7 +118,7 @@ DAMAGE = {
     "a surrogate": (b'@a3|f0|c1|S0|d1|T1|t"\xed\xa0\x80"#\n' + GOOD, 1, ["bad_utf8"]),
     "two writers": (GOOD[:15] + GOOD + GOOD[15:] + b"\n" + GOOD, 2, ["bad_digit"]),
     "a newline in a string": (b'@a3|f0|c1|S0|d1|T1|t"a\nb"#\n' + GOOD, 1, ["newline_in_string"]),
-    "CRLF": (GOOD + b"\r\n" + GOOD + b"\r\n@a3\r\n", 2, ["bad_framing"]),
+    "CRLF": (GOOD + b"\r\n" + GOOD + b"\r\n@a3|\r\n", 2, ["bad_framing"]),
     "lone CR": (GOOD + b"\r" + GOOD + b"\r", 2, []),
     "UTF-16": (GOOD.decode().encode("utf-16") + b"\n" + GOOD, 1, []),
     "a BOM": (b"\xef\xbb\xbf" + GOOD, 1, []),
@@ -163,7 +163,7 @@ def test_records_over_the_limit() -> None:
 
 
 def test_errors_skip_and_raise() -> None:
-    data = GOOD + b"\n@a3 bad\n" + GOOD + b"\n@c1\n"
+    data = GOOD + b"\n@a3|f0 bad\n" + GOOD + b"\n@c1|\n"
     skipped = scan_nslip(data, errors="skip")
     assert sum(map(len, skipped)) == 2
     assert skipped.counts == nslip_counts(data)
@@ -175,10 +175,10 @@ def test_errors_skip_and_raise() -> None:
         next(batches)
     error = caught.value
     assert (error.reason, error.offset, error.line, error.wire) == (Reason.BAD_DIGIT, data.index(b" bad"), 2, "nslip")
-    assert "@a3 bad" in str(error)
+    assert "@a3|f0 bad" in str(error)
     counts = raised.counts
     assert counts.bytes == data.index(b"\n" + GOOD) == counts.records + counts.rejects + counts.text
-    assert [one["raw"] for one in raised.rejects.rows()] == [b"@a3 bad"]
+    assert [one["raw"] for one in raised.rejects.rows()] == [b"@a3|f0 bad"]
     assert list(batches) == []
 
 
@@ -189,7 +189,7 @@ def nslip_counts(data: bytes) -> Any:
 
 
 def test_errors_raise_names_the_file(tmp_path: Any) -> None:
-    (tmp_path / "bad.log").write_bytes(b"\n\n@a3")
+    (tmp_path / "bad.log").write_bytes(b"\n\n@a3|")
     with pytest.raises(DecodeError) as caught:
         list(scan_nslip(tmp_path, errors="raise"))
     assert (caught.value.path, caught.value.line) == (str(tmp_path / "bad.log"), 3)
@@ -220,7 +220,7 @@ def test_columns_that_are_asked_for() -> None:
 
 @pytest.mark.parametrize("name", [column.name for column in scan(b"", wire="nslip").columns])
 def test_each_column_alone_is_the_same(name: str) -> None:
-    data = b"\n".join([*LINES[:200], GOOD, b"@a3", b'@a3|f0|c1|S0|d1|T1|u"a\\"b"|t""#'])
+    data = b"\n".join([*LINES[:200], GOOD, b"@a3|", b'@a3|f0|c1|S0|d1|T1|u"a\\"b"|t""#'])
     assert table(scan_nslip(data, columns=[name]))[name] == table(scan_nslip(data))[name]
 
 
@@ -330,12 +330,13 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 ADVERSARIES = {
-    "failing candidates": b"@a1",
+    "failing candidates": b"@a1|",
+    "no candidates": b"@a1",
     "at signs": b"@",
     "strings that open strings": b'@a1|t"',
     "heads that open strings": b'@a1|f0|c1|S1|d1|T1|t"',
     "escapes": b'@a1|t"\\"',
-    "missing fields": b"@a1#",
+    "missing fields": b"@a1|c1#",
     "records": GOOD,
     "numbers": b"@a1|c00000000000000000000000",
     "newlines": b"\n@",

@@ -182,7 +182,10 @@ def test_every_act_frame_and_slot_byte() -> None:
             assert all(read(name, data) == found for name in ENGINES[1:]), data
 
 
-@given(st.lists(st.sampled_from([*LINES[:40], *VECTORS, b"@a1", b"@", b"\n", b"\r", b'"', b"\\", b"#", b"x|" * 40])))
+BEGINNINGS = [b"@a1", b"@a1|", b"@a", b"@"]
+
+
+@given(st.lists(st.sampled_from([*LINES[:40], *VECTORS, *BEGINNINGS, b"\n", b"\r", b'"', b"\\", b"#", b"x|" * 40])))
 @example([b'@a1|t"', GOOD])
 @example([GOOD, GOOD, b"#"])
 def test_pieces_in_any_order(parts: list[bytes]) -> None:
@@ -198,7 +201,15 @@ def test_every_truncation() -> None:
 
 def test_every_single_cut() -> None:
     """The same from two pieces, wherever the first one ends."""
-    data = b'a@b.c @a1|t"\r\n' + GOOD + b"\r\n" + GOOD[:-3] + b"\r\n@a3|q1\\#@x" + GOOD + b" @a"
+    data = (
+        b'a@b.c @a1|t"\r\n'
+        + GOOD
+        + b"\r\n"
+        + GOOD[:-3]
+        + b"\r\n@a3|q1\\#@x"
+        + GOOD
+        + b" @a12345678901|f0 @c123456789012| @a"
+    )
     for limit in (LIMIT, len(GOOD), len(GOOD) - 1, 7):
         for name in ENGINES:
             once = read(name, data, limit=limit)
@@ -221,7 +232,7 @@ def test_a_line_that_ends_at_the_limit(name: str, end: bytes) -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_full_table_goes_on_where_it_stopped(name: str) -> None:
-    data = b"\n".join([GOOD, b"@a3 broken", GOOD, b"x @c1#"] * 5)
+    data = b"\n".join([GOOD, b"@a3|f0 broken", GOOD, b"x @c1|#"] * 5)
     once = read(name, data)
     for room, reject_room in ((1, 10), (10, 1), (1, 1), (3, 2)):
         position, line, rows, bad = 0, 1, [], []
@@ -251,13 +262,13 @@ def test_columns_that_nobody_wants_are_not_written(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_places_count_from_base_and_line(name: str) -> None:
-    data = b"text\n" + GOOD + b"\n@a3 broken\n"
+    data = b"text\n" + GOOD + b"\n@a3|f0 broken\n"
     columns, rejects = tables(2, 2)
     with engine(name) as scan_block:
         found = scan_block(data, 0, len(data), True, columns, 0, 2, rejects, 0, 2, base=1000, line=70)
     assert found == (1, 1, len(data), 73)
     assert (columns["offset"][0], columns["line"][0], columns["tag.offset"][0]) == (1005, 71, data.index(b"hello"))
-    assert (rejects["offset"][0], rejects["line"][0]) == (1000 + data.index(b"@a3 b"), 72)
+    assert (rejects["offset"][0], rejects["line"][0]) == (1000 + data.index(b"@a3|f0 b"), 72)
     assert rejects["fault"][0] == 1000 + data.index(b" broken")
 
 
@@ -274,7 +285,7 @@ def test_lines_of_records() -> None:
     """Line numbers stay right over long stretches of text, where newlines are counted in blocks."""
     chance = random.Random(3)
     data = b"".join(
-        bytes(chance.choices(b"\n.x", k=chance.randrange(400))) + chance.choice((GOOD, b"@a1 ")) for _ in range(60)
+        bytes(chance.choices(b"\n.x", k=chance.randrange(400))) + chance.choice((GOOD, b"@a1| ")) for _ in range(60)
     )
     found = agree(data, chance)
     starts = [at for at, byte in enumerate(data) if byte == 10]

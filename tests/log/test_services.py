@@ -24,7 +24,7 @@ LINES = (GOOD + b"\n") * 100
 
 
 def test_progress_tells_bytes_records_and_rejects(tmp_path: Path) -> None:
-    (tmp_path / "a.log").write_bytes(LINES + b"@a3 bad\n")
+    (tmp_path / "a.log").write_bytes(LINES + b"@a3|f0 bad\n")
     (tmp_path / "b.log.gz").write_bytes(packed := gzip.compress(LINES))
     total = len(LINES) + 8 + len(packed)
     for threads in (1, 3):
@@ -63,7 +63,7 @@ def test_progress_as_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0)
     monkeypatch.setattr(progress, "_rich_bar", lambda total: None)
     monkeypatch.setenv("TERM", "xterm")
-    list(scan_nslip(LINES + b"@a3 bad", progress=True))
+    list(scan_nslip(LINES + b"@a3|f0 bad", progress=True))
     sent = sys.stderr.getvalue()  # type: ignore[attr-defined]
     assert "100 records, 1 rejects" in sent
     assert sent.endswith("\r\x1b[K")
@@ -89,7 +89,7 @@ def test_async_iteration() -> None:
 
 def test_async_errors() -> None:
     async def failing() -> None:
-        async for _ in scan_nslip(LINES + b"@a3 bad", errors="raise"):
+        async for _ in scan_nslip(LINES + b"@a3|f0 bad", errors="raise"):
             pass
 
     with pytest.raises(DecodeError, match="bad"):

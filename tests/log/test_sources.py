@@ -23,7 +23,7 @@ from tests.log.test_scan import everything, scan_nslip, table
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
-DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:60]) + b"@a3 bad " + GOOD + b"\r\n" + GOOD[:-2]
+DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:60]) + b"@a3|f0 bad " + GOOD + b"\r\n" + GOOD[:-2]
 
 
 class Trickle(io.RawIOBase):
@@ -110,10 +110,10 @@ def test_every_kind_of_source(name: str, borrow: bool, tmp_path: Path) -> None:
 
 def test_an_open_file_has_a_name_and_a_position(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
-    path.write_bytes(b"@a1 " + GOOD)
+    path.write_bytes(b"@a1| " + GOOD)
     for borrow in (False, True):
         with path.open("rb") as file:
-            file.seek(4)
+            file.seek(5)
             (batch,) = scan_nslip(file, borrow=borrow)
             assert (batch.file, batch["offset"].tolist()) == (str(path), [0])
             assert not file.closed

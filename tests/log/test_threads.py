@@ -63,7 +63,7 @@ def test_lines_longer_than_a_block() -> None:
 
 
 def test_the_first_error_is_the_one_of_one_thread() -> None:
-    data = b"\n".join([GOOD] * 50 + [b"@a3 bad"] + [GOOD] * 50 + [b"@c1", GOOD])
+    data = b"\n".join([GOOD] * 50 + [b"@a3|f0 bad"] + [GOOD] * 50 + [b"@c1|", GOOD])
 
     def until_error(threads: int) -> Any:
         found = scan_nslip(data, threads=threads, batch_bytes=200, errors="raise")

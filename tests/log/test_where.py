@@ -23,7 +23,7 @@ from turnwire.nslip.spec import Act, FrameType
 pytestmark = pytest.mark.usefixtures("scan_core")
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
-DATA = b"\n".join([*LINES, b"@a3 bad", b'@a3|f0|c9|S3|d1|T1|t"a \\"b\\" c"|u""#', GOOD, b"refactor " + GOOD])
+DATA = b"\n".join([*LINES, b"@a3|f0 bad", b'@a3|f0|c9|S3|d1|T1|t"a \\"b\\" c"|u""#', GOOD, b"refactor " + GOOD])
 ALL, BAD, COUNTS = everything(scan_nslip(DATA))
 ROWS = [dict(zip(ALL, values, strict=True)) for values in zip(*ALL.values(), strict=True)]
 RAW = [DATA[row["offset"] : row["offset"] + row["length"]] for row in ROWS]
@@ -117,7 +117,7 @@ def test_arrow_gets_the_chosen_rows() -> None:
 
 
 def test_the_first_error_comes_behind_the_chosen_rows() -> None:
-    data = GOOD + b"\n" + GOOD.replace(b"S0", b"S7") + b"\n@a3 bad\n" + GOOD
+    data = GOOD + b"\n" + GOOD.replace(b"S0", b"S7") + b"\n@a3|f0 bad\n" + GOOD
     found = scan_nslip(data, where={"src": 7}, errors="raise")
     batches = iter(found)
     assert next(batches)["record"].tolist() == [1]

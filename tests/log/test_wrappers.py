@@ -95,7 +95,7 @@ def test_other_arrays_are_no_text(value: str) -> None:
 
 
 def test_rejects_in_an_array_of_bytes() -> None:
-    data = json.dumps({"MESSAGE": list(b"see @a3 bad and")}).encode()
+    data = json.dumps({"MESSAGE": list(b"see @a3|f0 bad and")}).encode()
     _, (reject,), counts = everything(scan(data))
     assert (reject["inner"], reject["reason"], reject["wire"]) == (4, "bad_digit", "nslip")
     assert data[reject["offset"] :].startswith(b"64, 97, 51")

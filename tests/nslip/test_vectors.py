@@ -68,3 +68,45 @@ def test_the_tool_shows_no_raw_control_characters(core: Any, case: dict[str, Any
         with pytest.raises(DecodeError) as caught:
             core("nslip.codec").decode(case["wire"])
         assert str(caught.value).isprintable()
+
+
+LEGACY = "@a3|f0|c3|s0|d1|t1"
+
+
+@pytest.mark.parametrize(
+    ("wire", "reason"),
+    [
+        (LEGACY, "look_alike"),
+        (LEGACY + "#", "look_alike"),
+        (LEGACY + "|gH#", "look_alike"),
+        (LEGACY + '|t"x"#', "look_alike"),
+        ("@aZ|f9|c3|s0|d1|t1#", "look_alike"),  # it goes before all other faults
+        (LEGACY.replace("t1", "t12345678901#"), "look_alike"),
+        (LEGACY.replace("t1", "t123456789012#"), "wrong_type"),
+        (LEGACY + "-", "wrong_type"),
+        (LEGACY.replace("t1", 't"1"#'), "missing_field"),
+        (LEGACY.replace("s0", "S0") + "#", "wrong_type"),
+        ("@f0|a3|c3|s0|d1|t1#", "wrong_type"),
+        ("@a3|f0|c3|s0|d1#", "missing_field"),
+    ],
+)
+def test_the_legacy_header_is_named(core: Any, wire: str, reason: str) -> None:
+    nslip = core("nslip.codec")
+    for unknown in ("error", "keep"):
+        with pytest.raises(DecodeError) as caught:
+            nslip.decode(wire, unknown=unknown)
+        assert caught.value.reason == reason
+        if reason == "look_alike":
+            assert (caught.value.offset, "draft before v0.1" in str(caught.value)) == (0, True)
+
+
+def test_the_legacy_header_in_a_stream(core: Any) -> None:
+    """However it is cut: nothing is refused for another reason while it may still become one."""
+    nslip = core("nslip.codec")
+    data = b"x @aZ|f9|c3|s0|d1|t1|gH#\n"
+    for size in range(3, data.index(b"|gH") + 1):
+        assert nslip.decode_record(data[:size], 2, False) is None
+    for size, final in ((len(data), False), (data.index(b"gH"), False), (data.index(b"|gH"), True)):
+        with pytest.raises(DecodeError) as caught:
+            nslip.decode_record(data[:size], 2, final)
+        assert (caught.value.reason, caught.value.offset) == ("look_alike", 0)

@@ -233,7 +233,7 @@ def test_placeholders_are_issues(sstp):
 def test_flat_dialect_is_named(sstp, value):
     with pytest.raises(DecodeError, match="SSTP/0") as caught:
         sstp.decode(json.dumps(value))
-    assert caught.value.reason is Reason.OTHER_DIALECT
+    assert caught.value.reason is Reason.LOOK_ALIKE
     assert sstp.detect(json.dumps(value).encode())
 
 
@@ -252,7 +252,7 @@ def test_l9_is_named(sstp, changes):
     value["header"] = {name: content for name, content in value["header"].items() if content is not None}
     with pytest.raises(DecodeError, match="L9") as caught:
         sstp.decode(json.dumps(value))
-    assert caught.value.reason is Reason.OTHER_DIALECT
+    assert caught.value.reason is Reason.LOOK_ALIKE
 
 
 def test_other_protocol_words_are_just_unknown_fields(sstp):

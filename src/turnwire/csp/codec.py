@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
+from turnwire._pure.csp.marks import has_title
 from turnwire._pure.csp.message import DEF_LINE, LAW_LINE
 from turnwire.contract import LIMITS, Limits, checked_limits, finding, record_bytes
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue, type_fault
@@ -81,8 +82,11 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
             break
         records.append(source.record(row))
     if rejects:
-        _, _, _, reason, offset, line = rejects[0]
-        raise decode_fault(REASONS[reason], offset, line + 1)
+        start, length, _, code, offset, line = rejects[0]
+        reason = REASONS[code]
+        if reason is Reason.JUNK and has_title(raw[start : start + length]):
+            reason = Reason.LOOK_ALIKE
+        raise decode_fault(reason, offset, line + 1)
     return Document(records)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from turnwire._pure.csp.marks import EXACT, NEAR, has_title
+from turnwire._pure.csp.marks import TEMPLATE as TEMPLATE_LINE
 from turnwire._pure.csp.message import (
     CHECKPOINT,
     KEY,
@@ -140,7 +142,10 @@ class _Reader:
             return stop
         if is_preamble_line(text, laws=False):
             return self.preamble(line)
-        self.junk(line.start, line.next)
+        alike = has_title(text)
+        if alike:
+            self.blame(Reason.LOOK_ALIKE, line.start)
+        self.junk(line.start, line.next, Reason.LOOK_ALIKE if alike else None)
         return line.next
 
     def skip(self, line: Line) -> int:
@@ -160,11 +165,14 @@ class _Reader:
         if TEMPLATE_HEAD.match(text):
             return self.template(line)
         if text != MAGIC:
-            self.blame(Reason.BAD_MAGIC, line.start)
-            if text.removeprefix(_BOM).strip(b" \t").upper() != MAGIC:
+            nearly = text.removeprefix(_BOM).strip(b" \t").upper() == MAGIC
+            alike = not nearly and (has_title(text) or is_look_alike(self.cursor, line, NEAR))
+            reason = Reason.LOOK_ALIKE if alike else Reason.BAD_MAGIC
+            self.blame(reason, line.start)
+            if not nearly:
                 self.tail = True
                 stop = self.rest(line.next)
-                self.junk(line.start, stop, Reason.BAD_MAGIC)
+                self.junk(line.start, stop, reason)
                 return stop
         return self.whole_message(line)
 
@@ -188,6 +196,10 @@ class _Reader:
         stop = first.next
         while (line := self.cursor.line(stop)) is not None and not (is_blank(line.text) or is_delimiter(line.text)):
             stop = line.next
+        if is_look_alike(self.cursor, first, TEMPLATE_LINE):
+            self.blame(Reason.LOOK_ALIKE, first.start)
+            self.junk(first.start, stop, Reason.LOOK_ALIKE)
+            return stop
         flags = first.text[head.end() :].decode()
         lines = self.raw[first.start : stop].decode().split("\n")
         record: Template = template(flags, lines, self.line_of(first.start))
@@ -249,7 +261,7 @@ class _MessageReader:
         self.swallowed = False
 
     def read(self) -> tuple[CspMessage, int]:
-        if is_look_alike(self.cursor, self.place):
+        if is_look_alike(self.cursor, self.first, EXACT if self.first.text == MAGIC else NEAR):
             raise _Rejected(Reason.LOOK_ALIKE, self.first.start, self.place)
         header, headless = self.header()
         sender, receiver, ctx, word = (header.get(key) for key in HEADERS)

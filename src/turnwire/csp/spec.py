@@ -83,8 +83,9 @@ ENUMS = {"STATUS": tuple(Status), "PRIORITY": tuple(Priority)}
 FILE_OPS = ("CREATE", "PATCH", "DELETE")
 """Operations :meth:`FileOp.apply` knows; the word itself is an open set."""
 
-LOOK_ALIKE_KEYS = ("STATUS", "SCOPE", "READ_RECS")
+LOOK_ALIKE_KEYS = ("STATUS", "SCOPE", "READ_RECS", "POSITION", "RESOLUTION", "DEBATE")
 """Lines that betray the Compact Symbol Protocol, which opens with the same line (reading 9)."""
+LOOK_ALIKE_TITLE = "Compact Symbol Protocol"
 
 MIN_HEREDOC = 3
 

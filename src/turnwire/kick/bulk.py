@@ -10,7 +10,7 @@ from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.kick.codec import decode, detect
 from turnwire.kick.documents import read_record
-from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
+from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
 
 COLUMNS = (
     Column("id", "text", nullable=True),
@@ -44,23 +44,53 @@ _VARIANT = Variant(
 _SIGIL_CHANNEL = re.compile(rb'"channel"[ \t\r\n]*:[ \t\r\n]*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
 
 
+_SIGIL_CONTENT = re.compile(rb'"content"[ \t\r\n]*:[ \t\r\n]*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')
+_OWN_ROLES = frozenset(ROLES) - {"Human", "Supervisor", "Dima"}
+"""Roles that nobody else has."""
+_ROLE = re.compile(
+    rb'"(?:sender|receiver)"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"' % "|".join(map(re.escape, sorted(_OWN_ROLES))).encode()
+)
+_TYPE = re.compile(rb'"type"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"' % "|".join(TYPES).encode())
+_HALF = 4
+_OTHERS = tuple(f'"{name}"'.encode() for name in REQUIRED_FIELDS if name != "channel")
+
+
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is no envelope is a damaged one: its channel starts with the sigil, or it has a sender, a
-    receiver and a channel."""
-    channel = fields.get("channel")
-    if isinstance(channel, str) and channel.startswith(SIGIL):
+    """Whether an object that is no envelope is a damaged one: its channel starts with the sigil and it has a further
+    field; or its content does and it has four fields; or it has all seven and a type of KickLang, or but one and a role
+    of it. A sender, a receiver and a channel are anybody's."""
+    known = sum(name in fields for name in REQUIRED_FIELDS)
+    if _has_sigil(fields.get("channel")) and known > 1:
         return True
-    return all(name in fields for name in ("sender", "receiver", "channel"))
+    if _has_sigil(fields.get("content")) and known >= _HALF and ("sender" in fields or "receiver" in fields):
+        return True
+    if known < len(REQUIRED_FIELDS) - 1:
+        return False
+    if any(isinstance(role := fields.get(name), str) and role in _OWN_ROLES for name in ("sender", "receiver")):
+        return True
+    kind = fields.get("type")
+    return known == len(REQUIRED_FIELDS) and isinstance(kind, str) and kind in TYPES
+
+
+def _has_sigil(text: Any) -> bool:
+    return isinstance(text, str) and text.startswith(SIGIL)
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were an envelope: a channel that starts with the sigil, or the keys sender and receiver
-    with channel or with both id and timestamp."""
-    if _SIGIL_CHANNEL.search(raw) is not None:
+    """Whether damaged bytes were an envelope: a channel that starts with the sigil and a further key; or a sender, a
+    role of KickLang and a timestamp; or sender and receiver with a content that starts with the sigil, or with a
+    channel and a type of KickLang."""
+    if _SIGIL_CHANNEL.search(raw) is not None and any(key in raw for key in _OTHERS):
         return True
-    if b'"sender"' not in raw or b'"receiver"' not in raw:
+    if b'"sender"' not in raw:
         return False
-    return b'"channel"' in raw or (b'"id"' in raw and b'"timestamp"' in raw)
+    if b'"timestamp"' in raw and _ROLE.search(raw) is not None:
+        return True
+    if b'"receiver"' not in raw:
+        return False
+    if _SIGIL_CONTENT.search(raw) is not None:
+        return True
+    return b'"channel"' in raw and _TYPE.search(raw) is not None
 
 
 PLAN = WirePlan(
@@ -73,8 +103,8 @@ PLAN = WirePlan(
     claims=claims,
     marked=marked,
     variant_of=lambda fields: 0,
-    clues=(("channel",),),
-    inside=("channel",),
+    clues=(("channel",), ("sender", "receiver", "content")),
+    inside=("channel", "sender"),
     torn=("channel", "sender"),
 )
 

@@ -35,6 +35,7 @@ REASONS: dict[Reason, str] = {
     Reason.EMPTY_FIELD: "framing",
     Reason.TRAILING_JUNK: "framing",
     Reason.MESSAGE_TOO_LARGE: "framing",
+    Reason.LOOK_ALIKE: "header",
     Reason.MISSING_FIELD: "header",
     Reason.DUPLICATE: "slots",
     Reason.UNKNOWN_ACT: "acts",

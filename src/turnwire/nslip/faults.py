@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwire.errors import DecodeError, EncodeError, Reason
-from turnwire.nslip.spec import HEADER_PREFIXES, WIRE
+from turnwire.nslip.spec import CANDIDATE, WIRE
 
 _AMONG = "; turnwire.scan and turnwire.Decoder read messages among other text"
 _TEXT = {
@@ -26,6 +26,7 @@ _TEXT = {
     Reason.BAD_UTF8: "the string is not valid UTF-8",
     Reason.NEWLINE_IN_STRING: "a record of a log is one line, and this string holds a newline",
     Reason.MESSAGE_TOO_LARGE: "the message is longer than the limit",
+    Reason.LOOK_ALIKE: "this is the form of a draft before v0.1, whose header is a f c s d t; v0.1 has S and T",
 }
 
 
@@ -45,7 +46,7 @@ def _missing_half(data: bytes, offset: int) -> str:
         return "there is nothing here"
     import re  # only here, so that reading what is good never pays for it
 
-    candidate = re.search(b"@[%b][0-9A-Za-z]" % HEADER_PREFIXES.encode(), line)  # as in a log (readings 8)
+    candidate = re.search(CANDIDATE, line)  # as in a log (readings 8)
     return "this starts with something else" + (_AMONG if candidate else "")
 
 

@@ -57,6 +57,16 @@ END_MARKER = "#"
 SEPARATOR = "|"
 HEADER = (("a", "act"), ("f", "frame"), ("c", "conv_id"), ("S", "src"), ("d", "dst"), ("T", "turn"))
 HEADER_PREFIXES = "afcSdT"
+LEGACY_PREFIXES = "afcsdt"
+"""The header of a draft before v0.1, in this order, s and t with bare digits: refused by name (look_alike)."""
+MOST_DIGITS = 11
+"""Digits of the first field of a candidate in a log; no 64-bit integer needs more."""
+CANDIDATE = rb"@[%b][0-9A-Za-z]{1,%d}\|" % (HEADER_PREFIXES.encode(), MOST_DIGITS)
+"""What may be a record in a log, as a regular expression; all else is text."""
+CANDIDATE_CUT = rb"@(?:[%b][0-9A-Za-z]{0,%d})?" % (HEADER_PREFIXES.encode(), MOST_DIGITS)
+"""What may become one when more follows."""
+MOST_CANDIDATE = 3 + MOST_DIGITS
+"""Bytes of the longest one."""
 SLOT_PREFIX = {
     Slot.GOAL_ID: "g",
     Slot.TASK_ID: "k",
@@ -93,6 +103,7 @@ REASONS: tuple[Reason | None, ...] = (
     Reason.BAD_UTF8,
     Reason.NEWLINE_IN_STRING,
     Reason.MESSAGE_TOO_LARGE,
+    Reason.LOOK_ALIKE,
 )
 
 BASE62_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

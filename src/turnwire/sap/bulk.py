@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from turnwire.contract import BulkScanner, Column
@@ -117,28 +118,45 @@ def _words(path: str, field: Field) -> tuple[str, ...]:
     return _STATUSES if path == "status" else field.values
 
 
-_STRONG = ("protocolVersion", "constitutionalContext", "constitutionalEvidence")
+_STRONG = ("constitutionalContext", "constitutionalEvidence")
 _FURTHER = ("taskId", "correlationId", "issuedAt", "reportedAt", "issuer", "producer", "target")
 _RECEIPTS = tuple(receipt.value for receipt in Receipt)
+_RECEIPT_FIELDS = frozenset(field.name for table in MESSAGES[2:] for field in table.fields)
+_MANY = 3
+
+
+def _claimed(names: Collection[str]) -> bool:
+    """Whether these keys are those of a Task or a Result: constitutionalContext or constitutionalEvidence and one more,
+    or protocolVersion with taskId or three others. protocolVersion alone is the key of many protocols."""
+    further = sum(name in names for name in _FURTHER)
+    versioned = "protocolVersion" in names
+    strong = sum(name in names for name in _STRONG)
+    if strong and strong + versioned + further >= 2:
+        return True
+    return versioned and ("taskId" in names or further >= _MANY)
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is no message is a damaged one: protocolVersion, constitutionalContext or
-    constitutionalEvidence with at least one more key of Task and Result, or the keys and status of a receipt."""
-    strong = sum(name in fields for name in _STRONG)
-    if strong and strong + sum(name in fields for name in _FURTHER) >= 2:
+    """Whether an object that is no message is a damaged one: by its keys, or it has those and the status of a receipt
+    and at most one more. Such keys among others are a message queue's own."""
+    if _claimed(fields.keys()):
         return True
-    return "messageId" in fields and "correlationId" in fields and fields.get("status") in _RECEIPTS
+    if not ("messageId" in fields and "correlationId" in fields):
+        return False
+    return fields.get("status") in _RECEIPTS and len(fields.keys() - _RECEIPT_FIELDS) <= 1
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were a message: the keys that ``claims`` asks for stand in them."""
-    strong = sum(f'"{name}"'.encode() in raw for name in _STRONG)
-    if strong and strong + sum(f'"{name}"'.encode() in raw for name in _FURTHER) >= 2:
+    """Whether damaged bytes were a Task or a Result: the keys that ``claims`` asks for stand in them. What is left of a
+    receipt has no marks of its own, unless it is all there but for its end, with a UUID."""
+    if _claimed([name for name in (*_STRONG, *_FURTHER, "protocolVersion") if f'"{name}"'.encode() in raw]):
         return True
-    if b'"messageId"' not in raw or b'"correlationId"' not in raw:
-        return False
-    return any(f'"{word}"'.encode() in raw for word in _RECEIPTS)
+    return _RECEIPT.match(raw) is not None
+
+
+_RECEIPT = re.compile(
+    rb'\s*\{\s*"messageId"\s*:\s*"[^"]*"\s*,\s*"correlationId"\s*:\s*(?:"[0-9a-fA-F-]{36}"|null)\s*,\s*"status"\s*:\s*"N?ACK"'
+)
 
 
 def variant_of(fields: dict[str, Any]) -> int:
@@ -160,9 +178,9 @@ PLAN = WirePlan(
     claims=claims,
     marked=marked,
     variant_of=variant_of,
-    clues=(*((name,) for name in _STRONG), ("messageId", "correlationId")),
-    inside=(*_STRONG, "messageId"),
-    torn=(*_STRONG, "messageId"),
+    clues=(*((name,) for name in (*_STRONG, "protocolVersion")), ("messageId", "correlationId")),
+    inside=(*_STRONG, "protocolVersion", "messageId"),
+    torn=(*_STRONG, "protocolVersion", "messageId"),
     marks=(TASK_MARKS, RESULT_MARKS),
     receipt="messageId",
     task="taskId",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from turnwire.contract import BulkScanner, Column
@@ -92,24 +93,54 @@ def _values() -> tuple[Value, ...]:
     )
 
 
-_MARKS = (b'"header"', b'"payload"', b'"actor_id"', b'"schema_id"', b'"logical_clock"')
+_MARKS = ("actor_id", "schema_id", "logical_clock")
+_KINDS_OF_MESSAGES = frozenset(kind.value for kind in Kind)
+_COMMON = {"question", "content", "task", "decision", "scope", "claim", "artifacts", "verdict", "summary", "goal"}
+_COMMON |= {"confidence", "uncertainty", "constraints", "assumptions"}
+_OWN = frozenset(field.name for fields in PAYLOADS.values() for field in fields) - _COMMON
+"""Names in payloads that other protocols hardly have."""
+_DIALECTS = ("sstp", "l9")
+_WRITTEN_MARKS = tuple(f'"{name}"'.encode() for name in _MARKS)
+_WRITTEN_KIND = re.compile(rb'"kind"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"' % "|".join(_KINDS_OF_MESSAGES).encode())
+_FLAT = re.compile(rb'"(?:protocol|version)"[ \t\r\n]*:[ \t\r\n]*"SSTP', re.IGNORECASE)
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is no message is a damaged one: a header beside a payload or with a field that only SSTP
-    has there, or one of the dialects of the same name."""
-    header = fields.get("header")
+    """Whether an object that is no message is a damaged one: its header has two of actor_id, schema_id and
+    logical_clock, or a schema_id of SSTP, or a kind of SSTP beside a payload; or its payload has two names of SSTP's
+    own; or it is one of the dialects of the same name. Other headers beside payloads are other people's messages."""
+    header, payload = fields.get("header"), fields.get("payload")
     if isinstance(header, dict):
-        return "payload" in fields or any(name in header for name in ("actor_id", "schema_id", "logical_clock"))
+        marks = sum(name in header for name in _MARKS)
+        schema, protocol = header.get("schema_id"), header.get("protocol")
+        if marks >= 2 or (isinstance(schema, str) and schema.startswith("ioc.")):
+            return True
+        if isinstance(protocol, str) and protocol.casefold() in _DIALECTS:
+            return True
+        if "payload" in fields and _is_kind(header.get("kind")):
+            return True
     if "header" in fields:
-        return "payload" in fields
-    return "kind" in fields and isinstance(fields.get("origin"), dict)
+        return isinstance(payload, dict) and len(_OWN & payload.keys()) >= 2
+    return isinstance(fields.get("origin"), dict) and (_is_kind(fields.get("kind")) or _names_dialect(fields))
+
+
+def _is_kind(kind: Any) -> bool:
+    return isinstance(kind, str) and kind in _KINDS_OF_MESSAGES
+
+
+def _names_dialect(fields: dict[str, Any]) -> bool:
+    names = (fields.get("protocol"), fields.get("version"))
+    return any(isinstance(name, str) and name.casefold().startswith("sstp") for name in names)
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were a message: at least two of the keys header, payload, actor_id, schema_id and
-    logical_clock stand in them."""
-    return sum(mark in raw for mark in _MARKS) >= 2
+    """Whether damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock stand in them; or a
+    header and a kind of SSTP; or a dialect's name beside an origin."""
+    if sum(mark in raw for mark in _WRITTEN_MARKS) >= 2:
+        return True
+    if b'"header"' in raw:
+        return _WRITTEN_KIND.search(raw) is not None
+    return b'"origin"' in raw and _FLAT.search(raw) is not None
 
 
 def variant_of(fields: dict[str, Any]) -> int:
@@ -130,7 +161,7 @@ PLAN = WirePlan(
     variant_of=variant_of,
     clues=(("header",), ("kind", "origin")),
     inside=("header", "origin"),
-    torn=tuple(mark.decode()[1:-1] for mark in _MARKS),
+    torn=("header", "origin", *_MARKS),
     doubts=(("header/protocol", "header/protocol"), ("header/directed_to", "payload/directed_to")),
 )
 

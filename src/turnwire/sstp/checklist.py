@@ -36,7 +36,6 @@ CLAUSES = (
 
 REASONS: dict[Reason, str] = {
     Reason.UNKNOWN_KIND: "kind",
-    Reason.OTHER_DIALECT: "kind",
     Reason.SCHEMA_MISMATCH: "schema",
     Reason.OUT_OF_RANGE: "ranges",
     Reason.NOT_FINITE: "ranges",
@@ -128,6 +127,8 @@ def _read(data: str | bytes, text: str, line: int, found: list[_Found], faults: 
 
 
 def _clause(reason: Reason, where: str) -> str:
+    if reason is Reason.LOOK_ALIKE and where in ("/origin", "/header/protocol"):
+        return "kind"  # another protocol; elsewhere it is a name like another's
     if reason in REASONS:
         return REASONS[reason]
     if reason in _BY_PLACE:

@@ -32,7 +32,7 @@ def findings(fields: dict[str, Any], *, writing: bool = False) -> Iterator[Issue
     """Every finding about one object, in the order of the tables; ``writing`` also asks for session_id in all kinds."""
     dialect = foreign_dialect(fields)
     if dialect:
-        yield _error(Reason.OTHER_DIALECT, dialect[0], dialect[1])
+        yield _error(Reason.LOOK_ALIKE, dialect[0], dialect[1])
         return
     broken = [name for name in ("header", "payload") if not isinstance(fields.get(name), dict)]
     for name in broken:

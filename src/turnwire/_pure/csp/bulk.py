@@ -1,9 +1,10 @@
 """The bulk scan of CSP/1 in plain Python: the readable twin of ``_native/csp/bulk.pxi``.
 
 Records are the messages and templates that ``stream.py`` finds. Preambles, code fences and every other line are
-text here. A damaged message is a reject from its first line to the last that can be its own, its faulty line
-included: lines with a key or an operation, heredocs, and a block behind blank lines. What follows up to the next
-message is text, so that a message cut off in a log costs none of the lines behind it.
+text here, also a line that says CSP/1 where nothing of a message follows closely (``marks.py``). A damaged message
+is a reject from its first line to the last that can be its own, its faulty line included: lines with a key or an
+operation, heredocs, and a header or a block behind blank lines. What follows up to the next message is text, so that a
+message cut off in a log costs none of the lines behind it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import re
 import struct
 from typing import Any
 
-from turnwire._pure.csp.message import OPENING, Cursor, Line, Span, Table, is_blank
+from turnwire._pure.csp.marks import EXACT, LOOK_ALIKE, NEAR, TEXT, are_flags, is_header_like, survey
+from turnwire._pure.csp.message import OPENING, TEMPLATE_HEAD, Cursor, Fault, Line, Span, Table, is_blank
 from turnwire._pure.csp.stream import Stream
 from turnwire.contract import LIMITS
 from turnwire.csp.spec import (
@@ -53,6 +55,33 @@ class LogStream(Stream):
         """Text, one line at a time."""
         return first.next
 
+    def survey(self, first: Line, kind: int) -> int:
+        """What begins with a line."""
+        return survey(self.cursor.data, first.start, self.cursor.end, self.cursor.final, kind)
+
+    def text(self, first: Line) -> int:
+        """A line that begins no message after all. It ends what was open, as any line of its looks does."""
+        self.tail = False
+        return first.next
+
+    def failed(self, first: Line, fault: Fault) -> int:
+        """A damaged message, or text."""
+        return self.text(first) if self.survey(first, EXACT) == TEXT else super().failed(first, fault)
+
+    def near(self, first: Line) -> int:
+        """The same where the line only nearly says CSP/1."""
+        what = self.survey(first, NEAR)
+        if what == TEXT:
+            return self.text(first)
+        reason = Reason.LOOK_ALIKE if what == LOOK_ALIKE else Reason.BAD_MAGIC
+        return self.recover(first.start, Fault(reason, first.start, first.next))
+
+    def template(self, first: Line) -> int:
+        """A template, where its first line is no sentence."""
+        head = TEMPLATE_HEAD.match(first.text)
+        assert head is not None, "or it is none"
+        return super().template(first) if are_flags(first.text[head.end() :]) else self.near(first)
+
     def reach(self, start: int, stop: int, fault: int) -> int:
         """Behind the last line of a damaged message that can be its own."""
         place = end = start
@@ -66,7 +95,9 @@ class LogStream(Stream):
                     break
                 blank = True
                 continue
-            if line.start > fault and not (_BLOCK if blank and not block else _OWN).match(line.text):
+            if line.start > fault and not block and is_header_like(line.text):
+                blank = False
+            elif line.start > fault and not (_BLOCK if blank and not block else _OWN).match(line.text):
                 break
             block = block or blank
             opening = OPENING.fullmatch(line.text)

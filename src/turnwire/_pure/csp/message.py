@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from turnwire._pure.csp.marks import EXACT, LOOK_ALIKE, NeedMore, survey
 from turnwire.csp.spec import (
     BLOCK_WORD,
     ENUMS,
@@ -15,7 +16,6 @@ from turnwire.csp.spec import (
     ID_LETTER,
     INTENT_ALIAS,
     INTENTS,
-    LOOK_ALIKE_KEYS,
     MISSING_HEADER,
     REASONS,
     REQUIRED,
@@ -39,7 +39,6 @@ LAW_LINE = re.compile(rb"- (L[0-9]+):(?: (.*))?", re.DOTALL)
 CHANGE = re.compile(rb"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: (.*))?", re.DOTALL)
 CHANGE_LIKE = re.compile(rb"[+~-]|. DEF ", re.DOTALL)
 _CLOSING_RUN = re.compile(rb"(?m)^(>{3,})\r?$")
-_LOOK_ALIKE_LINES = 64
 
 _HEADER = {key.encode(): place for place, key in enumerate(HEADERS)}
 _INTENT = {intent.encode(): code for code, intent in enumerate(INTENTS)}
@@ -51,7 +50,6 @@ _REQUIRED = {
 }
 _ENUM = {key.encode(): frozenset(value.encode() for value in values) for key, values in ENUMS.items()}
 _ID = {word.encode(): re.compile(letter.encode() + rb"[0-9]+") for word, letter in ID_LETTER.items()}
-_LOOK_ALIKE = re.compile(rb"(?:%s)(?![A-Za-z0-9_])" % b"|".join(key.encode() for key in LOOK_ALIKE_KEYS))
 CODE = {reason: code for code, reason in enumerate(REASONS)}
 ABSENT: Span = (-1, -1)
 
@@ -63,10 +61,6 @@ class Line(NamedTuple):
     stop: int
     next: int
     text: bytes
-
-
-class NeedMore(Exception):
-    """The item that was begun may go on behind the bytes at hand."""
 
 
 class Fault(Exception):
@@ -167,19 +161,9 @@ def is_blank(text: bytes) -> bool:
     return not text or BLANK.fullmatch(text) is not None
 
 
-def is_look_alike(cursor: Cursor, place: int) -> bool:
-    """Whether the record whose first line ended at ``place`` is the Compact Symbol Protocol (reading 9)."""
-    seen = False
-    for _ in range(_LOOK_ALIKE_LINES):
-        line = cursor.line(place)
-        if line is None or is_delimiter(line.text) or OPENING.fullmatch(line.text):
-            break
-        word = line.text.split(b" ", 1)[0]
-        if word in _HEADER or word in _WORD:
-            return False
-        seen = seen or _LOOK_ALIKE.match(line.text) is not None
-        place = line.next
-    return seen
+def is_look_alike(cursor: Cursor, first: Line, kind: int = EXACT) -> bool:
+    """Whether the record whose first line this is, is the Compact Symbol Protocol (reading 9)."""
+    return survey(cursor.data, first.start, cursor.end, cursor.final, kind) == LOOK_ALIKE
 
 
 # --- messages -------------------------------------------------------------------------------------------------------
@@ -245,7 +229,7 @@ class Message:
         return place
 
     def header_fault(self, reason: Reason, offset: int, resume: int) -> Fault:
-        if is_look_alike(self.cursor, self.first.next):
+        if is_look_alike(self.cursor, self.first):
             return Fault(Reason.LOOK_ALIKE, self.first.start, resume)
         return Fault(reason, offset, resume)
 

@@ -10,6 +10,8 @@ start a record; a line inside a heredoc never does.
 
 from __future__ import annotations
 
+from turnwire._pure.csp.marks import NEAR, NeedMore, has_title
+from turnwire._pure.csp.marks import TEMPLATE as TEMPLATE_LINE
 from turnwire._pure.csp.message import (
     ABSENT,
     CODE,
@@ -22,12 +24,12 @@ from turnwire._pure.csp.message import (
     Fault,
     Line,
     Message,
-    NeedMore,
     Span,
     Table,
     heredoc_closing,
     is_blank,
     is_delimiter,
+    is_look_alike,
 )
 from turnwire.csp.spec import (
     FENCE,
@@ -115,7 +117,7 @@ class Stream:
                 return self.row(line.start, line.next, FENCE)
             if TEMPLATE_HEAD.match(text):
                 return self.template(line)
-            return self.recover(line.start, Fault(Reason.BAD_MAGIC, line.start, line.next))
+            return self.near(line)
         if self.tail:
             return self.trailing(line)
         if is_preamble_line(text, laws=False):
@@ -147,12 +149,23 @@ class Stream:
         try:
             stop = message.read()
         except Fault as fault:
-            return self.recover(first.start, fault)
+            return self.failed(first, fault)
         self.tail = True
         bad = bad_utf8(self.cursor.data, first.start, stop)
         if bad >= 0:
             return self.reject(Reason.BAD_UTF8, first.start, stop, bad)
         return self.row(first.start, stop, message.intent, message.spans, message.extras)
+
+    def failed(self, first: Line, fault: Fault) -> int:
+        """A message with a fault."""
+        return self.recover(first.start, fault)
+
+    def near(self, first: Line) -> int:
+        """What begins with a line that only nearly says CSP/1."""
+        alike = has_title(first.text) or is_look_alike(self.cursor, first, NEAR)
+        return self.recover(
+            first.start, Fault(Reason.LOOK_ALIKE if alike else Reason.BAD_MAGIC, first.start, first.next)
+        )
 
     def recover(self, start: int, fault: Fault) -> int:
         """Rejects a message from its first line to its end, which is found with respect for heredocs."""
@@ -211,6 +224,8 @@ class Stream:
             if line is None or is_blank(line.text) or is_delimiter(line.text):
                 break
             stop = line.next
+        if is_look_alike(self.cursor, first, TEMPLATE_LINE):
+            return self.reject(Reason.LOOK_ALIKE, first.start, stop, first.start)
         bad = bad_utf8(self.cursor.data, first.start, stop)
         if bad >= 0:
             return self.reject(Reason.BAD_UTF8, first.start, stop, bad)

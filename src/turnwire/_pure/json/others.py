@@ -1,6 +1,6 @@
 """nSLIP among JSON in plain Python: the readable twin of ``_native/json/others.h``, hooks of the scan of JSON wires.
 
-A candidate is what ``nslip_scan.py`` calls one. It is judged in its line, or in its line of what a string says. A
+A candidate is what ``_pure/nslip/scan.py`` calls one. It is judged in its line, or in its line of what a string says. A
 damaged one ends where the next candidate of either kind begins. Where a backslash stands that nSLIP does not know, the
 text may be a string literal, and what that says is looked through.
 """
@@ -13,6 +13,7 @@ from typing import Any
 from turnwire._pure.json.region import DEEPEST_STRING, Region
 from turnwire._pure.json.rows import Filled
 from turnwire._pure.nslip.parser import Fault, parse
+from turnwire._pure.nslip.scan import CANDIDATES, begins, next_candidate
 from turnwire.errors import Reason
 from turnwire.nslip.spec import REASONS
 
@@ -20,7 +21,6 @@ __all__ = ["Among", "look"]
 
 NONE, RECORD, REJECT, STRING, CUT = range(5)
 GREATEST = (1 << 63) - 1
-_CANDIDATE = re.compile(rb"@[afcSdT][0-9A-Za-z]")
 _CONV, _TURN, _SRC, _DST, _ACT = range(5)  # places in what the parser gives
 _TAG = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
@@ -41,22 +41,26 @@ def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: b
     """The first candidate that starts from ``start`` on and in front of ``to``, judged. ``behind``: the two bytes
     behind the region, as far as there are: a newline there ends a string otherwise than the end of the input does."""
     raw = region.raw
-    match = _CANDIDATE.search(raw, start, min(to + 2, region.end))
-    if match is None or match.start() >= to:
+    at = next_candidate(raw, start, to, region.end, limit, region.cut)
+    if region.cut and at == 0 and at < to and begins(raw, at, region.end) is None:
+        # What fills the whole piece and is no candidate yet is longer than the limit: none.
+        at = next_candidate(raw, at + 1, to, region.end, limit, region.cut)
+    if at >= to:
         return Other(NONE)
-    at = match.start()
+    if region.cut and begins(raw, at, region.end) is None:
+        return Other(CUT, at, at)
     line = region.line_stop(at)
     end = min(line, at + limit)
     try:
         fields, stop = parse(raw + behind, at, end, keep=keep, log=True)
     except Fault as fault:
-        return _damaged(region, at, to, line, end, fault)
+        return _damaged(region, at, to, line, end, limit, fault)
     found = Other(RECORD, at, stop)
     found.fields = fields
     return found
 
 
-def _damaged(region: Region, at: int, to: int, line: int, end: int, error: Fault) -> Other:
+def _damaged(region: Region, at: int, to: int, line: int, end: int, limit: int, error: Fault) -> Other:
     reason, fault = error.reason, error.offset
     at_end = fault >= end or reason is Reason.UNTERMINATED_STRING
     goes_on = end == region.end and region.cut
@@ -68,15 +72,14 @@ def _damaged(region: Region, at: int, to: int, line: int, end: int, error: Fault
     if escape and region.level < DEEPEST_STRING:
         return Other(STRING, at)
     stop = min(to, end)
-    following = _CANDIDATE.search(region.raw, at + 1, min(stop + 2, line))
-    found = Other(REJECT, at, following.start() if following and following.start() < stop else stop)
+    found = Other(REJECT, at, next_candidate(region.raw, at + 1, stop, line, limit, region.cut))
     found.reason, found.fault = reason, fault
     return found
 
 
 def look(text: bytes) -> bool:
     """Whether a string of good JSON (as written) is worth decoding."""
-    return _CANDIDATE.search(text) is not None
+    return CANDIDATES.search(text) is not None
 
 
 def tag_of(raw: bytes, at: int, end: int) -> tuple[int, int, bool] | None:

@@ -11,7 +11,9 @@ from turnwire._pure.nslip.base62 import ALPHABET, DIGIT
 from turnwire.errors import Reason
 from turnwire.nslip.spec import (
     HEADER,
+    LEGACY_PREFIXES,
     MAX_INTEGER,
+    MOST_DIGITS,
     PREFIX_SLOT,
     STRING_SLOTS,
     Act,
@@ -32,6 +34,7 @@ _VALUE = {ord(digit): value for digit, value in DIGIT.items()}
 _HEADER = {ord(prefix): place for place, (prefix, _) in enumerate(HEADER)}
 _SLOTS = {ord(prefix): slot for prefix, slot in PREFIX_SLOT.items()}
 _LETTERS = frozenset(ALPHABET[10:].encode())
+_LAST = ord(LEGACY_PREFIXES[-1])
 
 
 class Fault(Exception):
@@ -53,7 +56,38 @@ def parse(data: bytes, start: int, end: int, *, keep: bool = False, log: bool = 
     In a log (``log=True``) a newline inside a string is a fault and the record may be followed by text. Returns the
     message and the offset behind its ``#``. Raises Fault at the first fault met.
     """
-    return _Parser(data, end, keep, log).message(start)
+    try:
+        return _Parser(data, end, keep, log).message(start)
+    except Fault:
+        if start < end and legacy(data, start, end) in (LEGACY, LEGACY_ENDS):
+            raise Fault(Reason.LOOK_ALIKE, start) from None
+        raise
+
+
+NOT_LEGACY, LEGACY, LEGACY_ENDS, LEGACY_CUT = range(4)
+
+
+def legacy(data: bytes, start: int, end: int) -> int:
+    """Whether ``data[start:end]`` begins with the header of the legacy form: a f c s d t in that order, with bare
+    digits. LEGACY_ENDS: it does if nothing follows; LEGACY_CUT: it may, depending on what follows."""
+    place = start
+    for prefix in LEGACY_PREFIXES.encode():
+        if place < end and data[place] != (_AT if place == start else _BAR):
+            return NOT_LEGACY
+        if place + 1 < end and data[place + 1] != prefix:
+            return NOT_LEGACY
+        first = place = place + 2
+        while place < end and data[place] in _VALUE:
+            if place - first == MOST_DIGITS:
+                return NOT_LEGACY
+            place += 1
+        if place >= end and (prefix != _LAST or place <= first):
+            return LEGACY_CUT
+        if place == first:
+            return NOT_LEGACY
+    if place == end:
+        return LEGACY_ENDS
+    return LEGACY if data[place] in b"|#\r\n" else NOT_LEGACY
 
 
 class _Parser:
@@ -216,6 +250,8 @@ def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tupl
             return parse(data, start, end, keep=keep, log=True)
     if fault is None:
         return found
+    if not final and most == size and legacy(data, start, size) in (LEGACY_ENDS, LEGACY_CUT):
+        return None
     at_end = fault.reason is Reason.UNTERMINATED_STRING or fault.offset >= most
     last = most if at_end else fault.offset  # what stands here may be the "\r" of a line that ends
     if not final and ((at_end and most == size) or (last + 1 == size and data[last] == ord("\r"))):

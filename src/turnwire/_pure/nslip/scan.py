@@ -1,7 +1,7 @@
 """The bulk scan of nSLIP in plain Python: the readable twin of ``_native/nslip/scan.pyx`` (readings 8).
 
-A candidate is ``@``, a header prefix and a digit; a record ends at the first ``#`` outside quotes; what fails is a
-reject from its ``@`` to the next candidate or the end of its line; everything else is text.
+A candidate is ``@``, a header prefix, one to eleven digits and ``|``; a record ends at the first ``#`` outside quotes;
+what fails is a reject from its ``@`` to the next candidate or the end of its line; everything else is text.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any
 from turnwire._pure.nslip.codec import SlipMessage, decode
 from turnwire._pure.nslip.parser import Fault, parse
 from turnwire.errors import DecodeError, Reason
-from turnwire.nslip.spec import REASONS, FrameType, Slot
+from turnwire.nslip.spec import CANDIDATE, CANDIDATE_CUT, MOST_CANDIDATE, REASONS, FrameType, Slot
 
-_CANDIDATE = re.compile(rb"@[afcSdT][0-9A-Za-z]")
+CANDIDATES = re.compile(CANDIDATE)
+_CUT = re.compile(CANDIDATE_CUT)
 # The common record, so that most of them need not go through the parser.
 _COMMON = re.compile(
     rb'@a[0-9A]\|f[0-4](?:\|[cSdT][0-9A-Za-z]{1,10}){4}(?:\|(?:[gkprqse][0-9A-Za-z]{1,10}|[ut]"[^"\\\n]*"))*#'
@@ -27,6 +28,25 @@ _ESCAPED = {Slot.STATUS: 1 << 9, Slot.TAG: 1 << 10}
 _KEPT = 1 << 11
 _FRAME_KNOWN = 1 << 12
 _TEXTS = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+def begins(data: bytes, at: int, end: int) -> bool | None:
+    """Whether a candidate begins with the ``@`` at ``at`` of ``data[:end]``; None where only what follows can say."""
+    if CANDIDATES.match(data, at, end):
+        return True
+    return None if _CUT.fullmatch(data, at, end) else False
+
+
+def next_candidate(data: bytes, start: int, to: int, end: int, limit: int, cut: bool = False) -> int:
+    """The next candidate that starts in ``data[start:to]`` and stands in ``data[:end]`` and within ``limit`` bytes, or
+    ``to``. cut: what may become one behind ``end`` counts."""
+    while (at := data.find(b"@", start, to)) >= 0:
+        within = end - at <= limit
+        found = begins(data, at, end if within else at + limit)
+        if found or (found is None and within and cut):
+            return at
+        start = at + 1
+    return to
 
 
 class _Block:
@@ -67,11 +87,11 @@ class _Block:
             reason, fault = error.reason, error.offset
             if end < line and (fault >= end or reason is Reason.UNTERMINATED_STRING):
                 reason, fault = Reason.MESSAGE_TOO_LARGE, end
-            # The byte behind the limit may be the "\r" of a line that ends there, so one more is waited for.
-            if newline == self.size and not self.final and self.size - at - 1 <= self.limit:
+            # The byte behind the limit may be the "\r" of a line that ends there, so one more is waited for; and a
+            # candidate that begins in front of the limit may end behind it.
+            if newline == self.size and not self.final and self.size - at < self.limit + MOST_CANDIDATE - 1:
                 return None
-            candidate = _CANDIDATE.search(data, at + 1, min(end + 2, line))
-            raise _Reject(reason, fault, candidate.start() if candidate else end) from None
+            raise _Reject(reason, fault, next_candidate(data, at + 1, end, line, self.limit)) from None
         self.store(data[at:stop], at, SlipMessage(*fields[:7], extra=fields[7]), columns, row)
         return stop
 
@@ -141,10 +161,11 @@ def scan_block(
         if at < 0:
             position = size
             break
-        if at + 2 >= size and not final:
+        candidate = begins(text, at, min(size, at + limit))
+        if candidate is None and not final and size - at <= limit:
             position = at
             break
-        if not _CANDIDATE.match(text, at):
+        if not candidate:
             position = at + 1
             continue
         block.line += text.count(b"\n", counted, at)

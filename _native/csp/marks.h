@@ -1,0 +1,184 @@
+/* Whether a line that says CSP/1, or nearly, begins a message: judged by the lines that follow closely. The twin of
+ * _pure/csp/marks.py, where the rules are told. */
+#ifndef TURNWIRE_CSP_MARKS_H
+#define TURNWIRE_CSP_MARKS_H
+
+#include "lines.h"
+
+enum { CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED };
+enum { CSP_EXACT, CSP_NEAR, CSP_TEMPLATE };
+enum { CSP_LOOK_LINES = 64, CSP_LOOK_BYTES = 4096, CSP_CLOSE = 4, CSP_CLOSE_LINES = 8, CSP_MOST_FLAGS = 256 };
+
+static const char *const csp_look_keys[] = { "STATUS", "SCOPE", "READ_RECS", "POSITION", "RESOLUTION", "DEBATE" };
+static const char *const csp_headers[] = { "FROM", "TO", "CTX", "INTENT" };
+static const char *const csp_loose_headers[] = { "from", "to", "ctx", "intent" };
+static const char csp_title[] = "Compact Symbol Protocol";
+enum { CSP_LOOK_KEYS = 6, CSP_TITLE_BIT = 1 << CSP_LOOK_KEYS, CSP_HEADERS = 4, CSP_BLOCKS = 8 };
+/* The words of blocks, and the letter of their ids; 0 for any token. */
+static const struct { const char *word; char letter; } csp_blocks[CSP_BLOCKS] = {
+    { "TASK", 'T' }, { "RESULT", 'T' }, { "ERROR", 'E' }, { "PATCH", 'P' }, { "FILEOP", 'F' },
+    { "PLAN", 0 }, { "QUERY", 0 }, { "MEM", 0 },
+};
+
+/* Whether a line has the title of the Compact Symbol Protocol. */
+static int csp_has_title(const uint8_t *data, int64_t start, int64_t stop) {
+    const int64_t size = (int64_t)sizeof csp_title - 1;
+    while (stop - start >= size) {
+        const uint8_t *at = (const uint8_t *)memchr(data + start, 'C', (size_t)(stop - start - size + 1));
+        if (!at) return 0;
+        if (memcmp(at, csp_title, (size_t)size) == 0) return 1;
+        start = at - data + 1;
+    }
+    return 0;
+}
+
+static int csp_is_space(uint8_t byte) { return byte == ' ' || byte == '\t'; }
+
+/* Length of the word if it begins at `at`, else 0. */
+static int64_t csp_word_at(const uint8_t *data, int64_t at, int64_t stop, const char *word) {
+    int64_t size = (int64_t)strlen(word);
+    return stop - at >= size && memcmp(data + at, word, (size_t)size) == 0 ? size : 0;
+}
+
+/* Whether a key of the header stands at `at`, and then the end, a space or a lone CR. */
+static int csp_header_word(const uint8_t *data, int64_t at, int64_t stop) {
+    for (int i = 0; i < CSP_HEADERS; i++) {
+        int64_t size = csp_word_at(data, at, stop, csp_headers[i]);
+        if (size && (at + size == stop || data[at + size] == ' ' || data[at + size] == '\r')) return 1;
+    }
+    return 0;
+}
+
+/* Whether a line looks like one of the header: a key with anything behind it; or, in small letters, with one word. */
+static int csp_header_like(const uint8_t *data, int64_t start, int64_t stop) {
+    while (start < stop && csp_is_space(data[start])) start++;
+    while (stop > start && csp_is_space(data[stop - 1])) stop--;
+    for (int i = 0; i < CSP_HEADERS; i++) {
+        int64_t size = csp_word_at(data, start, stop, csp_headers[i]), at = start + size;
+        if (size && (at == stop || csp_is_space(data[at]) || data[at] == ':' || data[at] == '=')) return 1;
+        size = csp_word_at(data, start, stop, csp_loose_headers[i]);
+        at = start + size;
+        if (!size) continue;
+        while (at < stop && (csp_is_space(data[at]) || data[at] == ':' || data[at] == '=')) at++;
+        if (at == start + size || at == stop) continue;
+        for (; at < stop && !csp_is_space(data[at]); at++) { }
+        if (at == stop && !memchr(".,:;!?=", data[stop - 1], 7)) return 1;
+    }
+    return 0;
+}
+
+/* 1: the line is the head of a block, with an id of the right form; 2: its word alone; 0: neither. */
+static int csp_block_like(const uint8_t *data, int64_t start, int64_t stop) {
+    while (start < stop && csp_is_space(data[start])) start++;
+    while (stop > start && csp_is_space(data[stop - 1])) stop--;
+    for (int i = 0; i < CSP_BLOCKS; i++) {
+        int64_t size = csp_word_at(data, start, stop, csp_blocks[i].word), at = start + size, first;
+        int digits = 0;
+        if (!size) continue;
+        if (at == stop) return 2;
+        if (data[at] != ' ') return 0;
+        first = ++at;
+        if (csp_blocks[i].letter && (at == stop || data[at++] != (uint8_t)csp_blocks[i].letter)) return 0;
+        for (; at < stop && data[at] != ' '; at++) {
+            int digit = data[at] >= '0' && data[at] <= '9';
+            if (csp_blocks[i].letter && !digit) return 0;
+            digits |= digit;
+        }
+        if (at == first || !digits) return 0;
+        if (at == stop) return 1;
+        if (csp_blocks[i].letter != 'F') return 0;
+        for (at++; at < stop && data[at] >= 'A' && data[at] <= 'Z'; at++) { }
+        return at == stop;
+    }
+    return 0;
+}
+
+/* The bit of the key with which a line betrays the Compact Symbol Protocol, or 0. */
+static int csp_look_key(const uint8_t *data, int64_t start, int64_t stop) {
+    for (int i = 0; i < CSP_LOOK_KEYS; i++) {
+        int64_t size = csp_word_at(data, start, stop, csp_look_keys[i]), at = start + size;
+        if (!size) continue;
+        uint8_t next = at < stop ? data[at] : ' ', upper = next & 0xDF;
+        if (!(upper >= 'A' && upper <= 'Z') && !(next >= '0' && next <= '9') && next != '_') return 1 << i;
+    }
+    return 0;
+}
+
+/* Whether what stands behind the head of a template can be its flags: none, or parts that are no sentence. */
+static int csp_are_flags(const uint8_t *data, int64_t start, int64_t stop) {
+    if (stop - start > CSP_MOST_FLAGS) return 0;
+    while (start < stop) {
+        const uint8_t *semicolon = (const uint8_t *)memchr(data + start, ';', (size_t)(stop - start));
+        int64_t end = semicolon ? semicolon - data : stop;
+        if (end > start) {
+            if (csp_is_space(data[end - 1])) return 0;
+            if (csp_is_space(data[start])) {
+                if (data[start] != ' ' || csp_is_space(data[start + 1])) return 0;
+                if (data[start + 1] != '!')
+                    for (int64_t at = start + 1; at < end; at++)
+                        if (data[at] >= 'a' && data[at] <= 'z') return 0;
+            }
+        }
+        start = end + 1;
+    }
+    return 1;
+}
+
+static int csp_is_opening(const uint8_t *data, int64_t start, int64_t stop) {
+    int64_t at = start;
+    while (at < stop && data[at] == '<') at++;
+    return at - start >= 3 && (at == stop || (at + 1 == stop && data[at] == '-'));
+}
+
+/* What begins with the line at `first`, which is of one of the three kinds. */
+static int csp_survey(const uint8_t *data, int64_t first, int64_t end, int final, int kind) {
+    const int64_t bound = first + CSP_LOOK_BYTES;
+    int64_t place = first;
+    int keys = 0, near = 0, damaged = 0, other = 0, blank = 0, count = 0, bits = 0;
+    for (int line = 0; line <= CSP_LOOK_LINES; line++) {
+        int64_t most = end < bound ? end : bound, start = place, stop;
+        if (place >= most) {
+            if (end < bound && !final) return CSP_UNDECIDED;
+            break;
+        }
+        const uint8_t *newline = (const uint8_t *)memchr(data + place, '\n', (size_t)(most - place));
+        if (!newline && end >= bound && line) break;
+        if (!newline && !final && line) return CSP_UNDECIDED;
+        if (!newline && line == 0) {         /* it is whole, or the caller would not ask */
+            newline = (const uint8_t *)memchr(data + place, '\n', (size_t)(end - place));
+        }
+        stop = newline ? newline - data : end;
+        place = newline ? stop + 1 : end;
+        if (newline && stop > start && data[stop - 1] == '\r') stop--;
+        if (line == 0) {
+            if (csp_has_title(data, start, stop)) keys = CSP_TITLE_BIT;
+            near = keys != 0;
+            for (int64_t at = start; at < stop; at++) /* a message with lone CRs is one line */
+                damaged |= data[at] == '\r' && csp_header_word(data, at + 1, stop);
+            continue;
+        }
+        int64_t at = start;
+        while (at < stop && csp_is_space(data[at])) at++;
+        if (at == stop) {
+            blank = 1;
+            continue;
+        }
+        if (stop - start >= 3 && memcmp(data + start, "```", 3) == 0) break;
+        if (csp_looks_like_magic(data, start, stop) || csp_is_opening(data, start, stop)) break;
+        int close = ++count <= CSP_CLOSE && line <= CSP_CLOSE_LINES, key, block;
+        if (csp_header_word(data, start, stop))
+            return kind != CSP_TEMPLATE && (close || damaged) ? CSP_IS_DAMAGED : CSP_IS_TEXT;
+        block = csp_block_like(data, start, stop);
+        if (block && !(keys & ~CSP_TITLE_BIT)) other = 1;
+        damaged |= close && (block == 1 || csp_header_like(data, start, stop));
+        key = csp_look_key(data, start, stop);
+        if (csp_has_title(data, start, stop)) key |= CSP_TITLE_BIT;
+        near |= key && count <= (key == 1 ? 1 : CSP_CLOSE) && !(kind == CSP_TEMPLATE && blank); /* 1: STATUS */
+        keys |= key;
+    }
+    for (int i = 0; i <= CSP_LOOK_KEYS; i++) bits += keys >> i & 1;
+    if (!other && (bits >= 2 || (near && kind != CSP_NEAR))) return CSP_IS_LOOK_ALIKE;
+    return damaged && kind != CSP_TEMPLATE ? CSP_IS_DAMAGED : CSP_IS_TEXT;
+}
+
+#endif

@@ -1,0 +1,82 @@
+"""Ordinary text holds no record and no reject: texts made for this, and what is installed."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sysconfig
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.log.ordinary import TEXTS
+from turnwire import Decoder, extract, scan
+from turnwire.nslip.spec import CANDIDATE
+
+WIRES = (None, "nslip", "csp", "sstp", "sap", "kick")
+# By definition `@composite|` and `@catch|` are candidates. The sources of a lexer and the documentation of one library
+# hold some: they are left out here, as nothing but the definition could tell.
+_NEAR = re.compile(CANDIDATE)
+MOST_BYTES, MOST_SECONDS = 30 << 20, 20.0
+SUFFIXES = {".py", ".js", ".json", ".md", ".txt", ".rst", ".html", ".css", ".ts", ".h"}
+
+
+def nothing_in(data: bytes, wire: str | None, batch_bytes: int = 1 << 20) -> None:
+    found = scan(io.BytesIO(data), wire=wire, batch_bytes=batch_bytes)
+    assert (sum(map(len, found)), [one for one in found.rejects.rows() if one["reason"]]) == (0, []), wire
+    assert found.counts.bytes == found.counts.text == len(data)
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_of_many_kinds(name: str, wire: str | None) -> None:
+    text = TEXTS[name]
+    lines = text.splitlines(keepends=True)
+    forms = [text, text.replace("\n", "\r\n"), json.dumps({"log": text}), json.dumps(lines), "".join(lines[::-1])]
+    for form in forms:
+        nothing_in(form.encode(), wire)
+    nothing_in(text.encode(), wire, batch_bytes=7)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_streams_and_extract_find_nothing_either(name: str) -> None:
+    data = TEXTS[name].encode()
+    assert extract(TEXTS[name]) == []
+    for wire in WIRES:
+        decoder = Decoder(wire) if wire else Decoder()
+        for start in range(0, len(data), 50):
+            assert decoder.feed(data[start : start + 50]) == []
+        assert decoder.close() == []
+
+
+def installed(packages: bool) -> Iterator[Path]:
+    """Sources and texts of the standard library, or of what else is installed."""
+    paths = sysconfig.get_paths()
+    root = Path(paths["purelib"] if packages else paths["stdlib"])
+    for path in sorted(root.rglob("*")):
+        apart = packages or "site-packages" not in path.parts
+        if path.suffix in SUFFIXES and path.is_file() and apart and "turnwire" not in str(path.relative_to(root)):
+            yield path
+
+
+@pytest.mark.parametrize("packages", [False, True], ids=["standard library", "packages"])
+@pytest.mark.usefixtures("scan_core")
+def test_what_is_installed(packages: bool, scan_core: str) -> None:
+    """As much of it as fits into the time; a tenth with the pure core."""
+    most = MOST_BYTES if scan_core == "native" else MOST_BYTES // 20
+    end = time.monotonic() + MOST_SECONDS
+    size = 0
+    paths = list(installed(packages))
+    for path in paths[:: 1 if scan_core == "native" else 10]:
+        data = path.read_bytes()
+        data = _NEAR.sub(b"-", data)
+        for wire in WIRES if len(data) < 1 << 16 else (None, "csp"):
+            nothing_in(data, wire)
+        size += len(data)
+        if size > most or time.monotonic() > end:
+            break
+    assert size > 100_000 or not paths
