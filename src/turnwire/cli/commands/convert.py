@@ -17,7 +17,9 @@ from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.contract import WIRES
-from turnwire.errors import WireError
+from turnwire.errors import Reason, WireError
+
+_UNCLOSED = str(Reason.INSIDE_UNCLOSED_HEREDOC)
 
 
 class Found(NamedTuple):
@@ -32,7 +34,7 @@ class Found(NamedTuple):
 @click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
 @click.option("--to", "target", required=True, type=click.Choice(WIRES), help="The wire to write.")
-@click.option("--from", "source", type=click.Choice(WIRES), help="The wire of all messages; otherwise it is detected.")
+@click.option("--from", "source", type=click.Choice(WIRES), help="Take the messages of this wire only.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
 @click.option(
     "--context", "context_file", type=inputs.name, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
@@ -52,7 +54,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Writes the messages in FILES (one, one on each line, or a CSP/1 text) as messages of the wire --to.
+    """Writes the messages in FILES, wherever they stand there, as messages of the wire --to.
 
     What the target has no field for is named on standard error. What the target needs and a message lacks must come
     from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the message is refused, and every
@@ -122,41 +124,18 @@ class _Writer:
 
 
 def _messages(data: bytes, source: str | None) -> Iterator[Found]:
-    """The messages of one file, in order."""
-    if (source or turnwire.detect(data)) == "csp":
-        yield from _of_csp(data)
-        return
-    try:
-        yield Found(1, turnwire.decode(data, source))
-        return
-    except WireError:
-        pass  # no single message: then one on each line
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield Found(number, turnwire.decode(line, source))
-        except WireError as error:
-            yield Found(number, None, error.text, str(error.reason))
+    """The records and rejects of one file, in order."""
+    from turnwire.finding.located import located
 
-
-def _of_csp(data: bytes) -> Iterator[Found]:
-    from turnwire import csp
-
-    try:
-        records = csp.parse(data, mode="lenient").records
-    except WireError as error:
-        yield Found(error.line or 1, None, error.text, str(error.reason))
-        return
-    for record in records:
-        if isinstance(record, csp.CspMessage) and not [one for one in record.issues if one.severity == "warning"]:
-            yield Found(record.line, record)
-        elif isinstance(record, csp.CspMessage):
-            issue = record.issues[0]
-            yield Found(record.line, None, issue.text, str(issue.reason))
-        elif isinstance(record, csp.Junk) and record.text.startswith("```"):
-            continue
+    unclosed: set[int] | None = None
+    for one in located(data, source):
+        if one.error is not None:
+            yield Found(one.line, None, one.error.text, str(one.error.reason))
+            if one.error.reason is Reason.UNCLOSED_HEREDOC and unclosed is None:
+                unclosed = {each.offset for each in located(data, one.wire) if each.doubtful}
+        elif one.offset in (unclosed or ()):
+            yield Found(one.line, None, "a heredoc that is not closed would hold it", _UNCLOSED)
+        elif type(one.message).__name__ == "Template":  # a record of CSP/1 that says nothing to anyone
+            yield Found(one.line, None, "this is a template, no message", str(Reason.NO_MESSAGE))
         else:
-            kind = type(record).__name__.lower()
-            reason = str(getattr(record, "reason", None) or "no_message")
-            yield Found(record.line, None, f"this is a {kind}, no message", reason)
+            yield Found(one.line, one.message)
