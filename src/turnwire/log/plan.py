@@ -14,9 +14,9 @@ from datetime import datetime
 from hashlib import sha256
 from importlib import import_module
 from io import RawIOBase
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
-from turnwire.contract import LIMITS, WIRES, Limits
+from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.sources import Source, sources
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 64 << 20
 _READ = 1 << 20
 _HEAD = 4096
-CUTS = {"csp": "turnwire.csp.cuts"}
-"""Wires whose records have several lines -> the module whose ``safe_cuts`` knows between which lines none stands."""
+_CUTS = "turnwire.csp.cuts"
+"""The module that knows between which lines no CSP/1 message and no heredoc is open."""
+_FINER = 16
+"""So many line starts are looked at for each block that is wanted."""
 
 
 class Block(NamedTuple):
@@ -88,10 +90,9 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
     if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
         raise ValueError(f"blocks take no {' and no '.join(unfit)}")
     scan(b"", wire=wire, **options)
-    cut = _cuts_of(wire)
     blocks: list[Block] = []
     for source in sources(paths):
-        blocks.extend(_blocks(source, cut, wire, block_bytes, options))
+        blocks.extend(_blocks(source, wire, block_bytes, options))
     return blocks
 
 
@@ -107,9 +108,7 @@ def read_block(block: Block, **changes: Any) -> Scan:
     return scan(source, wire=block.wire, **{**block.options, **changes})
 
 
-def _blocks(
-    source: Source, cut: Callable[..., Iterator[tuple[int, int]]], wire: str | None, every: int, options: dict[str, Any]
-) -> Iterator[Block]:
+def _blocks(source: Source, wire: str | None, every: int, options: dict[str, Any]) -> Iterator[Block]:
     name = source.name
     if name is None or not source.mappable:
         raise TypeError("only files can be cut into blocks, not bytes, pipes and open files")
@@ -124,7 +123,7 @@ def _blocks(
         start, line = 0, 1
         if status.st_size > every:
             limit = options.get("limits", LIMITS).message
-            for stop, next_line in cut(_chunks(file, status.st_size), every, limit=limit):
+            for stop, next_line in scan_cuts(_chunks(file, status.st_size), every, limit=limit):
                 if start < stop < status.st_size:
                     yield Block(name, start, stop, line, *facts)
                     start, line = stop, next_line
@@ -142,42 +141,38 @@ def _chunks(file: Any, size: int) -> Iterator[bytes]:
         yield chunk
 
 
-def line_cuts(chunks: Iterator[bytes], every: int, *, limit: int = 0) -> Iterator[tuple[int, int]]:
-    """(offset, number) of lines that begin at least ``every`` bytes behind the one before. No record has several lines
-    here, so ``limit`` (bytes of one) says nothing; it is there because other wires need it."""
-    offset, line, wanted = 0, 1, every
+class OpenLines(Protocol):
+    """What tells of something that may go on in the next line that no cut may go through it."""
+
+    def take(self, chunk: bytes) -> None:
+        """The next bytes of the file."""
+
+    def safe(self, offset: int) -> bool:
+        """Whether nothing is open at this line start, which lies in what was taken last."""
+
+
+OPEN_LINES: tuple[Callable[[int], OpenLines], ...] = ()
+"""Makers (bytes of a message at most -> OpenLines) for all that goes over several lines, but for CSP/1."""
+
+
+def scan_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tuple[int, int]]:
+    """(offset, number) of lines at which a file may be cut, at least ``every`` bytes apart: the same for each wire, as
+    a scan searches for all of them. limit: bytes of a message."""
+    cuts = import_module(_CUTS).safe_cuts
+    watchers = [make(limit) for make in OPEN_LINES]
+    finer = max(every // _FINER, 1) if watchers else every
+    last = 0
+    for offset, line in cuts(_watched(chunks, watchers), finer, limit=limit):
+        if offset - last >= every and all(watcher.safe(offset) for watcher in watchers):
+            yield offset, line
+            last = offset
+
+
+def _watched(chunks: Iterator[bytes], watchers: list[OpenLines]) -> Iterator[bytes]:
     for chunk in chunks:
-        place = 0
-        while (least := max(wanted - 1 - offset, place)) < len(chunk):
-            newline = chunk.find(b"\n", least)
-            if newline < 0:
-                break
-            line += chunk.count(b"\n", place, newline + 1)
-            place = newline + 1
-            wanted = offset + place + every
-            yield offset + place, line
-        line += chunk.count(b"\n", place)
-        offset += len(chunk)
-
-
-def _no_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tuple[int, int]]:
-    """For wires of which this version does not know where to cut: the file is one block."""
-    return iter(())
-
-
-def _cuts_of(wire: str | None) -> Callable[..., Iterator[tuple[int, int]]]:
-    """How to cut for a wire, or for all of them: the one that is most particular decides."""
-    modules = {CUTS[name] for name in (WIRES if wire is None else (wire,)) if name in CUTS}
-    if not modules:
-        return line_cuts
-    (module,) = modules
-    try:
-        cuts: Callable[..., Iterator[tuple[int, int]]] = import_module(module).safe_cuts
-    except ModuleNotFoundError as missing:
-        if missing.name != module:
-            raise
-        return _no_cuts
-    return cuts
+        for watcher in watchers:
+            watcher.take(chunk)
+        yield chunk
 
 
 def _compressed(file: Any) -> bool:
