@@ -9,7 +9,6 @@ import pickle
 import random
 from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -109,24 +108,12 @@ def test_the_blocks_of_any_wire_are_one_scan(tmp_path: Path, wire: str | None) -
     assert cut > 40 and met > 20
 
 
-def test_what_is_open_over_lines_is_never_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any maker of OpenLines has its say."""
-
-    class Odd:
-        """Line starts at even offsets only are safe."""
-
-        taken = 0
-
-        def take(self, chunk: bytes) -> None:
-            self.taken += len(chunk)
-
-        def safe(self, offset: int) -> bool:
-            return offset <= self.taken and offset % 2 == 0
-
-    path = tmp_path / "log"
-    path.write_bytes(b"ab\n" * 100)
-    monkeypatch.setattr(import_module("turnwire.log.plan"), "OPEN_LINES", (lambda limit: Odd(),))
-    assert [block.start for block in plan(str(path), block_bytes=9)] == list(range(0, 300, 12))
+def test_an_object_over_several_lines_is_never_cut(tmp_path: Path) -> None:
+    path = tmp_path / "pretty.log"
+    value = json.dumps({"a": [1, {"b": "x"}, "y"], "c": None}, indent=2) + "\n"
+    path.write_text(value * 20)
+    blocks = plan(str(path), block_bytes=1)
+    assert [block.start for block in blocks] == [len(value) * place for place in range(20)]
 
 
 def test_a_line_longer_than_a_block(tmp_path: Path) -> None:

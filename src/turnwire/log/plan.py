@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from datetime import datetime
 from hashlib import sha256
 from importlib import import_module
 from io import RawIOBase
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
@@ -30,8 +31,12 @@ _READ = 1 << 20
 _HEAD = 4096
 _CUTS = "turnwire.csp.cuts"
 """The module that knows between which lines no CSP/1 message and no heredoc is open."""
-_FINER = 16
-"""So many line starts are looked at for each block that is wanted."""
+_CHOICE = 256
+"""Places to choose from for each cut: not every line may be one."""
+_AROUND = 1 << 12
+_VALUE = rb'"{\[\-0-9tfn'
+_OPEN = re.compile(rb'\{["}]|\[[\]%b]|[,:][%b]|"[:,\]}]|[}\]0-9el][,\]}]' % (_VALUE, _VALUE))
+"""What can stand behind each other in JSON, white space apart, at the end of a line and at the start of the next."""
 
 
 class Block(NamedTuple):
@@ -123,8 +128,9 @@ def _blocks(source: Source, wire: str | None, every: int, options: dict[str, Any
         start, line = 0, 1
         if status.st_size > every:
             limit = options.get("limits", LIMITS).message
-            for stop, next_line in scan_cuts(_chunks(file, status.st_size), every, limit=limit):
-                if start < stop < status.st_size:
+            often = max(every // _CHOICE, 1)
+            for stop, next_line in scan_cuts(_chunks(file, status.st_size), often, limit=limit):
+                if start + every <= stop < status.st_size and between_objects(file, stop):
                     yield Block(name, start, stop, line, *facts)
                     start, line = stop, next_line
         yield Block(name, start, status.st_size, line, *facts)
@@ -141,38 +147,20 @@ def _chunks(file: Any, size: int) -> Iterator[bytes]:
         yield chunk
 
 
-class OpenLines(Protocol):
-    """What tells of something that may go on in the next line that no cut may go through it."""
-
-    def take(self, chunk: bytes) -> None:
-        """The next bytes of the file."""
-
-    def safe(self, offset: int) -> bool:
-        """Whether nothing is open at this line start, which lies in what was taken last."""
-
-
-OPEN_LINES: tuple[Callable[[int], OpenLines], ...] = ()
-"""Makers (bytes of a message at most -> OpenLines) for all that goes over several lines, but for CSP/1."""
-
-
 def scan_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tuple[int, int]]:
-    """(offset, number) of lines at which a file may be cut, at least ``every`` bytes apart: the same for each wire, as
-    a scan searches for all of them. limit: bytes of a message."""
-    cuts = import_module(_CUTS).safe_cuts
-    watchers = [make(limit) for make in OPEN_LINES]
-    finer = max(every // _FINER, 1) if watchers else every
-    last = 0
-    for offset, line in cuts(_watched(chunks, watchers), finer, limit=limit):
-        if offset - last >= every and all(watcher.safe(offset) for watcher in watchers):
-            yield offset, line
-            last = offset
+    """(offset, number) of lines at least ``every`` bytes apart in front of which no CSP/1 message is open: the same for
+    each wire, as a scan searches for all of them. limit: bytes of a message."""
+    cuts: Callable[..., Iterator[tuple[int, int]]] = import_module(_CUTS).safe_cuts
+    return cuts(chunks, every, limit=limit)
 
 
-def _watched(chunks: Iterator[bytes], watchers: list[OpenLines]) -> Iterator[bytes]:
-    for chunk in chunks:
-        for watcher in watchers:
-            watcher.take(chunk)
-        yield chunk
+def between_objects(file: Any, offset: int) -> bool:
+    """Whether no JSON object can go on from the lines in front of ``offset`` to the line there: what stands around the
+    line end stands so in no JSON."""
+    file_number = file.fileno()
+    before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
+    behind = os.pread(file_number, _AROUND, offset).lstrip()
+    return bool(before and behind) and _OPEN.fullmatch(before[-1:] + behind[:1]) is None
 
 
 def _compressed(file: Any) -> bool:
