@@ -186,7 +186,7 @@ def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> No
         errors += len(expected[1])
         for size in (1, chance.randrange(2, 9), chance.randrange(9, 300), len(data)):
             assert drained(Decoder(wire), cut(data, size)) == expected, (number, size)
-    assert met > 2 and met + errors > 5
+    assert met > 2 and met + errors > 3
 
 
 @pytest.mark.parametrize("wire", [None, *WIRES])

@@ -34,11 +34,11 @@ def test_lines_in_messages_out(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_or_converted(tmp_path: Path) -> None:
-    data = f"{NSLIP}\n@a3|f0|cx#\n{{}}\n".encode()
+    data = f"{NSLIP}\n@a3|f0|c-#\n{{}}\n".encode()
     done = run("convert", "-", "--to", "sap", "--json", stdin=data)
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert done.code == 1
-    errors = ["missing_field", "missing_field", "unknown_wire"]
+    errors = ["missing_field", "bad_digit"]  # an empty object is text
     assert [(row["line"], row["error"]) for row in rows] == list(enumerate(errors, 1))
     assert rows[0]["missing"][:2] == ["taskId", "correlationId"]
     done = run("convert", "-", "--to", "sap", stdin=data)
@@ -67,7 +67,19 @@ def test_json_names_what_is_dropped(context: str) -> None:
 def test_records_of_csp_that_are_no_messages() -> None:
     text = f"DEF A = b\n\nCSP/1;!prose\nTASK REQ:x\n\n```\n{CSP}```\nnoise\n"
     done = run("convert", "-", "--to", "nslip", "--from", "csp", "-q", "--context", "/dev/null", stdin=text.encode())
-    assert (done.code, done.err.count("no message")) == (1, 3)
+    assert (done.code, done.err.count("no message")) == (1, 1), "a preamble and noise are text"
+    swallowed = CSP.replace("REQ refactor_auth\n", "REQ x\nIN\n<<<\n") + CSP
+    for wire in ((), ("--from", "csp")):
+        done = run("convert", "-", "--to", "nslip", *wire, stdin=swallowed.encode())
+        assert (done.code, done.out) == (1, b"")
+        assert "<stdin>:1: unclosed_heredoc" in done.err and "inside_unclosed_heredoc" in done.err
+
+
+def test_messages_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    lines = ["INFO start", json.dumps({"log": f"{NSLIP}\n"}), f"[INFO] {NSLIP} sent", CSP, "```", NSLIP]
+    (tmp_path / "a.log").write_text("\n".join(lines))
+    done = run("convert", str(tmp_path / "a.log"), "--to", "csp", "--from", "nslip", "-q")
+    assert (done.code, done.out.decode()) == (0, "\n".join([CSP] * 3))
 
 
 @pytest.mark.parametrize(

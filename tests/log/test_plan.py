@@ -17,10 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire
+from tests.log import mixed_logs
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
+from tests.nslip.twins import rounds
+from turnwire.contract import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, plan, read_block
-from turnwire.log.plan import line_cuts
+from turnwire.log.plan import scan_cuts
 
 NUMBERED = ("record",)
 """What counts from the start of a block."""
@@ -78,19 +81,44 @@ def test_the_blocks_of_any_log_are_one_scan(
 
 
 @given(st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")), st.integers(1, 9), st.integers(1, 9))
-def test_cuts_are_the_first_line_starts_that_are_far_enough(data: bytes, every: int, size: int) -> None:
+def test_cuts_are_line_starts_that_are_far_enough(data: bytes, every: int, size: int) -> None:
+    data = data.replace(b"C", b"").replace(b"`", b"").replace(b"<", b"")  # nothing can go over several lines
     chunks = [data[place : place + size] for place in range(0, len(data), size)]
-    expected, last = [], 0
-    for place, byte in enumerate(data, 1):
-        if byte == 10 and place - last >= every:
-            expected.append((place, data.count(b"\n", 0, place) + 1))
-            last = place
-    assert list(line_cuts(iter(chunks), every)) == expected
+    starts = [place for place, byte in enumerate(data, 1) if byte == 10]
+    last = 0
+    for place, line in scan_cuts(iter(chunks), every, limit=1000):
+        assert place in starts and place - last >= every
+        assert line == data.count(b"\n", 0, place) + 1
+        last = place
+
+
+@pytest.mark.parametrize("wire", [None, *WIRES])
+def test_the_blocks_of_any_wire_are_one_scan(tmp_path: Path, wire: str | None) -> None:
+    """Mixed logs in blocks of a line or so: what spans lines is never cut, also where another wire is wanted."""
+    chance = random.Random(3)
+    path = tmp_path / "mixed.log"
+    cut = met = 0
+    for _ in range(rounds(40)):
+        path.write_bytes(b"".join((mixed_logs.damaged_log(chance), b"\n", mixed_logs.good_log(chance)[0])))
+        blocks = plan(str(path), wire=wire, block_bytes=chance.choice((1, 50, 300)))
+        scan = turnwire.scan(str(path), wire=wire)
+        expected = rows(scan), scan.rejects.rows(), list(scan.counts[:4])
+        assert together(blocks) == expected, path.read_bytes()
+        cut, met = cut + len(blocks) - 1, met + len(expected[0])
+    assert cut > 40 and met > 20
+
+
+def test_an_object_over_several_lines_is_never_cut(tmp_path: Path) -> None:
+    path = tmp_path / "pretty.log"
+    value = json.dumps({"a": [1, {"b": "x"}, "y"], "c": None}, indent=2) + "\n"
+    path.write_text(value * 20)
+    blocks = plan(str(path), block_bytes=1)
+    assert [block.start for block in blocks] == [len(value) * place for place in range(20)]
 
 
 def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
     path = tmp_path / "long.log"
-    path.write_bytes(GOOD + b"\n" + b"x" * 5000 + GOOD + b"y" * 5000 + b"\n" + GOOD)
+    path.write_bytes(GOOD + b"\n" + b"x" * 5000 + GOOD + b"y" * 5000 + b"\n" + GOOD + b"\n")
     blocks = plan(str(path), wire="nslip", block_bytes=100)
     assert [(block.line, len(rows(read_block(block)))) for block in blocks] == [(1, 2), (3, 1)]
     assert together(blocks) == whole(path)

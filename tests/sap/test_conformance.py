@@ -108,8 +108,8 @@ def test_places_are_lines_of_the_file(tmp_path: Path) -> None:
     ((_, checklist),) = conform_files([path])
     found = {line.clause.id: [fault.line for fault in line.faults] for line in checklist if line.faults}
     assert found == {"forms": [4], "correlation": [9], "status": [10]}, "a brace alone is text"
-    assert checklist.records == 6
-    shown = checklist.to_dict()["checklist"][0]
+    assert (checklist.records, checklist.rejects) == (4, 1)
+    shown = checklist.to_dict()["clauses"][0]
     assert shown["places"] == [{"line": 4, "text": shown["places"][0]["text"]}]
     assert "line 4: /taskId: " in str(checklist)
 

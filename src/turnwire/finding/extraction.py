@@ -39,22 +39,19 @@ def extract(text: str, wires: Iterable[str] | None = None) -> list[Found]:
     wanted = {checked(wire) for wire in (registry.names() if wires is None else wires)}
     raw = text.encode("utf-8", "surrogatepass")
     records = [one for one in located(raw) if one.error is None and one.wire in wanted]
-    return [Found(one.message, one.wire, *span, how) for one, span, how in placed(raw, records)]
+    found = list(placed(raw, records))
+    places = Text(raw).characters(place for _, span, _ in found for place in span)
+    return [Found(one.message, one.wire, places[start], places[end], how) for one, (start, end), how in found]
 
 
 def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[int, int], str]]:
-    """What was found in a text, in order, each with its span in characters and how it is wrapped."""
+    """What was found in a text, in order, each with its span in bytes and how it is wrapped."""
     whole = Text(raw)
-    spans: list[tuple[int, int]] = []
-    hows: list[str] = []
     for (_, inside), group in groupby(found, key=_string):
         members = list(group)
-        for span, how in _inside(whole, members) if inside else map(_outside, [whole] * len(members), members):
-            spans.append(span)
-            hows.append(how)
-    places = whole.characters(place for span in spans for place in span)
-    for one, (start, end), how in zip(found, spans, hows, strict=True):
-        yield one, (places[start], places[end]), how
+        spans = _inside(whole, members) if inside else (_outside(whole, one) for one in members)
+        for one, (span, how) in zip(members, spans, strict=True):
+            yield one, span, how
 
 
 def _string(one: Located) -> tuple[int, bool]:

@@ -93,10 +93,9 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
     if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
         raise ValueError(f"blocks take no {' and no '.join(unfit)}")
     scan(b"", wire=wire, **options)
-    cut = _cuts_of(wire)
     blocks: list[Block] = []
     for source in sources(paths):
-        blocks.extend(_blocks(source, cut, wire, block_bytes, options))
+        blocks.extend(_blocks(source, wire, block_bytes, options))
     return blocks
 
 
@@ -112,9 +111,7 @@ def read_block(block: Block, **changes: Any) -> Scan:
     return scan(source, wire=block.wire, **{**block.options, **changes})
 
 
-def _blocks(
-    source: Source, cut: Callable[..., Iterator[tuple[int, int]]], wire: str | None, every: int, options: dict[str, Any]
-) -> Iterator[Block]:
+def _blocks(source: Source, wire: str | None, every: int, options: dict[str, Any]) -> Iterator[Block]:
     name = source.name
     if name is None or not source.mappable:
         raise TypeError("only files can be cut into blocks, not bytes, pipes and open files")
@@ -130,7 +127,7 @@ def _blocks(
         if status.st_size > every:
             limit = options.get("limits", LIMITS).message
             often = max(every // _CHOICE, 1)
-            for stop, next_line in cut(_chunks(file, status.st_size), often, limit=limit):
+            for stop, next_line in scan_cuts(_chunks(file, status.st_size), often, limit=limit):
                 if start + every <= stop < status.st_size and between_objects(file, stop):
                     yield Block(name, start, stop, line, *facts)
                     start, line = stop, next_line
@@ -148,6 +145,19 @@ def _chunks(file: Any, size: int) -> Iterator[bytes]:
         yield chunk
 
 
+def scan_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tuple[int, int]]:
+    """(offset, number) of lines at least ``every`` bytes apart in front of which no record of several lines is open.
+
+    They are the same for each wire, as a scan searches for all of them. limit: bytes of a message. There are none where
+    a wire of lines does not say where its records may be cut, or where more than one says it.
+    """
+    lines = [wire for wire in map(registry.wire, registry.scanned()) if wire.style == LINES]
+    if len(lines) != 1 or lines[0].cuts is None:
+        return iter(())
+    found: Iterator[tuple[int, int]] = lines[0].cuts(chunks, every, limit=limit)
+    return found
+
+
 def between_objects(file: Any, offset: int) -> bool:
     """Whether no JSON object can go on from the lines in front of ``offset`` to the line there: what stands around the
     line end stands so in no JSON."""
@@ -155,40 +165,6 @@ def between_objects(file: Any, offset: int) -> bool:
     before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
     behind = os.pread(file_number, _AROUND, offset).lstrip()
     return bool(before and behind) and _OPEN.fullmatch(before[-1:] + behind[:1]) is None
-
-
-def line_cuts(chunks: Iterator[bytes], every: int, *, limit: int = 0) -> Iterator[tuple[int, int]]:
-    """(offset, number) of lines that begin at least ``every`` bytes behind the one before. Whether an object goes on
-    there is asked elsewhere (:func:`between_objects`), so ``limit`` (bytes of one) says nothing; it is there because
-    other wires need it."""
-    offset, line, wanted = 0, 1, every
-    for chunk in chunks:
-        place = 0
-        while (least := max(wanted - 1 - offset, place)) < len(chunk):
-            newline = chunk.find(b"\n", least)
-            if newline < 0:
-                break
-            line += chunk.count(b"\n", place, newline + 1)
-            place = newline + 1
-            wanted = offset + place + every
-            yield offset + place, line
-        line += chunk.count(b"\n", place)
-        offset += len(chunk)
-
-
-def _no_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tuple[int, int]]:
-    """Where no wire, or more than one, says between which lines none of its records stands: the file is one block."""
-    return iter(())
-
-
-def _cuts_of(wire: str | None) -> Callable[..., Iterator[tuple[int, int]]]:
-    """How to cut for a wire, or for all of them: the one that is most particular decides."""
-    names = registry.scanned() if wire is None else (wire,)
-    found = [registry.wire(name) for name in names]
-    cuts = [each.cuts for each in found if each.cuts is not None]
-    if len(cuts) > 1 or (not cuts and any(each.style == LINES for each in found)):
-        return _no_cuts
-    return cuts[0] if cuts else line_cuts
 
 
 def _compressed(file: Any) -> bool:

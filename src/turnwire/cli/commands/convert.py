@@ -18,7 +18,9 @@ from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.cli.wires import WireName
-from turnwire.errors import WireError
+from turnwire.errors import Reason, WireError
+
+_UNCLOSED = str(Reason.INSIDE_UNCLOSED_HEREDOC)
 
 
 class Found(NamedTuple):
@@ -33,7 +35,7 @@ class Found(NamedTuple):
 @click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
 @click.option("--to", "target", required=True, type=WireName(), help="The wire to write.")
-@click.option("--from", "source", type=WireName(), help="The wire of all messages; otherwise it is detected.")
+@click.option("--from", "source", type=WireName(), help="Take the messages of this wire only.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
 @click.option(
     "--context", "context_file", type=inputs.name, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
@@ -53,7 +55,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Writes the messages in FILES (one, one on each line, or a CSP/1 text) as messages of the wire --to.
+    """Writes the messages in FILES, wherever they stand there, as messages of the wire --to.
 
     What the target has no field for is named on standard error. What the target needs and a message lacks must come
     from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the message is refused, and every
@@ -123,24 +125,18 @@ class _Writer:
 
 
 def _messages(data: bytes, source: str | None) -> Iterator[Found]:
-    """The messages of one file, in order."""
-    name = source or turnwire.detect(data)
-    listed = None if name is None else registry.wire(name).listed
-    if listed is not None:
-        for line, found in listed(data):
-            yield (
-                Found(line, None, found.text, str(found.reason)) if isinstance(found, WireError) else Found(line, found)
-            )
-        return
-    try:
-        yield Found(1, turnwire.decode(data, source))
-        return
-    except WireError:
-        pass  # no single message: then one on each line
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield Found(number, turnwire.decode(line, source))
-        except WireError as error:
-            yield Found(number, None, error.text, str(error.reason))
+    """The records and rejects of one file, in order."""
+    from turnwire.finding.located import located
+
+    unclosed: set[int] | None = None
+    for one in located(data, source):
+        if one.error is not None:
+            yield Found(one.line, None, one.error.text, str(one.error.reason))
+            if one.error.reason is Reason.UNCLOSED_HEREDOC and unclosed is None:
+                unclosed = {each.offset for each in located(data, one.wire) if each.doubtful}
+        elif one.offset in (unclosed or ()):
+            yield Found(one.line, None, "a heredoc that is not closed would hold it", _UNCLOSED)
+        elif type(one.message).__name__ == "Template":  # a record of CSP/1 that says nothing to anyone
+            yield Found(one.line, None, "this is a template, no message", str(Reason.NO_MESSAGE))
+        else:
+            yield Found(one.line, one.message)

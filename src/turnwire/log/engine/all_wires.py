@@ -39,6 +39,8 @@ _heads = _backend.load("log.line_heads")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
+_MARKS = (b"CSP/1", b"CSP\\/1")
+"""What a string of JSON holds as written that may hold CSP/1: some writers escape the slash."""
 
 
 class State:
@@ -263,7 +265,8 @@ class Finder:
     def plan(self, core: Any) -> Any:
         """The plan of the JSON wires with nSLIP among them, compiled for a core."""
         if core not in self._plans:
-            self._plans[core] = core.Plan(*self._plan_arguments)
+            lines = ((self.csp.code, _MARKS),)
+            self._plans[core] = core.Plan(*self._plan_arguments, lines=lines)
         return self._plans[core]
 
     def claims(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:

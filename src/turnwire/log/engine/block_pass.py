@@ -12,8 +12,9 @@ from turnwire.errors import DecodeError
 from turnwire.finding.assembly import undecided
 from turnwire.finding.documents import Document
 from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXTS, Claims, nothing
-from turnwire.log.engine.columns import text_spans
+from turnwire.log.engine.columns import table_dtypes, text_spans
 from turnwire.log.engine.document_rows import fill_documents, read_document
+from turnwire.log.engine.fill import read_again
 from turnwire.log.engine.nested import Together, merged
 from turnwire.log.input.reading import line_end
 from turnwire.log.output import rejects as quarantine
@@ -107,6 +108,7 @@ class Pass:
         self.rejects: list[tuple[Arrays, int]] = []
         self.table = quarantine.table(quarantine.ROOM, mixed=True)
         self.texts: list[dict[str, Any] | DecodeError] = []  # what documents say, or why they are none
+        self.strings = False  # whether CSP/1 claims something of what a string of JSON says
         self.inside = False  # an assembly, in which none is looked for
 
     def nested(self, block: Any) -> Pass:
@@ -137,6 +139,8 @@ class Pass:
                 self.rows, self.rejects = 0, []
                 self.table = quarantine.table(quarantine.ROOM, mixed=True)
                 position, line = self._search(start, magic, signs, found)
+        if self.strings:
+            self._fill_strings()
         self._settle(start, position, signs)
         return self.rows, self.rejects, position, line
 
@@ -263,6 +267,7 @@ class Pass:
             limit=self.limit,
             state=self.state.lines,
             parts=parts,
+            claims=self._claims_in,
         )
         if bad:
             self.rejects.append((self.table, bad))
@@ -282,6 +287,43 @@ class Pass:
         return room < quarantine.MOST_ROOM
 
     # --- lines that are claimed ---
+
+    def _claims_in(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:
+        """What CSP/1 claims of the text of a JSON string: a callback of the core."""
+        found = self.finder.claims(text)
+        self.strings = self.strings or found is not None
+        return found
+
+    def _fill_strings(self) -> None:
+        """Fills the common columns of CSP/1 in strings, which the core only locates."""
+        wire, arrays, valid = self.finder.csp, self.space.arrays, self.finder.valid
+        if self.finder.code is not None:
+            return  # its own columns come from the second pass, and nobody asks for those of another wire
+        filled = arrays["present"][: self.rows] >> np.uint64(valid["kind"]) & np.uint64(1)
+        rows = np.flatnonzero((arrays["wire"][: self.rows] == wire.code) & (filled == 0))
+        asked = [source for name in TEXTS if f"{name}.offset" in arrays for source in wire.sources(name)]
+        dtypes = {**table_dtypes(wire.scanner, asked), wire.kind: "u1"}
+        arena = memoryview(arrays.get("arena", b""))
+        values = read_again(
+            wire.scanner, self.view, arena, arrays["place"][rows], arrays["size"][rows], dtypes, self.keep
+        )
+        present = arrays["present"][rows] | np.uint64(1 << valid["kind"] | 1 << valid["wire"])
+        if "kind" in arrays:
+            arrays["kind"][rows] = wire.kinds[values[wire.kind]]
+        arrays["present"][rows] = present | self._texts(values, rows, len(rows))
+
+    def _texts(self, values: Arrays, into: Any, count: int) -> Any:
+        """Fills the common columns that are texts, for records of CSP/1; the bits of ``present`` of those there are."""
+        wire, arrays, valid = self.finder.csp, self.space.arrays, self.finder.valid
+        present = np.zeros(count, np.uint64)
+        for name in TEXTS:
+            for source in wire.sources(name) if f"{name}.offset" in arrays and self.finder.code is None else ():
+                offsets, lengths = text_spans(wire.scanner, values, count, source.name)
+                arrays[f"{name}.offset"][into] = offsets
+                arrays[f"{name}.length"][into] = lengths
+                there = values["present"] >> np.uint32(wire.scanner.bits[source.name]) & np.uint32(1)
+                present |= there.astype(np.uint64) << np.uint64(valid[name])
+        return present
 
     def _claims(self, start: int, size: int, final: bool) -> Claims:
         return Claims(
@@ -368,14 +410,7 @@ class Pass:
         wire, arrays, valid = self.finder.csp, self.space.arrays, self.finder.valid
         into: Any = slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] + 1 == count else rows
         known = sum(1 << valid[name] for name in ("wire", "kind") if name in valid and self.finder.code is None)
-        present = np.full(count, known, np.uint64)
-        for name in TEXTS:
-            for source in wire.sources(name) if f"{name}.offset" in arrays and self.finder.code is None else ():
-                offsets, lengths = text_spans(wire.scanner, values, count, source.name)
-                arrays[f"{name}.offset"][into] = offsets
-                arrays[f"{name}.length"][into] = lengths
-                there = values["present"] >> np.uint32(wire.scanner.bits[source.name]) & np.uint32(1)
-                present |= there.astype(np.uint64) << np.uint64(valid[name])
+        present = np.full(count, known, np.uint64) | self._texts(values, into, count)
         plain = {
             "offset": values["offset"],
             "length": values["length"],
