@@ -286,7 +286,7 @@ class Pass:
         room, rows = len(self.table["offset"]), self.space.room
         if room < quarantine.MOST_ROOM:
             self.table = quarantine.table(16 * room, mixed=True)
-        self.space.more(rows)
+        self.space.grow(rows)
         return room < quarantine.MOST_ROOM or self.space.room > rows
 
     # --- lines that are claimed ---
