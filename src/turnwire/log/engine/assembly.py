@@ -57,7 +57,8 @@ class Assembly:
     def final(self, reading: Reading, block: Block) -> bool:
         """Whether the last bytes of a block can be judged by themselves. A record of a wire with state may go over
         many lines; a last line without its end may be half-written, where that is waited for."""
-        return block.last and (reading.closed or not self._bookmarks.waits)
+        grows = reading.identity is not None and not reading.closed
+        return block.last and not (grows and self._bookmarks.waits)
 
     def take(
         self, reading: Reading, block: Block, found: Found | None
