@@ -1,4 +1,4 @@
-"""The assembly of a scan: blocks in order to batches, with every byte accounted for."""
+"""What scanned blocks give, collected in order: batches, rejects and the tally, with every byte accounted for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Stream(NamedTuple):
     reasons: tuple[Reason | None, ...] = REASONS
 
 
-class Assembly:
+class Collector:
     """Takes blocks in order and keeps the tally: ``bytes``, ``record_bytes``, ``records`` (all that were met),
     ``selected`` (those that ``where`` wanted), ``rejects``, ``done`` (bytes of the inputs as they are stored)."""
 
