@@ -63,7 +63,7 @@ class Collector:
         self, reading: Reading, block: Block, found: Found | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
         """The batches of the next block, each with what is to be raised behind it. ``found``: the block scanned by
-        itself; it is of no use where the block before left something over, or ended within a line."""
+        itself, which does not count where the block before left something over, or ended within a line."""
         self._begin(reading)
         self.done += block.taken - reading.taken
         reading.taken = block.taken
@@ -113,8 +113,8 @@ class Collector:
             self._readings[reading.identity[:2]] = reading
 
     def _joined(self, reading: Reading, block: Block) -> Block | None:
-        """The block behind what the one before left over; None while too little of it is there to be worth a look:
-        each look takes at least twice as many bytes as the one before, so a record of any length costs linear time."""
+        """The block behind what the one before left over; None until enough of it has come: each look
+        takes at least twice as many bytes as the one before, so a record of any length costs linear time."""
         left = reading.left
         if left is None:
             return block

@@ -9,8 +9,8 @@ from typing import Any
 
 from turnwire.contract import Column
 from turnwire.log.engine.all_wires import Finder
-from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.following import follow
 from turnwire.log.input.memory import Pool
@@ -125,7 +125,7 @@ class Run:
         return self._engine.scan(piece[1], self.collector.final(*piece))
 
     def _teller(self) -> tuple[Callable[[], None], Callable[[], None]]:
-        """What tells how far the scan is, and what it does at the end."""
+        """Two functions: one reports how far the scan is, one clears the report at the end."""
         if not self._tell:
             return _nothing, _nothing
         total = self._total()

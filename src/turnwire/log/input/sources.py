@@ -140,7 +140,7 @@ class Starts:
         if self.begun and (what := self.only_one()) is not None:
             raise ValueError(
                 f"{what} can be read only once, and this scan has begun to read it: "
-                "keep what it gave, or call turnwire.scan again for what comes behind"
+                "keep what it gave, or call turnwire.scan again for what comes next"
             )
 
     def begin(self) -> None:
@@ -178,7 +178,7 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
 
 def _paths(path: str, met: set[str]) -> Iterator[Source]:
     if not path:
-        raise ValueError("the name of a source is empty; this directory is '.'")
+        raise ValueError("a source has an empty name; write '.' for this directory")
     if "\0" in path:
         raise ValueError(f"there is a NUL character in the name of a source: {path!r}")
     if path == "-":
@@ -200,7 +200,7 @@ def _paths(path: str, met: set[str]) -> Iterator[Source]:
 
 
 def files_in(directory: str) -> Iterator[str]:
-    """The regular files in a directory and in those in it, links followed, each directory entered once. Raises OSError
+    """The regular files in a directory and below it, links followed, each directory entered once. Raises OSError
     for one that cannot be read: what is in it would be missing without a word."""
     met: set[tuple[int, int]] = set()
     plain, linked = [str(Path(directory))], list[str]()  # what is there itself comes before what links lead to
@@ -325,7 +325,7 @@ def _of_data(reading: Reading, job: Job) -> Iterator[Block]:
 
 
 class _Memory:
-    """Bytes in memory as the least that is a file."""
+    """Bytes in memory, with the few methods of a file that reading needs."""
 
     def __init__(self, view: memoryview) -> None:
         self._view = view
