@@ -96,7 +96,7 @@ def sources(source: Any) -> Iterator[Source]:
 
 
 def read_once(source: Any) -> str | None:
-    """What among the sources can be read only once, in words; None where all of them can be read again.
+    """Names what among the sources can be read only once; None where all of them can be read again.
 
     Files, directories, URLs and bytes can; pipes, terminals, sockets and file objects, which are read from where they
     stand, cannot.
@@ -123,7 +123,7 @@ def _path_read_once(path: str | bytes) -> str | None:
 
 
 class Starts:
-    """How often sources were begun: once is the most for what can be read only once."""
+    """Counts how often sources were begun: what can be read only once allows one start."""
 
     def __init__(self, source: Any, follow: bool = False) -> None:
         self._source = source
@@ -132,7 +132,7 @@ class Starts:
         self.begun = False
 
     def only_one(self) -> str | None:
-        """What allows only one start, in words, or None."""
+        """Names what can be read only once, or None."""
         return "what follow=True follows" if self._follow else read_once(self._source)
 
     def check(self) -> None:
@@ -144,7 +144,7 @@ class Starts:
             )
 
     def begin(self) -> None:
-        """One start more. Raises ValueError as :meth:`check` does."""
+        """Counts one more start. Raises ValueError as :meth:`check` does."""
         with self._lock:
             self.check()
             self.begun = True
