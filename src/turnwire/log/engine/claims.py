@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED = range(5)
-"""What a part of a block is; the last two are documents, for which the core leaves a row open, or nothing."""
+"""What a part of a block is. The last two are documents: the core leaves a row open for a good one only."""
 _ORDERED = ("starts", "stops", "lines", "what", "faults", "reasons")
 TEXTS = ("sender", "receiver", "conversation", "subject")
 """The common columns that are texts."""
