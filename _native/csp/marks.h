@@ -166,8 +166,10 @@ static int csp_survey(const uint8_t *data, int64_t first, int64_t end, int final
         if (stop - start >= 3 && memcmp(data + start, "```", 3) == 0) break;
         if (csp_looks_like_magic(data, start, stop) || csp_is_opening(data, start, stop)) break;
         int close = ++count <= CSP_CLOSE && line <= CSP_CLOSE_LINES, key, block;
-        if (csp_header_word(data, start, stop))
-            return kind != CSP_TEMPLATE && (close || damaged) ? CSP_IS_DAMAGED : CSP_IS_TEXT;
+        if (csp_header_word(data, start, stop)) {
+            if (kind == CSP_TEMPLATE) break;  /* what follows says nothing of it: a record is one by itself */
+            return close || damaged ? CSP_IS_DAMAGED : CSP_IS_TEXT;
+        }
         block = csp_block_like(data, start, stop);
         if (block && !(keys & ~CSP_TITLE_BIT)) other = 1;
         damaged |= close && (block == 1 || csp_header_like(data, start, stop));

@@ -35,7 +35,7 @@ def numbered(count: int) -> bytes:
     return b"".join(record % (base62.encode(row).encode(), row) for row in range(count))
 
 
-DATA = numbered(300) + b"@a3 bad\n"
+DATA = numbered(300) + b"@a3|f0 bad\n"
 NUMBERS = list(range(300))
 
 

@@ -29,7 +29,8 @@ _DIGITS = re.compile(rb"[0-9]+")
 _BLANKS = b" \t\r"
 _BOM = b"\xef\xbb\xbf"
 _INDENT = re.compile(rb"[ \t]*(?:>[ \t]*)*")
-_FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT)(?: |\Z)")
+_FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT) +[^ \t\r\n]+[ \t\r\n]*\Z")
+"""A header line with its one word: ``FROM python:3.11 AS base`` is none."""
 # Which lines can be a message's own, as in the bulk scan of CSP/1 (_native/csp/bulk.pxi):
 _OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
 _BODY = re.compile(rb"(?:PLAN|TASK|RESULT|ERROR|QUERY|PATCH|FILEOP|MEM)(?: |\Z)")

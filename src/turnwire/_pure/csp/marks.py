@@ -6,7 +6,7 @@ that are not blank (among the first eight), up to the next line that may begin a
 * one of them is a line of the header, ``FROM``, ``TO``, ``CTX`` or ``INTENT`` at its start or behind white space, with
   anything or nothing behind it, or in small letters with one word; or it is the head of a block with its id: a message,
   whatever is wrong with it;
-* none of the next 64 lines (and 4096 bytes) is a line of the header, and one of these four begins with a key of the
+* none of the next 64 lines (and 4096 bytes; of a template, up to that line) is a line of the header, and one of these four begins with a key of the
   Compact Symbol Protocol or holds its title, or two different ones do among the 64: a look-alike. ``STATUS`` alone
   counts in the first line only. A line that only nearly says ``CSP/1`` needs two, as does a template, but for the
   lines of its own;
@@ -83,7 +83,9 @@ def survey(data: bytes, first: int, end: int, final: bool, kind: int) -> int:
         count += 1
         close = count <= CLOSE and number <= CLOSE_LINES
         if _HEADER.match(line):
-            return DAMAGED if kind != TEMPLATE and (close or damaged) else TEXT
+            if kind == TEMPLATE:
+                break  # what follows says nothing of it: a template that is a record is one by itself
+            return DAMAGED if close or damaged else TEXT
         block = _BLOCK.fullmatch(line)
         other |= block is not None and not keys - {_TITLE}
         damaged |= close and ((block is not None and block["head"] is not None) or is_header_like(line))
