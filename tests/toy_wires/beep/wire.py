@@ -14,6 +14,8 @@ DESCRIPTOR = Wire(
     check=".codec:check",
     prompt=".codec:prompt",
     marks=(b"~",),
+    plan=".bulk:PLAN",
+    damaged=".codec:damaged",
     search=".codec:search",
     plain=".codec:plain",
 )

@@ -16,7 +16,7 @@ import numpy as np
 from turnwire import _backend
 from turnwire.finding.assembly import Assembly, find
 from turnwire.finding.parts import LEAST_DOCKER
-from turnwire.log.engine.claims import BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED, Claims, empty_parts
+from turnwire.log.engine.claims import BAD_TEXT, BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED, TEXT, Claims, empty_parts
 from turnwire.log.input.reading import Block
 from turnwire.log.output import rejects as quarantine
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _heads = _backend.load("log.line_heads")
 _DOCKER = "docker"
-_FOR_THE_CORE = {DOCUMENT: CLAIMED, REFUSED: BETWEEN}
+_FOR_THE_CORE = {DOCUMENT: CLAIMED, REFUSED: BETWEEN, TEXT: CLAIMED, BAD_TEXT: BETWEEN}
 _LONGEST_INDENT = 4096
 _INDENTED = re.compile(rb"[ \t]+CSP/1\r?\n")
 
