@@ -13,8 +13,7 @@ import turnwire
 from tests.cli.running import turnwire as run
 from tests.log.mixed_logs import damaged_log, good_log
 from tests.nslip.twins import rounds
-from turnwire import csp
-from turnwire.contract import WIRES
+from turnwire import WIRES, csp
 from turnwire.finding.located import located
 
 

@@ -11,7 +11,7 @@ import pytest
 import turnwire
 from tests.log.mixed_logs import GOOD_JSON, NSLIP, csp_message, damaged_log, good_log
 from tests.nslip.twins import rounds
-from turnwire.contract import LIMITS, WIRES
+from turnwire import LIMITS, WIRES
 from turnwire.log import Batch
 
 COMMON = ("sender", "receiver", "conversation", "subject")

@@ -84,3 +84,15 @@ def test_a_stream_gives_them_in_order_too() -> None:
         except DecodeError as error:
             met.append(str(error.reason))
     assert met == ["SlipMessage", "bad_digit", "SlipMessage", "NoneType"]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", [None, "nslip"])
+def test_any_number_of_records_in_one_string(wire: str | None) -> None:
+    """More than the first guess has room for, the whole input being one string."""
+    record = '@a1|f0|c1|S2|d3|T4|t"a \\"q\\" é"#'
+    for count in (300, 5000):
+        inside = json.dumps({"a": f"{record}\n" * count})
+        for data in (inside, json.dumps([inside]), f"INFO x\n{inside}\n"):
+            found = scan(data.encode(), wire=wire)
+            assert sum(map(len, found)) == count and not len(found.rejects)

@@ -14,7 +14,7 @@ from tests.log import over_lines
 from tests.log.engines import GOOD
 from tests.log.json_engines import ENGINES, LIMIT, Read, engine, quoted, tables
 from tests.log.mixed_logs import csp_message
-from turnwire.contract import WIRES
+from turnwire import WIRES
 from turnwire.json.scanner import LineState
 from turnwire.log.engine.all_wires import finder
 

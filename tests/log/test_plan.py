@@ -20,7 +20,7 @@ import turnwire
 from tests.log import mixed_logs
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import rounds
-from turnwire.contract import WIRES
+from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, plan, read_block
 from turnwire.log.plan import scan_cuts

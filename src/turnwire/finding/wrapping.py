@@ -28,6 +28,7 @@ class Text:
         self._seen = 0  # up to here quotes were looked for
         self._literal: tuple[int, int] | None = None  # the one that was met last
         self._said: tuple[int, Text] | None = None
+        self._reached = (-1, 0)  # a place in the literal that was met last, and how many bytes it says in front of that
 
     @cached_property
     def _fences(self) -> list[int]:
@@ -96,8 +97,7 @@ class Text:
             literal = text.literal(place)
             if literal is None:
                 break
-            inside, said = text.said(*literal), place
-            said = len(_decoded(text.raw[literal[0] : place]) or b"")
+            inside, said = text.said(*literal), text._said_before(literal[0], place)
             if inside is None or inside.raw[said : said + len(raw)] != raw:
                 break
             text, place = inside, said
@@ -135,6 +135,14 @@ class Text:
                 return None
             self._said = (start, Text(raw))
         return self._said[1]
+
+    def _said_before(self, start: int, place: int) -> int:
+        """How many bytes the string whose inside begins at ``start`` says in front of ``place``. Places must come in
+        order."""
+        last, said = self._reached if self._reached[0] >= start else (start, 0)
+        said += len(_decoded(self.raw[last:place]) or b"")
+        self._reached = place, said
+        return said
 
     def characters(self, places: Iterable[int]) -> dict[int, int]:
         """Byte offset -> character offset, for each of ``places``."""

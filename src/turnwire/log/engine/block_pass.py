@@ -290,10 +290,13 @@ class Pass:
         return position, line, on
 
     def _more_room(self) -> bool:
-        """Makes room for what has more rejects than the table; false where that does not help."""
-        room = len(self.table["offset"])
-        self.table = quarantine.table(16 * room, mixed=True)
-        return room < quarantine.MOST_ROOM
+        """Makes room for a string or a line that has more records, or rejects, than there is room for: of such the core
+        takes all or nothing. False where that does not help."""
+        room, rows = len(self.table["offset"]), self.space.room
+        if room < quarantine.MOST_ROOM:
+            self.table = quarantine.table(16 * room, mixed=True)
+        self.space.grow(rows)
+        return room < quarantine.MOST_ROOM or self.space.room > rows
 
     # --- lines that are claimed ---
 
