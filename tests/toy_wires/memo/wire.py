@@ -18,4 +18,7 @@ DESCRIPTOR = Wire(
     damaged=".codec:damaged",
     search=".codec:search",
     plain=".codec:plain",
+    parts=".more:PARTS",
+    shape=".more:SHAPE",
+    conform=".more:conform",
 )

@@ -116,8 +116,8 @@ class Among:
     look_into_string: Any
 
     def others(self, region: Region, way: Any, place: int) -> int | None:
-        """What nSLIP and further tokens have in front of the JSON candidate at ``place``: takes it, or the literal around it. The offset
-        behind it, or None where there is nothing."""
+        """What nSLIP and further tokens have in front of the JSON candidate at ``place``: takes it, or the literal
+        around it. The offset behind it, or None where there is nothing."""
         start = max(way.searched, way.done)
         other = Other(NONE)
         mark = self.escaped_mark(region, start, place)

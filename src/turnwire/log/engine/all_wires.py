@@ -1,8 +1,9 @@
 """The search of all wires: one pass over each block finds the records of every wire. The rules are in docs/scan.md.
 
 CSP/1 claims its ranges first, since a message goes over many lines and what it holds is its own; then further wires of
-lines do (``text_wires.py``). The other wires are found in what is left, from left to right: JSON messages by their plans, nSLIP by the hooks in the scan of JSON. What a
-damaged CSP/1 message covers is looked through for lines that are a whole record of another wire.
+lines do (``text_wires.py``). The other wires are found in what is left, from left to right: JSON messages by their
+plans, nSLIP by the hooks in the scan of JSON. What a damaged CSP/1 message covers is looked through for lines that are
+a whole record of another wire.
 
 A scan of one wire is the same search; only that wire's records and rejects are kept. The columns of a JSON wire are
 filled by the search itself, those of the others from the bytes of the records that it located (``fill.py``).
@@ -316,7 +317,9 @@ class Finder:
             state=self.csp.scanner.state(),
             columns=(),
         )
-        spans = [(start, stop, what, self.csp.code, reason, fault) for start, stop, what, reason, fault in found.spans()]
+        spans = [
+            (start, stop, what, self.csp.code, reason, fault) for start, stop, what, reason, fault in found.spans()
+        ]
         for first, last in found.gaps(0) if self.lines else ():
             claims = self.lines.claims(text, first, last, True, len(text))
             spans += [(one.start, one.stop, one.what, one.wire, one.reason, one.fault) for one in claims]

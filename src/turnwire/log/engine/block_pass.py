@@ -130,7 +130,7 @@ class Pass:
         """(rows, tables of rejects with how many there are in each, position, line)."""
         start = self._first_line()
         if start >= 0:
-            start = max(start, self.state.csp_at - self.base)
+            start = min(max(start, self.state.csp_at - self.base), self.size)
         self.openings = start >= 0 and self.finder.lines.opens(self.view, start)
         magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
         before = self.state.copy() if signs & _SIGIL and not self.inside else None
@@ -367,19 +367,20 @@ class Pass:
     def _with_claims(self, start: int, signs: bool, documents: list[Document]) -> tuple[int, int]:
         """What CSP/1 claims, and with ``signs`` what lines say together; then all that is left: (position, line)."""
         before = self.state.csp[:]
-        stop = self.size if not documents or documents[-1].whole else documents[-1].start
-        found = self._around(documents, start, stop) if documents else self._claims(start, stop, self.final)
-        further = bool(found.wires.any())
-        together = Together(self, found, start, signs) if signs or documents or further else None
-        if together is not None and together.position < found.position:  # these lines are read with the next block
-            self.state.csp = before
-            stop = together.position
+        stop, final = self.size if not documents or documents[-1].whole else documents[-1].start, self.final
+        while True:
+            found = self._around(documents, start, stop) if documents else self._claims(start, stop, final)
+            further = bool(found.wires.any())
+            together = Together(self, found, start, signs) if signs or documents or further else None
+            if together is None or together.position >= found.position:
+                break
+            self.state.csp = before[:]  # the lines behind are read with the next block
+            stop, final = together.position, False
             documents = [one for one in documents if one.stop <= stop]
-            found = self._around(documents, start, stop) if documents else self._claims(start, stop, False)
         position, line = found.position, found.line
         if together is not None and (together.found or documents or further):
             together.drop(found)
-            held = self._all_claimed(found, together, start)
+            held = self._all_claimed(found, together)
         else:
             parts = found.parts(self.finder.csp.code)
             held = self._parts(parts)
@@ -408,11 +409,11 @@ class Pass:
             found.join(self._claims(one.stop, last, final))
         return found
 
-    def _all_claimed(self, found: Claims, together: Together, start: int) -> int | None:
+    def _all_claimed(self, found: Claims, together: Together) -> int | None:
         """The claims and the assemblies of a block, and what is left of it; where an object is open, or None."""
         together.position = found.position
         together.scan()
-        parts = together.parts(found, start)
+        parts = together.parts(found)
         together.lines(parts)
         held = self._parts(parts)
         claimed = parts["what"] == CLAIMED

@@ -100,7 +100,7 @@ class Together:
         """Searches what the assemblies say."""
         self.results = [Result(self.search, one) for one in self.found]
 
-    def parts(self, found: Claims, start: int) -> Arrays:
+    def parts(self, found: Claims) -> Arrays:
         """The parts of the block for the core: rows are left open for the claims, and for what the assemblies hold."""
         segments = [
             (first, last, _FOR_THE_CORE.get(what, what), number)
@@ -110,7 +110,7 @@ class Together:
             segments += result.segments()
         segments.sort(key=lambda segment: segment[:2])
         places: list[tuple[int, int, int, int]] = []  # start, stop, what, number of the claim or -1
-        at = start
+        at = 0  # in front of ``start`` nobody claims anything
         for first, last, what, number in [*segments, (self.position, self.position, BETWEEN, -1)]:
             if at < first:
                 # The line behind a part stands where that of the next one does: an empty part keeps them apart.

@@ -1,4 +1,4 @@
-"""Columns of wires that have a ``TextPlan``: what their messages say, as arrays, each message read by its own decode."""
+"""Columns of wires that have a ``TextPlan``: what their messages say, as arrays, each read by its wire's decode."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def scanner(wire: Wire) -> BulkScanner:
         if source not in columns or columns[source].kind not in _FITTING.get(name, ()):
             raise ValueError(f"the common column {name!r} of {wire.name} cannot come from {source!r}")
     if columns[sources["kind"]].nullable:
-        raise ValueError(f"the column {sources['kind']!r} of {wire.name} says the kind of each record: it is not nullable")
+        raise ValueError(
+            f"the column {sources['kind']!r} of {wire.name} says the kind of each record: it is not nullable"
+        )
     if len(columns) > _MOST_COLUMNS:
         raise ValueError(f"{wire.name} has more than {_MOST_COLUMNS} columns")
     common = {
@@ -106,7 +108,9 @@ def read_columns(
                 value = wire.name
             if value is None:
                 if not column.nullable:
-                    raise ValueError(f"the column {name!r} of {wire.name} is not nullable: values() gives nothing for it")
+                    raise ValueError(
+                        f"the column {name!r} of {wire.name} is not nullable: values() gives nothing for it"
+                    )
                 continue
             present[row] |= np.uint64(1 << bits[name])
             if column.kind == "text":
@@ -139,4 +143,3 @@ def _value(wire: Wire, column: Column, value: Any) -> Any:
     if column.kind == "enum" or not isinstance(value, (int, float)):
         raise _wrong(wire, column, value)
     return value
-

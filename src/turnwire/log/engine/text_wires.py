@@ -1,8 +1,8 @@
 """The wires that have a ``TextPlan``, as a part of the search of all wires: where their records and their damage stand.
 
 Tokens are found by the walk through a line or a string of JSON, among JSON and nSLIP: what begins first wins. Records
-of lines are claimed before it, in what CSP/1 leaves. Where two wires could begin at one place, the first in the order of
-the registry does.
+of lines are claimed before it, in what CSP/1 leaves. Where two wires could begin at one place, the first in the order
+of the registry does.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 RECORD, DAMAGED, CUT, HELD = 1, 2, 3, 4
-"""What was found. The first two are those of the core's ``claims``; CUT: a token that goes on behind the piece of a line
-that is there; HELD: lines that go on behind the block."""
+"""What was found. The first two are those of the core's ``claims``; CUT: a token that goes on behind the piece of a
+line that is there; HELD: lines that go on behind the block."""
 _MANY = 256
 """Openings without a token behind which it is no longer worth asking whether each is one."""
 _NEWLINE = re.compile(rb"\n")
@@ -56,11 +56,11 @@ class TextWires:
 
     def met(self, view: Any, start: int = 0) -> bool:
         """Whether an opening, as such or as a string of JSON has it, stands in a text."""
-        return self._marks.search(view, start) is not None
+        return bool(self._wires) and self._marks.search(view, start) is not None
 
     def opens(self, view: Any, start: int) -> bool:
         """Whether an opening stands in a text where records may begin, outside of strings."""
-        return self._next_opening(view, start, len(view)) is not None
+        return bool(self._wires) and self._next_opening(view, start, len(view)) is not None
 
     def _next_opening(self, data: Any, start: int, stop: int) -> int | None:
         """The next opening of ``data[start:stop]`` where a record may begin."""
@@ -90,6 +90,8 @@ class TextWires:
 
     def worth(self, view: Any, limit: int) -> bool:
         """Whether a token, or a damaged one, may stand in a block, outside of strings or in one."""
+        if not self._wires:
+            return False
         place = 0
         for _ in range(_MANY):
             mark = self._marks.search(view, place)
@@ -128,7 +130,7 @@ class TextWires:
                 continue
             whole = wire.plan.whole.match(raw, at, stop)
             end = at if whole is None else whole.end()
-            if cut and 0 < at and stop == size and end in (at, stop):
+            if cut and at > 0 and stop == size and end in (at, stop):
                 return Found(at, at, CUT, code)
             if end > at:
                 return self._whole(wire, code, raw, at, end)
@@ -156,18 +158,18 @@ class TextWires:
 
     def _lines(self, view: Any, at: int, stop: int, final: bool, limit: int) -> Found | None:
         newline = _NEWLINE.search(view, at, stop)
-        open_end = not final and stop - at <= limit
         end = stop if newline is None else newline.start()
         first = bytes(view[at:end]).removesuffix(b"\r")
         for wire, code, opening in self._wires:
             if opening.match(view, at) is None:
                 continue
-            if open_end and newline is None:
+            if newline is None and not final and stop - at <= limit:
                 return Found(at, stop, HELD, code)
             if wire.damaged is not None and not wire.damaged(first):
                 continue
-            whole = wire.plan.whole.match(view, at, min(stop, at + limit))
-            if open_end and (whole is None or whole.end() in (at, stop)):
+            to = self._following(opening, view, at + 1, min(stop, at + limit))
+            whole = wire.plan.whole.match(view, at, to)
+            if to == stop and not final and (whole is None or whole.end() in (at, stop)):
                 return Found(at, stop, HELD, code)
             if whole is not None and whole.end() > at:
                 return self._whole(wire, code, view, at, whole.end())
@@ -175,13 +177,24 @@ class TextWires:
                 return self._reject(wire, code, view, at, at + len(first))
         return None
 
+    def _following(self, opening: re.Pattern[bytes], view: Any, start: int, stop: int) -> int:
+        """Where the next line begins with an opening of a wire, or ``stop``."""
+        while (found := opening.search(view, start, stop)) is not None:
+            if view[found.start() - 1] == ord("\n"):
+                return found.start()
+            start = found.start() + 1
+        return stop
+
     def reaches_over(self, data: Any, start: int, place: int, limit: int) -> bool:
         """Whether lines that begin from ``start`` on (at a line's start) may be one record over ``place``."""
         at = start
         while (found := self._next_opening(data, at, place)) is not None:
             at = found
             for wire, _, mine in self._wires:
-                whole = wire.plan.whole.match(data, at, at + limit) if mine.match(data, at) else None
+                if mine.match(data, at) is None:
+                    continue
+                to = self._following(mine, data, at + 1, min(at + limit, len(data)))
+                whole = wire.plan.whole.match(data, at, to)
                 if whole is not None and whole.end() > place:
                     return True
             at += 1
