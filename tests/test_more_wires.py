@@ -119,7 +119,7 @@ def test_a_name_is_taken_once() -> None:
     taken = Wire("csp", title="", package="x", style="lines", **dict.fromkeys(_NEEDED))
     with pytest.raises(ValueError, match="there is a wire 'csp' already"):
         turnwire.register(taken)
-    with pytest.raises(TypeError, match=r"a turnwire.contract.Wire is registered, not str"):
+    with pytest.raises(TypeError, match=r"register takes a turnwire.contract.Wire, not str"):
         turnwire.register("csp")  # type: ignore[arg-type]
     turnwire.register(turnwire.wires()["csp"])
 

@@ -1,4 +1,4 @@
-"""What lines, and the gaps between records, show at a glance, in C: the twin of ``_pure/line_heads.py``."""
+"""What lines, and the gaps between records, show at a glance, in C: the twin of ``_pure/log/line_heads.py``."""
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memcmp

@@ -1,8 +1,8 @@
-"""Which wires there are, and one door for all of them: which wire is this, decode, encode and check by it.
+"""Which wires there are, and one entry point for all of them: detect, decode, encode and check.
 
 This is the only place that names the built-in packages. Further wires come from folders of this package that have a
 ``wire.py``, from the entry point group "turnwire.wires", and from :func:`register`. All of that is looked for once, and
-only when something is asked that the built-in wires cannot answer: a codec costs no more than itself.
+only when the built-in wires cannot answer: whoever uses one codec loads no other.
 """
 
 from __future__ import annotations
@@ -121,16 +121,16 @@ def names() -> tuple[str, ...]:
 
 
 def register(descriptor: Wire) -> None:
-    """Adds a wire for this process. Raises TypeError for what is no Wire, ValueError where its name is taken (once is
+    """Adds a wire for this process. Raises TypeError for anything else, ValueError where its name is taken (once is
     enough: the same object again changes nothing)."""
     if not isinstance(descriptor, Wire):
-        raise TypeError(f"a turnwire.contract.Wire is registered, not {type(descriptor).__name__}")
+        raise TypeError(f"register takes a turnwire.contract.Wire, not {type(descriptor).__name__}")
     _all()
     _add(descriptor)
 
 
 def wire(name: str) -> Wire:
-    """A wire by its name. Raises DecodeError(unknown_wire) for a name that is none."""
+    """A wire by its name. Raises DecodeError(unknown_wire) for any other name."""
     if isinstance(name, str):
         if name in _BUILT_IN:
             return _built_in(name)
@@ -163,7 +163,7 @@ def _in_order() -> Iterator[Wire]:
 def _bytes(data: str | Buffer) -> bytes:
     raw = record_bytes(data)
     if raw is None:
-        text = f"text or contiguous bytes are read, not {type(data).__name__}"
+        text = f"a message is read from text or contiguous bytes, not {type(data).__name__}"
         raise DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1)
     return raw
 
@@ -181,7 +181,7 @@ def decode(data: str | Buffer, wire: str | None = None) -> Any:
     """
     name = detect(data) if wire is None else wire
     if name is None:
-        raise DecodeError(Reason.UNKNOWN_WIRE, f"this is none of {', '.join(names())}", offset=0, line=1)
+        raise DecodeError(Reason.UNKNOWN_WIRE, f"no wire fits: this is none of {', '.join(names())}", offset=0, line=1)
     return _named(name).decode(data)
 
 

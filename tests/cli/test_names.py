@@ -40,7 +40,7 @@ def test_an_empty_name_is_wrong_usage(log: Path, arguments: list[str]) -> None:
 def test_an_empty_source_is_not_this_directory(log: Path, command: str) -> None:
     done = turnwire(*command.split(), "", log)
     assert (done.code, done.out) == (3, b"")
-    assert done.err == "turnwire: '': the name of a source is empty; this directory is '.'\n"
+    assert done.err == "turnwire: '': a source has an empty name; write '.' for this directory\n"
 
 
 @pytest.mark.parametrize("text", [DEEP, "null", "false", "[]", "", "{", "\udcff"], ids=lambda text: repr(text[:5]))

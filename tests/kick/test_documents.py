@@ -182,7 +182,7 @@ def test_documents_conform_as_their_authors_write_them(text: str) -> None:
 def test_documents_that_do_not_conform() -> None:
     found = checklist.conform(DAMAGED.encode())
     assert not found
-    assert [fault.line for fault in found.line("documents").faults] == [1]
+    assert [fault.line for fault in found.line("documents").faults] == [], "what stands in front of it is prose"
     assert [fault.line for fault in found.line("headers").faults] == [2, 4, 5]
     bad = checklist.conform("⫻a\nx\n\n".encode() + b"\xff\n")
     assert [(fault.line, fault.text.split(":")[0]) for fault in bad.line("documents").faults] == [(4, "bad_utf8")]
@@ -192,7 +192,7 @@ def test_documents_among_envelopes() -> None:
     text = '{"sender": "a", "receiver": "b", "channel": "⫻report/status"}\n⫻a\n⫻ b\n'
     found = checklist.conform(text.encode())
     assert found.line("headers").status == "not applicable", "an envelope stands in front of it"
-    assert [fault.line for fault in found.line("envelope").faults] == [1, 2, 3]
+    assert [fault.line for fault in found.line("envelope").faults] == [1]
     both = kick.conformance(
         json.dumps({"id": "1"}), GOOD["plain"], kick.parse_space(LENIENT["inline text"], mode="lenient"), "⫻ x\n"
     )

@@ -20,7 +20,7 @@ def read(source: Any = LOG, **options: Any) -> int:
 
 @pytest.mark.parametrize("source", ["", [""], [LOG, ""]], ids=repr)
 def test_an_empty_name_is_not_this_directory(source: Any) -> None:
-    with pytest.raises(ValueError, match="the name of a source is empty"):
+    with pytest.raises(ValueError, match="a source has an empty name"):
         read(source)
 
 

@@ -20,7 +20,7 @@ from turnwire.cli.text import file_name
 STANDARD_INPUT = "-"
 MOST_AT_ONCE = (1 << 31) - 1
 SETTINGS = 64 << 20
-"""Bytes that a file may have which is no log: a position, a context, a kept head."""
+"""Most bytes of a file that is not a log: a position, a context, a kept head."""
 _PIECE = 1 << 20
 
 
@@ -37,7 +37,7 @@ def sources_argument(command: Any) -> Any:
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """The sources, when each can be read as far as one can tell. Raises Refused with a line for each that cannot."""
+    """The sources, once each is seen to be readable. Raises Refused with a line for each that cannot."""
     if names.count(STANDARD_INPUT) > 1:
         raise click.UsageError("standard input ('-') can be read only once")
     found = [(name, problem(name)) for name in names]
@@ -51,7 +51,7 @@ def problem(name: str) -> str | None:
     if name == STANDARD_INPUT:
         return "is closed" if sys.stdin is None else None
     if not name:
-        return "the name of a source is empty; this directory is '.'"
+        return "a source has an empty name; write '.' for this directory"
     try:
         mode = os.stat(name).st_mode
     except OSError as error:

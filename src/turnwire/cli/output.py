@@ -85,7 +85,7 @@ def flush() -> None:
 
 
 def complain(line: str) -> None:
-    """A line for standard error. When nobody hears it, there is nobody left to tell."""
+    """A line for standard error. Where it cannot be written, nothing can be reported."""
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(f"{line}\n")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class Sink:
     """Takes batches inside a ``with`` block, up to ``limit`` rows of all: ``take`` each, then ``finish``. Here: nothing
-    is shown, the rows are for nobody."""
+    is shown, the rows are dropped."""
 
     limit: int | None = 0
     paths: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Sink:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is to be given back here."""
+        """Holds nothing, so releases nothing."""
 
     @property
     def full(self) -> bool:
@@ -136,7 +136,7 @@ class FileSink(Sink):
 
 
 class PipeSink(Sink):
-    """A format of files to an output that is none."""
+    """A file format, written to an output that is not a file."""
 
     def __init__(self, found: Scan, output: Output, format: str, formulas: str) -> None:
         from turnwire.log.output.writers import writer

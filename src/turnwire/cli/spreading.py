@@ -20,7 +20,7 @@ LOCAL = "local"
 CONNECTING = 10.0
 SHOWN = 5
 REFUSED = ("as_json", "follow", "borrow", "partition_by", "rejects", "limit", "format")
-"""Options that say nothing to blocks which write Parquet files of their own."""
+"""Options without a meaning for blocks, which write Parquet files of their own."""
 
 
 def dask_options(command: Any) -> Any:
@@ -42,9 +42,9 @@ def check(settings: dict[str, Any]) -> None:
         return
     for name in REFUSED:
         if settings[name]:
-            raise click.UsageError(f"--dask does not go with --{name.removeprefix('as_').replace('_', '-')}")
+            raise click.UsageError(f"--dask cannot be combined with --{name.removeprefix('as_').replace('_', '-')}")
     if settings["errors"] == "raise":
-        raise click.UsageError("--dask does not go with --errors raise: there is no first one")
+        raise click.UsageError("--dask cannot be combined with --errors raise: blocks have no first fault")
     if settings["output"] in (None, "-") and settings["resume"] is None:
         raise click.UsageError("--dask writes files: --output DIRECTORY")
     if settings["output"] is not None and settings["resume"] is not None:

@@ -1,4 +1,4 @@
-"""Text from strangers on its way to a terminal: what could move the cursor or turn the writing around is escaped."""
+"""Untrusted text for a terminal: what could move the cursor or reverse the direction of writing is escaped."""
 
 from __future__ import annotations
 
@@ -49,4 +49,4 @@ def shortened(text: str, cells: int, from_start: bool = False) -> str:
         used += width(character)
         if used >= cells:
             return text[:place] + ELLIPSIS
-    raise AssertionError("a text wider than its cells has a character that goes over")
+    raise AssertionError("no character of the text goes over the width, though all together do")

@@ -33,7 +33,7 @@ def parsed(conditions: Sequence[str], columns: Sequence[Column]) -> dict[str, An
         if name not in wanted:
             wanted[name] = found
         elif isinstance(found, tuple) or isinstance(wanted[name], tuple):
-            raise click.UsageError(f"--where names {name!r} twice; a range stands alone")
+            raise click.UsageError(f"--where names {name!r} twice; a range cannot be combined with other values")
         else:
             wanted[name] |= found
     return wanted or None

@@ -96,7 +96,7 @@ def _begun(out: Path, blocks: list[Block], resume: bool) -> tuple[Manifest, dequ
     out.mkdir(parents=True, exist_ok=True)
     if not resume:
         if any(out.iterdir()):
-            raise FileExistsError(17, "is there already and is no empty directory", str(out))
+            raise FileExistsError(17, "exists already and is not an empty directory", str(out))
         return Manifest(out), deque(enumerate(blocks))
     before = Manifest.read(out)
     manifest = Manifest(out)

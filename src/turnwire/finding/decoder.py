@@ -36,7 +36,7 @@ class Decoder:
         if own is not None:
             self._stream = own(unknown=unknown, limits=limits)
         else:
-            from turnwire.log.engine.streaming import BlockStream  # NumPy, which nSLIP does without
+            from turnwire.log.engine.streaming import BlockStream  # NumPy is imported where it is used
 
             self._stream = BlockStream(wire, unknown, limits)
         self._ready: list[Any] = []

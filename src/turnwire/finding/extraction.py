@@ -35,7 +35,7 @@ def extract(text: str, wires: Iterable[str] | None = None) -> list[Found]:
     message is its content. Raises DecodeError(unknown_wire) for a name that is no wire.
     """
     if not isinstance(text, str):
-        raise TypeError(f"text is searched for messages, not {type(text).__name__}")
+        raise TypeError(f"the text to search is a str, not {type(text).__name__}")
     wanted = {checked(wire) for wire in (registry.names() if wires is None else wires)}
     raw = text.encode("utf-8", "surrogatepass")
     records = [one for one in located(raw) if one.error is None and one.wire in wanted]

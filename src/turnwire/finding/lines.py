@@ -102,7 +102,7 @@ class Assembly:
         """The byte of the block at which byte ``at`` of the text is written; of an escape, its backslash. ``at`` may be
         the length of the text: then it is :meth:`written_end`."""
         if not 0 <= at <= len(self.text):
-            raise IndexError("that is no place in the text")
+            raise IndexError("the place is outside the text")
         if at == len(self.text):
             return self.written_end(at)
         number = bisect_right(self._said, at) - 1
@@ -111,7 +111,7 @@ class Assembly:
     def written_end(self, at: int) -> int:
         """Behind the byte of the block that is the last one written for ``text[:at]``; for 0, where the text begins."""
         if not 0 <= at <= len(self.text):
-            raise IndexError("that is no place in the text")
+            raise IndexError("the place is outside the text")
         if at == 0:
             return self.pieces[0].place
         number = bisect_right(self._said, at - 1) - 1

@@ -1,5 +1,5 @@
-"""The records and rejects of a scan, one by one and in the order of the input: what every other reading of messages out
-of text goes by."""
+"""The records and rejects of a scan, one by one and in the order of the input. Whatever else reads messages out of text
+reads these."""
 
 from __future__ import annotations
 
@@ -111,5 +111,5 @@ def _words(reject: dict[str, Any], unknown: str) -> tuple[str, str | None]:
 
 
 def checked(wire: str) -> str:
-    """The name of a wire. Raises DecodeError(unknown_wire) for one that is none."""
+    """The name of a wire. Raises DecodeError(unknown_wire) for any other."""
     return registry.wire(wire).name

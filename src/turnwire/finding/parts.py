@@ -52,7 +52,7 @@ def cri_part(block: Block, line: int, behind: int) -> Part | None:
     if head is None:
         return None
     goes_on = head[2] == b"P"
-    # The end of a line that is a part is none of the program's.
+    # The line end behind a part is CRI's, not the program's.
     text = block.text(head.end(), behind) if goes_on else block.view[head.end() : behind].tobytes()
     return Part(head[1], goes_on, Piece(line, behind, head.end(), text), None)
 

@@ -1,4 +1,4 @@
-"""Refusals of JSON text in words, and the classification of what is no JSON: once for both twins of ``json.text``."""
+"""Faults of JSON text in words, and what text that is no JSON looks like: once for both twins of ``json.text``."""
 
 from __future__ import annotations
 

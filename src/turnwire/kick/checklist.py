@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
 from turnwire.contract import finding
@@ -94,7 +95,20 @@ def conform(data: bytes, *, policy: Policy = DEFAULT_POLICY, fences: bool = Fals
     """Judges every envelope, every damaged one and every Space document of a log; other text is none of the checklist's
     business. fences: headers inside code fences are content (:func:`parse_space`)."""
     found = finding("located").located(data, WIRE, fences=fences)
-    return _judged(((one.line, one.error or one.message) for one in found), policy, lines=True, fences=fences)
+    return _judged(((one.line, _found(one)) for one in found), policy, lines=True, fences=fences)
+
+
+def _found(one: Any) -> Judged | DecodeError:
+    """What is judged of a record or a reject of a scan: of a document that is refused, its bytes."""
+    if one.error is None:
+        message: Judged = one.message
+        return message
+    error: DecodeError = one.error
+    return _Refused(one.raw) if is_document(one.raw) else error
+
+
+class _Refused(bytes):
+    """A document that is a reject."""
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
@@ -117,9 +131,10 @@ def _judged(
     count = rejects = 0
     for line, message in messages:
         if isinstance(message, Space) or (isinstance(message, (str, bytes)) and is_document(message)):
-            count += 1
+            count += not isinstance(message, _Refused)
+            rejects += isinstance(message, _Refused)
             applied.update(("documents", "headers"))
-            faults += _of_document(message, 1 if lines and isinstance(message, (str, bytes)) else line, lines, fences)
+            faults += _of_document(message, line, lines, fences)
             continue
         applied.add("envelope")
         try:

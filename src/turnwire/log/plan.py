@@ -93,7 +93,7 @@ def plan(paths: Any, *, wire: str | None = None, block_bytes: int = BLOCK_BYTES,
     """
     block_bytes = expect_number(block_bytes, "block_bytes", 1)
     if unfit := sorted(set(options) & {"resume", "follow", "progress", "borrow", "threads"}):
-        raise ValueError(f"blocks take no {' and no '.join(unfit)}")
+        raise ValueError(f"plan takes no {' and no '.join(unfit)}")
     scan(b"", wire=wire, **options)
     blocks: list[Block] = []
     for source in sources(paths):
@@ -118,7 +118,7 @@ def _blocks(source: Source, wire: str | None, every: int, options: dict[str, Any
     if name is None or not source.mappable:
         raise TypeError("only files can be cut into blocks, not bytes, pipes and open files")
     if not stat.S_ISREG(os.stat(name).st_mode):  # opening a named pipe would wait for its writer
-        raise ValueError(f"only regular files can be cut into blocks: {name!r} is none")
+        raise ValueError(f"only regular files can be cut into blocks, and {name!r} is not one")
     with open(name, "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         facts = (status.st_size, status.st_mtime_ns, _head(file), wire, options)
@@ -162,8 +162,8 @@ def scan_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tu
 
 
 def between_objects(file: Any, offset: int) -> bool:
-    """Whether no JSON object can go on from the lines in front of ``offset`` to the line there: what stands around the
-    line end stands so in no JSON."""
+    """Whether no JSON object can go on from the lines in front of ``offset`` to the line there: the two
+    characters around the line end never meet in JSON, white space apart."""
     file_number = file.fileno()
     before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
     behind = os.pread(file_number, _AROUND, offset).lstrip()

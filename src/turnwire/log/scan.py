@@ -81,17 +81,17 @@ class Scan:
     @property
     def rejects(self) -> Rejects:
         """The damaged ranges that the run begun last has met so far."""
-        return self._run.assembly.rejects
+        return self._run.collector.rejects
 
     @property
     def counts(self) -> Counts:
         """Bytes and records that the run begun last has met so far, per wire and per reason."""
-        assembly = self._run.assembly
-        text = assembly.bytes - assembly.record_bytes - assembly.rejects.bytes
-        wires = dict(assembly.wires)
-        reasons = dict(assembly.rejects.counts)
+        collector = self._run.collector
+        text = collector.bytes - collector.record_bytes - collector.rejects.bytes
+        wires = dict(collector.wires)
+        reasons = dict(collector.rejects.counts)
         return Counts(
-            assembly.bytes, assembly.record_bytes, assembly.rejects.bytes, text, wires, reasons, assembly.selected
+            collector.bytes, collector.record_bytes, collector.rejects.bytes, text, wires, reasons, collector.selected
         )
 
     @property
@@ -101,7 +101,7 @@ class Scan:
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
         stands behind a last line that may be half-written. Bytes, pipes and URLs are not in it.
         """
-        return self._run.assembly.position()
+        return self._run.collector.position()
 
     def __iter__(self) -> Iterator[Batch]:
         return self._begin(Run.batches)[1]
@@ -125,7 +125,7 @@ class Scan:
         from turnwire.log.output.messages import errors
 
         run, steps = self._begin(Run.steps, (), errors="collect")
-        return errors(steps, run.assembly.rejects)
+        return errors(steps, run.collector.rejects)
 
     async def __aiter__(self) -> AsyncIterator[Batch]:
         """The batches, made in a thread of their own while others run; the next one is begun when it is asked for."""

@@ -17,7 +17,6 @@ DESCRIPTOR = Wire(
     least_doubtful=".spec:LEAST_DOUBTFUL",
     marks=(b"@",),
     bulk=".bulk:SCANNER",
-    stream=".streaming:stream",
     search=".search:search",
     pairs=".pairs:PAIRS",
     parts=".parts:PARTS",

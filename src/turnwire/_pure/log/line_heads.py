@@ -51,15 +51,18 @@ def plain_gaps(
         raise ValueError("start, stop and rows must lie in the data")
     place = start
     pattern = _IN_LINES if lines else _IN_TOKENS
+    found = pattern.search(text, place)
     for row in range(rows + 1):
         end = int(offsets[row]) - base if row < rows else stop
         if lines and end - place >= 16384:
             return False
-        found = pattern.search(text, place)
         while found is not None and found.start() < end:
-            if (found.end() - 1 if found[0].endswith(b"/") else found.start()) < end:
+            if found.start() < place:  # within a record; another one may begin in what was found
+                found = pattern.search(text, place)
+            elif (found.end() - 1 if found[0].endswith(b"/") else found.start()) < end:
                 return False
-            found = pattern.search(text, found.start() + 1)
+            else:
+                found = pattern.search(text, found.start() + 1)
         if escapes and text.find(b"\\", place, end) >= 0:
             return False
         if row < rows:

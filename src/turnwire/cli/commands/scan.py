@@ -25,7 +25,7 @@ SHOWN_ROWS = 20
 SHOWN_REJECTS = 5
 SHOWN_BYTES = 60
 KEPT_EVERY = 1.0
-"""Seconds between two times that a scan which follows writes down where it stands."""
+"""Seconds between two writes of the position while a scan follows."""
 
 PLACES = frozenset({"record", "offset", "length", "inner"})
 """Columns that the table leaves out unless they are asked for."""
@@ -125,7 +125,7 @@ def _check(settings: dict[str, Any]) -> None:
         raise click.UsageError("--output writes all records; --json and --limit are for what is shown")
     for name in ("format", "partition_by"):
         if settings[name] is not None and not written:
-            raise click.UsageError(f"--{name.replace('_', '-')} is about --output FILE (or --output -)")
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --output FILE (or --output -)")
     if settings["output"] == "-":
         if settings["partition_by"] is not None:
             raise click.UsageError("--partition-by needs a directory: --output DIRECTORY")
@@ -171,7 +171,7 @@ def _sink(
         return JsonSink(found, taken or standard_output(), limit)
     if taken is not None:
         return Sink()
-    # What any wire has is there twice where one wire is read: under its own names it says more.
+    # A scan of one wire has the common columns twice: its own names say more.
     repeated = {name for name, (_, own) in wires.scanner(wire).common.items() if name != own}
     repeated |= set() if wire is None else {"wire"}
     hidden = PLACES | repeated | ({"file"} if files == 1 else set()) if choose else None

@@ -28,7 +28,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 @click.option(
     "--tokenizer", "names", multiple=True, metavar="NAME|FILE", help="Whose tokens; o200k_base by default. Repeatable."
 )
-@click.option("--pattern", metavar="NAME|REGEX", help="What a .tiktoken FILE is cut with.")
+@click.option("--pattern", metavar="NAME|REGEX", help="How text is split for a .tiktoken FILE.")
 @click.option(
     "--per",
     type=click.Choice(["message", "conversation"]),

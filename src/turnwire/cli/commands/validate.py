@@ -128,7 +128,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     from turnwire.log.output.rows import json_line
 
     if mode == "lines" and wire is not None and registry.bulk_scanner(wire).spans_lines:
-        raise click.UsageError(f"a message of {wire} has several lines; --mode lines is for wires of one")
+        raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} has several lines")
     names = inputs.checked(sources)
     judge = Judge(wire, options["unknown"])
     tally = Tally()

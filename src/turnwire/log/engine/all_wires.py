@@ -45,7 +45,7 @@ _SMALLEST = len("CSP/1;")
 _MOST_MARKS = 8
 """Marks of wires of lines that the native core looks for in strings; where there are more, the pure one does."""
 _MARKS = (b"CSP/1", b"CSP\\/1")
-"""What a string of JSON holds as written that may hold CSP/1: some writers escape the slash."""
+"""How CSP/1 is written in a string of JSON: some writers escape the slash."""
 
 
 class _Tokens(NamedTuple):
@@ -65,8 +65,8 @@ class State:
 
     csp, lines: what the scans of CSP/1 and of lines carry. within_line: whether the next block begins in the middle of
     a line. csp_at: where CSP/1 goes on, if that is behind the start of the next block (an object is open there), or -1.
-    documents: which there are. own: what the scan of a wire
-    carries that stands alone. met: whether a record or a reject stands in the block that was read last.
+    documents: those of the input so far. own: the state of a wire that only its own scan finds. met: whether a record
+    or a reject stands in the block that was read last.
     """
 
     def __init__(self, csp: Any, lines: Any, documents: Documents) -> None:
@@ -83,7 +83,7 @@ class State:
         return not any(self.csp[1:3])
 
     def copy(self) -> State:
-        """The same state, which changes by itself."""
+        """An independent copy."""
         lines = type(self.lines)()
         lines.at, lines.known, lines.time = self.lines.at, self.lines.known, self.lines.time
         lines.held = self.lines.held
@@ -95,11 +95,11 @@ class State:
         return state
 
     def become(self, other: State) -> None:
-        """Takes over what another state says."""
+        """Takes the values of another state."""
         self.__dict__.update(other.__dict__)
 
     def within(self) -> None:
-        """The input does not begin here: something is thought to stand in front, and no fence to be open."""
+        """The input does not begin here: assumes that something stands in front, and that no fence is open."""
         self.documents.begun = self.documents.touched = True
 
 
@@ -127,7 +127,7 @@ class Finder:
     ``scanner`` is what a batch needs to know, ``own`` the wire's own scanner; ``code`` the number of the wire that is
     kept, or None; ``wires``: whose records these are; ``alone``: whether the search does not know the wire, so that
     only its own scan finds it; ``located``: whether its columns are filled in a second pass; ``shortcut``: the fast
-    way, if any.
+    path, if any.
     """
 
     def __init__(self, wire: str | None = None) -> None:
@@ -356,7 +356,7 @@ def _finder(wire: str | None, _: tuple[str, ...]) -> Finder:
 
 
 def _findable(wires: Mapping[str, Wire]) -> list[str]:
-    """The wires that one pass finds. Of any other it is said, once, that its records are text to such a scan."""
+    """The wires that one pass finds. Warns, once, of each other one: its records are text to such a scan."""
     found = []
     for name, wire in wires.items():
         if not wire.has("bulk"):

@@ -72,7 +72,7 @@ class Space:
         return Space(size, self._more(size, 1), self._new, self._more)
 
     def _new(self, room: int) -> Arrays:
-        """Arrays that no block in work holds."""
+        """Arrays that no other block uses."""
         return {
             name: np.zeros(room, array.dtype) for name, array in self.arrays.items() if isinstance(array, np.ndarray)
         }
@@ -109,8 +109,8 @@ class Pass:
         self.rejects: list[tuple[Arrays, int]] = []
         self.table = quarantine.table(quarantine.ROOM, mixed=True)
         self.texts: list[dict[str, Any] | DecodeError] = []  # what documents say, or why they are none
-        self.strings = False  # whether CSP/1 claims something of what a string of JSON says
-        self.inside = False  # an assembly, in which none is looked for
+        self.strings = False  # whether CSP/1 claimed anything in a string of JSON
+        self.inside = False  # whether this is the text of an assembly: no other is looked for in it
         self.core = finder.core(_core, block.data, block.size, limit)
         self.openings = False  # whether lines may begin a record of a further wire
 
@@ -174,7 +174,7 @@ class Pass:
         )
 
     def _settle(self, start: int, position: int, signs: int) -> None:
-        """Tells the documents of the input how far it was read, and what was found."""
+        """Carries on the state of documents: how far the input was read, and what was found."""
         documents = self.state.documents
         self.state.met = bool(self.rows or self.rejects)
         if self.inside:
@@ -199,8 +199,8 @@ class Pass:
         return -1 if self.state.within_line else 0
 
     def _decided(self, start: int) -> int:
-        """Up to where the lines from ``start`` on are surely none of CSP/1: in front of the last one, if that has no
-        end and may become the first of a message. What is read of it in pieces cannot be one any more."""
+        """Up to where no line from ``start`` on can be CSP/1: in front of the last one, if that has no end yet and may
+        become the first of a message. A line that was read in pieces cannot."""
         if self.ends:
             return self.size
         last = max(line_end(self.view, start, self.size), start)
@@ -256,7 +256,7 @@ class Pass:
         return None
 
     def _read(self, start: int, final: bool, line: int, parts: Arrays | None) -> tuple[int, int, bool]:
-        """One call of the core: (position, line, whether it got on)."""
+        """One call of the core: (position, line, whether it made progress)."""
         first, room = self.rows, len(self.table["offset"])
         self.rows, bad, position, line = self.core.scan_block(
             self.finder.plan(self.core),

@@ -1,5 +1,5 @@
-"""One block of input to rows and rejects. Nothing here changes but a guess how many rows come: any number of threads
-scan blocks at the same time."""
+"""One block of input to rows and rejects. Nothing here changes but a guess of how many rows will come: any number of
+threads scan blocks at the same time."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ class Engine:
         return found if self._filter is None or not rows else self._chosen(self._filter, found)
 
     def follows(self, state: dict[str, Any] | None, found: Found) -> bool:
-        """Whether a block that was scanned with a fresh state was scanned rightly behind one that left this state. What
-        it leaves is made what it leaves there."""
+        """Whether what was found in a block with a fresh state is right behind a block that left ``state``. If so,
+        ``found.state`` becomes what the block leaves there."""
         follows = self.scanner.follows
         return state is None or (follows is not None and follows(state["state"], found.state["state"], found.buffer))
 
@@ -128,7 +128,7 @@ class Engine:
         return [0, *carried, 0] if any(carried) else None
 
     def restored(self, carried: list[int]) -> dict[str, Any]:
-        """The state of which this was kept."""
+        """The state from what a bookmark kept of it."""
         state = self._finder.state(self._limit, self._fences)
         state.within()
         for place, number in enumerate(carried[:3]):
@@ -183,7 +183,7 @@ class Engine:
         return arrays, rows, rejects, position, line
 
     def _alone(self, block: Block, final: bool, line: int, state: State) -> Read:
-        """What the scan of a wire finds that the search of all wires does not know."""
+        """What its own scan finds of a wire that the search of all wires does not know."""
         own = self._finder.own
         assert own is not None
         carried = {} if own.state is None else {"state": state.own}

@@ -80,7 +80,7 @@ class Together:
         return sorted(numbers)
 
     def _sure(self, found: Claims) -> NDArray[np.bool_]:
-        """Which claims are no lines that are only indented."""
+        """Which claims are more than a ``CSP/1`` line that is only indented."""
         return ~np.array([self._indented(found, number) for number in range(len(found.starts))], bool)
 
     def _indented(self, found: Claims, number: int) -> bool:

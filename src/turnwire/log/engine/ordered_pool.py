@@ -28,7 +28,7 @@ class OrderedPool(Generic[Item, Result]):
     """Iterates ``(item, work(item))`` for the items of an iterator, in order.
 
     The threads take turns at the iterator, so it is run by one at a time and needs no lock of its own. At most ``most``
-    items are taken and not yet given up by the consumer. What the iterator or the work raises comes out at its place
+    items are taken and not yet released by the consumer. What the iterator or the work raises comes out at its place
     in the order. ``close`` ends the threads; a thread that is in the middle of an item finishes it first.
     """
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from turnwire.contract import Column
 from turnwire.log.engine.all_wires import Finder
-from turnwire.log.engine.assembly import Assembly
 from turnwire.log.engine.block_scanner import Engine, Found
+from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
 from turnwire.log.input.following import follow
 from turnwire.log.input.memory import Pool
@@ -28,7 +28,7 @@ Tell = Callable[[int, "int | None", int, int], Any]
 
 
 class Run:
-    """``batches`` or ``steps`` reads the sources, once. ``assembly`` keeps the tally; ``stop`` ends the reading, from
+    """``batches`` or ``steps`` reads the sources, once. ``collector`` keeps the tally; ``stop`` ends the reading, from
     any thread."""
 
     def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ class Run:
             pools=(Pool(kept), Pool(kept)),
             fences=options["fences"],
         )
-        self.assembly = Assembly(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
+        self.collector = Collector(self._engine, columns, options["errors"], bookmarks, inputs, self._follow)
         self._job = Job(
             inputs,
             options["batch_bytes"],
@@ -78,7 +78,7 @@ class Run:
         tell, clear = self._teller()
         try:
             for reading, block, found in self._scanned():
-                taken = self.assembly.take(reading, block, found)
+                taken = self.collector.take(reading, block, found)
                 del block, found
                 for batch, error in taken:
                     tell()
@@ -122,10 +122,10 @@ class Run:
             yield reading, block, found
 
     def _work(self, piece: tuple[Reading, Block]) -> Found:
-        return self._engine.scan(piece[1], self.assembly.final(*piece))
+        return self._engine.scan(piece[1], self.collector.final(*piece))
 
     def _teller(self) -> tuple[Callable[[], None], Callable[[], None]]:
-        """What tells how far the scan is, and what it does at the end."""
+        """Two functions: one reports how far the scan is, one clears the report at the end."""
         if not self._tell:
             return _nothing, _nothing
         total = self._total()
@@ -133,11 +133,11 @@ class Run:
         told: Any = self._tell
 
         def tell() -> None:
-            assembly = self.assembly
+            collector = self.collector
             if bar is not None:
-                bar.update(assembly.done, assembly.records, len(assembly.rejects))
+                bar.update(collector.done, collector.records, len(collector.rejects))
             else:
-                told(assembly.done, total, assembly.records, len(assembly.rejects))
+                told(collector.done, total, collector.records, len(collector.rejects))
 
         return tell, _nothing if bar is None else bar.clear
 

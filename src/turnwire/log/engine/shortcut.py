@@ -1,4 +1,4 @@
-"""The fast way to the records of one wire: its own scan, wherever nothing else can be meant.
+"""The fast path of one wire: its own scan, wherever the text can mean nothing else.
 
 What a wire's own scan finds is kept only where the bytes around its records hold no sign of JSON, of lines that belong
 together, of a document or of another wire's lines. Then the search of all wires would find the same.
@@ -30,7 +30,7 @@ class Shortcut:
         self._pause = self._wait = 0
 
     def due(self) -> bool:
-        """Whether it is worth a try: less often where tries before were in vain."""
+        """Whether to try: less often after tries that failed."""
         if self._wait:
             self._wait -= 1
             return False

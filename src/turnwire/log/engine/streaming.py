@@ -79,8 +79,8 @@ class _Braces:
 
 
 class _Lines:
-    """What the lines that come say of what is held. ``ended``: one ended; ``ending``: one began that can end what spans
-    several lines. Whoever has looked at what is held makes both false."""
+    """Watches the lines that come in. ``ended``: a line ended; ``ending``: one began that can end what spans several
+    lines. Whoever looks at what is held then sets both to false."""
 
     def __init__(self) -> None:
         self._head = b""

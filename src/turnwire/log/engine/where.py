@@ -64,7 +64,9 @@ def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | 
         elif name == "wire" and "wire" not in own(scanner):
             unknown = {one for one in _any_of(wanted) if one not in registry.names()}
             if unknown:
-                raise ValueError(f"{sorted(map(str, unknown))[0]!r} is no wire; they are {', '.join(registry.names())}")
+                raise ValueError(
+                    f"{sorted(map(str, unknown))[0]!r} is no wire; the wires are {', '.join(registry.names())}"
+                )
             tests.append(partial(_always, answer=scanner.wire in _any_of(wanted)))
         elif name not in there:
             raise ValueError(f"where knows no column {name!r} of {told(scanner)}; it knows text, {', '.join(there)}")
@@ -85,9 +87,9 @@ def _any_of(wanted: Any) -> list[Any]:
 
 
 def _numbers_of(name: str, wanted: Any) -> list[Any]:
-    """The numbers whose decimal texts are wanted; what is no such text is nobody's."""
+    """The numbers whose decimal texts are wanted; any other text matches nothing."""
     if isinstance(wanted, tuple):
-        raise TypeError(f"where: {name} is the text of a number and has no ranges; ask for the number's own column")
+        raise TypeError(f"where: {name} holds numbers as text and takes no range; use the number's own column")
     texts = [one if isinstance(one, int) or one is None else _bytes(name, one).decode() for one in _any_of(wanted)]
     return [
         one if one is None or isinstance(one, int) else int(one)

@@ -170,7 +170,7 @@ def _gzip(feed: _Feed, limits: Limits) -> _Chunks:
         yield from feed.need(len(_GZIP))
         if not feed.data.startswith(_GZIP):
             if members and not _GZIP.startswith(feed.data):
-                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"bytes behind member {members} are no gzip")
+                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes behind member {members} are not gzip")
             raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a member is cut off")
         members += 1
         yield from _member(feed)
@@ -224,11 +224,11 @@ def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
     while not (yield from feed.end_of_padding()):
         if not (yield from feed.need(4)):
             if frames and not undecided(feed.data):
-                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"bytes behind frame {frames} are no zstd")
+                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes behind frame {frames} are not zstd")
             raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a frame is cut off")
         kind = format_of(feed.data)
         if kind != "zstd":
-            raise _Broken(Reason.TRAILING_JUNK, feed.place, f"bytes behind frame {frames} are no zstd")
+            raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes behind frame {frames} are not zstd")
         frames += 1
         if feed.data.startswith(_ZSTD):
             yield from _frame(feed, decompressor.decompressobj(), zstandard.ZstdError, limits.zstd_window)

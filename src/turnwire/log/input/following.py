@@ -35,7 +35,7 @@ class _Tail:
         self._raw = Input(file, job.stop)
         self._growing = Growing(self._raw)
         self._cutter: Cutter | None = None
-        self._ended = False  # all was said about this file
+        self._ended = False  # nothing more comes of this file
         self._lost = False  # it was written anew while it was read
 
     def _cut(self, certain: bool) -> Cutter | None:
@@ -66,7 +66,9 @@ class _Tail:
         while not self._lost:
             kept = cutter.kept
             block = cutter.read()
-            if not self._growing.gone and self.rewritten():  # since the last look: what was read is of another text
+            if (
+                not self._growing.gone and self.rewritten()
+            ):  # since the last look: what was read belongs to the old text
                 cutter.take_back(block, kept)
                 self._lost = True
             elif block is None:

@@ -70,7 +70,7 @@ class Room:
     """How many rows the columns of a block get: as many as the blocks before had use for, and a few more.
 
     Columns with room for the most rows there can be would lie far apart, and where pages are large the unused parts are
-    cleared and held like the used ones. Any thread may ask and tell; a guess of old times is as good.
+    cleared and held like the used ones. Any thread may ask and tell; an outdated guess does no harm.
     """
 
     def __init__(self, smallest: int) -> None:

@@ -80,14 +80,14 @@ class Stop:
 class Input:
     """An open binary file as an input: ``into`` fills a part of a view, as :class:`compression.Bytes` says.
 
-    Pipes are waited for without losing the power to stop; what else ``into`` meets is what the file says.
+    Pipes are waited for without losing the power to stop; other errors are the file's own.
     """
 
     def __init__(self, file: Any, stop: Stop) -> None:
         self._file = file
         self._stop = stop
         self._pushed = memoryview(b"")
-        # What already waits in a file's buffer is no news to poll(): it is taken first, later reads go past the buffer.
+        # poll() does not see what waits in a file's buffer: that is taken first, later reads go past the buffer.
         self._buffered: io.BufferedReader | None = None
         if isinstance(file, io.BufferedReader) and _pipe(file.raw) is not None:
             self._buffered, self._file = file, file.raw
@@ -166,7 +166,7 @@ def _pipe(file: Any) -> int | None:
 
 
 class Growing:
-    """An input that grows, as :class:`compression.Bytes`: its end is none as long as it is ``open``; what was not read
+    """An input that grows, as :class:`compression.Bytes`: it has no end as long as it is ``open``; what was not read
     of it when it is ``gone`` will never be."""
 
     def __init__(self, raw: Input) -> None:

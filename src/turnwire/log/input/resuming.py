@@ -60,7 +60,7 @@ def bookmark(name: str, who: Identity, place: tuple[int, int], size: int, carrie
 
 
 def _checked(mark: Bookmark) -> Bookmark:
-    """The bookmark, when each of its parts can be what it says. Raises TypeError or ValueError."""
+    """The bookmark, once each of its parts is checked. Raises TypeError or ValueError."""
     texts: tuple[Any, ...] = (mark.name, mark.head)
     for text in texts:
         if not isinstance(text, str):
@@ -89,7 +89,7 @@ class Bookmarks:
         try:
             token = json.loads(token) if isinstance(token, str) else token
             if not isinstance(token, Mapping):
-                raise TypeError(f"{type(token).__name__} is no dict of its parts")
+                raise TypeError(f"{type(token).__name__} is not a dict")
             if not token:
                 return  # the first scan
             if token["turnwire"] != _VERSION:
@@ -133,7 +133,7 @@ class Bookmarks:
             text = f"{name} has {who.size} bytes; it had {mark.size} when it was read"
             raise DecodeError(Reason.FILE_SHRUNK, text, path=name)
         if not begins:
-            raise DecodeError(Reason.FILE_REPLACED, f"{name} begins otherwise than when it was read", path=name)
+            raise DecodeError(Reason.FILE_REPLACED, f"{name} begins with other bytes than when it was read", path=name)
         return mark.offset, mark.line, mark.carried
 
     def reached(self, name: str | None, wanted: int, found: int) -> None:

@@ -96,7 +96,7 @@ def sources(source: Any) -> Iterator[Source]:
 
 
 def read_once(source: Any) -> str | None:
-    """What among the sources can be read only once, in words; None where all of them can be read again.
+    """Names what among the sources can be read only once; None where all of them can be read again.
 
     Files, directories, URLs and bytes can; pipes, terminals, sockets and file objects, which are read from where they
     stand, cannot.
@@ -123,7 +123,7 @@ def _path_read_once(path: str | bytes) -> str | None:
 
 
 class Starts:
-    """How often sources were begun: once is the most for what can be read only once."""
+    """Counts how often sources were begun: what can be read only once allows one start."""
 
     def __init__(self, source: Any, follow: bool = False) -> None:
         self._source = source
@@ -132,7 +132,7 @@ class Starts:
         self.begun = False
 
     def only_one(self) -> str | None:
-        """What allows only one start, in words, or None."""
+        """Names what can be read only once, or None."""
         return "what follow=True follows" if self._follow else read_once(self._source)
 
     def check(self) -> None:
@@ -140,11 +140,11 @@ class Starts:
         if self.begun and (what := self.only_one()) is not None:
             raise ValueError(
                 f"{what} can be read only once, and this scan has begun to read it: "
-                "keep what it gave, or call turnwire.scan again for what comes behind"
+                "keep what it gave, or call turnwire.scan again for what comes next"
             )
 
     def begin(self) -> None:
-        """One start more. Raises ValueError as :meth:`check` does."""
+        """Counts one more start. Raises ValueError as :meth:`check` does."""
         with self._lock:
             self.check()
             self.begun = True
@@ -178,7 +178,7 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
 
 def _paths(path: str, met: set[str]) -> Iterator[Source]:
     if not path:
-        raise ValueError("the name of a source is empty; this directory is '.'")
+        raise ValueError("a source has an empty name; write '.' for this directory")
     if "\0" in path:
         raise ValueError(f"there is a NUL character in the name of a source: {path!r}")
     if path == "-":
@@ -200,7 +200,7 @@ def _paths(path: str, met: set[str]) -> Iterator[Source]:
 
 
 def files_in(directory: str) -> Iterator[str]:
-    """The regular files in a directory and in those in it, links followed, each directory entered once. Raises OSError
+    """The regular files in a directory and below it, links followed, each directory entered once. Raises OSError
     for one that cannot be read: what is in it would be missing without a word."""
     met: set[tuple[int, int]] = set()
     plain, linked = [str(Path(directory))], list[str]()  # what is there itself comes before what links lead to
@@ -325,7 +325,7 @@ def _of_data(reading: Reading, job: Job) -> Iterator[Block]:
 
 
 class _Memory:
-    """Bytes in memory as the least that is a file."""
+    """Bytes in memory, with the few methods of a file that reading needs."""
 
     def __init__(self, view: memoryview) -> None:
         self._view = view

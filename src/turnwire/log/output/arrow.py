@@ -229,7 +229,7 @@ def _column_array(batch: Any, column: Column) -> Filled:
 
 
 def _export_batch(address: int, batch: Any) -> None:
-    """Makes a struct ArrowArray of a batch, at this address. Its columns hold what they need, and nothing holds all."""
+    """Fills a struct ArrowArray at this address from a batch. Each column holds the memory that it needs."""
     _arrays.export(address, len(batch), [_column_array(batch, column) for column in batch.columns])
 
 

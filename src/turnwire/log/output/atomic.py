@@ -46,7 +46,7 @@ def _sweep() -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Makes the names in a directory as lasting as its files; nothing where the system knows no such thing."""
+    """Flushes the names in a directory to the disk; does nothing where the system cannot."""
     if os.name != "posix":
         return
     descriptor = os.open(directory, os.O_RDONLY)
@@ -157,7 +157,7 @@ class AtomicDirectory:
 
     def __enter__(self) -> Self:
         if os.path.lexists(self._place) and not (self._place.is_dir() and not any(self._place.iterdir())):
-            raise FileExistsError(17, "is there already and is no empty directory", self.name)
+            raise FileExistsError(17, "exists already and is not an empty directory", self.name)
         try:
             self.path.mkdir()
         except OSError as error:

@@ -90,7 +90,7 @@ def write(
     """
     name = os.fspath(path)
     if not hasattr(found, "columns"):
-        raise TypeError(f"what turnwire.scan gives is written, not {type(found).__name__}")
+        raise TypeError(f"write takes what turnwire.scan gives, not {type(found).__name__}")
     if partition_by is None:
         output: Any = FileOutput(name, found.columns, format_of(name, format), formulas)
     else:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
 
 PARTITIONS = {"wire": "wire", "day": "time"}
-"""What records can be parted by -> the column that says where a record belongs."""
+"""What records can be partitioned by -> the column that says where a record belongs."""
 
 NOWHERE = "__HIVE_DEFAULT_PARTITION__"
 """The value of records that have none; readers of such directories take it for null."""
@@ -39,10 +39,10 @@ class PartitionedOutput:
         formulas: str = "guard",
     ) -> None:
         if partition_by not in PARTITIONS:
-            raise ValueError(f"records are parted by {' or '.join(PARTITIONS)}, not {partition_by!r}")
+            raise ValueError(f"partition_by is {' or '.join(PARTITIONS)}, not {partition_by!r}")
         self._key = PARTITIONS[partition_by]
         if self._key not in [column.name for column in columns]:
-            raise ValueError(f"to part by {partition_by} the column {self._key!r} is needed")
+            raise ValueError(f"partition_by={partition_by} needs the column {self._key!r}")
         self._by = partition_by
         # What the name of the folder says is not said again in the file: readers would find two columns of one name.
         self._columns = [column for column in columns if column.name != partition_by]

@@ -1,4 +1,4 @@
-"""Rows of a batch as plain Python values and as JSON lines, a slice at a time so that little stands in memory."""
+"""Rows of a batch as plain Python values and as JSON lines, a slice at a time, so that they take little memory."""
 
 from __future__ import annotations
 

@@ -44,7 +44,9 @@ def format_of(path: str, named: str | None = None) -> str:
         return named
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
-        raise ValueError(f"{path!r} does not say in which format to write: it ends with none of {', '.join(ENDINGS)}")
+        raise ValueError(
+            f"{path!r} does not say which format to write: it has none of the endings {', '.join(ENDINGS)}"
+        )
     return ENDINGS[ending]
 
 

@@ -1,4 +1,4 @@
-"""The assembly of a scan: blocks in order to batches, with every byte accounted for."""
+"""What scanned blocks give, collected in order: batches, rejects and the tally, with every byte accounted for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Stream(NamedTuple):
     reasons: tuple[Reason | None, ...] = REASONS
 
 
-class Assembly:
+class Collector:
     """Takes blocks in order and keeps the tally: ``bytes``, ``record_bytes``, ``records`` (all that were met),
     ``selected`` (those that ``where`` wanted), ``rejects``, ``done`` (bytes of the inputs as they are stored)."""
 
@@ -57,13 +57,14 @@ class Assembly:
     def final(self, reading: Reading, block: Block) -> bool:
         """Whether the last bytes of a block can be judged by themselves. A record of a wire with state may go over
         many lines; a last line without its end may be half-written, where that is waited for."""
-        return block.last and (reading.closed or not self._bookmarks.waits)
+        grows = reading.identity is not None and not reading.closed
+        return block.last and not (grows and self._bookmarks.waits)
 
     def take(
         self, reading: Reading, block: Block, found: Found | None
     ) -> Iterator[tuple[Batch | None, WireError | None]]:
         """The batches of the next block, each with what is to be raised behind it. ``found``: the block scanned by
-        itself; it is of no use where the block before left something over, or ended within a line."""
+        itself, which does not count where the block before left something over, or ended within a line."""
         self._begin(reading)
         self.done += block.taken - reading.taken
         reading.taken = block.taken
@@ -113,8 +114,8 @@ class Assembly:
             self._readings[reading.identity[:2]] = reading
 
     def _joined(self, reading: Reading, block: Block) -> Block | None:
-        """The block behind what the one before left over; None while too little of it is there to be worth a look:
-        each look takes at least twice as many bytes as the one before, so a record of any length costs linear time."""
+        """The block behind what the one before left over; None until enough of it has come: each look
+        takes at least twice as many bytes as the one before, so a record of any length costs linear time."""
         left = reading.left
         if left is None:
             return block

@@ -1,0 +1,79 @@
+"""What lines, and the gaps between records, show at a glance: both cores see the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.nslip.twins import rounds
+from turnwire._pure.log import line_heads as pure
+
+PIECES = (
+    *(
+        b"CSP/1",
+        b"csp / 1",
+        b"\n",
+        b"\r\n",
+        b" ",
+        b"x",
+        b"{",
+        b'"',
+        b"}",
+        b"\\",
+        b"/",
+        b"\xe2\xab\xbb",
+        b"\xef\xbb\xbf",
+    ),
+    *(
+        b"```",
+        b"~~~",
+        b" P ",
+        b" P:x ",
+        b"2026-11-22T07:00:00",
+        b".5Z",
+        b" stdout P ",
+        b'"log"',
+        b"a" * 20,
+        b"b" * 16400,
+    ),
+)
+
+
+def spans(chance: random.Random, size: int) -> tuple[Any, Any]:
+    """Offsets and lengths of a few records, in order."""
+    cuts = sorted(chance.randrange(size + 1) for _ in range(2 * chance.randrange(4)))
+    offsets = np.array(cuts[::2], np.int64)
+    return offsets, np.array(cuts[1::2], np.int64) - offsets
+
+
+def test_the_twins_see_the_same(core: Callable[[str], ModuleType]) -> None:
+    heads = core("log.line_heads")
+    chance = random.Random(4)
+    met, plain = 0, set()
+    for _ in range(rounds(600)):
+        data = b"".join(chance.choice(PIECES) for _ in range(chance.randrange(12)))
+        found = heads.signs(data, 0, len(data))
+        assert found == pure.signs(data, 0, len(data)), data
+        met |= found[1]
+        offsets, lengths = spans(chance, len(data))
+        for lines in (True, False):
+            for escapes in (True, False):
+                asked = (data, offsets, lengths, len(offsets), 0, 0, len(data), lines, escapes)
+                assert heads.plain_gaps(*asked) == pure.plain_gaps(*asked), asked
+                plain.add(pure.plain_gaps(*asked))
+    assert met == 31 and plain == {True, False}
+
+
+def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleType]) -> None:
+    heads = core("log.line_heads")
+    data = b'a {"b": 1} /'
+    offsets, lengths = np.array([2], np.int64), np.array([8], np.int64)
+    assert heads.plain_gaps(data, offsets, lengths, 1, 0, 0, len(data), False, False)
+    assert not heads.plain_gaps(data, offsets, lengths, 0, 0, 0, len(data), False, False)
+    with pytest.raises(ValueError, match="lie in the data"):
+        heads.plain_gaps(data, offsets, lengths, 2, 0, 0, len(data), False, False)
