@@ -42,3 +42,16 @@ def core(backend: str) -> Callable[[str], ModuleType]:
     import turnwire.nslip  # noqa: F401  (the core modules expect the package to be there)
 
     return lambda name: import_module(f"turnwire._{backend}.{name}")
+
+
+@pytest.fixture
+def toys(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """The wires of ``tests/toy_wires`` are registered, and forgotten afterwards; their names."""
+    import turnwire
+    from tests.toy_wires import NAMES
+    from turnwire import registry
+
+    monkeypatch.setattr(registry, "_known", turnwire.wires())
+    for name in NAMES:
+        turnwire.register(import_module(f"tests.toy_wires.{name}.wire").DESCRIPTOR)
+    return NAMES

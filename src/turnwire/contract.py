@@ -108,11 +108,12 @@ class Wire:
 
     What a wire may have; without it, what is named behind it cannot be done and says so:
 
-    bulk: a :class:`BulkScanner` (``scan(wire=...)``). plan: for style "object" a ``turnwire.json.plan.WirePlan`` by
-    which a scan of all wires finds it. cuts: (chunks, every, limit=) -> (offset, line) where a log may be cut into
-    blocks; None: at any line. stream: (unknown=, limits=) -> a :class:`MessageStream` of its own. search: (text) ->
-    (message, start, end) of each message in plain text, for styles other than "object". marks: bytes one of which
-    stands in whatever is damaged of it; damaged: (bytes) -> whether these are a damaged message.
+    plan: by which a scan finds it: for style "object" a ``turnwire.json.plan.WirePlan``, for the others a
+    :class:`TextPlan`. bulk: a :class:`BulkScanner` (``scan(wire=...)``); a ``TextPlan`` brings its own. cuts: (chunks,
+    every, limit=) -> (offset, line) where a log may be cut into blocks; None: at any line. stream: (unknown=, limits=)
+    -> a :class:`MessageStream` of its own. search: (text) -> (message, start, end) of each message in plain text, for
+    styles other than "object". marks: bytes one of which stands in whatever is damaged of it; damaged: (bytes) ->
+    whether these are a damaged message.
     pairs: how its records answer each other, a tuple of ``turnwire.pairs.Rule``. parts: a pattern whose groups are the
     parts of a message's text, for counting tokens. plain: (message) -> the message as plain JSON values.
     advice: part -> what can be done where it costs much. shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
@@ -159,6 +160,9 @@ class Wire:
     else:
 
         def __getattr__(self, name):
+            if name == "bulk" and self._bulk_of_plan:
+                self.__dict__[name] = found = import_module("turnwire.log.engine.text_columns").scanner(self)
+                return found
             try:
                 found = _meant(self._references[name], self.package)
             except KeyError:
@@ -212,13 +216,40 @@ class Wire:
             **{"shape": shape, "conform": conform, "listed": listed, "documents": documents, "replay": replay},
             "least_doubtful": least_doubtful,
         }
+        self._bulk_of_plan = bulk is None and plan is not None and style != OBJECT
 
     def __repr__(self) -> str:
         return f"<Wire {self.name}: {self.title}, style {self.style}>"
 
     def has(self, name: str) -> bool:
         """Whether the wire has an attribute that it may have, such as "bulk"; imports nothing."""
-        return self._references[name] not in (None, (), {})
+        return self._references[name] not in (None, (), {}) or (name == "bulk" and self._bulk_of_plan)
+
+
+class TextPlan(NamedTuple):
+    """How records of a wire of style "token" or "lines" are found, and their columns: what ``Wire(plan=...)`` is there.
+
+    opening: bytes with one of which each record begins, those of style "lines" at the start of a line. whole: a pattern
+    of bytes that matches a candidate from its opening to its end: a token within its line, lines within
+    ``limits.message`` and in front of the next line that begins with an opening of the wire. What it matches must not
+    depend on more than one byte behind it. What it matches is a record where the wire's ``decode`` takes it, else
+    a reject with the reason and the place that ``decode`` gives.
+
+    An opening from which nothing whole matches is a reject where the wire's ``damaged`` says so of what stands up to
+    the next opening or the end of the line, else text (also where the wire has none). Of style "lines", ``damaged`` is
+    asked about the first line of every candidate: where it says no, all of it is text.
+
+    columns: the wire's own ones. values: (message) -> their values by name (text, numbers, True or False, the name of
+    an enum's value, a datetime or microseconds for a timestamp), None or nothing where there is none; by default the
+    wire's ``plain``. common: column of ``COMMON`` -> the own column that it comes from; one of the same name needs no
+    entry. "kind" comes from an enum; without one, the name of the wire is the kind of all its records.
+    """
+
+    opening: tuple[bytes, ...]
+    whole: Pattern[bytes]
+    columns: tuple[Column, ...] = ()
+    common: Mapping[str, str] = {}
+    values: Callable[[Any], Mapping[str, Any]] | None = None
 
 
 def _meant(reference: Any, package: str) -> Any:
@@ -294,7 +325,9 @@ class BulkScanner(NamedTuple):
     of the one before, and any thread can scan it. opens: a line that ends what is open, and with which a record begins:
     blocks end in front of one where they can. follows: (state, left, block) -> whether what was found in a block with a
     fresh state, which left ``left``, is what is found with ``state``; ``left`` becomes what that leaves. Without it a
-    wire that spans lines is scanned in order. packed: where texts have no arrays of their own.
+    wire that spans lines is scanned in order. packed: where texts have no arrays of their own. read: for a wire that
+    has no scan of its own but a :class:`TextPlan`: (records, each as bytes; dtypes; place) -> (arrays of the columns
+    with these dtypes, bytes that stand at that place, of which texts are spans).
     """
 
     wire: str
@@ -314,3 +347,4 @@ class BulkScanner(NamedTuple):
     opens: bytes = b""
     follows: Callable[[Any, Any, memoryview], bool] | None = None
     packed: Packed | None = None
+    read: Callable[..., tuple[dict[str, Any], bytes]] | None = None

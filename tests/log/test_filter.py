@@ -27,7 +27,8 @@ def record(batch: Batch, row: int) -> tuple[Any, ...]:
     texts = (value(batch, name, row) for name in COMMON)
     numbers = (value(batch, name, row) for name in ("offset", "length", "line", "inner", "sequence", "time"))
     kind = batch.column("kind").names[batch["kind"][row]]
-    return WIRES[batch["wire"][row]], kind, *texts, *numbers, bytes(batch.raw(row)), repr(batch.message(row))
+    wire = batch.column("wire").names[batch["wire"][row]]
+    return wire, kind, *texts, *numbers, bytes(batch.raw(row)), repr(batch.message(row))
 
 
 def facts(scan: turnwire.Scan) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:

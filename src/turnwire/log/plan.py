@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from hashlib import sha256
 from io import RawIOBase
+from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from turnwire import registry
 from turnwire.contract import LIMITS, LINES, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
+from turnwire.log.engine.all_wires import finder
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.sources import Source, sources
 from turnwire.log.scan import Scan, scan
@@ -128,7 +130,8 @@ def _blocks(source: Source, wire: str | None, every: int, options: dict[str, Any
             limit = options.get("limits", LIMITS).message
             often = max(every // _CHOICE, 1)
             for stop, next_line in scan_cuts(_chunks(file, status.st_size), often, limit=limit):
-                if start + every <= stop < status.st_size and between_objects(file, stop):
+                fits = start + every <= stop < status.st_size and between_objects(file, stop)
+                if fits and between_records(file, start, stop, limit):
                     yield Block(name, start, stop, line, *facts)
                     start, line = stop, next_line
         yield Block(name, start, status.st_size, line, *facts)
@@ -151,7 +154,7 @@ def scan_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tu
     They are the same for each wire, as a scan searches for all of them. limit: bytes of a message. There are none where
     a wire of lines does not say where its records may be cut, or where more than one says it.
     """
-    lines = [wire for wire in map(registry.wire, registry.scanned()) if wire.style == LINES]
+    lines = [wire for wire in map(registry.wire, registry.scanned()) if wire.style == LINES and not wire.has("plan")]
     if len(lines) != 1 or lines[0].cuts is None:
         return iter(())
     found: Iterator[tuple[int, int]] = lines[0].cuts(chunks, every, limit=limit)
@@ -165,6 +168,16 @@ def between_objects(file: Any, offset: int) -> bool:
     before = os.pread(file_number, min(_AROUND, offset), max(offset - _AROUND, 0)).rstrip()
     behind = os.pread(file_number, _AROUND, offset).lstrip()
     return bool(before and behind) and _OPEN.fullmatch(before[-1:] + behind[:1]) is None
+
+
+def between_records(file: Any, start: int, offset: int, limit: int) -> bool:
+    """Whether no record of a wire of lines that has a plan goes from what stands behind ``start``, where none is open,
+    over ``offset``. limit: bytes of a message."""
+    lines = finder().lines
+    if not lines:
+        return True
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return not lines.reaches_over(data, start, offset, limit)
 
 
 def _compressed(file: Any) -> bool:

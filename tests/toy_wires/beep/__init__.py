@@ -1,1 +1,1 @@
-"""A wire of style "token": ``~ada>bob:hello~``. It has no bulk scanner."""
+"""A wire of style "token": ``~ada>bob:hello~``."""

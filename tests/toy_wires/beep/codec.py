@@ -43,6 +43,11 @@ def check(message: Beep, /) -> list[Issue]:
     return []
 
 
+def damaged(raw: bytes) -> bool:
+    """Whether what begins as a beep and is none was meant as one."""
+    return re.match(rb"~[a-z]+>[a-z]+:", raw) is not None
+
+
 def search(text: str) -> Iterator[tuple[Beep, int, int]]:
     """Each beep in plain text."""
     for found in BEEP.finditer(text):

@@ -14,6 +14,11 @@ DESCRIPTOR = Wire(
     check=".codec:check",
     prompt=".codec:prompt",
     marks=(b"~",),
+    plan=".bulk:PLAN",
+    damaged=".codec:damaged",
     search=".codec:search",
     plain=".codec:plain",
+    parts=".more:PARTS",
+    shape=".more:SHAPE",
+    conform=".more:conform",
 )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason
 
-MEMO = re.compile(r"^MEMO ([a-z]+)\n((?:(?!END$).*\n)*)END$", re.MULTILINE)
+MEMO = re.compile(r"^MEMO ([a-z]+)\n((?:(?!END$|MEMO ).*\n)*)END$", re.MULTILINE)
 
 
 class Memo(NamedTuple):
@@ -40,6 +40,11 @@ def encode(message: Memo, /, strict: bool = True) -> str:
 def check(message: Memo, /) -> list[Issue]:
     """Nothing is doubtful about a memo."""
     return []
+
+
+def damaged(first: bytes) -> bool:
+    """Whether a line that begins as a memo does is the first of one."""
+    return re.fullmatch(rb"MEMO [a-z]+", first) is not None
 
 
 def search(text: str) -> Iterator[tuple[Memo, int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS, Limits, record_bytes
@@ -25,7 +26,7 @@ class Note(NamedTuple):
 
 def detect(data: Any, /) -> bool:
     """Whether this begins as a note does."""
-    return (record_bytes(data) or b"").lstrip().startswith(b'{"note"')
+    return re.match(rb'\s*\{\s*"note"', record_bytes(data) or b"") is not None
 
 
 def decode(data: Any, /, *, limits: Limits = LIMITS) -> Note:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from turnwire._pure.json.line_wires import escaped_marks
 from turnwire._pure.json.rows import Reading
@@ -14,7 +15,11 @@ MOST_LINE_MARKS = 8
 
 
 class Plan:
-    """Wires and columns: what ``scan_block`` is told. See the native twin."""
+    """Wires and columns: what ``scan_block`` is told. See the native twin.
+
+    tokens: further wires whose records are tokens, which the native twin does not have: ``next`` finds the first from a
+    place on, ``marks`` stand in strings that are worth decoding for them (``log.engine.text_wires.TextWires``).
+    """
 
     def __init__(
         self,
@@ -25,11 +30,14 @@ class Plan:
         reasons: Sequence[Reason | None],
         nslip: tuple[int, Sequence[int], Sequence[int]] | None = None,
         lines: Sequence[tuple[int, Sequence[bytes]]] = (),
+        tokens: Any = None,
     ) -> None:
         self.lines = tuple((wire, tuple(map(bytes, marks))) for wire, marks in lines)
         self.marks = tuple(mark for _, marks in self.lines for mark in marks)
         if len(self.marks) > MOST_LINE_MARKS or not all(self.marks):
             raise ValueError(f"line wires have at most {MOST_LINE_MARKS} marks, and none of no bytes")
+        self.tokens = tokens
+        self.marks += () if tokens is None else tokens.marks
         self.escaped_marks = escaped_marks(self.marks)
         self.nslip = nslip
         self.plans = tuple(plans)

@@ -3,6 +3,9 @@
 A candidate is what ``_pure/nslip/scan.py`` calls one. It is judged in its line, or in its line of what a string says. A
 damaged one ends where the next candidate of either kind begins. Where a backslash stands that nSLIP does not know, the
 text may be a string literal, and what that says is looked through.
+
+Tokens of further wires (``Plan(tokens=)``) are found in the same way, here only: a block that may hold one is read in
+plain Python, whatever the core.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from turnwire.nslip.spec import REASONS
 __all__ = ["Among", "look"]
 
 NONE, RECORD, REJECT, STRING, CUT = range(5)
+_WHAT = {1: RECORD, 2: REJECT, 3: CUT}  # of what the tokens of further wires are
 GREATEST = (1 << 63) - 1
 _CONV, _TURN, _SRC, _DST, _ACT = range(5)  # places in what the parser gives
 _TAG = re.compile(rb'[|@]([ut])"((?:[^"\\]|\\.)*)"(?=[|#])|"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -35,6 +39,7 @@ class Other:
         self.fields: tuple[Any, ...] = ()
         self.reason = Reason.BAD_FRAMING
         self.fault = 0
+        self.token: Any = None  # of a further wire: what its plan's ``next`` gave
 
 
 def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: bool) -> Other:
@@ -111,15 +116,23 @@ class Among:
     look_into_string: Any
 
     def others(self, region: Region, way: Any, place: int) -> int | None:
-        """What nSLIP has in front of the JSON candidate at ``place``: takes it, or the literal around it. The offset
-        behind it, or None where there is nothing."""
+        """What nSLIP and further tokens have in front of the JSON candidate at ``place``: takes it, or the literal
+        around it. The offset behind it, or None where there is nothing."""
         start = max(way.searched, way.done)
         other = Other(NONE)
         mark = self.escaped_mark(region, start, place)
+        token = self.token(region, way, start, mark)
         if start < mark and self.plan.nslip:
-            after = region.start + len(region.raw)
-            behind = b"" if region.level else self.data[after : after + 2]
-            other = find(region, start, mark, behind, self.limit, self.keep)
+            stop = mark if token is None else token.start + 1
+            at = next_candidate(region.raw, start, stop, region.end, self.limit, region.cut)
+            if at < stop:
+                after = region.start + len(region.raw)
+                behind = b"" if region.level else self.data[after : after + 2]
+                to = mark if token is None or at == token.start else token.start
+                other = find(region, start, to, behind, self.limit, self.keep)
+        if other.what == NONE and token is not None:
+            other = Other(_WHAT[token.what], token.start, token.stop)
+            other.token = token
         if other.what == NONE and mark < place:
             other = Other(STRING, mark, mark)
         if other.what == NONE:
@@ -141,8 +154,30 @@ class Among:
         way.searched = other.end
         return other.end
 
+    def token(self, region: Region, way: Any, start: int, to: int) -> Any:
+        """The first token of a further wire from ``start`` on and in front of ``to``, or None. What is known of them is
+        not looked for again."""
+        if self.plan.tokens is None or start >= to:
+            return None
+        since, until, end, found = way.tokens
+        known = since <= start and end == region.end and (to <= until if found is None else start <= found.start)
+        if not known:
+            found = self.plan.tokens.next(region.raw, start, to, region.end, region.line_stop, self.limit, region.cut)
+            way.tokens = start, to, region.end, found
+        return found if found is not None and found.start < to else None
+
+    def take_token(self, region: Region, other: Other) -> None:
+        """Stores where a token of a further wire stands; what it says is read later."""
+        wire, token = other.token.wire, other.token
+        if other.what == REJECT:
+            self.reject(region, other.at, other.end, token.fault, 0, token.reason, wire)
+        else:
+            self.store(region, other.at, *self.row(region, other.at, other.end, wire), None)
+
     def take(self, region: Region, other: Other) -> None:
-        """Stores what was found of nSLIP."""
+        """Stores what was found."""
+        if other.token is not None:
+            return self.take_token(region, other)
         assert self.plan.nslip is not None, "or nobody looks for it"
         wire, kinds, reasons = self.plan.nslip
         if other.what == REJECT:

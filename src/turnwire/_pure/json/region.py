@@ -98,6 +98,7 @@ class Way:
         self.searched = 0
         self.too_large = False
         self.opened: set[int] = set()
+        self.tokens: tuple[int, int, int, Any] = (0, -1, -1, None)  # from and up to where they are known, the first
         self.mark(lines)
 
     def mark(self, lines: Any) -> None:

@@ -1,8 +1,9 @@
 """The search of all wires: one pass over each block finds the records of every wire. The rules are in docs/scan.md.
 
-CSP/1 claims its ranges first, since a message goes over many lines and what it holds is its own. The other wires are
-found in what is left, from left to right: JSON messages by their plans, nSLIP by the hooks in the scan of JSON. What a
-damaged CSP/1 message covers is looked through for lines that are a whole record of another wire.
+CSP/1 claims its ranges first, since a message goes over many lines and what it holds is its own; then further wires of
+lines do (``text_wires.py``). The other wires are found in what is left, from left to right: JSON messages by their
+plans, nSLIP by the hooks in the scan of JSON. What a damaged CSP/1 message covers is looked through for lines that are
+a whole record of another wire.
 
 A scan of one wire is the same search; only that wire's records and rejects are kept. The columns of a JSON wire are
 filled by the search itself, those of the others from the bytes of the records that it located (``fill.py``).
@@ -12,14 +13,15 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from turnwire import _backend, registry
-from turnwire.contract import COMMON, LIMITS, OBJECT, BulkScanner, Column, Wire
+from turnwire.contract import COMMON, LIMITS, LINES, OBJECT, TOKEN, BulkScanner, Column, Wire
 from turnwire.errors import Reason
 from turnwire.finding.documents import Documents
 from turnwire.log.engine.block_pass import Pass, Space
@@ -27,9 +29,10 @@ from turnwire.log.engine.claims import TEXTS, Claims
 from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.engine.fill import LOCATION, filled, only
 from turnwire.log.engine.shortcut import Shortcut
+from turnwire.log.engine.text_wires import TextWires
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -39,8 +42,22 @@ _heads = _backend.load("log.line_heads")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
+_MOST_MARKS = 8
+"""Marks of wires of lines that the native core looks for in strings; where there are more, the pure one does."""
 _MARKS = (b"CSP/1", b"CSP\\/1")
 """How CSP/1 is written in a string of JSON: some writers escape the slash."""
+
+
+class _Tokens(NamedTuple):
+    """What the plan of the pure core knows of further wires whose records are tokens: see its ``Plan``."""
+
+    next: Callable[..., Any]
+    marks: tuple[bytes, ...]
+
+
+@cache
+def _pure() -> Any:
+    return import_module("turnwire._pure.json.lines")
 
 
 class State:
@@ -142,6 +159,13 @@ class Finder:
         csp = scanners["csp"]
         kind = csp.common["kind"][1]
         reasons = np.array([_CODES[reason] for reason in csp.reasons], np.uint8)
+        self.kinds = codes
+        further = [registry.wire(name) for name in found if scanners[name].read is not None]
+        numbers = {name: code for code, name in enumerate(every)}
+        self.tokens, self.lines = (
+            TextWires([wire for wire in further if wire.style == style], numbers) for style in (TOKEN, LINES)
+        )
+        self.text_codes = self.tokens.codes + self.lines.codes
         self.csp = LineWire(csp, every.index("csp"), np.array(codes["csp"], np.uint8), reasons, kind)
         self._line_state = scanners["sstp"].state
         (documents,) = (name for name in found if registry.wire(name).has("documents"))
@@ -150,7 +174,8 @@ class Finder:
         self._document_kinds = codes[documents]
         common = scanners[documents].common
         self._document_sources = [(name, common[name][1]) for name in ("kind", "subject")]
-        self.shortcut = Shortcut(lines=self.own.spans_lines) if self.own is not None and self.located else None
+        fast = self.own is not None and self.located and self.own.read is None
+        self.shortcut = Shortcut(lines=self.own.spans_lines) if self.own is not None and fast else None
         own_reasons = () if self.own is None else self.own.reasons
         self.reason_codes = np.array([_CODES.get(reason, 0) for reason in own_reasons], np.uint8)
         self.scanner = self._scanner(scanners["sstp"])
@@ -216,7 +241,9 @@ class Finder:
     @property
     def flags(self) -> tuple[str, ...]:
         """The columns of a located wire that only the search can tell, since they depend on what stands around."""
-        return tuple(column.name for column in self.own.columns if column.kind == "bool") if self.own else ()
+        if self.own is None or self.own.read is not None:
+            return ()
+        return tuple(column.name for column in self.own.columns if column.kind == "bool")
 
     def location(self, room: int) -> Arrays:
         """Arrays for the places of so many records."""
@@ -265,12 +292,16 @@ class Finder:
     def plan(self, core: Any) -> Any:
         """The plan of the JSON wires with nSLIP among them, compiled for a core."""
         if core not in self._plans:
-            lines = ((self.csp.code, _MARKS),)
-            self._plans[core] = core.Plan(*self._plan_arguments, lines=lines)
+            fit = len(_MARKS + self.lines.marks) <= _MOST_MARKS
+            lines = ((self.csp.code, _MARKS + (self.lines.marks if fit else ())),)
+            marks = self.tokens.marks + (() if fit else self.lines.marks)
+            further = {"tokens": _Tokens(self.tokens.next, marks)} if marks and core is _pure() else {}
+            self._plans[core] = core.Plan(*self._plan_arguments, lines=lines, **further)
         return self._plans[core]
 
     def claims(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:
-        """What CSP/1 claims of the text of a JSON string: (start, stop, what, wire, reason, fault) of each range."""
+        """What wires of lines claim of the text of a JSON string: (start, stop, what, wire, reason, fault) of each
+        range. CSP/1 comes first."""
         assert self.csp.scanner.state is not None
         found = Claims(
             self.csp,
@@ -286,8 +317,30 @@ class Finder:
             state=self.csp.scanner.state(),
             columns=(),
         )
-        spans = found.spans()
-        return [(start, stop, what, self.csp.code, reason, fault) for start, stop, what, reason, fault in spans] or None
+        spans = [
+            (start, stop, what, self.csp.code, reason, fault) for start, stop, what, reason, fault in found.spans()
+        ]
+        for first, last in found.gaps(0) if self.lines else ():
+            claims = self.lines.claims(text, first, last, True, len(text))
+            spans += [(one.start, one.stop, one.what, one.wire, one.reason, one.fault) for one in claims]
+        return sorted(spans) or None
+
+    # --- wires that have a plan of texts ---
+
+    def core(self, usual: Any, data: Any, size: int, limit: int) -> Any:
+        """The core that reads a block: the pure one where a token of a further wire may stand in it, which the native
+        one does not know; else the usual one."""
+        if not self.text_codes:
+            return usual
+        view = memoryview(data)[:size]
+        fit = len(_MARKS + self.lines.marks) <= _MOST_MARKS
+        return _pure() if self.tokens.worth(view, limit) or (not fit and self.lines.met(view)) else usual
+
+    def met(self, data: Any, size: int) -> bool:
+        """Whether a record of a further wire may begin in a block: then it is not certain what a wire's own scan of it
+        finds."""
+        view = memoryview(data)[:size]
+        return bool(self.text_codes) and (self.tokens.met(view) or self.lines.met(view))
 
 
 def finder(wire: str | None = None) -> Finder:
@@ -307,11 +360,11 @@ def _findable(wires: Mapping[str, Wire]) -> list[str]:
     found = []
     for name, wire in wires.items():
         if not wire.has("bulk"):
-            lack = "it has no bulk scanner"
+            lack = "it has no plan and no bulk scanner"
         elif wire.style == OBJECT and not wire.has("plan"):
             lack = "it has no plan"
-        elif wire.style != OBJECT and name not in ("nslip", "csp"):
-            lack = f"of style {wire.style!r} only nslip and csp are found so far; name the wire to scan for it"
+        elif wire.style != OBJECT and not wire.has("plan") and name not in ("nslip", "csp"):
+            lack = "it has no plan; name the wire to scan for it"
         else:
             found.append(name)
             continue

@@ -11,11 +11,12 @@ from turnwire import _backend
 from turnwire.errors import DecodeError
 from turnwire.finding.assembly import undecided
 from turnwire.finding.documents import Document
-from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXTS, Claims, nothing
+from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, TEXTS, Claims, nothing
 from turnwire.log.engine.columns import table_dtypes, text_spans
 from turnwire.log.engine.document_rows import fill_documents, read_document
 from turnwire.log.engine.fill import read_again
 from turnwire.log.engine.nested import Together, merged
+from turnwire.log.engine.text_rows import claim, fill_claimed, fill_common
 from turnwire.log.input.reading import line_end
 from turnwire.log.output import rejects as quarantine
 
@@ -110,6 +111,8 @@ class Pass:
         self.texts: list[dict[str, Any] | DecodeError] = []  # what documents say, or why they are none
         self.strings = False  # whether CSP/1 claimed anything in a string of JSON
         self.inside = False  # whether this is the text of an assembly: no other is looked for in it
+        self.core = finder.core(_core, block.data, block.size, limit)
+        self.openings = False  # whether lines may begin a record of a further wire
 
     def nested(self, block: Any) -> Pass:
         """The search of what lines that belong together say, as an input of its own."""
@@ -127,7 +130,8 @@ class Pass:
         """(rows, tables of rejects with how many there are in each, position, line)."""
         start = self._first_line()
         if start >= 0:
-            start = max(start, self.state.csp_at - self.base)
+            start = min(max(start, self.state.csp_at - self.base), self.size)
+        self.openings = start >= 0 and self.finder.lines.opens(self.view, start)
         magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
         before = self.state.copy() if signs & _SIGIL and not self.inside else None
         position, line = self._search(start, magic, signs, [])
@@ -141,13 +145,14 @@ class Pass:
                 position, line = self._search(start, magic, signs, found)
         if self.strings:
             self._fill_strings()
+        fill_common(self, self.finder.text_codes)
         self._settle(start, position, signs)
         return self.rows, self.rejects, position, line
 
     def _search(self, start: int, magic: int, signs: int, documents: list[Document]) -> tuple[int, int]:
         """Finds everything, around the documents: (position, line)."""
         signs = 0 if self.inside else signs & _TOGETHER
-        if start >= 0 and (not self.state.idle() or magic >= 0 or signs or documents):
+        if start >= 0 and (not self.state.idle() or magic >= 0 or signs or documents or self.openings):
             position, line = self._with_claims(start, bool(signs), documents)
         else:
             stop = self.size if start < 0 else self._decided(start)
@@ -200,9 +205,13 @@ class Pass:
             return self.size
         last = max(line_end(self.view, start, self.size), start)
         held = self.size - last <= max(self.limit + 1, _HELD)
-        if held and not is_text(self.view[last:].tobytes()):
+        if held and not self._is_text(self.view[last:].tobytes()):
             return last
         return last if self._undecided(last) else self.size
+
+    def _is_text(self, beginning: bytes) -> bool:
+        """Whether a line that begins so is text for all wires of lines where nothing is open, however it goes on."""
+        return is_text(beginning) and not self.finder.lines.goes_on(beginning)
 
     def _undecided(self, last: int) -> bool:
         """Whether the line from ``last`` on, which has no end yet, may be a part of one that a container engine cut."""
@@ -249,8 +258,8 @@ class Pass:
     def _read(self, start: int, final: bool, line: int, parts: Arrays | None) -> tuple[int, int, bool]:
         """One call of the core: (position, line, whether it made progress)."""
         first, room = self.rows, len(self.table["offset"])
-        self.rows, bad, position, line = _core.scan_block(
-            self.finder.plan(_core),
+        self.rows, bad, position, line = self.core.scan_block(
+            self.finder.plan(self.core),
             self.data,
             start,
             self.size,
@@ -329,6 +338,17 @@ class Pass:
         return present
 
     def _claims(self, start: int, size: int, final: bool) -> Claims:
+        """What wires of lines claim: CSP/1 first, then those that have a plan."""
+        before = self.state.csp[:]
+        found = self._claimed_by_csp(start, size, final)
+        wires = self.finder.lines
+        while self.openings and (held := claim(self, wires, found, start, final)) is not None:
+            self.state.csp = before[:]  # these lines are read with the next block
+            found = self._claimed_by_csp(start, held, False)
+            final = True
+        return found
+
+    def _claimed_by_csp(self, start: int, size: int, final: bool) -> Claims:
         return Claims(
             self.finder.csp,
             self.data,
@@ -347,18 +367,20 @@ class Pass:
     def _with_claims(self, start: int, signs: bool, documents: list[Document]) -> tuple[int, int]:
         """What CSP/1 claims, and with ``signs`` what lines say together; then all that is left: (position, line)."""
         before = self.state.csp[:]
-        stop = self.size if not documents or documents[-1].whole else documents[-1].start
-        found = self._around(documents, start, stop) if documents else self._claims(start, stop, self.final)
-        together = Together(self, found, start, signs) if signs or documents else None
-        if together is not None and together.position < found.position:  # these lines are read with the next block
-            self.state.csp = before
-            stop = together.position
+        stop, final = self.size if not documents or documents[-1].whole else documents[-1].start, self.final
+        while True:
+            found = self._around(documents, start, stop) if documents else self._claims(start, stop, final)
+            further = bool(found.wires.any())
+            together = Together(self, found, start, signs) if signs or documents or further else None
+            if together is None or together.position >= found.position:
+                break
+            self.state.csp = before[:]  # the lines behind are read with the next block
+            stop, final = together.position, False
             documents = [one for one in documents if one.stop <= stop]
-            found = self._around(documents, start, stop) if documents else self._claims(start, stop, False)
         position, line = found.position, found.line
-        if together is not None and (together.found or documents):
+        if together is not None and (together.found or documents or further):
             together.drop(found)
-            held = self._all_claimed(found, together, start)
+            held = self._all_claimed(found, together)
         else:
             parts = found.parts(self.finder.csp.code)
             held = self._parts(parts)
@@ -367,7 +389,7 @@ class Pass:
         if held is not None:
             return held, self.line + self._newlines(held)
         rest = self.view[position:].tobytes() if not self.ends and position < self.size else b"\n"
-        if b"\n" not in rest and is_text(rest) and not self._undecided(position):
+        if b"\n" not in rest and self._is_text(rest) and not self._undecided(position):
             return self._lines(line, position)
         return position, line
 
@@ -387,11 +409,11 @@ class Pass:
             found.join(self._claims(one.stop, last, final))
         return found
 
-    def _all_claimed(self, found: Claims, together: Together, start: int) -> int | None:
+    def _all_claimed(self, found: Claims, together: Together) -> int | None:
         """The claims and the assemblies of a block, and what is left of it; where an object is open, or None."""
         together.position = found.position
         together.scan()
-        parts = together.parts(found, start)
+        parts = together.parts(found)
         together.lines(parts)
         held = self._parts(parts)
         claimed = parts["what"] == CLAIMED
@@ -400,6 +422,7 @@ class Pass:
         self._records(found.records, parts["row"][mine & (kinds == CLAIMED)])
         rows = parts["row"][mine & (kinds == DOCUMENT)].tolist()
         refused = fill_documents(self, found, rows)
+        refused += fill_claimed(self, found, parts["row"][mine & (kinds == TEXT)].tolist())
         together.fill(parts["row"][claimed & (together.numbers < 0)].tolist())
         more = together.rejects() + refused
         self.rejects = merged(self.rejects, more, self.space.arrays["offset"][: self.rows])

@@ -165,7 +165,7 @@ class Engine:
         shortcut, own = self._finder.shortcut, self._finder.own
         if shortcut is None or own is None or block.size > self._limit or state.within_line or state.documents.fence:
             return None
-        if not state.idle() or not shortcut.due():
+        if not state.idle() or not shortcut.due() or self._finder.met(block.data, block.size):
             return None
         carried = {"state": state.csp[:]} if own.spans_lines else {}
         ends = final if own.spans_lines else final or block.line_end

@@ -10,15 +10,19 @@ from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from turnwire.log.engine.all_wires import LineWire
+    from turnwire.log.engine.text_wires import Found
 
     Arrays = dict[str, Any]
 
-BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED = range(5)
-"""What a part of a block is. The last two are documents: the core leaves a row open for a good one only."""
-_ORDERED = ("starts", "stops", "lines", "what", "faults", "reasons")
+BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED, TEXT, BAD_TEXT = range(7)
+"""What a part of a block is. DOCUMENT, REFUSED: of documents; TEXT, BAD_TEXT: of wires that have a plan. For those the
+core leaves a row open, or nothing."""
+_ORDERED = ("starts", "stops", "lines", "what", "faults", "reasons", "wires")
 TEXTS = ("sender", "receiver", "conversation", "subject")
 """The common columns that are texts."""
 
@@ -108,6 +112,7 @@ class Claims:
         self.what = np.full(len(self.starts), CLAIMED, np.uint8)
         self.faults = np.zeros(len(self.starts), np.int64)
         self.reasons = np.zeros(len(self.starts), np.uint8)
+        self.wires = np.zeros(len(self.starts), np.uint8)
         if len(rejects["offset"]):
             damaged = order >= good  # type: ignore[operator]
             self.what[damaged] = DAMAGED
@@ -129,11 +134,34 @@ class Claims:
 
     def add(self, start: int, stop: int, line: int, what: int) -> None:
         """Adds the claim of a document behind all there is."""
-        values = {"starts": start, "stops": stop, "lines": line, "what": what, "faults": 0, "reasons": 0}
+        values = {"starts": start, "stops": stop, "lines": line, "what": what}
+        values |= dict.fromkeys(("faults", "reasons", "wires"), 0)
         for name in _ORDERED:
             mine = getattr(self, name)
             setattr(self, name, np.append(mine, np.array([values[name]], mine.dtype)))
         self.position = stop
+
+    def insert(self, others: list[Found], line_of: Callable[[int], int], base: int) -> None:
+        """Adds what further wires of lines claim between the claims; ``line_of``: the line of a place."""
+        if not others:
+            return
+        new = {
+            "starts": [one.start for one in others],
+            "stops": [one.stop for one in others],
+            "lines": [line_of(one.start) for one in others],
+            "what": [TEXT if one.what == CLAIMED else BAD_TEXT for one in others],
+            "faults": [base + one.fault for one in others],
+            "reasons": [one.reason for one in others],
+            "wires": [one.wire for one in others],
+        }
+        order = np.argsort(np.concatenate([self.starts, new["starts"]]), kind="stable")
+        for name in _ORDERED:
+            mine = getattr(self, name)
+            setattr(self, name, np.concatenate([mine, np.array(new[name], mine.dtype)])[order])
+
+    def gaps(self, start: int) -> list[tuple[int, int]]:
+        """What is left between the claims from ``start`` on."""
+        return list(zip([start, *self.stops.tolist()], [*self.starts.tolist(), self.position], strict=True))
 
     def parts(self, wire: int) -> Arrays:
         """The parts of the block for the core: what stands before, between and behind the claims, and these."""

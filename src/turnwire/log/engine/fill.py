@@ -1,7 +1,7 @@
 """The second pass of a scan: columns of records that were located by the search of all wires, from their bytes.
 
 The search says where a record stands, whatever it stands in. A wire whose columns it does not fill itself reads the
-bytes of its records once more, all of a block at once, by its own bulk scan.
+bytes of its records once more, all of a block at once, by its own bulk scan or, with a ``TextPlan``, by its decode.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from turnwire.contract import BulkScanner
 from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     Arrays = dict[str, Any]
@@ -56,14 +58,20 @@ def only(
     return arrays, rows, kept
 
 
+def records_at(view: memoryview, arena: memoryview, places: Any, sizes: Any) -> Iterator[memoryview]:
+    """The bytes of the records at these places of a block, or behind its end of its arena."""
+    size = len(view)
+    for place, length in zip(places.tolist(), sizes.tolist(), strict=True):
+        yield view[place : place + length] if place < size else arena[place - size : place - size + length]
+
+
 def gathered(view: memoryview, arena: memoryview, places: Any, sizes: Any) -> tuple[bytes, NDArray[np.int64]]:
     """The records at these places, one behind the other, each with the end of a line; and how far each was moved."""
-    size = len(view)
     parts: list[bytes | memoryview] = []
     starts = np.empty(len(places), np.int64)
     at = 0
-    for row, (place, length) in enumerate(zip(places.tolist(), sizes.tolist(), strict=True)):
-        raw = view[place : place + length] if place < size else arena[place - size : place - size + length]
+    for row, raw in enumerate(records_at(view, arena, places, sizes)):
+        length = len(raw)
         starts[row] = at
         parts.append(raw)
         at += length
@@ -109,7 +117,13 @@ def filled(
     """Whole columns of the ``rows`` records that were located. ``valid``: bits of what the search says of a record."""
     arena = memoryview(found.get("arena", b""))
     own = {name: dtype for name, dtype in dtypes.items() if name not in LOCATION or name == "present"}
-    arrays = read_again(scanner, view, arena, found["place"][:rows], found["size"][:rows], own, keep)
+    places, sizes = found["place"][:rows], found["size"][:rows]
+    if scanner.read is None:
+        arrays = read_again(scanner, view, arena, places, sizes, own, keep)
+    else:
+        records = [bytes(one) for one in records_at(view, arena, places, sizes)]
+        arrays, more = scanner.read(records, own, len(view) + len(arena))
+        found = {**found, "arena": b"".join([arena, more])} if more else found
     inside = found["present"][:rows] >> np.uint64(valid["inner"]) & np.uint64(1)
     arrays["present"] |= (inside << np.uint64(inner_bit)).astype(arrays["present"].dtype)
     timed = found["present"][:rows] >> np.uint64(valid["time"]) & np.uint64(1)

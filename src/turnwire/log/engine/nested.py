@@ -16,7 +16,7 @@ import numpy as np
 from turnwire import _backend
 from turnwire.finding.assembly import Assembly, find
 from turnwire.finding.parts import LEAST_DOCKER
-from turnwire.log.engine.claims import BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED, Claims, empty_parts
+from turnwire.log.engine.claims import BAD_TEXT, BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED, TEXT, Claims, empty_parts
 from turnwire.log.input.reading import Block
 from turnwire.log.output import rejects as quarantine
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _heads = _backend.load("log.line_heads")
 _DOCKER = "docker"
-_FOR_THE_CORE = {DOCUMENT: CLAIMED, REFUSED: BETWEEN}
+_FOR_THE_CORE = {DOCUMENT: CLAIMED, REFUSED: BETWEEN, TEXT: CLAIMED, BAD_TEXT: BETWEEN}
 _LONGEST_INDENT = 4096
 _INDENTED = re.compile(rb"[ \t]+CSP/1\r?\n")
 
@@ -100,7 +100,7 @@ class Together:
         """Searches what the assemblies say."""
         self.results = [Result(self.search, one) for one in self.found]
 
-    def parts(self, found: Claims, start: int) -> Arrays:
+    def parts(self, found: Claims) -> Arrays:
         """The parts of the block for the core: rows are left open for the claims, and for what the assemblies hold."""
         segments = [
             (first, last, _FOR_THE_CORE.get(what, what), number)
@@ -110,7 +110,7 @@ class Together:
             segments += result.segments()
         segments.sort(key=lambda segment: segment[:2])
         places: list[tuple[int, int, int, int]] = []  # start, stop, what, number of the claim or -1
-        at = start
+        at = 0  # in front of ``start`` nobody claims anything
         for first, last, what, number in [*segments, (self.position, self.position, BETWEEN, -1)]:
             if at < first:
                 # The line behind a part stands where that of the next one does: an empty part keeps them apart.

@@ -116,6 +116,7 @@ class BlockStream:
         self._code = None if wire is None else finder(wire).code
         found = finder(None)
         self._scanner = found.scanner
+        self._further = found.lines
         self._limits = limits
         self._engine = Engine(
             found,
@@ -237,7 +238,9 @@ class BlockStream:
         front of it may be part of something larger, and waits for the end of the line or for half as much again."""
         self._due = 0
         self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
-        if self._object is None and not (self._state["state"].within_line or is_text(self._joined())):
+        begun = self._joined()
+        text = is_text(begun) and not self._further.goes_on(begun)
+        if self._object is None and not (self._state["state"].within_line or text):
             return
         for _ in range(2):
             state = {name: value.copy() for name, value in self._state.items()}

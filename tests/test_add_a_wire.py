@@ -1,0 +1,72 @@
+"""The wires of CONTRIBUTING.md, "Add a wire", are found in logs by who only puts their folders there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import BACKENDS
+
+PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+MESSAGES = {
+    "ping": "<<ada>bob:hello>>",
+    "diary": "DIARY of ada, page 7\nIt rains.\nDONE",
+    "poke": '{"poke":"soft","by":"ada"}',
+}
+DAMAGED = {"ping": "<<ada>bob:cut", "diary": "DIARY of ada, page 7", "poke": '{"poke":"soft"}'}
+TRY = """if True:
+    import sys, json, turnwire
+    turnwire.__path__.append(sys.argv[1])
+    name, good, bad = sys.argv[2:]
+    pretty = json.dumps(json.loads(good), indent=1) if name == "poke" else good
+    log = "\\n".join(["prose << DIARY of", good, json.dumps({"log": f"so:\\n{good}\\n"}), pretty, bad, ""]).encode()
+    message = turnwire.decode(good)
+    assert turnwire.detect(good) == name and turnwire.decode(turnwire.encode(message)) == message
+    for wire in (None, name):
+        scan = turnwire.scan(log, wire=wire)
+        found = list(scan.messages())
+        assert [one.wire for one in found] == [name] * 3, found
+        assert [one.message for one in found] == [message] * 3
+        assert [reject["wire"] for reject in scan.rejects.rows()] == [name]
+        [batch] = turnwire.scan(log, wire=wire)
+        assert list(batch["sender"]) == ["ada"] * 3
+    assert [one.message for one in turnwire.extract(log.decode())] == [message] * 3
+    decoder, got = turnwire.Decoder(), []
+    for at in range(0, log.index(bad.encode() + b"\\n", len(log) - len(bad) - 2), 5):
+        got += decoder.feed(log[at : min(at + 5, len(log) - len(bad) - 1)])
+    assert got + decoder.close() == [message] * 3, got
+    print("found")
+"""
+
+
+def examples() -> dict[str, str]:
+    """The files of the page, by the name of their wire."""
+    blocks = re.findall(
+        r"^```python\n# ([a-z]+)/wire\.py\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    return dict(blocks)
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_folder_of_the_page(name: str, backend: str, tmp_path: Path) -> None:
+    assert examples().keys() == MESSAGES.keys()
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "wire.py").write_text(examples()[name], "utf-8")
+    (tmp_path / name / "__init__.py").write_text("", "utf-8")
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    settings = {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": str(int(backend == "pure"))}
+    arguments = [str(tmp_path), name, MESSAGES[name], DAMAGED[name]]
+    done = subprocess.run([sys.executable, "-c", TRY, *arguments], env=settings, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, "found"), done.stderr
+
+
+def test_the_page_shows_each_style_once() -> None:
+    styles = [json.dumps(re.findall(r"style=([A-Z]+)", text)) for text in examples().values()]
+    assert sorted(styles) == ['["LINES"]', '["OBJECT"]', '["TOKEN"]']

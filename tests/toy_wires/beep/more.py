@@ -1,0 +1,63 @@
+"""What else can be said of beeps: what they are in other wires, their parts, their checklist."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.conversion.shapes import Shape
+from turnwire.conversion.tables import Place
+from turnwire.errors import DecodeError
+
+from .codec import Beep, decode
+
+PARTS = re.compile(r"(?P<signs>[~>:])|(?P<names>[a-z]+(?=[>:]))|(?P<text>[^~>:]+)")
+
+
+def split(message: Beep) -> dict[tuple[str, ...], Any]:
+    """The fields of a beep."""
+    return {(name,): value for name, value in message._asdict().items()}
+
+
+def join(fields: dict[tuple[str, ...], Any]) -> Beep:
+    """The beep of its fields."""
+    return Beep(*(fields[name,] for name in Beep._fields))
+
+
+def kind(fields: dict[tuple[str, ...], Any]) -> tuple[str | None, str]:
+    """What a beep does."""
+    return "inform", ""
+
+
+def begin(act: str, facts: dict[str, Any]) -> tuple[str, dict[tuple[str, ...], Any]]:
+    """There is one kind only."""
+    return "", {}
+
+
+SHAPE = Shape(
+    split,
+    join,
+    kind,
+    begin,
+    {
+        "": (
+            Place("sender", "sender", "text", "must"),
+            Place("receiver", "receiver", "text", "must"),
+            Place("text", "text", "text", "must"),
+        )
+    },
+)
+_CLAUSES = (Clause("reads", "1", "Every message is a beep"),)
+
+
+def conform(data: bytes) -> Checklist:
+    """Judges a file of beeps."""
+    faults = []
+    lines = [(number, line) for number, line in enumerate(data.decode().splitlines(), 1) if line.strip()]
+    for number, line in lines:
+        try:
+            decode(line)
+        except DecodeError as error:
+            faults.append(Fault("reads", number, error.text))
+    return judged("beep", len(lines), _CLAUSES, faults, {"reads"} if lines else ())

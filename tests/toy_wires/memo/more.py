@@ -1,0 +1,65 @@
+"""What else can be said of memos: what they are in other wires, their parts, their checklist."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire.conversion.shapes import Shape
+from turnwire.conversion.tables import Place
+from turnwire.errors import DecodeError
+
+from .codec import Memo, decode
+
+PARTS = re.compile(r"(?P<words>^(?:MEMO|END))|(?P<text>[^ \n]+)|(?P<spaces>[ \n]+)", re.MULTILINE)
+
+
+def split(message: Memo) -> dict[tuple[str, ...], Any]:
+    """The fields of a memo."""
+    return {(name,): value for name, value in message._asdict().items()}
+
+
+def join(fields: dict[tuple[str, ...], Any]) -> Memo:
+    """The memo of its fields."""
+    return Memo(*(fields[name,] for name in Memo._fields))
+
+
+def kind(fields: dict[tuple[str, ...], Any]) -> tuple[str | None, str]:
+    """What a memo does."""
+    return "inform", ""
+
+
+def begin(act: str, facts: dict[str, Any]) -> tuple[str, dict[tuple[str, ...], Any]]:
+    """There is one kind only."""
+    return "", {}
+
+
+SHAPE = Shape(
+    split,
+    join,
+    kind,
+    begin,
+    {
+        "": (
+            Place("sender", "sender", "text", "must"),
+            Place("text", "text", "text", "must"),
+        )
+    },
+)
+_CLAUSES = (Clause("reads", "1", "Every message is a memo"),)
+
+
+def conform(data: bytes) -> Checklist:
+    """Judges a file of memos."""
+    faults = []
+    starts = [found.start() for found in re.finditer("^MEMO ", data.decode(), re.MULTILINE)]
+    text = data.decode()
+    lines = [(text.count("\n", 0, at) + 1, text[at:to]) for at, to in pairwise([*starts, len(text)])]
+    for number, line in lines:
+        try:
+            decode(line)
+        except DecodeError as error:
+            faults.append(Fault("reads", number, error.text))
+    return judged("memo", len(lines), _CLAUSES, faults, {"reads"} if lines else ())
