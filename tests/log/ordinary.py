@@ -104,7 +104,7 @@ Date:   Sun Nov 22 07:00:00 2026 +0000
 
     Co-authored-by: @c3
 """
-DOCKER = "# CSP/1\\nFROM python:3.11 AS base\\nRUN pip install a3@git+https://x/y#egg=z | tee log\\n"
+DOCKER = "# CSP/1\nFROM python:3.11 AS base\nRUN pip install a3@git+https://x/y#egg=z | tee log\n"
 PROSE = """The header and the payload were sent at 7. Write to me@a3.org or @T1 on the forum; CSP/1 is out.
 Der Absender schrieb an a3@beispiel.de: \u201eCSP/1 ist da\u201c. @alle: bitte lesen!
 L\u2019exp\u00e9diteur \u00e9crit \u00e0 d1@exemple.fr : CSP/1 est l\u00e0 ; @tous, lisez-le #vite.

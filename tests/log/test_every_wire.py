@@ -21,8 +21,8 @@ TIMED = b"2026-05-04T10:00:%02dZ INFO agent: "
 
 
 def lines(wire: str) -> list[bytes]:
-    """Texts of the vectors, good and bad ones."""
-    cases = load(wire)
+    """Texts of the vectors, good and bad ones; no Space documents, of which the first would be all of a log."""
+    cases = [case for case in load(wire) if case.get("kind") != "space"]
     texts = [case[key] for case in cases for key in ("wire", "text", "input", "json") if isinstance(case.get(key), str)]
     return [text.encode("utf-8", "surrogatepass") for text in texts]
 

@@ -17,9 +17,11 @@ from io import RawIOBase
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from turnwire import registry
+from turnwire import _backend, registry
 from turnwire.contract import LIMITS, LINES, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
+from turnwire.finding.assembly import find
+from turnwire.finding.documents import BOM, SIGIL
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.sources import Source, sources
@@ -28,9 +30,12 @@ from turnwire.log.scan import Scan, scan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_heads = _backend.load("log.line_heads")
 BLOCK_BYTES = 64 << 20
 _READ = 1 << 20
 _HEAD = 4096
+_TOGETHER = 1 | 2 | 4
+"""Signs of lines that belong together: see line_heads."""
 _CHOICE = 256
 """Places to choose from for each cut: not every line may be one."""
 _AROUND = 1 << 12
@@ -126,12 +131,12 @@ def _blocks(source: Source, wire: str | None, every: int, options: dict[str, Any
             yield Block(name, 0, None, 1, *facts)
             return
         start, line = 0, 1
-        if status.st_size > every:
+        if status.st_size > every and not has_header(file):
             limit = options.get("limits", LIMITS).message
             often = max(every // _CHOICE, 1)
             for stop, next_line in scan_cuts(_chunks(file, status.st_size), often, limit=limit):
                 fits = start + every <= stop < status.st_size and between_objects(file, stop)
-                if fits and between_records(file, start, stop, limit):
+                if fits and between_records(file, start, stop, limit) and between_parts(file, stop, limit):
                     yield Block(name, start, stop, line, *facts)
                     start, line = stop, next_line
         yield Block(name, start, status.st_size, line, *facts)
@@ -159,6 +164,24 @@ def scan_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tu
         return iter(())
     found: Iterator[tuple[int, int]] = lines[0].cuts(chunks, every, limit=limit)
     return found
+
+
+def has_header(file: Any) -> bool:
+    """Whether a line of a file begins as the headers of Space documents do: what stands behind it may be one document,
+    if nothing is found in front of it."""
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return data[: len(BOM) + len(SIGIL)].removeprefix(BOM).startswith(SIGIL) or data.find(b"\n" + SIGIL) >= 0
+
+
+def between_parts(file: Any, offset: int, limit: int) -> bool:
+    """Whether no lines that belong together (``finding/assembly.py``) go on from the lines in front of ``offset``, of
+    which the last MiB is looked at."""
+    first = max(offset - _READ, 0)
+    data = os.pread(file.fileno(), offset - first, first)
+    start = data.find(b"\n") + 1 if first else 0
+    if not _heads.signs(data, start, len(data))[1] & _TOGETHER:
+        return True
+    return find(data, start, len(data), False, limit)[1] == len(data)
 
 
 def between_objects(file: Any, offset: int) -> bool:

@@ -6,10 +6,10 @@ that are not blank (among the first eight), up to the next line that may begin a
 * one of them is a line of the header, ``FROM``, ``TO``, ``CTX`` or ``INTENT`` at its start or behind white space, with
   anything or nothing behind it, or in small letters with one word; or it is the head of a block with its id: a message,
   whatever is wrong with it;
-* none of the next 64 lines (and 4096 bytes; of a template, up to that line) is a line of the header, and one of these four begins with a key of the
-  Compact Symbol Protocol or holds its title, or two different ones do among the 64: a look-alike. ``STATUS`` alone
-  counts in the first line only. A line that only nearly says ``CSP/1`` needs two, as does a template, but for the
-  lines of its own;
+* none of the next 64 lines (and 4096 bytes) is a line of the header, which ends the look behind a template, and one
+  of these four begins with a key of the Compact Symbol Protocol or holds its title, or two different ones do among
+  the 64: a look-alike. ``STATUS`` alone counts in the first line only. A line that only nearly says ``CSP/1`` needs
+  two, as does a template, but for the lines of its own;
 * anything else is text.
 """
 

@@ -113,8 +113,8 @@ class Together:
         at = 0  # in front of ``start`` nobody claims anything
         for first, last, what, number in [*segments, (self.position, self.position, BETWEEN, -1)]:
             if at < first:
-                # The line behind a part stands where that of the next one does: an empty part keeps them apart.
-                places += [(at, at, BETWEEN, -1), (at, first, BETWEEN, -1)]
+                # The core has the line behind a part where the next one has its own: an empty part keeps them apart.
+                places += [(at, first, BETWEEN, -1), (first, first, BETWEEN, -1)]
             if what != BETWEEN:
                 places.append((first, last, what, number))
             at = max(at, last)
