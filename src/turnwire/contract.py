@@ -153,7 +153,7 @@ class Wire:
         least_doubtful: int
         advice: Mapping[str, str]
         shape: Any
-        conform: Callable[[bytes], Any] | None
+        conform: Callable[..., Any] | None
         listed: Callable[[bytes], Any] | None
         documents: Any
         replay: Any

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.cli.running import turnwire
 from turnwire import kick
 from turnwire.cli.documents import Told, told
 from turnwire.kick.documents import DOCUMENTS, read_record
@@ -31,3 +34,15 @@ def test_faults_and_issues_stand_at_their_lines() -> None:
 @pytest.mark.parametrize("text", ["⫻a\n", "⫻a/b:c/1\r\nx\r\n⫻a/b:c/2\r\n"])
 def test_of_a_good_one_there_is_nothing_to_say(text: str) -> None:
     assert findings(text) == []
+
+
+def test_headers_in_fences_are_content_where_that_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("Intro\n```\n\u2afba/b\nx\n```\n", "utf-8")
+    for more, records in (([], 1), (["--fences"], 0)):
+        done = turnwire("validate", path, *more)
+        assert f"{records} good record" in done.err
+        scanned = turnwire("scan", path, "--json", *more)
+        assert len(scanned.out.splitlines()) == records
+        assert turnwire("conform", "kick", path, *more).code == (0 if records else 4)
+    assert turnwire("conform", "csp", path, "--fences").code == 2

@@ -13,6 +13,9 @@ from turnwire.cli import inputs, where, wires
 if TYPE_CHECKING:
     from turnwire.log import Scan
 
+_FENCES = click.option(
+    "--fences", is_flag=True, help="Headers of Space documents inside code fences of Markdown are content."
+)
 _OPTIONS = (
     click.option(
         "--where",
@@ -30,6 +33,7 @@ _OPTIONS = (
         help="Take records with slots and frames that this version does not know.",
         show_default=True,
     ),
+    _FENCES,
     click.option("--borrow", is_flag=True, help="Map files into memory: fastest, but they must not shrink meanwhile."),
     click.option(
         "--batch-bytes",
@@ -44,8 +48,13 @@ _OPTIONS = (
 )
 
 
+def fences_option(command: Any) -> Any:
+    """The option --fences of a command."""
+    return _FENCES(command)
+
+
 def scan_options(command: Any) -> Any:
-    """The options --where, --threads, --unknown, --borrow, --batch-bytes and --progress of a command."""
+    """The options --where, --threads, --unknown, --fences, --borrow, --batch-bytes and --progress of a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -57,7 +66,7 @@ def scanned(
     """The scan that the options ask for, nothing of it read yet. Raises UsageError for what makes no sense."""
     import turnwire
 
-    passed = {name: options[name] for name in ("threads", "unknown", "borrow", "batch_bytes", "errors")}
+    passed = {name: options[name] for name in ("threads", "unknown", "fences", "borrow", "batch_bytes", "errors")}
     wanted = where.parsed(options["conditions"], wires.scanner(wire).columns)
     try:
         return turnwire.scan(list(names), wire=wire, columns=columns, where=wanted, **passed, **more)

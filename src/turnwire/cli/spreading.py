@@ -62,7 +62,7 @@ def spread(names: tuple[str, ...], wire: str | None, columns: list[str] | None, 
         "columns": columns,
         "where": where.parsed(settings["conditions"], wires.scanner(wire).columns),
     }
-    choices |= {name: settings[name] for name in ("errors", "unknown", "batch_bytes", "block_bytes")}
+    choices |= {name: settings[name] for name in ("errors", "unknown", "fences", "batch_bytes", "block_bytes")}
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False and not settings["quiet"])
 
     def tell(manifest: Manifest) -> None:

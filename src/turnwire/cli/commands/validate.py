@@ -12,6 +12,7 @@ import click
 from turnwire import registry
 from turnwire.cli import inputs, wires
 from turnwire.cli.documents import told
+from turnwire.cli.options import fences_option
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.text import printable
@@ -50,9 +51,10 @@ class Finding(NamedTuple):
 class Judge:
     """What tells the records of a wire, or of all wires (None), and what their own checks doubt."""
 
-    def __init__(self, wire: str | None, unknown: str) -> None:
+    def __init__(self, wire: str | None, unknown: str, fences: bool = False) -> None:
         self.wire = wire
         self.unknown = unknown
+        self.fences = fences
         self._names = registry.names()
         wanted = registry.scanned() if wire is None else (wire,)
         self._decode = {name: registry.bulk_scanner(name).decode for name in wanted}
@@ -115,6 +117,7 @@ class Tally:
     help="Take records with slots and frames that this version does not know.",
     show_default=True,
 )
+@fences_option
 @click.option("--strict", is_flag=True, help="Warnings of the wire's check count as faults.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of lines for people.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -130,7 +133,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     if mode == "lines" and wire is not None and registry.bulk_scanner(wire).spans_lines:
         raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} has several lines")
     names = inputs.checked(sources)
-    judge = Judge(wire, options["unknown"])
+    judge = Judge(wire, options["unknown"], options["fences"])
     tally = Tally()
     output = standard_output()
     reader = _of_log if mode == "log" else _of_lines
@@ -152,9 +155,8 @@ def _of_log(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress
     """The findings in logs, in the order of the input."""
     import turnwire
 
-    scan = turnwire.scan(
-        list(names), wire=judge.wire, columns=["offset", "length", "line", "wire"], unknown=judge.unknown
-    )
+    columns = ["offset", "length", "line", "wire"]
+    scan = turnwire.scan(list(names), wire=judge.wire, columns=columns, unknown=judge.unknown, fences=judge.fences)
     done = 0
     for batch in scan:
         rejects = [_of_reject(reject, judge) for reject in scan.rejects.since(done)]
@@ -184,7 +186,7 @@ def _issues_of_batch(batch: Batch, judge: Judge) -> Iterator[Finding]:
         documents = registry.wire(wire).documents
         if documents is not None and isinstance(message, documents.message):
             raw = bytes(batch.raw(row))
-            for one in told(raw, documents.faults(raw), judge.issues(message, wire)):
+            for one in told(raw, documents.faults(raw, fences=judge.fences), judge.issues(message, wire)):
                 line, offset = int(lines[row]) + one.line - 1, int(offsets[row]) + one.offset
                 yield Finding(batch.file or "", line, offset, wire, one.severity, one.reason, one.text)
             continue
