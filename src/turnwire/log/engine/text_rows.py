@@ -68,7 +68,7 @@ def fill_common(search: Pass, codes: tuple[int, ...]) -> None:
     """Fills the common columns of the records of these wires (their numbers), of which the search says where they
     stand."""
     finder, arrays = search.finder, search.space.arrays
-    if finder.code is not None:
+    if finder.code is not None or not codes:
         return  # its own columns come from the second pass, and nobody asks for those of another wire
     kind = np.uint64(finder.valid["kind"])
     named = arrays["present"][: search.rows] >> kind & np.uint64(1)
