@@ -124,4 +124,5 @@ def test_files_are_parted(wire: str, by: str, tmp_path: Path) -> None:
         assert folders == {f"wire={wire}"}
     else:
         assert all(folder.startswith("day=") for folder in folders)
-        assert wire in ("csp", "sap") or "day=2026-05-04" in folders  # SAP has times of its own
+        # SAP and KickLang have times of their own.
+        assert wire in ("csp", "sap", "kick") or "day=2026-05-04" in folders
