@@ -303,7 +303,8 @@ def test_two_scans_of_a_damaged_log_are_one(wire: str | None, tmp_path: Path) ->
 
     for _ in range(rounds(60)):
         data = damaged_log(chance) + b"\n"
-        rows, rejects = found(scan(data, wire=wire, resume={}))
+        path.write_bytes(data)
+        rows, rejects = found(scan(path, wire=wire, resume={}))
         path.write_bytes(data[: chance.randrange(len(data) + 1)])
         first = scan(path, wire=wire, resume={}, batch_bytes=chance.choice((50, 1 << 20)))
         before = found(first)

@@ -111,13 +111,15 @@ class Together:
         segments.sort(key=lambda segment: segment[:2])
         places: list[tuple[int, int, int, int]] = []  # start, stop, what, number of the claim or -1
         at = 0  # in front of ``start`` nobody claims anything
-        for first, last, what, number in [*segments, (self.position, self.position, BETWEEN, -1)]:
+        for first, last, what, number in segments:
             if at < first:
                 # The core has the line behind a part where the next one has its own: an empty part keeps them apart.
                 places += [(at, first, BETWEEN, -1), (first, first, BETWEEN, -1)]
             if what != BETWEEN:
                 places.append((first, last, what, number))
             at = max(at, last)
+        if at < self.position:  # the last of all, in which an object may be open
+            places.append((at, self.position, BETWEEN, -1))
         return self._table(places, found)
 
     def _table(self, places: list[tuple[int, int, int, int]], found: Claims) -> Arrays:
