@@ -95,9 +95,7 @@ def test_a_csp_message_is_complete_when_no_field_can_follow() -> None:
     assert [message.block.id for message in decoder.feed(b"\n")] == ["T1"]
     assert decoder.feed((CSP % 2)[:-1].encode()) == []
     assert [message.block.id for message in decoder.feed(b"CSP/1\n")] == ["T2"]
-    with pytest.raises(DecodeError):
-        decoder.close()
-    assert decoder.close() == []
+    assert decoder.close() == [], "such a line alone is text"
     assert [message.block.id for message in drained(decoder, [(CSP % 3).encode()])[0]] == ["T3"]
 
 

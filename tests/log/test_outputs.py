@@ -200,7 +200,7 @@ def test_a_directory_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
     with pytest.raises(ValueError, match="wire or day"):
         write(mixed(), tmp_path / "other", partition_by="hour")
-    with pytest.raises(ValueError, match="'time' is needed"):
+    with pytest.raises(ValueError, match="needs the column 'time'"):
         write(Rows(MIXED[:1], []), tmp_path / "other", partition_by="day")
 
 

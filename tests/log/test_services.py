@@ -26,7 +26,7 @@ LINES = (GOOD + b"\n") * 100
 def test_progress_tells_bytes_records_and_rejects(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(LINES + b"@a3|f0 bad\n")
     (tmp_path / "b.log.gz").write_bytes(packed := gzip.compress(LINES))
-    total = len(LINES) + 8 + len(packed)
+    total = len(LINES) + len(b"@a3|f0 bad\n") + len(packed)
     for threads in (1, 3):
         told: list[tuple[int, int | None, int, int]] = []
         found = scan_nslip(

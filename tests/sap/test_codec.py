@@ -334,7 +334,8 @@ def test_messages_are_copied_pickled_and_dataclasses() -> None:
 
 
 def test_every_field_of_the_tables_is_an_attribute() -> None:
-    classes = [value for value in vars(sap).values() if isinstance(value, type) and hasattr(value, "TABLE")]
+    values = [getattr(sap, name) for name in sap.__all__]
+    classes = [value for value in values if isinstance(value, type) and hasattr(value, "TABLE")]
     assert len(classes) > 15
     for record in classes:
         assert [member.name for member in record.MEMBERS.values()] == [field.name for field in record.TABLE.fields]

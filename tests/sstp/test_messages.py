@@ -85,7 +85,7 @@ def test_equality_copies_and_pickles(sstp):
         message = sstp.decode(json.dumps({**example(kind), "more": [1]}))
         twins = [copy.copy(message), copy.deepcopy(message), pickle.loads(pickle.dumps(message))]
         twins.append(sstp.decode(sstp.encode(message)))
-        twins.append(eval(repr(message), vars(package)))
+        twins.append(eval(repr(message), {name: getattr(package, name) for name in package.__all__}))
         twins.append(sstp.from_fields(message.to_dict()))
         for twin in twins:
             assert twin == message and type(twin) is type(message) and twin is not message

@@ -34,6 +34,8 @@ _FIRST = re.compile(rb"(?:FROM|TO|CTX|INTENT) +[^ \t\r\n]+[ \t\r\n]*\Z")
 # Which lines can be a message's own, as in the bulk scan of CSP/1 (_native/csp/bulk.pxi):
 _OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?: |\Z)|[+~-] DEF |<{3,}-?\Z")
 _BODY = re.compile(rb"(?:PLAN|TASK|RESULT|ERROR|QUERY|PATCH|FILEOP|MEM)(?: |\Z)")
+_RECORD = re.compile(rb'@[A-Za-z][0-9A-Za-z]*\||\{[ \t]*["}]')
+"""What a prefix has not: something that may be a record of its own."""
 _OPERATION = re.compile(rb"[+~-] DEF [A-Z_]")
 _OPENING = re.compile(rb"(<{3,})-?")
 _ENDING = re.compile(rb"```|(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]")
@@ -163,7 +165,7 @@ class Prefixed:
         if not 0 < at - line <= MOST_PREFIX:
             return None
         prefix = self.block.view[line:at].tobytes()
-        if prefix == _BOM or _last(prefix).isalnum() or prefix.endswith(b"_"):
+        if prefix == _BOM or _last(prefix).isalnum() or prefix.endswith(b"_") or _RECORD.search(prefix):
             return None
         first = Piece(line, behind, at, self.block.view[at:behind].tobytes())
         cri = CRI.match(prefix)
