@@ -105,15 +105,13 @@ class State:
 
 class LineWire(NamedTuple):
     """A wire whose records are lines, as a part of the search: its scanner, its number, codes of its kinds and reasons
-    among those of all wires, the column that its kind comes from. damaged: (bytes, reason) -> whether a reject of the
-    scanner is a damaged message; None where each is."""
+    among those of all wires, the column that its kind comes from."""
 
     scanner: BulkScanner
     code: int
     kinds: NDArray[np.uint8]
     reasons: NDArray[np.uint8]
     kind: str
-    damaged: Callable[[bytes, Reason | None], bool] | None = None
 
     def sources(self, name: str) -> Iterable[Column]:
         """The wire's own column that a common one comes from, if any."""

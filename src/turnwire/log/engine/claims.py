@@ -86,20 +86,7 @@ class Claims:
                 break
         self.position, self.line = position, line
         self.records = together(records)
-        self._order(self._damaged(together(rejects), wire, data, base), base, wire.reasons)
-
-    def _damaged(self, rejects: Arrays, wire: LineWire, data: Any, base: int) -> Arrays:
-        """Those of the rejects that are damaged messages; the others are text that only looked so at first."""
-        count = len(rejects["offset"])
-        if not count or wire.damaged is None:
-            return rejects
-        view = memoryview(data).cast("B")
-        wanted = np.ones(count, bool)
-        for row in range(count):
-            first = int(rejects["offset"][row]) - base
-            raw = view[first : first + int(rejects["length"][row])].tobytes()
-            wanted[row] = wire.damaged(raw, wire.scanner.reasons[rejects["reason"][row]])
-        return rejects if wanted.all() else {name: array[wanted] for name, array in rejects.items()}
+        self._order(together(rejects), base, wire.reasons)
 
     def _order(self, rejects: Arrays, base: int, reasons: NDArray[np.uint8]) -> None:
         names = ("offset", "length", "line")
