@@ -357,7 +357,8 @@ def test_time_is_linear_on_one_line(name: str, wrap: Callable[[bytes], Any], sca
         assert counts.bytes == counts.records + counts.rejects + counts.text > 0
 
     small = min(seconds(lambda: work(1)) for _ in range(3))
-    assert seconds(lambda: work(16)) < 64 * small + 0.2
+    # The best of three: a busy machine makes any one of them slow.
+    assert any(seconds(lambda: work(16)) < 64 * small + 0.2 for _ in range(3))
 
 
 @pytest.mark.soak

@@ -99,7 +99,8 @@ class Rejects:
         gaps = np.flatnonzero(starts[1:] != stops[:-1])  # ranges that touch are written at once
         firsts, lasts = np.append(0, gaps + 1), np.append(gaps, count - 1)
         spans = zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True)
-        self._raw.write(b"".join(buffer[start:stop] for start, stop in spans))
+        # bytes, not views: half a million of those at once and the garbage collector walks them again and again
+        self._raw.write(b"".join([bytes(buffer[start:stop]) for start, stop in spans]))
 
     def __getitem__(self, name: str) -> Any:
         if name in _NUMBERS:
