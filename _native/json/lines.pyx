@@ -59,7 +59,7 @@ cdef class Plan:
         marks = [mark for _, marks in self.lines for mark in marks]
         if len(marks) > TW_MOST_LINE_MARKS or not all(marks):
             raise ValueError(f"line wires have at most {TW_MOST_LINE_MARKS} marks, and none of no bytes")
-        found = flat(self.plans, [column.name for column in self.columns])
+        found = flat(self.plans, self.columns)
         self.kept = [found, marks]
         self.memory = []
         if len(self.columns) > 64 or len(found.nodes) > TW_MOST_NODES:

@@ -13,7 +13,7 @@ typedef struct { uint16_t node, parent, is; uint8_t needed; uint64_t words; } tw
 
 /* What fills a column: the first of two nodes that is there. */
 enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER, TW_FILL_TIME, TW_FILL_COUNT,
-       TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY };
+       TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY, TW_FILL_DIGITS };
 typedef struct { uint16_t column, node, other; uint8_t fill, constant; } tw_fill;
 
 /* A kind of message: its needs and fills; and, made of the needs by tw_index_needs: the nodes that must be there those of which

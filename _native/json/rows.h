@@ -165,6 +165,12 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         tw_fill_text(c, row, first, (size_t)(slash - first), escaped, base, shift, present);
         return 1;
     }
+    case TW_FILL_DIGITS: {                   /* an integer as text; -0 is 0 */
+        if (!(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE)) || !tw_integer(v->p, v->size, &whole)) return 1;
+        size_t sign = !whole && *v->p == '-';
+        tw_fill_text(c, row, v->p + sign, v->size - sign, 0, base, shift, present);
+        return 1;
+    }
     case TW_FILL_WORD:
         if (v->b.word == TW_NO_WORD) return 1;
         ((uint8_t *)c->values)[row] = (uint8_t)(v->b.word + fill->constant);

@@ -89,25 +89,14 @@ def _of_batch(batch: Batch) -> Iterator[Located]:
 
 
 def _of_reject(reject: dict[str, Any], unknown: str) -> Located:
-    from turnwire.log.output.rejects import fault_line
+    from turnwire.log.output.rejects import explained, fault_line
 
     reason, wire = Reason(reject["reason"]), reject["wire"]
-    text, path = _words(reject, unknown) if wire in registry.names() else (str(reason).replace("_", " "), None)
+    text, path = explained(wire, str(reason), reject["raw"], reject["inner"], unknown)
     line = fault_line(reject)
     error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=wire, path=path)
     places = (reject["offset"], reject["length"], reject["line"], reject["inner"])
     return Located(reject["file"], *places, wire, reject["raw"], None, error)
-
-
-def _words(reject: dict[str, Any], unknown: str) -> tuple[str, str | None]:
-    """What is wrong with a reject, and the JSON pointer to it, by the wire's own reading."""
-    try:
-        registry.bulk_scanner(reject["wire"]).decode(reject["raw"], unknown=unknown)
-    except DecodeError as error:
-        if str(error.reason) == reject["reason"]:
-            return error.text, error.path
-    # One message alone may hold what a record of a log may not; then the reason has to say it all.
-    return reject["reason"].replace("_", " "), None
 
 
 def checked(wire: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from turnwire.contract import LIMITS, Limits
+from turnwire.contract import LIMITS, Column, Limits
 from turnwire.errors import DecodeError, Reason
 
 KINDS = {
@@ -38,7 +38,17 @@ array of strings only; records: an array of objects only whose known members are
 only; good: a string of the form that its :class:`Value` names."""
 
 FORMS = ("", "uuid", "time", "word", "channel")
-FILLS = ("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family")
+FILLS = ("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits")
+FILLS_OF = {
+    "text": ("text", "family", "digits"),
+    "enum": ("word", "constant"),
+    "u8": ("word", "constant"),
+    "bool": ("word", "constant"),
+    "i64": ("integer", "count", "sections"),
+    "f64": ("number",),
+    "timestamp": ("time",),
+}
+"""What may fill a column of each kind. The native core writes into memory by it, so nothing else is let through."""
 CHOICES = ("only", "word", "marks")
 TIME_COLUMN = 64
 """The number of the column ``time`` in a compiled plan: it has the head of the line to fall back on."""
@@ -66,8 +76,9 @@ class Need(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """What fills a column: ``path``, or ``other`` where that is not there. how: one of ``FILLS``; "constant" is the
-    number ``constant``, which is also added to the number of a word."""
+    """What fills a column: ``path``, or ``other`` where that is not there. how: one of ``FILLS``, and of those that
+    ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
+    number of a word; "digits" is an integer as text."""
 
     column: str
     how: str
@@ -93,7 +104,8 @@ class WirePlan(NamedTuple):
     doubts: pairs of paths which, both there, leave the judgement to ``decode``. clues: paths that all have to be there
     for an object to be asked about at all, in alternatives. inside, torn: keys without one of which, as written in
     quotes, nothing in these bytes is a message, or damaged bytes were none.
-    detect, decode: as of ``turnwire.contract.Wire``, ``decode`` with ``limits=``.
+    detect, decode: as of ``turnwire.contract.Wire``, ``decode`` with ``limits=``. variant_of: the number of the variant
+    of the members of an object that ``decode`` takes, the same that ``choose`` finds.
     code: what stands in the column "wire" of a scan of several wires.
     claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are.
     """
@@ -199,8 +211,31 @@ class Flat(NamedTuple):
     torn: list[bytes]
 
 
-def flat(plans: Sequence[WirePlan], columns: Sequence[str]) -> Flat:
-    """Plans for the given columns, by number. Raises ValueError where two plans ask different things of one value."""
+def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
+    """Raises ValueError where a fill does not fit its column (another kind of value, or no name for a number), or a
+    plan lacks a variant that it may choose."""
+    there = {column.name: column for column in columns}
+    for plan in plans:
+        least = 1 if plan.choose != "marks" else 4 if plan.receipt else 2
+        if len(plan.variants) < least:
+            raise ValueError(f"{plan.wire}: choose={plan.choose!r} needs {least} variants, not {len(plan.variants)}")
+        words = {value.path: len(value.words) for value in plan.values}
+        for fill in (fill for variant in plan.variants for fill in variant.fills if fill.column in there):
+            column = there[fill.column]
+            fitting = FILLS_OF.get(column.kind, ())
+            if fill.how not in fitting:
+                can = f"what can is {', '.join(fitting)}" if fitting else "nothing can"
+                what = f"{fill.how!r} of {fill.path!r} cannot fill the column {column.name} of kind {column.kind}"
+                raise ValueError(f"{plan.wire}: {what}; {can}")
+            most = fill.constant + max(words.get(fill.path, 0), words.get(fill.other, 0), 1)
+            if column.kind == "enum" and most > len(column.names):
+                raise ValueError(f"{plan.wire}: the column {column.name} has {len(column.names)} names, not {most}")
+
+
+def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> Flat:
+    """Plans for the given columns, by number. Raises ValueError where two plans ask different things of one value, or
+    a fill does not fit its column."""
+    check_plans(plans, columns)
     values = _values(plans)
     numbers = {path: number for number, path in enumerate(values)}
     parents = {"": 0}
@@ -223,7 +258,7 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[str]) -> Flat:
     for plan in plans:
         result.wires.append(_wire(plan, numbers, len(result.variants)))
         for variant in plan.variants:
-            _variant(variant, result, values, numbers, list(columns))
+            _variant(variant, result, values, numbers, [column.name for column in columns])
         result.inside.extend(f'"{key}"'.encode() for key in plan.inside)
         result.torn.extend(f'"{key}"'.encode() for key in plan.torn)
     if len(nodes) > 256 or any(len(table) > 64 for table in tables):

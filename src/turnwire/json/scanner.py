@@ -8,7 +8,7 @@ from typing import Any
 from turnwire import _backend
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import Reason
-from turnwire.json.plan import WirePlan
+from turnwire.json.plan import WirePlan, check_plans
 
 _core = _backend.load("json.lines")
 
@@ -61,8 +61,20 @@ def scanner(
     decode: Callable[..., Any],
     common: Mapping[str, tuple[str, str]],
 ) -> BulkScanner:
-    """The scanner of some JSON wires; ``columns`` are their own ones, to which ``inner`` and ``time`` are added."""
+    """The scanner of some JSON wires; ``columns`` are their own ones, to which ``inner`` and ``time`` are added.
+
+    common: as of :class:`BulkScanner`. Raises ValueError where a fill fits no column, or a common one comes from none.
+    """
     whole = (INNER, TIME, *columns)
+    there = {column.name for column in whole}
+    for plan in plans:
+        filled = {fill.column for variant in plan.variants for fill in variant.fills}
+        if not filled <= there:
+            raise ValueError(f"{plan.wire}: there is no column {min(filled - there)}, which a fill names")
+    for name, (_, source) in common.items():
+        if source not in there:
+            raise ValueError(f"{plans[0].wire}: there is no column {source}, from which {name} comes")
+    check_plans(plans, whole)
     valid, escaped = bits(whole)
     compiled: dict[Any, Any] = {}
 

@@ -219,12 +219,16 @@ def advice_on(
     wires = registry.names() if wires is None else wires
     costs: list[Cost] = []
     changes: list[Change] = []
-    absent: dict[str, str] = {}
+    absent = {
+        name: "the wire does not say what its fields mean (Wire.shape), so it is compared with no other"
+        for name in dict.fromkeys([*wires, *(wire for wire, _ in found.spent)])
+        if not registry.wire(name).has("shape")
+    }
     for (wire, name), own in found.spent.items():
         counter = next(each for each in counters if each.name == name)
         kept, price = found.samples[wire], prices.get(name)
         costs += _costs(own, kept, wires, counter, price, context, absent)
-        changes += _changes(own, kept, counter, price)
+        changes += _changes(own, kept, counter, price, absent)
     changes += [change for cost in costs if (change := _to_other_wire(cost, costs)) is not None]
     facts = {
         "messages": {wire: kept.seen for wire, kept in found.samples.items()},
@@ -248,7 +252,7 @@ def _costs(
 ) -> list[Cost]:
     """What the messages of one wire cost in it, and in each other wire, by the sample."""
     costs = [_cost(own, own.wire, 1.0, price, (), True, False)]
-    others = [wire for wire in wires if wire != own.wire]
+    others = [wire for wire in wires if wire not in (own.wire, *absent) and own.wire not in absent]
     found = compare(kept.messages, [own.wire, *others], [counter], formats=(), context=context)
     absent |= {f"{own.wire} as {wire}": why for wire, why in found.absent.items()}
     rows = {row.format: row for row in found.rows}
@@ -288,12 +292,15 @@ def _cost(
     )
 
 
-def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None) -> list[Change]:
+def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, absent: dict[str, str]) -> list[Change]:
     """What the parts of the wire cost, where something can be done about them."""
     if not kept.messages:
         return []
-    parts: list[Part] = ablate(kept.messages, counter)
-    whole = parts[0].of
+    parts: list[Part] = []
+    if registry.wire(own.wire).has("parts"):
+        parts = ablate(kept.messages, counter)
+    else:
+        absent[f"the parts of {own.wire}"] = "the wire does not name them (Wire.parts)"
     found = []
     advice = registry.wire(own.wire).advice
     for part in parts:
@@ -311,7 +318,7 @@ def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None) 
     return [
         Change(own.wire, counter.name, part, text, round(total * share), share, _money(total * share, price))
         for part, text, share in found
-        if whole
+        if written
     ]
 
 

@@ -9,7 +9,7 @@ from turnwire._pure.json.line_wires import escaped_marks
 from turnwire._pure.json.rows import Reading
 from turnwire.contract import Column
 from turnwire.errors import Reason
-from turnwire.json.plan import WirePlan
+from turnwire.json.plan import WirePlan, check_plans
 
 MOST_LINE_MARKS = 8
 
@@ -36,6 +36,7 @@ class Plan:
         self.marks = tuple(mark for _, marks in self.lines for mark in marks)
         if len(self.marks) > MOST_LINE_MARKS or not all(self.marks):
             raise ValueError(f"line wires have at most {MOST_LINE_MARKS} marks, and none of no bytes")
+        check_plans(plans, columns)
         self.tokens = tokens
         self.marks += () if tokens is None else tokens.marks
         self.escaped_marks = escaped_marks(self.marks)

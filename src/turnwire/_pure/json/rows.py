@@ -144,6 +144,11 @@ def _integer(raw: bytes, noted: Noted, value: Value | None) -> int | None:
     return number if abs(number) <= _GREATEST else None
 
 
+def _digits(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
+    number = _integer(raw, noted, value)
+    return None if number is None else Filled(None, noted.end - len(str(number)), noted.end)
+
+
 def _number(raw: bytes, noted: Noted, value: Value | None) -> float | None:
     return float(raw[noted.start : noted.end]) if noted.first in b"-0123456789" else None
 
@@ -189,6 +194,7 @@ def _family(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
 _FILLS = {
     "word": _word,
     "integer": _integer,
+    "digits": _digits,
     "number": _number,
     "time": _time,
     "count": _count,

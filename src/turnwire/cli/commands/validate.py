@@ -131,7 +131,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     from turnwire.log.output.rows import json_line
 
     if mode == "lines" and wire is not None and registry.bulk_scanner(wire).spans_lines:
-        raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} has several lines")
+        raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} may have several lines")
     names = inputs.checked(sources)
     judge = Judge(wire, options["unknown"], options["fences"])
     tally = Tally()
@@ -200,19 +200,10 @@ def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Fin
 
 
 def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
-    from turnwire.log.input.compression import WORDS
-    from turnwire.log.output.rejects import fault_line
+    from turnwire.log.output.rejects import explained, fault_line
 
     reason = reject["reason"]
-    text = reason.replace("_", " ")
-    try:
-        if reject["wire"] in judge.wires:
-            judge.decode(reject["raw"], reject["wire"])
-        else:  # a compressed stream, which has no bytes to be judged again
-            text = f"{WORDS[reason]} (a byte of the stream as stored)"
-    except DecodeError as error:
-        # One message alone may hold what a record of a log may not; then the reason has to say it all.
-        text = error.text if str(error.reason) == reason else text
+    text, _ = explained(reject["wire"], reason, reject["raw"], reject["inner"], judge.unknown)
     return Finding(reject["file"], fault_line(reject), reject["fault"], reject["wire"], ERROR, reason, text)
 
 
@@ -280,7 +271,9 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None, int]]:
 
 def _summarize(wire: str | None, tally: Tally, mode: str) -> None:
     faults = tally.count(ERROR)
-    others = "".join(f", {tally.count(name):,} {name}" for name in ("warning", "info") if tally.count(name))
+    warnings, infos = tally.count("warning"), tally.count("info")
+    others = f", {warnings:,} warning{'' if warnings == 1 else 's'}" if warnings else ""
+    others += f", {infos:,} info" if infos else ""
     text = f", {tally.text:,} bytes of them other text" if mode == "log" else ""
     good = f"{tally.records:,} good {'' if wire is None else wire + ' '}record{'' if tally.records == 1 else 's'}"
     complain(f"{good}, {faults:,} fault{'' if faults == 1 else 's'}{others} in {tally.bytes:,} bytes{text}")

@@ -420,6 +420,8 @@ def _common_plan(name: str, scanner: BulkScanner, codes: list[int], every: tuple
             for fill in variant.fills:
                 if fill.column == source:
                     shift = codes[0] if common == "kind" else 0
-                    fills.append(fill._replace(column=common, constant=fill.constant + shift))
+                    number = fill.how == "integer" and scanner.common.get(common) == ("number", source)
+                    how = "digits" if number else fill.how
+                    fills.append(fill._replace(column=common, how=how, constant=fill.constant + shift))
         variants.append(variant._replace(fills=tuple(fills)))
     return plan._replace(variants=tuple(variants), code=every.index(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _NOT_KNOWN_YET = frozenset({"file", "record", "line"})
 """Columns that a block alone cannot tell."""
+_WHOLE_NUMBER = re.compile("0|-?[1-9][0-9]*")  # as a column of numbers writes one as text
 _COMPARED_AT_ONCE = 16  # bytes of text compared for all rows at once; the few rows left are compared one by one
 
 
@@ -94,7 +96,7 @@ def _numbers_of(name: str, wanted: Any) -> list[Any]:
     return [
         one if one is None or isinstance(one, int) else int(one)
         for one in texts
-        if one is None or isinstance(one, int) or (one.isdecimal() and one.isascii() and str(int(one)) == one)
+        if one is None or isinstance(one, int) or _WHOLE_NUMBER.fullmatch(one)
     ]
 
 

@@ -241,11 +241,18 @@ class Batch:
         return np.zeros(count, DTYPES[column.kind])
 
     def _decimal(self, source: str) -> TextColumn:
-        """A column of u64 as text."""
+        """A column of whole numbers as text."""
         count = self._rows.count
+        numbers = self._rows.arrays[source][:count]
+        if numbers.dtype.kind == "i":  # of wires that others register
+            texts = [str(number).encode() for number in numbers.tolist()]
+            sizes = np.fromiter(map(len, texts), np.int64, count)
+            return TextColumn(
+                memoryview(b"".join(texts)), np.cumsum(sizes) - sizes, sizes, self._own_validity(source), None, None
+            )
         digits = np.empty((count, _views.DECIMAL), np.uint8)
         lengths = np.empty(count, np.int64)
-        _views.decimals(np.ascontiguousarray(self._rows.arrays[source][:count]), digits, lengths)
+        _views.decimals(np.ascontiguousarray(numbers), digits, lengths)
         offsets = np.arange(count, dtype=np.int64) * _views.DECIMAL
         return TextColumn(digits.reshape(-1).data, offsets, lengths, self._own_validity(source), None, None)
 

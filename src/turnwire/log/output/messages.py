@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire import registry
 from turnwire.characters import visible
 from turnwire.contract import BulkScanner, Column
-from turnwire.errors import DecodeError
 from turnwire.log.engine.columns import chosen, known
-from turnwire.log.input.compression import WORDS
-from turnwire.log.output.rejects import fault_line
+from turnwire.log.output.rejects import explained, fault_line
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -62,17 +59,7 @@ class Reject(NamedTuple):
     @property
     def text(self) -> str:
         """What is wrong, in words: what ``decode`` says of these bytes, where it refuses them for the same reason."""
-        if self.wire not in registry.names():
-            return f"{WORDS[self.reason]} (a byte of the stream as stored)"
-        from turnwire.registry import decode
-
-        try:
-            decode(self.raw, self.wire)
-        except DecodeError as error:
-            if str(error.reason) == self.reason:
-                return error.text
-        # One message alone may hold what a record of a log may not.
-        return self.reason.replace("_", " ")
+        return explained(self.wire, self.reason, self.raw, self.inner)[0]
 
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}:"

@@ -12,6 +12,8 @@ import numpy as np
 from turnwire import registry
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import DecodeError, Reason
+from turnwire.json.scanner import plain
+from turnwire.log.input.compression import WORDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -214,6 +216,25 @@ def fault_line(reject: dict[str, Any]) -> int:
     before = max(reject["fault"] - reject["offset"], 0)
     line: int = reject["line"] + reject["raw"].count(b"\n", 0, before)
     return line
+
+
+def explained(wire: str, reason: str, raw: bytes, inner: int | None, unknown: str = "error") -> tuple[str, str | None]:
+    """What is wrong with a reject, and the JSON pointer to it (or None), as the wire's ``decode`` says it where it
+    refuses these bytes for the same reason. In a string of JSON (``inner``) they are as written: the escapes go, once
+    for each string around them, until it does."""
+    if wire not in registry.names():
+        return f"{WORDS[reason]} (a byte of the stream as stored)", None
+    decode, escaped = registry.bulk_scanner(wire).decode, True
+    while escaped:
+        try:
+            decode(raw, unknown=unknown)
+        except DecodeError as error:
+            if str(error.reason) == reason:
+                return error.text, error.path
+        said = raw if inner is None else plain(raw)
+        raw, escaped = said, said != raw
+    # One message alone may hold what a record of a log may not; then the reason has to say it all.
+    return reason.replace("_", " "), None
 
 
 def first_error(
