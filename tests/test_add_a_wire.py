@@ -53,6 +53,16 @@ def examples() -> dict[str, str]:
     return dict(blocks)
 
 
+def run(path: Path, backend: str, code: str, *arguments: str) -> str:
+    """What a fresh interpreter prints that has the folders in ``path``."""
+    known = os.pathsep.join(entry for entry in sys.path if entry)
+    settings = {**os.environ, "PYTHONPATH": known, "TURNWIRE_PURE": str(int(backend == "pure"))}
+    command = [sys.executable, "-c", code, str(path), *arguments]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 @pytest.mark.parametrize("name", MESSAGES)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_folder_of_the_page(name: str, backend: str, tmp_path: Path) -> None:
@@ -60,11 +70,38 @@ def test_a_folder_of_the_page(name: str, backend: str, tmp_path: Path) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "wire.py").write_text(examples()[name], "utf-8")
     (tmp_path / name / "__init__.py").write_text("", "utf-8")
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    settings = {**os.environ, "PYTHONPATH": path, "TURNWIRE_PURE": str(int(backend == "pure"))}
-    arguments = [str(tmp_path), name, MESSAGES[name], DAMAGED[name]]
-    done = subprocess.run([sys.executable, "-c", TRY, *arguments], env=settings, capture_output=True, text=True)
-    assert (done.returncode, done.stdout.strip()) == (0, "found"), done.stderr
+    assert run(tmp_path, backend, TRY, name, MESSAGES[name], DAMAGED[name]) == "found"
+
+
+MORE = """if True:
+    import sys, turnwire, turnwire.tokens
+    turnwire.__path__.append(sys.argv[1])
+    log = b"<<ada>bob:hello>>\\n<<bob>ada:hello yourself, my dear>>\\n<<ada>bob:bye>>\\n"
+    answered = {key: pairing.answered for key, pairing in turnwire.log.stats(log).pairings.items()}
+    assert answered == {("ping", "ping"): 2}, answered
+    ping = turnwire.decode("<<ada>bob:hello>>")
+    fields = {"ctx": "C0", "block.id": "T7", "block.STATUS": "OK"}
+    there = turnwire.convert(ping, "csp", context=turnwire.Context(defaults={"csp": fields}))
+    assert turnwire.convert(there.message, "ping").message.subject == "hello", there
+    assert {part.part for part in turnwire.tokens.ablate([ping])} == {"names", "text"}
+    assert turnwire.tokens.advise(log).table()
+    [clause] = turnwire.wires()["ping"].conform(log)
+    assert (clause.status, clause.reason) == ("fail", "line 2: it says more")
+    print("more")
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_else_a_wire_may_have(backend: str, tmp_path: Path) -> None:
+    page = PAGE.read_text("utf-8")
+    [more] = re.findall(r"^```python\n# ping/more\.py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names = "".join(f"    {name},\n" for name in re.findall(r'`((?:[a-z]+)="\.more:[A-Za-z]+")`', page))
+    assert names.count("more:") == 4
+    (tmp_path / "ping").mkdir()
+    wire = examples()["ping"].replace("    plan=TextPlan(", names + "    plan=TextPlan(")
+    for file, text in {"wire": wire, "more": more, "__init__": ""}.items():
+        (tmp_path / "ping" / f"{file}.py").write_text(text, "utf-8")
+    assert run(tmp_path, backend, MORE) == "more"
 
 
 def test_the_page_shows_each_style_once() -> None:

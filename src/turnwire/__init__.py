@@ -32,7 +32,7 @@ __all__ += ["scan", "slip", "wires"]
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
 _LATER |= {"Decoder": "finding.decoder", "extract": "finding.extraction", "prompt": "prompts"}
 _LATER |= dict.fromkeys(("convert", "Context", "Converted"), "conversion")
-_ROOMS = {"slip", "tokens", "polars", "duckdb"}  # beside the packages of the wires
+_ROOMS = {"slip", "log", "tokens", "ledger", "report", "distributed", "polars", "duckdb"}  # beside those of the wires
 
 
 def __getattr__(name: str) -> Any:
