@@ -16,7 +16,7 @@ PAUSE = 0.002
 
 
 def anonymous() -> int:
-    """Bytes of resident memory that no file stands behind."""
+    """Bytes of resident memory that no file backs."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) << 10

@@ -19,8 +19,8 @@ TW_HERE static __attribute__((noinline)) const uint8_t *TW_AT(tw_long_string)(tw
     TW_AT(tw_utf8) utf8;
     TW_AT(tw_utf8_begin)(&utf8);
     for (; p < x->end && x->hard - p >= 64; p += 64) {
-        tw_marks m;
-        TW_AT(tw_marks_of)(p, &m);
+        tw_structurals m;
+        TW_AT(tw_structurals_of)(p, &m);
         uint64_t escaped = tw_escaped_bytes(m.slash, &carried), close = m.quote & ~escaped;
         uint64_t inside = close ? (close - 1) & ~close : ~(uint64_t)0;
         size_t size = close ? (size_t)__builtin_ctzll(close) : 64;

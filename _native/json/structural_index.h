@@ -13,7 +13,7 @@ enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
 #define TW_ALWAYS static inline __attribute__((always_inline))
 
 /* A bit for each byte: quotes, backslashes, control characters, bytes over 127. */
-typedef struct { uint64_t quote, slash, control, high; } tw_marks;
+typedef struct { uint64_t quote, slash, control, high; } tw_structurals;
 
 /* The bytes that a backslash escapes, of whose block the backslashes are given. *carried: whether the first one is
  * escaped by the last of the block before; then the same for the next block. In a run of backslashes every other one is
@@ -42,7 +42,7 @@ static struct { uint8_t quote[64], slash[64], space[64]; } tw_signs __attribute_
 typedef struct { __m256i before, faults; } tw_utf8_avx2;
 typedef struct { __m512i before, faults; } tw_utf8_avx512;
 
-TW_JSON_AVX2 TW_ALWAYS void tw_marks_of_avx2(const uint8_t *p, tw_marks *m)
+TW_JSON_AVX2 TW_ALWAYS void tw_structurals_of_avx2(const uint8_t *p, tw_structurals *m)
 {
     uint32_t quote[2], slash[2], control[2], high[2];
     for (int i = 0; i < 2; i++) {
@@ -143,7 +143,7 @@ TW_JSON_AVX2 TW_ALWAYS int tw_is_text_avx2(const uint8_t *p, const uint8_t *text
     return _mm256_movemask_epi8(same) == -1;
 }
 
-TW_JSON_AVX512 TW_ALWAYS void tw_marks_of_avx512(const uint8_t *p, tw_marks *m)
+TW_JSON_AVX512 TW_ALWAYS void tw_structurals_of_avx512(const uint8_t *p, tw_structurals *m)
 {
     __m512i v = _mm512_loadu_si512(p);
     m->quote = _mm512_cmpeq_epi8_mask(v, TW_SIGN_512(quote));

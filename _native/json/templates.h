@@ -309,7 +309,7 @@ static void tw_template_first(tw_json *x, int place)
     x->templates[0] = template;
 }
 
-/* Values that will hardly come again. */
+/* Values unlikely to repeat. */
 static void tw_open_slots(const tw_json *x, const uint8_t *p, tw_leaf *leaves, int count)
 {
     for (int i = 0; i < count; i++) leaves[i].slot = leaves[i].size >= (leaves[i].kind == TW_IS_STRING ? 64 : 8);

@@ -24,7 +24,7 @@ else:
 
 
 class Limits(NamedTuple):
-    """Bounds on what is read; each has a reason of its own (named behind it). Sizes are bytes."""
+    """Bounds on what is read; each has a reason of its own (in the comment beside it). Sizes are bytes."""
 
     message: int = 16 << 20  # message_too_large
     nesting: int = 128  # too_deep
@@ -106,7 +106,7 @@ class Wire:
     check: (message) -> list of Issue: what is doubtful about a message.
     prompt: () -> the text that teaches an LLM the wire.
 
-    What a wire may have; without it, what is named behind it cannot be done and says so:
+    What a wire may have. Without one of these, what needs it says so and is not done:
 
     plan: by which a scan finds it: for style "object" a ``turnwire.json.plan.WirePlan``, for the others a
     :class:`TextPlan`. bulk: a :class:`BulkScanner` (``scan(wire=...)``); a ``TextPlan`` brings its own. cuts: (chunks,
@@ -232,7 +232,7 @@ class TextPlan(NamedTuple):
     opening: bytes with one of which each record begins, those of style "lines" at the start of a line. whole: a pattern
     of bytes that matches a candidate from its opening to its end: a token within its line, lines within
     ``limits.message`` and in front of the next line that begins with an opening of the wire. What it matches must not
-    depend on more than one byte behind it. What it matches is a record where the wire's ``decode`` takes it, else
+    depend on more than one byte after it. What it matches is a record where the wire's ``decode`` takes it, else
     a reject with the reason and the place that ``decode`` gives.
 
     An opening from which nothing whole matches is a reject where the wire's ``damaged`` says so of what stands up to

@@ -87,7 +87,7 @@ def test_both_cores_find_the_same(log: Path) -> None:
 
 @pytest.fixture
 def doubtful(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A log whose second record the wire's check doubts, with a fault before and behind it."""
+    """A log whose second record the wire's check doubts, with a fault before and after it."""
 
     def check(message: Any) -> list[Issue]:
         tag = message.get(nslip.Slot.TAG, "")

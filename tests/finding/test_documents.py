@@ -1,4 +1,4 @@
-"""Where Space documents stand: in files, in fences, behind prose; never behind records; the same however it is cut."""
+"""Where Space documents stand: in files, in fences, after prose; never after records; the same however it is cut."""
 
 from __future__ import annotations
 

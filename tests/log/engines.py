@@ -189,7 +189,7 @@ def edge_record(chance: random.Random) -> bytes:
 
 
 def padded_record(chance: random.Random) -> bytes:
-    """A record with a string that closes at, or beside, byte 63, 64, 127 or 128, and something behind it."""
+    """A record with a string that closes at, or beside, byte 63, 64, 127 or 128, and something after it."""
     head = b"@a%c|f%c|c%b|S%b|d1|T1" % (chance.choice(b"09A"), chance.choice(b"04"), _number(chance), _number(chance))
     slot, other = chance.sample((b"u", b"t"), 2)
     goal = chance.choice((63, 64, 127, 128)) + chance.randrange(-3, 4)

@@ -53,7 +53,7 @@ def view(text: bytes, number: int, place: int) -> bytes:
 
 
 def spans(chance: random.Random, sizes: tuple[int, int], count: int) -> Any:
-    """Places of texts in a buffer and an arena behind it, short and long ones, many at the very end."""
+    """Places of texts in a buffer and an arena after it, short and long ones, many at the very end."""
     found = []
     for _ in range(count):
         number = int(chance.random() < 0.5) if sizes[1] else 0

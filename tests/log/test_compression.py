@@ -190,7 +190,7 @@ def test_errors_raise_and_skip() -> None:
         next(batches)
     error = caught.value
     assert (error.reason, error.offset, error.wire, error.line) == (Reason.CUT_OFF, len(good), "gzip", 1)
-    assert f"behind byte {3 * len(GOOD)} as decompressed" in str(error)
+    assert f"after byte {3 * len(GOOD)} as decompressed" in str(error)
     skipped = scan_nslip(good, errors="skip")
     list(skipped)
     assert (skipped.rejects.rows(), skipped.counts.reasons) == ([], {"cut_off": 1})

@@ -65,7 +65,7 @@ def mixed_up(chance: random.Random) -> bytes:
 
 
 def seen(source: Any, **options: Any) -> list[Any]:
-    """Every batch with its rows, and what stands in the quarantine and the tally behind it."""
+    """Every batch with its rows, and what stands in the quarantine and the tally after it."""
     found = scan(source, **options)
     met: list[Any] = []
     for batch in found:

@@ -28,7 +28,7 @@ def lines(wire: str) -> list[bytes]:
 
 
 def log(wire: str, chance: random.Random, most: int = 30) -> bytes:
-    """Some of them, one behind the other, some damaged, some with a time in front."""
+    """Some of them, one after the other, some damaged, some with a time in front."""
     found = lines(wire)
     parts = []
     for number in range(chance.randrange(1, most)):

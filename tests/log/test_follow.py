@@ -140,7 +140,7 @@ def test_truncation(tmp_path: Path) -> None:
 def test_a_file_that_is_written_anew_between_two_looks(
     pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Right behind the look that found it as it was: what is read then is none of the old text."""
+    """Right after the look that found it as it was: what is read then is none of the old text."""
     path = tmp_path / "a.log"
     path.write_bytes(pack(record(0) + record(1)[:5]))
     looked = following._Tail.renamed

@@ -59,7 +59,7 @@ def collect(found: Scan, rows: list[int]) -> None:
 @pytest.mark.parametrize(("wire", "kind"), [(None, "nslip"), (None, "sstp"), ("sstp", "sstp")])
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_records_in_front_of_the_first_fault_are_given(wire: str | None, kind: str, before: int) -> None:
-    """Of the same string those before it, and none behind it."""
+    """Of the same string those before it, and none after it."""
     good = {"nslip": GOOD, "sstp": SSTP}[kind].decode()
     line = wrapped(*[good] * before, BAD[kind], good, good)
     data = (good + "\n").encode() * 2 + line + b"\n" + good.encode() + b"\n"

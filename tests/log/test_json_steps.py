@@ -238,7 +238,7 @@ def test_bad_strings_over_every_place_of_a_block(piece: bytes) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 62, 63, 64, 65, 127, 128, 129, 200])
 def test_strings_that_end_near_the_end_of_the_data(size: int) -> None:
-    """Fewer than 64 bytes stand behind them, and nothing may be read there."""
+    """Fewer than 64 bytes stand after them, and nothing may be read there."""
     for tail in ("", "\n", " " * 30, "\n" + "x" * 63, "\n" + "x" * 64):
         for text in ("x" * size, "\u00e9" * size, "x" * size + "\\n"):
             data = GOOD.replace('"g"', f'"{text}"') + tail

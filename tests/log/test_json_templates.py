@@ -109,7 +109,7 @@ def test_messages_that_repeat_but_for_some_values(wire: str, seed: int) -> None:
 
 
 def judged(*lines: bytes) -> list[bool]:
-    """Whether each line, read behind the others, is a record, of which the others must be one."""
+    """Whether each line, read after the others, is a record, of which the others must be one."""
     found = both("sstp", b"\n".join(lines) + b"\n")
     starts = [sum(len(line) + 1 for line in lines[:number]) for number in range(len(lines))]
     return [start in found.columns["offset"] for start in starts]
@@ -184,7 +184,7 @@ def test_numbers_that_are_none(odd: Any) -> None:
 
 @pytest.mark.parametrize("wire", JSON_WIRES)
 def test_keys_that_differ_in_a_letter(wire: str) -> None:
-    """A shape that parted from another is not gone on with behind the place where it did."""
+    """A shape that parted from another is not gone on with after the place where it did."""
     for fields in OBJECTS[wire][:4]:
         for name, value in {**fields, "messageId": "m", "reason": "r"}.items():
             if not isinstance(value, str):
@@ -199,7 +199,7 @@ def test_keys_that_differ_in_a_letter(wire: str) -> None:
 
 
 def test_what_fits_may_not_go_on_behind_its_line() -> None:
-    """What goes on behind its line fits no template, and is read all the same: in strings and on lines."""
+    """What goes on after its line fits no template, and is read all the same: in strings and on lines."""
     texts = [with_payload(content=str(number)).replace(b',"payload"', b',\n"payload"') for number in range(6)]
     wrapped = [line_of({"log": text.decode()}) for text in texts]
     assert both("sstp", b"\n".join(wrapped)).rows == len(texts)

@@ -293,7 +293,7 @@ def test_a_position_in_a_mixed_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wire", [None, *WIRES])
 def test_two_scans_of_a_damaged_log_are_one(wire: str | None, tmp_path: Path) -> None:
-    """However much of it was there the first time, also in the middle of a message or behind an unclosed heredoc."""
+    """However much of it was there the first time, also in the middle of a message or after an unclosed heredoc."""
     chance = random.Random(5)
     path = tmp_path / "a.log"
 

@@ -69,7 +69,7 @@ def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
             size += counts.bytes
             token = found.position
             path.write_bytes(data)
-        rows["time"] = columns["time"]  # a time at the head of a line is not seen again behind a record of that line
+        rows["time"] = columns["time"]  # a time at the head of a line is not seen again after a record of that line
         assert {**rows, "file": columns["file"]} == columns
         assert (bad, size) == (rejects, len(data))
 

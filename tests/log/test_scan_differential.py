@@ -220,7 +220,7 @@ def test_every_single_cut() -> None:
 @pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\r", b"\rx", b"x\r\n"])
 def test_a_line_that_ends_at_the_limit(name: str, end: bytes) -> None:
-    """Whether it is too long or cut off shows only behind its last byte, and must not depend on the cut."""
+    """Whether it is too long or cut off shows only after its last byte, and must not depend on the cut."""
     record = b'@a3|f0|c1|S0|d1|t"aa'
     for limit in (len(record) - 1, len(record), len(record) + 1):
         data = record + end + b"yy"

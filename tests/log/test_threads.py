@@ -29,7 +29,7 @@ LINES = UPSTREAM.read_bytes().split(b"\n")[:300] + VECTORS
 
 
 def batches(source: Any, **options: Any) -> list[Any]:
-    """Every batch with its rows, and what stands in the quarantine and the tally behind it."""
+    """Every batch with its rows, and what stands in the quarantine and the tally after it."""
     found = scan_nslip(source, **options)
     seen = []
     for batch in found:

@@ -1,4 +1,4 @@
-"""Advice on logs, and the sums behind it."""
+"""Advice on logs, and the sums it rests on."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Sink:
 
     def take(self, batch: Batch) -> None:
         """Shows what is still to be shown of a batch."""
-        from turnwire.log.output.rows import slices
+        from turnwire.log.output.json_lines import slices
 
         left = None if self.limit is None else self.limit - self.shown
         for values in slices(batch, left):
@@ -59,7 +59,7 @@ class JsonSink(Sink):
     """JSON lines to an output."""
 
     def __init__(self, found: Scan, output: Output, limit: int | None) -> None:
-        from turnwire.log.output.rows import JsonLines
+        from turnwire.log.output.json_lines import JsonLines
 
         super().__init__(limit)
         self._output = output

@@ -26,7 +26,7 @@ def cell(value: Any, path: bool = False) -> str:
 
 def table(names: Sequence[str], rows: Sequence[Sequence[Any]], decimals: Mapping[str, int] | None = None) -> str:
     """The rows under their names, numbers to the right; ends with a newline. decimals: column -> how many its numbers
-    have behind the point."""
+    have after the point."""
     numbers = [
         any(isinstance(row[place], (int, float)) for row in rows)
         and not any(isinstance(row[place], str) for row in rows)

@@ -46,9 +46,9 @@ def _move(rows: NDArray[Any], distances: NDArray[np.int64]) -> None:
 
 
 def follows(state: Any, left: Any, block: memoryview) -> bool:
-    """Whether a block scanned from a fresh state, which left ``left``, holds the same behind ``state``.
+    """Whether a block scanned from a fresh state, which left ``left``, holds the same after ``state``.
 
-    A heredoc that was left open marks all that follows it. Behind a message, with nothing open, all that differs from
+    A heredoc that was left open marks all that follows it. After a message, with nothing open, all that differs from
     the start of an input is that lines may be a heredoc nobody owns, up to the next line that ends a message; where the
     block begins with such a line or has neither heredocs nor fences, there is no difference.
     """

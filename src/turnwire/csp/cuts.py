@@ -25,7 +25,7 @@ _MAYBE_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(?:[Cc]|\Z)")
 def safe_cuts(chunks: Iterable[bytes], every: int, *, limit: int = LIMITS.message) -> Iterator[tuple[int, int]]:
     """Yields (byte offset, line number from 1) of line starts at which no message and no heredoc is open.
 
-    Scans of the parts between cuts, each from a fresh state and with nothing behind it, find together exactly what
+    Scans of the parts between cuts, each from a fresh state and with nothing after it, find together exactly what
     one scan of the whole finds, with the same ``limit`` (bytes of a message). Offset 0 is not yielded.
 
     Args:

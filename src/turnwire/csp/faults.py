@@ -18,7 +18,7 @@ _TEXT = {
     Reason.MISSING_INTENT: "the header has no INTENT",
     Reason.HEADER_ORDER: "the header is FROM, TO, CTX, INTENT in that order",
     Reason.DUP_HEADER: "the header line stands twice",
-    Reason.BAD_HEADER_VALUE: "a header value is one token, one space behind its key",
+    Reason.BAD_HEADER_VALUE: "a header value is one token, one space after its key",
     Reason.BAD_HEADER_LINE: "this is no header line; a blank line ends the header",
     Reason.BAD_INTENT: f"the intents are {', '.join(INTENTS)}",
     Reason.INTENT_ALIAS: "FILEOP is the word of the block; the intent is FILE",

@@ -115,7 +115,7 @@ class _Reader:
         return min(len(self.raw), start + self.limits.message)
 
     def swallow(self) -> None:
-        """A heredoc never closes: nothing behind it is to be trusted unawares."""
+        """A heredoc never closes: nothing after it is to be trusted unawares."""
         self.inside_until = len(self.raw)
 
     # --- the stream ---

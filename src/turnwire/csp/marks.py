@@ -14,7 +14,7 @@ __all__ = ["begins_message", "csp_damage"]
 
 def begins_message(raw: bytes, start: int = 0) -> bool:
     """Whether the line at ``start``, which says CSP/1 or nearly so, begins a message or a look-alike, damaged or not:
-    the lines behind it say so. Without them it is text, as in "CSP/1 only. Example:"."""
+    the lines after it say so. Without them it is text, as in "CSP/1 only. Example:"."""
     newline = raw.find(b"\n", start)
     line = raw[start : len(raw) if newline < 0 else newline].removesuffix(b"\r")
     return survey(raw, start, len(raw), True, EXACT if line == MAGIC.encode() else NEAR) != TEXT

@@ -1,7 +1,7 @@
 """Strict JSON text for the JSON wires: one object in, one object out, nothing guessed (RFC 8259, I-JSON's strictness).
 
 Refused on reading: duplicate keys (also such that are equal only after unescaping), NaN, Infinity and numbers beyond a
-double, lone surrogates, bad UTF-8, a byte order mark, UTF-16, anything before or behind the object, and whatever
+double, lone surrogates, bad UTF-8, a byte order mark, UTF-16, anything before or after the object, and whatever
 exceeds the limits. Integers are exact at any size, the order of keys is kept, and ``-0`` stays a negative zero (as the
 float ``-0.0``, which is the only number that can hold it).
 """

@@ -171,7 +171,7 @@ SIGNAL_STATE = {
     Signal.FAILED: TaskState.FAILED,
 }
 """What a signal says about its task, in order or not: a task that is out of order moves there if that is forward, so
-that one missing message is one fault and not one for each message behind it."""
+that one missing message is one fault and not one for each message after it."""
 FORWARD = list(TaskState)
 
 ESCALATION_RECEIVERS = ("Human", "Supervisor")

@@ -26,7 +26,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 def is_timestamp(text: str) -> bool:
     """Whether a text is an ISO 8601 date and time: calendar, week or ordinal date, extended or basic format.
 
-    24:00 is midnight at the end of the day, second 60 is a leap second and comes only behind minute 59.
+    24:00 is midnight at the end of the day, second 60 is a leap second and comes only after minute 59.
     """
     return seconds(text) is not None
 

@@ -179,7 +179,7 @@ def verify_file(
 def verify_connection(
     connection: sqlite3.Connection, path: object, *heads: Checkpoint, trusted: Iterable[Any] = ()
 ) -> Verdict:
-    """Proves the ledger behind an open connection, in one transaction; ``path`` is what errors call it."""
+    """Proves the ledger of an open connection, in one transaction; ``path`` is what errors call it."""
     run = _Pass(heads, tuple(trusted))
     fault: Fault | None = None
     try:

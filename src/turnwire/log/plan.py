@@ -1,6 +1,6 @@
 """One scan cut into blocks that any engine can run, anywhere and in any order: together they are that scan.
 
-Blocks of one file lie behind each other without a gap, and no record, reject or line reaches from one into the next.
+Blocks of one file follow each other without a gap, and no record, reject or line reaches from one into the next.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CHOICE = 256
 _AROUND = 1 << 12
 _VALUE = rb'"{\[\-0-9tfn'
 _OPEN = re.compile(rb'\{["}]|\[[\]%b]|[,:][%b]|"[:,\]}]|[}\]0-9el][,\]}]' % (_VALUE, _VALUE))
-"""What can stand behind each other in JSON, white space apart, at the end of a line and at the start of the next."""
+"""What can follow each other in JSON, white space apart, at the end of a line and at the start of the next."""
 
 
 class Block(NamedTuple):
@@ -167,7 +167,7 @@ def scan_cuts(chunks: Iterator[bytes], every: int, *, limit: int) -> Iterator[tu
 
 
 def has_header(file: Any) -> bool:
-    """Whether a line of a file begins as the headers of Space documents do: what stands behind it may be one document,
+    """Whether a line of a file begins as the headers of Space documents do: what stands after it may be one document,
     if nothing is found in front of it."""
     with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         return data[: len(BOM) + len(SIGIL)].removeprefix(BOM).startswith(SIGIL) or data.find(b"\n" + SIGIL) >= 0
@@ -194,7 +194,7 @@ def between_objects(file: Any, offset: int) -> bool:
 
 
 def between_records(file: Any, start: int, offset: int, limit: int) -> bool:
-    """Whether no record of a wire of lines that has a plan goes from what stands behind ``start``, where none is open,
+    """Whether no record of a wire of lines that has a plan goes from what stands after ``start``, where none is open,
     over ``offset``. limit: bytes of a message."""
     lines = finder().lines
     if not lines:
@@ -240,7 +240,7 @@ class _Part(RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Goes to an offset of the file; what is behind the block is not there."""
+        """Goes to an offset of the file; what is after the block is not there."""
         if whence != 0:
             raise ValueError("a part of a file is sought from its start only")
         self._left = max(self._stop - offset, 0)

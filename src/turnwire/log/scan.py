@@ -96,10 +96,10 @@ class Scan:
 
     @property
     def position(self) -> dict[str, Any]:
-        """Where the run begun last stands, behind the batch that it gave last: for ``resume=`` of a later scan.
+        """Where the run begun last stands, after the batch that it gave last: for ``resume=`` of a later scan.
 
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
-        stands behind a last line that may be half-written. Bytes, pipes and URLs are not in it.
+        stands after a last line that may be half-written. Bytes, pipes and URLs are not in it.
         """
         return self._run.collector.position()
 
@@ -144,7 +144,7 @@ class Scan:
         self.close()
 
     def close(self) -> None:
-        """Ends all runs, from any thread: an iteration that waits or goes on elsewhere ends behind its batch.
+        """Ends all runs, from any thread: an iteration that waits or goes on elsewhere ends after its batch.
 
         Sources that can be read only once, and ``follow=True``, are not begun any more; others can be read anew.
         """
@@ -237,10 +237,10 @@ def scan(
         where: which records are wanted: {column: a value, a set of values, or a half-open range (from, to)}; "text" is
             what the bytes of the record must contain. Records that are not wanted still count in ``counts``.
         errors: "collect" keeps damaged ranges in ``scan.rejects``, "skip" only counts them, "raise" raises DecodeError
-            at the first, behind the batch with the records in front of it.
+            at the first, after the batch with the records in front of it.
         threads: how many threads scan; what comes out is the same for any number.
         batch_bytes: bytes of input a batch, about; at most 256 MiB are taken.
-        resume: ``Scan.position`` of an earlier scan of the same files, to go on behind it; {} for the first one. A last
+        resume: ``Scan.position`` of an earlier scan of the same files, to go on after it; {} for the first one. A last
             line without its end is then left for the next time.
         follow: wait for more at the end of files, also across rotation and truncation, until ``Scan.close()``.
         progress: called as progress(bytes done, bytes in all or None, records, rejects), or True for a bar on a

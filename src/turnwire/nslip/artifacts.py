@@ -31,7 +31,7 @@ def resolve(
     tasks: ArtifactStore | None = None,
     results: ArtifactStore | None = None,
 ) -> dict[Slot, object]:
-    """The objects behind the id slots of a message, in the order of its slots.
+    """The objects after the id slots of a message, in the order of its slots.
 
     GOAL_ID is looked up in ``goals``, TASK_ID and PARENT_TASK_ID in ``tasks``, RESULT_ID in ``results``; ``store``
     stands in for those that are not given, and a slot without any store is left out. Raises RuleError(unknown_id),

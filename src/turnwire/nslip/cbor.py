@@ -108,7 +108,7 @@ class Span(NamedTuple):
 
 
 def _head(data: bytes, place: int) -> tuple[int, int, int]:
-    """(major type, argument, offset behind them) of the first bytes of an item."""
+    """(major type, argument, offset after them) of the first bytes of an item."""
     if place >= len(data):
         raise fault(Reason.BAD_ENCODING, "the data ends in the middle of an item", len(data))
     major, short = data[place] >> 5, data[place] & 31

@@ -280,7 +280,7 @@ def _records(data: bytes, place: int, end: int) -> Iterator[tuple[int, int, int,
 
 
 def _varint(data: bytes, place: int, end: int) -> tuple[int, int]:
-    """(value, offset behind it) of at most ten bytes and 64 bits."""
+    """(value, offset after it) of at most ten bytes and 64 bits."""
     value = shift = 0
     start = place
     while True:

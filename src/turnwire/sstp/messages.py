@@ -67,7 +67,7 @@ class Message:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The whole JSON object in its own order; the live truth behind everything else."""
+        """The whole JSON object in its own order; the live truth after everything else."""
         self._plain = False
         return self._fields
 

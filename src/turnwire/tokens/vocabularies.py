@@ -74,5 +74,5 @@ PATTERNS: dict[str, str] = {
 """Patterns of a .tiktoken file by the name that ``load(path, pattern=)`` takes."""
 
 CAREFUL = frozenset({"o200k_base", "gpt-oss"})
-"""Packed vocabularies whose pattern takes a contraction into the word before it. On a long s behind an apostrophe
+"""Packed vocabularies whose pattern takes a contraction into the word before it. On a long s after an apostrophe
 splintr's own regular expressions (0.22.0) then go on at the wrong place; PCRE2, in the same wheel, does as tiktoken."""

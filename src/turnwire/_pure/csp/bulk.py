@@ -3,8 +3,8 @@
 Records are the messages and templates that ``stream.py`` finds. Preambles, code fences and every other line are
 text here, also a line that says CSP/1 where nothing of a message follows closely (``marks.py``). A damaged message
 is a reject from its first line to the last that can be its own, its faulty line included: lines with a key or an
-operation, heredocs, and a header or a block behind blank lines. What follows up to the next message is text, so that a
-message cut off in a log costs none of the lines behind it.
+operation, heredocs, and a header or a block after blank lines. What follows up to the next message is text, so that a
+message cut off in a log costs none of the lines after it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class LogStream(Stream):
 
 
 def _lines(data: bytes, start: int, stop: int) -> Span:
-    """The lines behind the rest of the line at ``start``, without their last line end."""
+    """The lines after the rest of the line at ``start``, without their last line end."""
     start += data.startswith(b"\r", start, stop)
     start += data.startswith(b"\n", start, stop)
     if stop > start and data[stop - 1] == 10:

@@ -2,7 +2,7 @@
 
 Messages are not read here. Every line of only ``<`` counts as the opening of a heredoc, up to the first line of as many
 ``>``, whether a message owns it or not; a cut stands where none is open, at a ``CSP/1`` line, or at any line where no
-message can be open: in front of the first one and behind a code fence. That forbids more than it must and never
+message can be open: in front of the first one and after a code fence. That forbids more than it must and never
 allows a cut inside a heredoc. A heredoc that may be longer than a message may be (``limit``) is not closed for the
 scan; from there on no cut is made.
 """
@@ -17,7 +17,7 @@ from turnwire.csp.spec import CUTS_OPEN
 
 LINE, LAST, TAIL, SUSPECT, DOUBT, GAVE_UP, OPENED, FIRST = range(8)
 """Places in the state: number of the next line; the last cut; whether a message may be open; where the longest message
-that may be open began, or -1; whether another may have begun behind it; whether cuts are over; how many runs of ``<``
+that may be open began, or -1; whether another may have begun after it; whether cuts are over; how many runs of ``<``
 are open; then the length and the offset of each."""
 
 _CLOSING = re.compile(rb">{3,}")

@@ -1,12 +1,12 @@
 """Whether a line that says ``CSP/1``, or nearly, begins a message: the readable twin of ``_native/csp/marks.h``.
 
-In a log such a line counts only where the lines that follow say so, too. What counts is the first four lines behind it
+In a log such a line counts only where the lines that follow say so, too. What counts is the first four lines after it
 that are not blank (among the first eight), up to the next line that may begin a record and to the opening of a heredoc:
 
-* one of them is a line of the header, ``FROM``, ``TO``, ``CTX`` or ``INTENT`` at its start or behind white space, with
-  anything or nothing behind it, or in small letters with one word; or it is the head of a block with its id: a message,
+* one of them is a line of the header, ``FROM``, ``TO``, ``CTX`` or ``INTENT`` at its start or after white space, with
+  anything or nothing after it, or in small letters with one word; or it is the head of a block with its id: a message,
   whatever is wrong with it;
-* none of the next 64 lines (and 4096 bytes) is a line of the header, which ends the look behind a template, and one
+* none of the next 64 lines (and 4096 bytes) is a line of the header, which ends the look after a template, and one
   of these four begins with a key of the Compact Symbol Protocol or holds its title, or two different ones do among
   the 64: a look-alike. ``STATUS`` alone counts in the first line only. A line that only nearly says ``CSP/1`` needs
   two, as does a template, but for the lines of its own;
@@ -56,12 +56,12 @@ def is_header_like(line: bytes) -> bool:
 
 
 def are_flags(flags: bytes) -> bool:
-    """Whether what stands behind the head of a template can be its flags: none, or parts that are no sentence."""
+    """Whether what stands after the head of a template can be its flags: none, or parts that are no sentence."""
     return len(flags) <= MOST_FLAGS and all(_FLAGS.fullmatch(flag) for flag in flags.split(b";"))
 
 
 class NeedMore(Exception):
-    """What was begun may go on behind the bytes at hand."""
+    """What was begun may go on after the bytes at hand."""
 
 
 def survey(data: bytes, first: int, end: int, final: bool, kind: int) -> int:

@@ -55,7 +55,7 @@ ABSENT: Span = (-1, -1)
 
 
 class Line(NamedTuple):
-    """One line: ``data[start:stop]`` is its text, ``next`` the offset behind its LF."""
+    """One line: ``data[start:stop]`` is its text, ``next`` the offset after its LF."""
 
     start: int
     stop: int
@@ -183,16 +183,16 @@ class Message:
         self.intent = 0
 
     def within(self, line: Line) -> None:
-        """Raises for a line of the message that ends behind the limit."""
+        """Raises for a line of the message that ends after the limit."""
         if line.next > self.bound:
             raise Fault(Reason.MESSAGE_TOO_LARGE, self.first.start, max(line.start, self.first.next), run=-1)
 
     def read(self) -> int:
-        """Reads the message; returns the offset behind its block."""
+        """Reads the message; returns the offset after its block."""
         return self.block(self.header())
 
     def header(self) -> int:
-        """The header; returns the offset behind it: its first blank line, a delimiter or the end."""
+        """The header; returns the offset after it: its first blank line, a delimiter or the end."""
         order: list[int] = []
         place = self.first.next
         intent = b""
@@ -264,7 +264,7 @@ class Message:
             self.spans[7] = (start + len(name) + len(space), len(op))
 
     def lines(self, place: int) -> Iterator[Line]:
-        """The lines of the block from ``place`` on. The consumer moves ``self.place`` behind what it took."""
+        """The lines of the block from ``place`` on. The consumer moves ``self.place`` after what it took."""
         self.place = place
         while True:
             line = self.cursor.line(self.place)

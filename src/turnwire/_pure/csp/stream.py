@@ -59,7 +59,7 @@ class Stream:
         self.counted = place
 
     def line_of(self, offset: int) -> int:
-        """0-based line of an offset at or behind the last one asked for."""
+        """0-based line of an offset at or after the last one asked for."""
         self.lines += self.cursor.data.count(b"\n", self.counted, offset)
         self.counted = offset
         return self.lines
@@ -80,7 +80,7 @@ class Stream:
         return self.place
 
     def step(self) -> bool:
-        """One item; False, with nothing changed, where it may go on behind the bytes at hand."""
+        """One item; False, with nothing changed, where it may go on after the bytes at hand."""
         run, tail, settled = self.run, self.tail, self.settled
         try:
             behind = self.item(self.place)
@@ -101,7 +101,7 @@ class Stream:
         )
 
     def item(self, place: int) -> int:
-        """One item at the start of a line; returns the offset behind it."""
+        """One item at the start of a line; returns the offset after it."""
         line = self.cursor.line(place)
         assert line is not None
         text = line.text
@@ -138,7 +138,7 @@ class Stream:
         return stop
 
     def reject(self, reason: Reason, start: int, stop: int, fault: int) -> int:
-        """Adds a reject; returns ``stop``. ``fault`` lies at or behind ``start``."""
+        """Adds a reject; returns ``stop``. ``fault`` lies at or after ``start``."""
         line = self.line_of(start)
         fault_line = line + self.cursor.data.count(b"\n", start, fault)
         self.rejects.append((start, stop - start, line, CODE[reason], fault, fault_line))

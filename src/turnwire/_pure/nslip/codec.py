@@ -254,11 +254,11 @@ def _decode_line(raw: bytes, first: int, last: int, keep: bool) -> SlipMessage:
 def decode_record(
     data: bytes, start: int, final: bool, *, unknown: str = "error", limit: int = 16 << 20
 ) -> tuple[SlipMessage, int] | None:
-    """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset behind it), or None when more
+    """The record of a stream that starts at ``data[start]`` (an ``@``): (message, offset after it), or None when more
     data is needed to tell. Raises DecodeError, whose offset and line count from ``start``."""
     keep = keep_unknown(unknown)
     if start >= len(data):
-        raise ValueError("start lies behind the data")
+        raise ValueError("start is past the end of the data")
     try:
         found = record(data, start, final, keep, limit)
     except Fault as fault:

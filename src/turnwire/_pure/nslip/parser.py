@@ -54,7 +54,7 @@ def parse(data: bytes, start: int, end: int, *, keep: bool = False, log: bool = 
     """Read one message from ``data[start:end]`` left to right; every rule of the readings is here.
 
     In a log (``log=True``) a newline inside a string is a fault and the record may be followed by text. Returns the
-    message and the offset behind its ``#``. Raises Fault at the first fault met.
+    message and the offset after its ``#``. Raises Fault at the first fault met.
     """
     try:
         return _Parser(data, end, keep, log).message(start)
@@ -123,7 +123,7 @@ class _Parser:
         return (conv_id, turn, src, dst, Act(act), kind, self.slots, self.extra), place + 1
 
     def field(self, place: int) -> int:
-        """One field from its prefix on; returns the offset of the ``|`` or ``#`` behind it."""
+        """One field from its prefix on; returns the offset of the ``|`` or ``#`` after it."""
         data = self.data
         if place >= self.end:
             raise Fault(Reason.BAD_FRAMING, self.end)
@@ -241,7 +241,7 @@ def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tupl
     except Fault as error:
         fault = error
         seen = error.seen
-    # The line may end where the fault is, or with "\r\n" right behind what a message may have.
+    # The line may end where the fault is, or with "\r\n" right after what a message may have.
     newline = data.find(b"\n", start, seen + 2)
     if newline >= 0:
         # A record is one line: what it looked like beyond its end does not count.

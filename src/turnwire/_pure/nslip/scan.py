@@ -39,7 +39,7 @@ def begins(data: bytes, at: int, end: int) -> bool | None:
 
 def next_candidate(data: bytes, start: int, to: int, end: int, limit: int, cut: bool = False) -> int:
     """The next candidate that starts in ``data[start:to]`` and stands in ``data[:end]`` and within ``limit`` bytes, or
-    ``to``. cut: what may become one behind ``end`` counts."""
+    ``to``. cut: what may become one after ``end`` counts."""
     while (at := data.find(b"@", start, to)) >= 0:
         within = end - at <= limit
         found = begins(data, at, end if within else at + limit)
@@ -69,7 +69,7 @@ class _Block:
         return self.line_end
 
     def read(self, at: int, columns: dict[str, Any], row: int) -> int | None:
-        """The candidate at ``at`` into its row; the offset behind it. None when more input is needed."""
+        """The candidate at ``at`` into its row; the offset after it. None when more input is needed."""
         data = self.data
         match = _COMMON.match(data, at)
         if match and match.end() - at <= self.limit:
@@ -87,8 +87,8 @@ class _Block:
             reason, fault = error.reason, error.offset
             if end < line and (fault >= end or reason is Reason.UNTERMINATED_STRING):
                 reason, fault = Reason.MESSAGE_TOO_LARGE, end
-            # The byte behind the limit may be the "\r" of a line that ends there, so one more is waited for; and a
-            # candidate that begins in front of the limit may end behind it.
+            # The byte after the limit may be the "\r" of a line that ends there, so one more is waited for; and a
+            # candidate that begins in front of the limit may end after it.
             if newline == self.size and not self.final and self.size - at < self.limit + MOST_CANDIDATE - 1:
                 return None
             raise _Reject(reason, fault, next_candidate(data, at + 1, end, line, self.limit)) from None

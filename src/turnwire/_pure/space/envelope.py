@@ -86,7 +86,7 @@ class Envelope:
         return methods.replace(self, changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of this envelope, extra keys behind the fields."""
+        """The JSON object of this envelope, extra keys after the fields."""
         return methods.to_dict(self)
 
     @classmethod

@@ -81,12 +81,12 @@ class Section:
 
     @property
     def type(self) -> str | None:
-        """The part behind the first "/" of the head, or None."""
+        """The part after the first "/" of the head, or None."""
         return self._part(1)  # type: ignore[no-any-return]
 
     @property
     def qualifier(self) -> str | None:
-        """What stands behind the first ":" ("" before inline text), or None without a colon."""
+        """What stands after the first ":" ("" before inline text), or None without a colon."""
         return self._part(2)  # type: ignore[no-any-return]
 
     @property
@@ -96,7 +96,7 @@ class Section:
 
     @property
     def index(self) -> str | None:
-        """The qualifier behind its last "/", or None."""
+        """The qualifier after its last "/", or None."""
         return self._part(4)  # type: ignore[no-any-return]
 
     @property
@@ -199,7 +199,7 @@ def judge(line: str) -> int:
 
 
 def content_end(text: str, body: int, end: int) -> int:
-    """Where the content of a body ends: behind its last line that is not blank, without that line's ending."""
+    """Where the content of a body ends: after its last line that is not blank, without that line's ending."""
     kept = len(text[body:end].rstrip())
     if not kept:
         return body
@@ -291,7 +291,7 @@ def _fenced_starts(text: str, first: int) -> list[int]:
 
 
 def fence_after(line: str, fence: str) -> str:
-    """The fence that is open behind a line, given the one that was open before it ("" for none)."""
+    """The fence that is open after a line, given the one that was open before it ("" for none)."""
     match = _FENCE.fullmatch(line)
     if match is None:
         return fence

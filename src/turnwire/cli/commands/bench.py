@@ -44,7 +44,7 @@ def command(quick: bool, as_json: bool, data: str | None) -> None:
     machine["data"] = {name: note for name, (note, _) in sets.items()}
     output = standard_output()
     if as_json:
-        from turnwire.log.output.rows import json_line
+        from turnwire.log.output.json_lines import json_line
 
         output.write(json_line({"machine": machine}))
         for measure in _measures(sets, measuring.QUICK if quick else measuring.FULL):

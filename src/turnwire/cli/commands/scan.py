@@ -200,7 +200,7 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
 
 
 def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings: dict[str, Any]) -> dict[str, Any]:
-    """Shows or writes everything: the position behind what was."""
+    """Shows or writes everything: the position after what was."""
     written, kept = 0, time.monotonic()
     follows = settings["follow"]
     stands = found.position
@@ -223,7 +223,7 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
 
 def _quarantine(found: Scan, output: Any, written: int) -> int:
     """Writes the rejects from number ``written`` on; gives how many are written now."""
-    from turnwire.log.output.rows import json_line
+    from turnwire.log.output.json_lines import json_line
 
     if output is None:
         return written

@@ -37,7 +37,7 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
     SOURCES are files, directories, globs, or - for standard input. Exits with 1 when a record is damaged.
     """
     from turnwire.log.analysis.stats import COLUMNS, Statistics
-    from turnwire.log.output.rows import json_line
+    from turnwire.log.output.json_lines import json_line
 
     names = inputs.checked(sources)
     progress = Progress(inputs.size(names), wanted=settings["progress"] is not False)
@@ -79,7 +79,7 @@ def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _decimals(seconds: list[float | None]) -> int:
-    """The digits behind the point that show every number of a column: three at most, or six where one is below 1 ms."""
+    """The digits after the point that show every number of a column: three at most, or six where one is below 1 ms."""
     known = [one for one in seconds if one]
     most = 6 if any(one < 0.001 for one in known) else 3
     return max([1, *(len(f"{one:.{most}f}".rstrip("0").partition(".")[2]) for one in known)])

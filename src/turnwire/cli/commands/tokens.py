@@ -106,7 +106,7 @@ def _price(text: str) -> Price:
 
 def _show(found: Tally, options: dict[str, Any]) -> None:
     from turnwire.cli.tables import table
-    from turnwire.log.output.rows import json_line
+    from turnwire.log.output.json_lines import json_line
 
     rows = [_row(spent, options["per"]) for spent in found.spent.values()]
     output = standard_output()
@@ -153,7 +153,7 @@ def _place(row: dict[str, Any]) -> str:
 
 
 def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, options: dict[str, Any]) -> None:
-    from turnwire.log.output.rows import json_line
+    from turnwire.log.output.json_lines import json_line
     from turnwire.tokens.advice import advice_on
 
     prices = {} if price is None else {counter.name: price for counter in counters}

@@ -128,7 +128,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     SOURCES are files, directories, globs, or - for standard input. Good records are also given to the wire's own
     check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
     """
-    from turnwire.log.output.rows import json_line
+    from turnwire.log.output.json_lines import json_line
 
     if mode == "lines" and wire is not None and registry.bulk_scanner(wire).spans_lines:
         raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} may have several lines")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire import registry
 from turnwire.errors import expect_number
 from turnwire.log.analysis.pairing import OPEN, Pairing
-from turnwire.log.output.rows import slices, times
+from turnwire.log.output.json_lines import slices, times
 from turnwire.log.scan import Counts, scan
 from turnwire.pairs import Message
 
@@ -21,7 +21,7 @@ ROOM = 10_000
 """Different values that are counted apart in each list; see :class:`Tally`."""
 
 LONGEST = 256
-"""Characters of a name beyond which it is cut: names that differ only behind them count as one."""
+"""Characters of a name beyond which it is cut: names that differ only after them count as one."""
 
 COLUMNS = ("length", "wire", "kind", "sender", "receiver", "conversation", "time", "subject")
 """What is read of each record."""

@@ -180,7 +180,7 @@ class Collector:
         self.rejects.add(table, 1, memoryview(b""), reading.offset, reading.name, stream, keep)  # type: ignore[arg-type]
         if self._errors != "raise":
             return None
-        text = f"byte {fault.place} as stored, behind byte {reading.offset} as decompressed: {fault.text}"
+        text = f"byte {fault.place} as stored, after byte {reading.offset} as decompressed: {fault.text}"
         return DecodeError(
             fault.reason, text, offset=fault.place, line=reading.line, wire=reading.kind, path=reading.name
         )

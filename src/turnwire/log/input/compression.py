@@ -1,7 +1,7 @@
 """gzip and zstd as they come: told by their first bytes, read in bounded memory, and exact about where they break.
 
 A damaged stream gives all that can be decompressed of it and then a :class:`Fault`; it never raises. Several members or
-frames behind each other are one stream, NUL bytes behind the last are padding.
+frames that follow each other are one stream, NUL bytes after the last are padding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from turnwire.errors import MissingDependency, Reason
 
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_SKIPPABLE = b"\x2a\x4d\x18"  # behind a byte 50 to 5F (RFC 8878, 3.1.2)
+_SKIPPABLE = b"\x2a\x4d\x18"  # after a byte 50 to 5F (RFC 8878, 3.1.2)
 _CHUNK = 32 << 10
 _OUT = 1 << 20
 LONGEST_MAGIC = 4
@@ -34,7 +34,7 @@ class Fault(NamedTuple):
 
 WORDS = {
     "cut_off": "the compressed stream ends in the middle",
-    "trailing_junk": "bytes behind the last member or frame are neither another one nor padding",
+    "trailing_junk": "the bytes after the last member or frame are neither another one nor padding",
     "bad_compression": "the stream cannot be decompressed from here on, or a checksum is wrong",
     "ratio_too_high": "too many bytes come out of too few",
     "window_too_large": "the frame wants a larger window than the limit",
@@ -114,7 +114,7 @@ class _Feed:
         return taken
 
     def end_of_padding(self) -> Generator[None, None, bool]:
-        """Skips NUL bytes; whether the input ends behind them."""
+        """Skips NUL bytes; whether the input ends after them."""
         while True:
             self.take(len(self.data) - len(self.data.lstrip(b"\0")))
             if self.data or not (yield from self.need(1)):
@@ -170,7 +170,7 @@ def _gzip(feed: _Feed, limits: Limits) -> _Chunks:
         yield from feed.need(len(_GZIP))
         if not feed.data.startswith(_GZIP):
             if members and not _GZIP.startswith(feed.data):
-                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes behind member {members} are not gzip")
+                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after member {members} are not gzip")
             raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a member is cut off")
         members += 1
         yield from _member(feed)
@@ -224,11 +224,11 @@ def _zstd(feed: _Feed, limits: Limits) -> _Chunks:
     while not (yield from feed.end_of_padding()):
         if not (yield from feed.need(4)):
             if frames and not undecided(feed.data):
-                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes behind frame {frames} are not zstd")
+                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after frame {frames} are not zstd")
             raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a frame is cut off")
         kind = format_of(feed.data)
         if kind != "zstd":
-            raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes behind frame {frames} are not zstd")
+            raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after frame {frames} are not zstd")
         frames += 1
         if feed.data.startswith(_ZSTD):
             yield from _frame(feed, decompressor.decompressobj(), zstandard.ZstdError, limits.zstd_window)

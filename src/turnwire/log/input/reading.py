@@ -32,7 +32,7 @@ class Block(NamedTuple):
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
     the first one in the input; line_end: whether it ends where a line does; last: whether the input ends with it;
     taken: how many bytes of the input as it is stored (compressed, perhaps) are read by now; ahead: how many bytes of
-    the next block stand behind these in ``data``: a line that ends what this block holds, where it was cut there.
+    the next block stand after these in ``data``: a line that ends what this block holds, where it was cut there.
     """
 
     data: Any
@@ -265,7 +265,7 @@ class Cutter:
 
     @property
     def kept(self) -> bytes:
-        """What was read behind the last block."""
+        """What was read after the last block."""
         return self._carried
 
     def take_back(self, block: Block | None, kept: bytes) -> None:
@@ -274,7 +274,7 @@ class Cutter:
         self._carried = kept
 
     def finish(self) -> Block:
-        """What is left behind the last line end, as the last block; it may be empty."""
+        """What is left after the last line end, as the last block; it may be empty."""
         data, self._carried = self._carried, b""
         self.base += len(data)
         return Block(data, len(data), self.base - len(data), not len(data), True, self._raw.taken)

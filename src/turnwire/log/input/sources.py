@@ -63,7 +63,7 @@ class Reading:
     offset, line: up to where everything is accounted for; waiting: up to where it is accounted for without the last
     line, when that has no end; kind: "gzip", "zstd" or None; fault: why decompressing ended before its time; closed:
     nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
-    from block to block; left, pending: a record that a block cut off, and the blocks behind it; taken: bytes read, as
+    from block to block; left, pending: a record that a block cut off, and the blocks after it; taken: bytes read, as
     stored; head: the head of the line that the last block ended in;
     carried: what a bookmark says that the wire carries.
     """

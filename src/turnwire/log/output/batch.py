@@ -46,7 +46,7 @@ def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bo
 class TextColumn(Sequence["str | None"]):
     """Text of one column, as spans of a buffer: nothing is copied until it is asked for.
 
-    offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and behind its end into ``arena`` (what JSON strings
+    offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and after its end into ``arena`` (what JSON strings
     said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
     escapes of its wire; ``[i]`` gives it without them. ``validity`` and ``escapes`` say the same in the form in which
     it is there: as bits, as a bool array, or None where all rows are valid, and none is escaped.
@@ -138,7 +138,7 @@ HEAD = 256
 
 
 def line_start(before: bytes, used: memoryview) -> bytes:
-    """How the line begins in the middle of which reading goes on behind ``used``; empty at the start of a line.
+    """How the line begins in the middle of which reading goes on after ``used``; empty at the start of a line.
 
     before: the same for the first byte of ``used``.
     """

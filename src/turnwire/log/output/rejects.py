@@ -212,7 +212,7 @@ def _wire(part: dict[str, NDArray[Any]], row: int, wire: str) -> str:
 
 
 def fault_line(reject: dict[str, Any]) -> int:
-    """The line of the byte where reading failed, where that stands in the range: it may be behind the first one."""
+    """The line of the byte where reading failed, where that stands in the range: it may be after the first one."""
     before = max(reject["fault"] - reject["offset"], 0)
     line: int = reject["line"] + reject["raw"].count(b"\n", 0, before)
     return line

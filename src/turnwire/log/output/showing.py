@@ -52,7 +52,7 @@ def told(source: Any) -> str:
 
 def batch_html(batch: Batch) -> str:
     """The first rows of a batch."""
-    from turnwire.log.output.rows import slices
+    from turnwire.log.output.json_lines import slices
 
     rows = [row for part in slices(batch, MOST) for row in zip(*part, strict=True)]
     more = "" if len(rows) == len(batch) else f", the first {len(rows)}"

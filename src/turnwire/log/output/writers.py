@@ -78,13 +78,13 @@ class Writer(Protocol):
 
 class _Ndjson:
     def __init__(self, file: Any, columns: Sequence[Column], formulas: str) -> None:
-        from turnwire.log.output.rows import JsonLines
+        from turnwire.log.output.json_lines import JsonLines
 
         self._file = file
         self._lines = JsonLines(columns)
 
     def take(self, batch: Batch) -> None:
-        from turnwire.log.output.rows import slices
+        from turnwire.log.output.json_lines import slices
 
         for values in slices(batch):
             self._file.write(self._lines.lines(values))

@@ -124,7 +124,7 @@ class JsonLines:
 
 
 def marked(key: str, value: bytes | str | None) -> tuple[str, str | None]:
-    """(key, text) where the value is UTF-8, otherwise (key with ``_base64`` behind it, base64): nothing is lost."""
+    """(key, text) where the value is UTF-8, otherwise (key with ``_base64`` after it, base64): nothing is lost."""
     if value is None:
         return key, None
     data = os.fsencode(value) if isinstance(value, str) else value
