@@ -1,7 +1,7 @@
-"""What a wire is, the limits, and the shapes that the two backends share.
+"""What a wire is, the limits, and the types that both cores share.
 
-Nothing of turnwire is imported here but the errors: each protocol says what it is in one object (:class:`Wire`), which
-``turnwire.registry`` finds, so that a new wire changes no code outside its own room.
+This module imports nothing of turnwire but the errors. Each protocol describes itself in one object (:class:`Wire`),
+which ``turnwire.registry`` finds: a new wire changes no code outside its own folder.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ LIMITS = Limits()
 """The default limits. Pass ``LIMITS._replace(message=...)`` where an API takes ``limits=``."""
 
 MOST_LIMIT = 1 << 62
-"""No limit at all; the cores add places to limits, in 64 bits."""
+"""No limit at all: the cores add offsets to limits, in 64 bits."""
 
 
 def checked_limits(limits: object) -> Limits:
-    """What was given as ``limits=``. Raises TypeError where that is something else, or one of them no whole number, and
-    ValueError where one is out of all bounds."""
+    """What was given as ``limits=``. Raises TypeError if that is no ``Limits`` or one of them no whole number, and
+    ValueError if one is negative or too large."""
     if not isinstance(limits, Limits):
         kind = type(limits).__name__
         raise TypeError(f"limits is a turnwire.Limits such as turnwire.LIMITS._replace(message=...), not {kind}")
@@ -86,45 +86,46 @@ class MessageStream(Protocol):
 
 OBJECT, TOKEN, LINES = "object", "token", "lines"
 STYLES = (OBJECT, TOKEN, LINES)
-"""What a message looks like: a JSON object; a token that begins with a mark and stands anywhere in a line; whole lines
-from a first line on."""
+"""What a message is: a JSON object; a token, which may stand anywhere in a line; whole lines."""
 
 
 class Wire:
-    """What a wire is: all that turnwire needs to know of one. ``<package>/wire.py`` holds it as ``DESCRIPTOR``.
+    """All that turnwire needs to know of a wire. ``<package>/wire.py`` holds it as ``DESCRIPTOR``.
 
-    A wire is described by names and by references. A reference is "module:name", with the module's name in full or,
-    where it begins with a dot, from ``package`` on (".codec:decode"); or it is the thing itself. What a reference
-    means is imported when the attribute of its name is first asked for, so that a descriptor costs nothing.
+    Each attribute is given as the thing itself or as a reference: "module:name", or ".module:name" within ``package``
+    (".codec:decode"). A reference is imported when its attribute is first asked for, so a descriptor costs nothing.
 
-    What every wire has:
+    Every wire has:
 
-    detect: (text or bytes) -> whether one record looks like this wire. Cheap; never raises.
-    decode: (text or bytes) -> one message, strictly. Raises DecodeError.
-    encode: (message) -> its canonical text; takes ``strict=False`` where not ``always_strict``. Raises EncodeError.
-    message: the class of its messages.
-    check: (message) -> list of Issue: what is doubtful about a message.
-    prompt: () -> the text that teaches an LLM the wire.
+    - name: as users write it; a word in small letters. title: as people call it. package: where it lives.
+    - style: one of ``STYLES``.
+    - detect: (text or bytes) -> whether one record looks like this wire. Cheap; never raises.
+    - decode: (text or bytes) -> one message, strictly. Raises DecodeError.
+    - encode: (message) -> its canonical text; takes ``strict=False`` unless ``always_strict``. Raises EncodeError.
+    - message: the class of its messages.
+    - check: (message) -> list of Issue: what is doubtful about a message.
+    - prompt: () -> the text that teaches an LLM the wire.
 
-    What a wire may have. Without one of these, what needs it says so and is not done:
+    A wire may have more. Whatever needs what it lacks says so:
 
-    plan: by which a scan finds it: for style "object" a ``turnwire.json.plan.WirePlan``, for the others a
-    :class:`TextPlan`. bulk: a :class:`BulkScanner` (``scan(wire=...)``); a ``TextPlan`` brings its own. cuts: (chunks,
-    every, limit=) -> (offset, line) where a log may be cut into blocks; None: at any line. stream: (unknown=, limits=)
-    -> a :class:`MessageStream` of its own. search: (text) -> (message, start, end) of each message in plain text, for
-    styles other than "object". marks: bytes one of which stands in whatever is damaged of it; damaged: (bytes) ->
-    whether these are a damaged message.
-    pairs: how its records answer each other, a tuple of ``turnwire.pairs.Rule``. parts: a pattern whose groups are the
-    parts of a message's text, for counting tokens. plain: (message) -> the message as plain JSON values.
-    advice: part -> what can be done where it costs much. shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
-    conform: (bytes of a file) -> its ``Checklist``. listed: (bytes of a file) -> (line, message or DecodeError) of the
-    messages in it, where a file holds more than one a line. documents: what it has of documents beside messages.
-    replay: what runs a history of it again.
+    - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
+    - bulk: a :class:`BulkScanner` (``scan(wire=...)``); a ``TextPlan`` brings its own.
+    - damaged: (bytes) -> whether these are a damaged message. marks: bytes one of which every damaged message holds.
+    - cuts: (chunks, every, limit=) -> (offset, line) where a log may be cut into blocks; None: at any line.
+    - stream: (unknown=, limits=) -> a :class:`MessageStream` of its own.
+    - search: (text) -> (message, start, end) of each message in plain text, for styles other than "object".
+    - pairs: how its records answer each other, a tuple of ``turnwire.pairs.Rule`` (``stats``, report).
+    - plain: (message) -> the message as plain JSON values. shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
+    - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: part -> what to do
+      where it costs much.
+    - conform: (bytes of a file) -> its ``Checklist``. listed: (bytes of a file) -> (line, message or DecodeError) of
+      the messages in it, where a file holds more than one a line.
+    - documents: its documents, if it has any beside messages. replay: what replays a history of it.
+    - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
+    - least_doubtful: bytes of the shortest record in which ``check`` can find anything.
+    - joined: what stands between two messages of one file.
 
-    name: as users write it. title: as people call it. package: where it lives. style: one of ``STYLES``.
-    always_strict: its reading forgives nothing, so ``strict=False`` has nothing to write differently. least_doubtful:
-    bytes of the shortest record in which ``check`` can find anything. joined: what stands between two messages of one
-    file. Raises ValueError for a name or a style that is none.
+    Raises ValueError for a name that is no word in small letters, and for an unknown style.
     """
 
     name: str
@@ -227,22 +228,22 @@ class Wire:
 
 
 class TextPlan(NamedTuple):
-    """How records of a wire of style "token" or "lines" are found, and their columns: what ``Wire(plan=...)`` is there.
+    """The ``plan`` of a wire of style "token" or "lines": how its records are found, and their columns.
 
-    opening: bytes with one of which each record begins, those of style "lines" at the start of a line. whole: a pattern
-    of bytes that matches a candidate from its opening to its end: a token within its line, lines within
-    ``limits.message`` and in front of the next line that begins with an opening of the wire. What it matches must not
-    depend on more than one byte after it. What it matches is a record where the wire's ``decode`` takes it, else
-    a reject with the reason and the place that ``decode`` gives.
+    opening: each record begins with one of these bytes; of style "lines", at the start of a line.
+    whole: a pattern of bytes for a whole record from its opening on. A token ends within its line. A record of lines
+    ends within ``limits.message``, before the next line that begins with an opening of the wire. The match must not
+    depend on more than one byte after it.
 
-    An opening from which nothing whole matches is a reject where the wire's ``damaged`` says so of what stands up to
-    the next opening or the end of the line, else text (also where the wire has none). Of style "lines", ``damaged`` is
-    asked about the first line of every candidate: where it says no, all of it is text.
+    A match is a record if the wire's ``decode`` takes it, else a reject with the reason and place that ``decode``
+    gives. Where nothing matches, the wire's ``damaged`` gets what stands up to the next opening or the end of the line:
+    if it says yes, that is a reject, else text (also if the wire has no ``damaged``). Of style "lines", ``damaged`` is
+    asked about the first line of every candidate; if it says no, the whole candidate is text.
 
-    columns: the wire's own ones. values: (message) -> their values by name (text, numbers, True or False, the name of
-    an enum's value, a datetime or microseconds for a timestamp), None or nothing where there is none; by default the
-    wire's ``plain``. common: column of ``COMMON`` -> the own column that it comes from; one of the same name needs no
-    entry. "kind" comes from an enum; without one, the name of the wire is the kind of all its records.
+    columns: the wire's own columns. values: (message) -> their values by name: text, a number, True or False, the name
+    of an enum's value, a datetime or microseconds for a timestamp, None or nothing if absent; by default the wire's
+    ``plain``. common: column of ``COMMON`` -> the own column that fills it; columns of the same name need no entry.
+    "kind" needs an enum; without one, the name of the wire is the kind of all its records.
     """
 
     opening: tuple[bytes, ...]
@@ -253,7 +254,7 @@ class TextPlan(NamedTuple):
 
 
 def _meant(reference: Any, package: str) -> Any:
-    """What "module:name" means; anything else means itself."""
+    """What "module:name" refers to; anything else stands for itself."""
     if not isinstance(reference, str):
         return reference
     module, _, name = reference.partition(":")
@@ -276,7 +277,7 @@ def record_bytes(data: object) -> bytes | None:
 
 
 def finding(name: str) -> Any:
-    """A module of ``turnwire.finding``, which stands above the protocols: they reach it by its name only."""
+    """A module of ``turnwire.finding``, which is built on the protocols: they reach it by its name only."""
     return import_module(f"turnwire.finding.{name}")
 
 
@@ -294,11 +295,11 @@ COMMON = (
 
 
 class Packed(NamedTuple):
-    """Texts that the core writes as one compact row a record, since each record has few of the wire's texts.
+    """Texts in one compact row a record, for a wire whose records have few of its texts each.
 
-    array: the name of that array among those that ``scan`` fills; dtype: of its rows. spans: (rows, text column) ->
-    (offsets, lengths) of the spans as i64 arrays, (0, 0) where a record has no such text. move: (rows, distances) adds
-    one distance (i64) to all places of each row.
+    array: the name of the array that ``scan`` fills; dtype: of its rows. spans: (rows, text column) -> (offsets,
+    lengths) of the spans as i64 arrays, (0, 0) if a record has no such text. move: (rows, distances) adds one distance
+    (i64) to all offsets of each row.
     """
 
     array: str
@@ -308,26 +309,28 @@ class Packed(NamedTuple):
 
 
 class BulkScanner(NamedTuple):
-    """How a wire is scanned in bulk: what ``turnwire.nslip.bulk.SCANNER`` and its siblings are.
+    """How a wire is scanned in bulk; ``turnwire.nslip.bulk.SCANNER`` is one.
 
-    columns: the wire's own columns. Each is one array of its dtype but for text, which is two i64 arrays
-    ``name.offset`` and ``name.length`` (a span of the scanned buffer, as written) unless ``packed`` says otherwise.
-    present: dtype of the array ``present``, a bit mask a row; bits: column -> its bit there (nullable columns);
-    escaped: text column -> the bit that says that its span holds escapes; plain: one such span without its escapes.
-    smallest: bytes of the shortest record. reasons: the reason of each reject code.
-    scan: the core's ``scan_block`` (see _native/nslip/scan.pyi). decode: one record's bytes -> its message.
-    state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None where a block
-    needs nothing of the one before. common: column that any wire has (``COMMON``) -> how it comes from this wire's own:
-    ("column", name) the same under another name, ("number", name) a number as decimal text; one that is not listed is
-    null. ``time`` comes from the head of the log line where the record has none. json: whether texts are insides of
-    JSON strings, so that ``plain`` has a form for many of them at once. spans_lines: whether a record may go over
-    several lines, so that a block that ends with a line may still cut one; where it may not, such a block needs nothing
-    of the one before, and any thread can scan it. opens: a line that ends what is open, and with which a record begins:
-    blocks end in front of one where they can. follows: (state, left, block) -> whether what was found in a block with a
-    fresh state, which left ``left``, is what is found with ``state``; ``left`` becomes what that leaves. Without it a
-    wire that spans lines is scanned in order. packed: where texts have no arrays of their own. read: for a wire that
-    has no scan of its own but a :class:`TextPlan`: (records, each as bytes; dtypes; place) -> (arrays of the columns
-    with these dtypes, bytes that stand at that place, of which texts are spans).
+    - columns: the wire's own columns. Each is one array of its dtype. A text is two i64 arrays, ``name.offset`` and
+      ``name.length`` (a span of the scanned buffer, as written), unless ``packed`` says otherwise.
+    - present: dtype of the array ``present``, a bit mask a row. bits: nullable column -> its bit there. escaped: text
+      column -> the bit that says that its span holds escapes. plain: one such span without its escapes.
+    - smallest: bytes of the shortest record. reasons: the reason of each reject code.
+    - scan: the core's ``scan_block`` (see _native/nslip/scan.pyi). decode: one record's bytes -> its message.
+    - state: makes what ``scan`` carries from block to block of one input (its argument ``state=``); None if a block
+      needs nothing of the one before.
+    - common: column of ``COMMON`` -> how this wire's own columns fill it: ("column", name) takes one as it is,
+      ("number", name) takes a whole number as decimal text. A column that is not listed is null. ``time`` comes from
+      the head of the log line if the record has none.
+    - json: whether texts are insides of JSON strings, so that ``plain`` has a form for many of them at once.
+    - spans_lines: whether a record may go over several lines. If not, a block that ends with a line cuts no record, and
+      any thread can scan it.
+    - opens: how a line begins that ends whatever is open and starts a record: blocks end before one if they can.
+    - follows: (state, left, block) -> whether a block found the same from a fresh state, which left ``left``, as it
+      would from ``state``; ``left`` becomes what that leaves. Without it, a wire that spans lines is scanned in order.
+    - packed: set where texts have no arrays of their own.
+    - read: for a wire that has a :class:`TextPlan` instead of a scan: (records, each as bytes; dtypes; place) ->
+      (arrays of the columns with these dtypes, bytes that stand at that place, of which texts are spans).
     """
 
     wire: str
