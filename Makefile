@@ -40,7 +40,7 @@ help: ## list what can be made
 $(VENV)/.base: pyproject.toml
 	@echo "setting up $(VENV) with $(INTERPRETER) (Python $(TAG))"
 	@$(INTERPRETER) -m venv $(VENV) || { echo 'No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv python3-dev' >&2; exit 1; }
-	@$(PIP) 'setuptools>=80' 'Cython>=3.1'
+	@$(PIP) 'setuptools>=80' 'Cython>=3.2'
 	@touch $@
 
 $(VENV)/.extra-%: $(VENV)/.base
@@ -127,5 +127,5 @@ dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 
 clean: ## remove all that was built; the virtual environments (.venv*) stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
-	rm -f src/turnwire/_native/*/*.so src/turnwire/_native/*/*.pyd
+	find src/turnwire/_native -name '*.so' -delete -o -name '*.pyd' -delete
 	find . -name '.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

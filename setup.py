@@ -9,6 +9,8 @@ TURNWIRE_SANITIZE=LIST      build with ``-fsanitize=LIST``, e.g. ``address,undef
 """
 
 import os
+import re
+import shutil
 import sys
 from glob import glob
 
@@ -21,6 +23,13 @@ REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 SKIPPED = os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")
 BUILD_DIR = "build/sanitize" if SANITIZE else "build"
+SHARED = "turnwire._native.cython_shared"
+"""What Cython would write into every module (memory views, functions, fused types), compiled once and imported by all."""
+NAMED = re.compile(
+    r"""^[ \t]*\#?[ \t]*(?:include|cdef[ \t]+extern[ \t]+from)[ \t]+["']([^"']+)["']  # a header, or a part of a module
+      | ^[ \t]*(?:from|cimport)[ \t]+(_native[\w.]+)                               # the declarations of another folder""",
+    re.MULTILINE | re.VERBOSE,
+)
 DIRECTIVES = {
     "language_level": 3,
     "embedsignature": True,
@@ -40,7 +49,20 @@ def flags() -> tuple[list[str], list[str]]:
     if SANITIZE:
         chosen = [f"-fsanitize={SANITIZE}"]
         return [*chosen, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g", "-O1"], chosen
-    return ["-O3"], []
+    return ["-O3", "-g0"], []  # debug information of code that no debugger sees costs a quarter of the time
+
+
+def needed(source: str) -> list[str]:
+    """The files of ``_native`` that a module is made of besides its own: what it includes and cimports, and what that does."""
+    found = [source]
+    for path in found:  # which grows meanwhile
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for name, module in NAMED.findall(text):
+            name = name or f"{module.replace('.', '/')}.pxd"
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), name)).replace(os.sep, "/")
+            found += [place for place in (beside, name) if place not in found and os.path.isfile(place)]
+    return sorted(found[1:])
 
 
 def extensions() -> list[Extension]:
@@ -54,18 +76,27 @@ def extensions() -> list[Extension]:
             f"turnwire.{source[: -len('.pyx')].replace('/', '.')}",
             [source],
             include_dirs=["."],
-            depends=[*sorted(glob("_native/*/*.h")), *sorted(glob("_native/*/*.px[di]"))],
+            depends=needed(source),
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         )
         for source in SOURCES
     ]
+    modules.append(
+        Extension(
+            SHARED,
+            [f"{SHARED.rpartition('.')[2]}.c"],  # which Cython writes into the folder of what is built
+            extra_compile_args=compile_args,
+            extra_link_args=link_args,
+        )
+    )
     generated = glob(f"{BUILD_DIR}/_native/*/*.c")
     built: list[Extension] = cythonize(
         modules,
         include_path=["."],
         build_dir=BUILD_DIR,
         compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=SHARED,
         quiet="--quiet" in sys.argv,
         force=any(os.path.getmtime(path) < os.path.getmtime(__file__) for path in generated),  # directives may differ
     )
@@ -91,6 +122,9 @@ class BuildNative(build_ext):
             raise
 
     def build_extensions(self) -> None:
+        cache = shutil.which("ccache")
+        if cache and self.compiler.compiler_type == "unix":
+            self.compiler.compiler_so = [cache, *self.compiler.compiler_so]
         super().build_extensions()
         names = [module.name for module in self.extensions]
         missing = [name for name in names if not os.path.exists(self.get_ext_fullpath(name))]

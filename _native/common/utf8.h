@@ -216,7 +216,7 @@ static inline int tw_level(void) {
 }
 
 /* 1 when the whole run is valid UTF-8. Reads no byte outside of it. */
-static int tw_utf8_valid(const uint8_t *p, size_t n, int level) {
+static inline int tw_utf8_valid(const uint8_t *p, size_t n, int level) {
 #ifdef TW_X86
     if (level == 2 && n >= 32) return tw_utf8_valid_avx512(p, n);
     if (level == 1 && n >= 32) return tw_utf8_valid_avx2(p, n);

@@ -105,7 +105,7 @@ cdef class Plan:
         cdef Py_ssize_t place, bit
         for place in range(len(found.tables)):
             room = 8
-            while room < 4 * len(found.tables[place]):
+            while room < 4 * <uint64_t>len(found.tables[place]):
                 room *= 2
             entries = <tw_key_entry *>self.take(room, sizeof(tw_key_entry))
             tables[place].entries, tables[place].mask = entries, room - 1

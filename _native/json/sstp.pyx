@@ -6,13 +6,15 @@ from cpython.ref cimport Py_INCREF
 
 from types import MemberDescriptorType
 
+cdef extern from "structmember.h":  # Python.h has it from 3.12 on
+    ctypedef struct PyMemberDef:
+        Py_ssize_t offset
+
 cdef extern from "Python.h":
     bint PyDict_Check(object value)
     Py_ssize_t PyDict_GET_SIZE(object value)
     int PyDict_Next(object part, Py_ssize_t* place, PyObject** key, PyObject** value) noexcept
     PyObject* PyDict_GetItem "PyDict_GetItemWithError"(object part, object key) except? NULL
-    ctypedef struct PyMemberDef:
-        Py_ssize_t offset
     ctypedef struct PyMemberDescrObject:
         PyMemberDef* d_member
     ctypedef object (*newfunc)(type, object, PyObject*)

@@ -190,6 +190,7 @@ static void tw_nslip_scan_scalar(tw_scan *k)
     tw_fields f;
     f.v = &values;
     f.unknown = NULL;
+    f.end = p;
     f.text_first[0] = f.text_first[1] = 0;
     for (;;) {
         if (p + 1 < size && s[p] == '\n' && s[p + 1] == '@') {
