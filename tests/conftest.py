@@ -26,6 +26,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 PURE_ONLY = os.environ.get("TURNWIRE_PURE", "") not in ("", "0")
+NATIVE_HALF = os.environ.get("TURNWIRE_PURE") == "0"
 BACKENDS = ["pure"] if PURE_ONLY else ["native", "pure"]
 
 
@@ -55,3 +56,18 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     for name in NAMES:
         turnwire.register(import_module(f"tests.toy_wires.{name}.wire").DESCRIPTOR)
     return NAMES
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The native half (``TURNWIRE_PURE=0``) leaves out what runs on the pure core alone: the pure half runs that."""
+    if not NATIVE_HALF:
+        return
+    left_out = [item for item in items if _is_pure(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not _is_pure(item)]
+
+
+def _is_pure(item: pytest.Item) -> bool:
+    """Whether a parameter of the test chooses the pure core."""
+    chosen = getattr(getattr(item, "callspec", None), "params", {}).values()
+    return any(isinstance(value, str) and value == "pure" for value in chosen)

@@ -37,6 +37,11 @@ SLOTS = {Slot.GOAL_ID: 17, Slot.TASK_ID: 42, Slot.PRIORITY: 2, Slot.TAG: "refact
 WIRE = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
 
 
+def kind(value: Any) -> str:
+    """A name that is the same in every process: without addresses of objects."""
+    return repr(value) if isinstance(value, (int, str, bytes, list, type(None))) else type(value).__name__
+
+
 @pytest.fixture
 def nslip(core: Any) -> Any:
     return core("nslip.codec")
@@ -279,7 +284,7 @@ def test_what_the_original_read_and_we_still_read(nslip: Any, case: dict[str, An
     assert (message.src, message.act.name, slots) == (original["src"], original["act"], original["slots"])
 
 
-@pytest.mark.parametrize("wire", [None, 7, [], object(), b"\xff", "@#", "", "x", memoryview(b"abcd")[::2]], ids=repr)
+@pytest.mark.parametrize("wire", [None, 7, [], object(), b"\xff", "@#", "", "x", memoryview(b"abcd")[::2]], ids=kind)
 def test_every_error_is_a_value_error(nslip: Any, wire: Any) -> None:
     with pytest.raises(ValueError, match="nslip") as caught:
         nslip.decode(wire)
@@ -289,7 +294,7 @@ def test_every_error_is_a_value_error(nslip: Any, wire: Any) -> None:
 @pytest.mark.parametrize(
     "message",
     [None, 7, "x", types.SimpleNamespace(conv_id=1, turn=2, src=3, dst=4, act=5, frame=0, slots={}), object()],
-    ids=repr,
+    ids=kind,
 )
 def test_only_messages_are_written(nslip: Any, message: Any) -> None:
     with pytest.raises(ValueError, match="wrong_type"):
