@@ -21,11 +21,13 @@ endif
 SOURCES := setup.py $(wildcard _native/*/*.pyx _native/*/*.px[di] _native/*/*.h)
 STUBBED = $(subst /,.,$(patsubst src/%.pyi,%,$(wildcard src/turnwire/_native/*/*.pyi)))
 TESTED := tests
+CODECS := tests/nslip tests/csp tests/kick tests/sstp tests/json_text
+MARKED := not packaging and not soak
 EXAMPLES := 20000
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo browser test test-native test-pure test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
+.PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
         token-tables \
         soak dist clean
 
@@ -67,7 +69,7 @@ test: test-pure ## run the whole suite, on the native core and again in pure Pyt
 else
 # Side by side, since each of them is one process: half the time where there are two cores.
 test: $(VENV)/.extra-test build/.native-$(TAG) browser
-	@$(MAKE) --no-print-directory test-pure >build/test-pure.log 2>&1 & pure=$$!; \
+	@$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not any_core" >build/test-pure.log 2>&1 & pure=$$!; \
 	$(MAKE) --no-print-directory test-native; native=$$?; \
 	wait $$pure; pure=$$?; cat build/test-pure.log; \
 	exit $$((native || pure))
@@ -76,23 +78,28 @@ endif
 browser: ## see that a Chromium is there for the tests of the report; installs Debian's where it may
 	@sh .ci/chromium
 
-test-native: $(VENV)/.extra-test build/.native-$(TAG) browser ## run the suite on the native core (and its twin, side by side)
-	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
+test-native: $(VENV)/.extra-test build/.native-$(TAG) browser ## run the suite on the native core, and compare it with its twin
+	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "$(MARKED)" $(ARGS)
 
 test-pure: $(VENV)/.extra-test browser ## run the suite with the compiled modules left out
-	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "not packaging and not soak" -p no:cacheprovider $(ARGS)
+	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "$(MARKED)" -p no:cacheprovider $(ARGS)
+
+setup-codecs: $(VENV)/.extra-codecs ## install what test-codecs needs, which is little
+
+test-codecs: setup-codecs build/.native-$(TAG) ## run the tests of the codecs on the native core: make test-codecs PYTHON=python3.13
+	TURNWIRE_PURE=0 $(PYTEST) $(CODECS) -m "$(MARKED)" -p no:cacheprovider $(ARGS)
 
 test-dist: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, install with and without a compiler
 	TURNWIRE_DIST=dist $(PYTEST) tests/packaging -m packaging $(ARGS)
 
-test-wheel: $(VENV)/.extra-test dist browser ## run the suite against the installed wheel, away from the source tree
+test-wheel: dist ## look at the installed wheel, away from the source tree: vectors, imports, command line
 	INTERPRETER=$(INTERPRETER) sh .ci/test-wheel $(ARGS)
 
 test-sanitize: $(VENV)/.extra-test ## run the suite on a core built with address and undefined-behaviour checks
 	TURNWIRE_SANITIZE=address,undefined TURNWIRE_REQUIRE_NATIVE=1 \
 	    $(PIP) --no-build-isolation --no-deps --upgrade --target build/sanitize/site .
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-	    PYTHONPATH=build/sanitize/site $(PYTEST) $(TESTED) -m "not packaging and not soak" $(ARGS)
+	    PYTHONPATH=build/sanitize/site $(PYTEST) $(TESTED) -m "$(MARKED)" $(ARGS)
 
 lint: $(VENV)/.extra-lint ## ruff: rules and format
 	$(PY) -m ruff check .

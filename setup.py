@@ -24,10 +24,10 @@ SKIPPED = os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")
 BUILD_DIR = "build/sanitize" if SANITIZE else "build"
 SHARED = "turnwire._native.cython_shared"
-"""What Cython would write into every module (memory views, functions, fused types), compiled once and imported by all."""
+"""What Cython would write into every module (memory views, functions, fused types), compiled once for all of them."""
 NAMED = re.compile(
     r"""^[ \t]*\#?[ \t]*(?:include|cdef[ \t]+extern[ \t]+from)[ \t]+["']([^"']+)["']  # a header, or a part of a module
-      | ^[ \t]*(?:from|cimport)[ \t]+(_native[\w.]+)                               # the declarations of another folder""",
+      | ^[ \t]*(?:from|cimport)[ \t]+(_native[\w.]+)  # the declarations of another folder""",
     re.MULTILINE | re.VERBOSE,
 )
 DIRECTIVES = {
@@ -53,7 +53,7 @@ def flags() -> tuple[list[str], list[str]]:
 
 
 def needed(source: str) -> list[str]:
-    """The files of ``_native`` that a module is made of besides its own: what it includes and cimports, and what that does."""
+    """The other files of ``_native`` that a module is made of: what it includes and cimports, and what those do."""
     found = [source]
     for path in found:  # which grows meanwhile
         with open(path, encoding="utf-8") as file:

@@ -15,6 +15,8 @@ import pytest
 import turnwire
 from turnwire.errors import MissingDependency
 
+pytestmark = pytest.mark.any_core
+
 PACKAGE = Path(turnwire.__file__).parent
 ROOT = Path(__file__).parent.parent
 PROTOCOLS = ("nslip", "csp", "sstp", "sap", "kick")

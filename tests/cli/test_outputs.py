@@ -29,6 +29,8 @@ from tests.cli.running import (
 )
 from turnwire import nslip
 
+pytestmark = pytest.mark.any_core
+
 FORMATS = ["parquet", "arrow", "csv", "ndjson"]
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.running import ROOT, needs_posix, through_shell
 
+pytestmark = pytest.mark.any_core
+
 PAGES = [
     page for page in (ROOT / "docs" / "cli.md", ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if page.exists()
 ]

@@ -19,6 +19,8 @@ from turnwire.characters import escaped_json
 from turnwire.cli import tables
 from turnwire.cli.text import escaped, printable, shortened, width
 
+pytestmark = pytest.mark.any_core
+
 UNSAFE = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 EVIL = "\x1b]0;owned\x07 \x9b31m \u202eright\u2066 \x00 \x7f \u2028 \U000e0041 [red]"
 ESCAPED = r"\x1b]0;owned\x07 \x9b31m \u202eright\u2066 \x00 \x7f \u2028 \U000e0041 [red]"

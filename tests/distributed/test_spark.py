@@ -13,6 +13,8 @@ import pytest
 
 from turnwire.log import plan, scan
 
+pytestmark = pytest.mark.any_core
+
 pytest.importorskip("pyspark.sql.datasource")
 
 ROOT = Path(__file__).parents[2]

@@ -11,6 +11,8 @@ from examples.mixed_log import log
 from tests.report.browser import Page
 from turnwire.report import report
 
+pytestmark = pytest.mark.any_core
+
 Open = Callable[..., Page]
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")
 SAMPLE = b'@a3|f0|c1|S0|d1|T1|t"go"#\n@a1|f0|c1|S1|d0|T2#\n'

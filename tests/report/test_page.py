@@ -13,6 +13,8 @@ from tests.report.browser import Page
 from turnwire.registry import WIRES
 from turnwire.report import report
 
+pytestmark = pytest.mark.any_core
+
 Open = Callable[..., Page]
 TRAFFIC = log(60, seed=5)
 NO_TIME_WIRES = {"csp"}

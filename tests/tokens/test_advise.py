@@ -18,6 +18,8 @@ from turnwire.registry import WIRES
 from turnwire.tokens.budget import Sample, spend
 from turnwire.tokens.prices import Meter, Price, priced
 
+pytestmark = pytest.mark.any_core
+
 pytest.importorskip("splintr")
 
 

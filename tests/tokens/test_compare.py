@@ -20,6 +20,8 @@ from turnwire.tokens.fields import plain
 from turnwire.tokens.formats import FORMATS, Format, Written, lossless
 from turnwire.tokens.tables import aligned, safe
 
+pytestmark = pytest.mark.any_core
+
 pytest.importorskip("splintr")
 
 VALUES = st.recursive(

@@ -19,6 +19,8 @@ from tests.tokens.blocking import block
 from turnwire import tokens
 from turnwire.errors import EncodeError, MissingDependency, Reason
 
+pytestmark = pytest.mark.any_core
+
 pytest.importorskip("splintr")
 
 HERE = Path(__file__).parent
