@@ -159,22 +159,22 @@ class Judgement:
     def whole(self, raw: bytes) -> tuple[int, int, int, int]:
         """(what, wire, reason code, fault) of a good JSON object: a record of the first wire that detects and decodes
         it, else a reject of the first that claims it (with what its ``decode`` said), else OTHER."""
-        fields = None
+        fields: dict[str, Any] | None = None
         claim = (OTHER, 0, 0, 0)
         for place, plan in enumerate(self.plans):
             fault: DecodeError | None = None
-            try:
-                if plan.detect(raw):
-                    plan.decode(raw, limits=self.limits)
-                    return RECORD, place, 0, 0
-            except DecodeError as error:
-                fault = error
-            else:
+            if plan.detect(raw):
                 fault = self._fault(plan, raw)
-            if claim[0] == OTHER:
-                fields = self.read(raw, self.limits) if fields is None else fields
-                if fault is not None and plan.claims(fields):
-                    claim = (REJECT, place, self.codes[fault.reason], fault.offset or 0)
+                if fault is None:
+                    return RECORD, place, 0, 0
+            if claim[0] != OTHER:
+                continue
+            fields = self.read(raw, self.limits) if fields is None else fields
+            if not plan.claims(fields):
+                continue
+            fault = self._fault(plan, raw) if fault is None else fault
+            if fault is not None:
+                claim = (REJECT, place, self.codes[fault.reason], fault.offset or 0)
         return claim
 
     def torn(self, raw: bytes, too_large: bool) -> tuple[int, int, int, int]:

@@ -1,0 +1,1 @@
+"""What each entry may cost: hostile units, entries, and how cost is measured."""

@@ -1,0 +1,135 @@
+"""Hostile input: units that are repeated, good messages, messages that are refused. All are generated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.sap.documents import RESULT, TASK, changed
+from tests.sstp.examples import example
+from turnwire.sstp.spec import Kind
+
+
+def _line(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode() + b"\n"
+
+
+KICK = {
+    "id": "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a",
+    "timestamp": "2026-01-15T00:00:00Z",
+    "sender": "Orchestrator",
+    "receiver": "Dima",
+    "type": "Command",
+    "channel": "⫻command/run",
+    "content": "run it",
+    "correlation_id": "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0b",
+}
+SSTP = example(Kind.INTENT)
+CSP = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ do it\n\n"
+GOOD: dict[str, bytes] = {
+    "nslip": b'@a3|f0|c1|S0|d1|T1|gH|t"hello"#\n',
+    "csp": CSP,
+    "sstp": _line(SSTP),
+    "sap": _line(TASK),
+    "kick": _line(KICK),
+}
+"""A good message of each wire, with what stands behind it in a log."""
+
+
+def _without(document: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in names}
+
+
+REFUSED: dict[str, tuple[bytes, ...]] = {
+    "nslip": (b'@a3|f0|c1|S0|d1|T1|gH|t"hello#\n', b"@a3|f0|c!|S0|d1|T1|gH#\n", b"@a9|f9|c1#\n"),
+    "csp": (
+        CSP.replace(b"\n\nTASK", b"\nTASK"),
+        CSP.replace(b"CTX C0\n", b""),
+        CSP.replace(b"REQ do it\n", b"REQ\n<<<\ndo it\n"),
+    ),
+    "sstp": (
+        _line({**SSTP, "header": _without(SSTP["header"], "actor_id")}),
+        _line({**SSTP, "header": {**SSTP["header"], "logical_clock": "1"}}),
+        _line({**SSTP, "payload": _without(SSTP["payload"], *list(SSTP["payload"])[:1])}),
+    ),
+    "sap": (
+        _line(_without(TASK, "issuer")),
+        _line(changed(TASK, "/issuedAt", "yesterday")),
+        _line(changed(RESULT, "/status", "FINE")),
+    ),
+    "kick": (
+        _line(_without(KICK, "type")),
+        _line({**KICK, "timestamp": "yesterday"}),
+        _line({**KICK, "content": 7}),
+    ),
+}
+"""Messages of each wire that are refused, each by one rule."""
+
+
+def quoted(text: bytes, depth: int = 1) -> bytes:
+    """The text as a JSON string, in a string, and so on."""
+    said = text.decode("utf-8", "replace")
+    for _ in range(depth):
+        said = json.dumps(said, ensure_ascii=False)
+    return said.encode()
+
+
+UNITS: tuple[bytes, ...] = (
+    *(b"x", b" ", b"\n", b"a b ", b"\xff", b"\0", "é".encode(), b"word\n", b"\r\n", b"\r", b"0", b"-", b"\t \n"),
+    *(b"@", b"@a", b"@a ", b"@a\n", b"@a3|", b'@a3"a\\"', b'@a3"', b'@a3|t"', b"@a3|#", b"#", b"|", b'@a3|t"\\', b"@f0|f0"),
+    *(b"{", b"[", b"}", b"{}", b"[]", b"{}\n", b"{\n", b'{"', b'{"a":', b'[{"a":', b'"', b'\\', b'\\"', b'"\\', b'{"a":"', b'{"a":1,'),
+    *(b'"a":1,', b'{"a":1}', b'{"header":{', b'{"header":{}}', b'{"header":{}}\n', b'{"taskId":"a"}\n', b'"{\\"', b'{"a":"{\\"', b'{"@a3|#"}'),
+    *(b'["@a3|#"]', b'"@a3|#"', b'{"a":"@a3|#"}\n', b'{"a":"CSP/1\\n"}\n', b'{"a":"\\u0040"}', b"\\u0022", b"{,", b"{\\"),
+    *(b"CSP/1", b"CSP/1\n", b"CSP/1 \n", b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n", b"FROM A\nTO B\nCTX C0\nINTENT TASK\n", b"TASK T1\n", b"REQ\n<<<\n", b"REQ v\n"),
+    *(b"<<<\n", b">>>\n", b"CSP/1\nREQ\n<<<\n", b"LAWS\n", b"DEF A = b\n", b"PATCH P1\n", b"+ A = b\n", b"x CSP/1\n", b"csp/1\n", b"---\n"),
+    *("⫻".encode(), "⫻\n".encode(), "⫻a/b:c/d\n".encode(), "⫻cmd/exec\n".encode(), "⫻content/x:y\ntext\n".encode(), b"```\n", b"```", b"~~~\n"),
+    *("\\u2afb".encode(), "x ⫻".encode(), "⫻⫻/".encode(), b"`", b"```json\n{\n"),
+    *(b'{"log":"a","stream":"stdout","time":"2026-01-01T00:00:00Z"}\n', b"2026-01-01T00:00:00Z stdout P x\n", b"2026-01-01T00:00:00Z stdout F x\n"),
+    *(b"INFO 2026-01-01 00:00:00 ", b"2026-01-01 00:00:00 x\n", b"[2026", b"app-1  | x\n"),
+)
+"""Short texts of which each means something to one of the wires, or nearly does."""
+
+
+def _messages() -> dict[str, bytes]:
+    """Units that are messages, good and bad, bare and wrapped."""
+    found: dict[str, bytes] = {}
+    for wire, good in GOOD.items():
+        bare = good.strip()
+        found[f"good {wire}"] = good
+        found[f"glued {wire}"] = bare
+        found[f"cut {wire}"] = bare[: len(bare) * 2 // 3]
+        found[f"cut {wire} line"] = bare[: len(bare) * 2 // 3] + b"\n"
+        found[f"quoted {wire}"] = b'{"m":' + quoted(good) + b"}\n"
+        found[f"quoted {wire} deep"] = b'{"m":' + quoted(good, 3) + b"}\n"
+        found[f"quoted {wire} cut"] = b'{"m":' + quoted(good)[:-1]
+        for number, refused in enumerate(REFUSED[wire]):
+            found[f"refused {wire} {number}"] = refused
+            found[f"refused {wire} {number} quoted"] = b'{"m":' + quoted(refused) + b"}\n"
+    return found
+
+
+MESSAGES = _messages()
+
+SHAPES: dict[str, Callable[[int], bytes]] = {
+    "nested objects": lambda n: b'{"a":' * (n // 6) + b"1" + b"}" * (n // 6),
+    "nested arrays": lambda n: b'{"a":' + b"[" * (n // 2) + b"]" * (n // 2) + b"}",
+    "one long string": lambda n: b'{"a":"' + b"x" * n + b'"}\n',
+    "one long escaped string": lambda n: b'{"a":"' + b'\\"' * (n // 2) + b'"}\n',
+    "openings in a string": lambda n: b'{"a":' + quoted(b"@a3|" * (n // 4)) + b"}\n",
+    "objects in a string": lambda n: b'{"a":' + quoted(b'{"a":' * (n // 6)) + b"}\n",
+    "records in a string": lambda n: b'{"a":' + quoted(GOOD["nslip"] * (n // 34)) + b"}\n",
+    "messages in a string": lambda n: b'{"a":' + quoted(GOOD["kick"] * max(n // 220, 1)) + b"}\n",
+    "refused in a string": lambda n: b'{"a":' + quoted(REFUSED["kick"][0] * max(n // 200, 1)) + b"}\n",
+    "csp in a string": lambda n: b'{"a":' + quoted(CSP * max(n // 50, 1)) + b"}\n",
+    "members": lambda n: b"{" + b",".join(b'"k%d":1' % i for i in range(n // 8)) + b"}\n",
+    "one heredoc": lambda n: CSP[:-10] + b"REQ\n<<<\n" + b"line\n" * (n // 5) + b">>>\n\n",
+    "open heredoc": lambda n: CSP[:-10] + b"REQ\n<<<\n" + b"line\n" * (n // 5),
+    "spaces in a line": lambda n: b"x" + b" " * n + b"y\n",
+    "backslashes": lambda n: b'{"a":"' + b"\\" * n + b'"}\n',
+}
+"""Texts of about ``n`` bytes that are no repetition of one unit."""
+
+
+def text(unit: bytes, size: int) -> bytes:
+    return unit * max(size // len(unit), 1)
