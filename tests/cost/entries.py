@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from importlib import import_module
+
 import turnwire
 from tests.cost.units import GOOD
-from turnwire import DecodeError, Decoder, csp, kick, sap, sstp
+from turnwire import DecodeError, Decoder, csp, kick, sstp
 from turnwire.errors import ConvertError, EncodeError, RuleError
 
 REFUSALS = (DecodeError, EncodeError, ConvertError, RuleError)
@@ -86,8 +87,8 @@ def reading() -> Iterator[tuple[str, Entry]]:
     yield "extract", Entry(_text(turnwire.extract), MIXED)
     yield "sstp.salvage", Entry(_text(sstp.salvage), GOOD["sstp"])
     yield "detect", Entry(turnwire.detect, GOOD["kick"])
-    for wire, module in (("nslip", turnwire.nslip), ("csp", csp), ("sstp", sstp), ("sap", sap), ("kick", kick)):
-        yield f"conform {wire}", Entry(_refused(module.checklist.conform), GOOD[wire])
+    for wire in turnwire.WIRES:
+        yield f"conform {wire}", Entry(_refused(import_module(f"turnwire.{wire}.checklist").conform), GOOD[wire])
     yield "csp.parse", Entry(_refused(csp.parse), GOOD["csp"])
     yield "csp.parse lenient", Entry(_refused(lambda data: csp.parse(data, mode="lenient")), GOOD["csp"])
     yield "csp.lint", Entry(_refused(lambda data: csp.lint(csp.parse(data, mode="lenient"))), GOOD["csp"])

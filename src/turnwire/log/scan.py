@@ -161,12 +161,14 @@ class Scan:
         return schema_capsule(self.columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The batches as an Arrow stream. Its run begins with the first batch: consumers may take a stream for its
-        schema alone."""
+        """The batches as an Arrow stream, small ones joined. Its run begins with the first batch: consumers may take a
+        stream for its schema alone."""
         from turnwire.log.output.arrow import stream_capsule
+        from turnwire.log.output.joining import joined
 
         self._starts.check()
-        return stream_capsule(self.columns, self._when_asked())
+        batches = self._when_asked()
+        return stream_capsule(self.columns, batches if self._options["follow"] else joined(batches))
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         """Raises TypeError: NumPy, and pandas.DataFrame, would make one object of each batch."""

@@ -261,6 +261,8 @@ class Cutter:
             return None
         self.base += stop
         ends = not stop or view[stop - 1] == _NEWLINE
+        if not full and 2 * size < len(view):
+            data = data[:size].copy()  # whoever keeps it keeps no more than what was read
         return Block(data, stop, self.base - stop, ends, last, self._raw.taken, ahead)
 
     @property

@@ -49,7 +49,8 @@ class TextColumn(Sequence["str | None"]):
     offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and after its end into ``arena`` (what JSON strings
     said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
     escapes of its wire; ``[i]`` gives it without them. ``validity`` and ``escapes`` say the same in the form in which
-    it is there: as bits, as a bool array, or None where all rows are valid, and none is escaped.
+    it is there: as bits, as a bool array, or None where all rows are valid, and none is escaped. ``plain``: a span
+    with escapes -> without them.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class TextColumn(Sequence["str | None"]):
         self.lengths = lengths
         self.validity = valid
         self.escapes = escaped
-        self._plain = plain
+        self.plain = plain
 
     @cached_property
     def valid(self) -> NDArray[np.bool_]:
@@ -90,7 +91,7 @@ class TextColumn(Sequence["str | None"]):
         if not self.valid[row]:
             return None
         span = bytes(_span(self.buffer, self.arena, int(self.offsets[row]), int(self.lengths[row])))
-        return self._plain(span) if self.escaped[row] else span
+        return self.plain(span) if self.escaped[row] else span
 
     def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
@@ -176,6 +177,11 @@ class Batch:
     def file(self) -> str | None:
         """The file that these records come from; None for bytes."""
         return self._rows.file
+
+    @property
+    def scanned(self) -> int:
+        """How many bytes the batch holds of what was read."""
+        return len(self._rows.buffer) + len(self._arena)
 
     def column(self, name: str) -> Column:
         """The description of a column. Raises KeyError for one that is not in this batch."""
