@@ -33,6 +33,8 @@ typedef struct tw_region {
     int64_t moment;
     size_t head, head_seen;                  /* level 1 on: where the line begins that the byte at head_seen stands in */
     size_t line_from, line_to;               /* likewise, an end of line: no newline stands between the two */
+    size_t mark_end;                         /* likewise, the `end` for which it is known where from mark_since on each mark */
+    size_t mark_since[TW_MOST_LINE_MARKS], mark_at[TW_MOST_LINE_MARKS]; /* stands first with a backslash behind it */
 } tw_region;
 
 typedef struct { int what, wire, variant, reason, cut; size_t end, fault; } tw_tried;

@@ -34,7 +34,10 @@ class LineWires:
         """The first mark from ``start`` on and in front of ``to`` that a backslash follows, or ``to``."""
         if self.plan.escaped_marks is None or region.level >= DEEPEST_STRING or start >= to:
             return to
-        match = self.plan.escaped_marks.search(region.raw, start, region.end)
+        since, end, match = region.escaped_mark
+        if end != region.end or start < since or (match is not None and match.start() < start):  # else it is known
+            match = self.plan.escaped_marks.search(region.raw, start, region.end)
+            region.escaped_mark = start, region.end, match
         return to if match is None or match.end() > to else int(match.start())
 
     def walk_string(self, region: Region) -> None:
