@@ -306,7 +306,13 @@ def _rebuild(
 
 
 class DecodeError(WireError):
-    """The bytes are no message of the wire."""
+    """The bytes are no message of the wire.
+
+    pending: of an error that a :class:`turnwire.Decoder` raised, how many messages stood in front of the fault; they
+    come with the next call.
+    """
+
+    pending: int = 0
 
 
 class EncodeError(WireError):

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _core: ModuleType = _backend.load("csp.codec")
 
-_DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*\r?\n|```[^\n]*\n)*CSP/1(?:\r?\n|\Z|;| MODE;)")
+_DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n|```[^\n]*+\n)*+CSP/1(?:\r?\n|\Z|;| MODE;)")
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)
 _WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)

@@ -254,7 +254,8 @@ _RULES: tuple[Callable[[Record, _Context], Found], ...] = (
 
 # --- laws -----------------------------------------------------------------------------------------------------------
 
-_LAW = re.compile(r"(.+?)\s*->\s*([A-Za-z_][A-Za-z0-9_.-]*)\s+(only|first)")
+_LAW = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)\s+(only|first)")
+"""What stands behind the arrow of a routing law."""
 
 
 class Law(NamedTuple):
@@ -269,8 +270,16 @@ class Law(NamedTuple):
 def routing_laws(laws: Mapping[str, str]) -> list[Law]:
     """The laws that route; a text of another form is no routing law and is left out."""
     expect(laws, Mapping, "laws are a mapping of ids to texts")
-    matches = ((name, _LAW.fullmatch(text.strip())) for name, text in laws.items())
-    return [Law(name, *match.groups()) for name, match in matches if match is not None]
+    found = ((name, _routed(text.strip())) for name, text in laws.items())
+    return [Law(name, *parts) for name, parts in found if parts is not None]
+
+
+def _routed(text: str) -> tuple[str, str, str] | None:
+    """Subject, agent and mode of a routing law, or None. No agent's name has an arrow in it, so that the last one is
+    it; a pattern of the whole would try each."""
+    subject, _, target = text.rpartition("->")
+    match = _LAW.fullmatch(target) if subject and "\n" not in subject.rstrip() else None
+    return None if match is None else (subject.rstrip(), match[1], match[2])
 
 
 Classifier = Callable[[CspMessage, "list[Law]"], Iterable[str]]

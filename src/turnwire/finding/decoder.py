@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
 from turnwire.contract import LIMITS, Limits, checked_limits
+from turnwire.errors import DecodeError
 
 if TYPE_CHECKING:
     from turnwire.contract import MessageStream
@@ -18,9 +19,10 @@ class Decoder:
     Messages may stand anywhere among other text, as in a log: they are those that :func:`turnwire.scan` finds in all
     that is fed, and the errors are its rejects, however it is cut into pieces. One is complete as soon as its last byte
     is there. :meth:`feed` raises DecodeError for a damaged one when its line ends, or what it is part of. Nothing else
-    is lost by that: what was complete before it, and everything behind it, comes with the next call (``feed(b"")`` will
-    do). ``offset`` and ``line`` of the error count from the first byte ever fed. Calls from several threads wait for
-    one another; whose piece comes first is theirs.
+    is lost by that: the piece is taken whole, and what was complete before the damaged one, and everything behind it,
+    comes with the next call (``feed(b"")`` will do). ``pending`` of the error counts the messages before it that wait;
+    ``offset`` and ``line`` count from the first byte ever fed. Calls from several threads wait for one another; whose
+    piece comes first is theirs.
 
     Args:
         wire: the wire whose messages are wanted; None for those of all. What may belong to a CSP/1 message, whose lines
@@ -47,7 +49,11 @@ class Decoder:
         """The messages that ``data`` completes, in order. Raises DecodeError at a damaged one (see the class), and
         buffer_full, which changes nothing, when more is held back than ``limits.feed_buffer``."""
         with self._lock:
-            self._stream.write(data)
+            try:
+                self._stream.write(data)
+            except DecodeError as error:
+                error.pending = len(self._ready)
+                raise
             return self._read()
 
     def close(self) -> list[Any]:
@@ -58,7 +64,11 @@ class Decoder:
             return self._read()
 
     def _read(self) -> list[Any]:
-        while (message := self._stream.read()) is not None:
-            self._ready.append(message)
+        try:
+            while (message := self._stream.read()) is not None:
+                self._ready.append(message)
+        except DecodeError as error:
+            error.pending = len(self._ready)
+            raise
         ready, self._ready = self._ready, []
         return ready

@@ -247,8 +247,9 @@ def scan(
         follow: wait for more at the end of files, also across rotation and truncation, until ``Scan.close()``.
         progress: called as progress(bytes done, bytes in all or None, records, rejects), or True for a bar on a
             terminal.
-        borrow: scan a memory map of a path's file (or the buffer) itself. Fastest; a file that shrinks or a buffer that
-            changes meanwhile is the caller's risk. What cannot be mapped is read.
+        borrow: scan a memory map of a path's file (or the buffer) itself. Fastest; a buffer that changes meanwhile is
+            the caller's risk, and a file that shrinks ends the process with the signal SIGBUS, also when batches of it
+            are looked at later. What cannot be mapped is read.
         unknown: "keep" takes records with slots and frames that this version does not know.
         fences: headers of Space documents inside code fences of Markdown are content.
         limits: ``limits.message`` bounds one record, 512 MiB at most; ``ratio``, ``ratio_from`` and ``zstd_window``

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ class OrderedPool(Generic[Item, Result]):
         self._room = threading.Semaphore(most)
         self._slots: queue.SimpleQueue[_Slot[Item, Result]] = queue.SimpleQueue()
         self._over = False
+        self._process = os.getpid()
         self._threads = [threading.Thread(target=self._run, name="turnwire-scan", daemon=True) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
@@ -103,7 +105,10 @@ class OrderedPool(Generic[Item, Result]):
             close()
 
     def close(self) -> None:
-        """Ends the threads, and with the last of them the iterator."""
+        """Ends the threads, and with the last of them the iterator. In a forked process there is nothing to end, and
+        the locks may be held by threads that are not there."""
+        if os.getpid() != self._process:
+            return
         self._stop.set()
         for _ in self._threads:
             self._room.release()

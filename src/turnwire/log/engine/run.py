@@ -3,6 +3,7 @@ the middle ends at once: its threads hold on to this, and nothing here holds on 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import Any
@@ -33,6 +34,7 @@ class Run:
 
     def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.stop = Stop()
+        self._process = 0
         self._source = source
         self._threads: int = options["threads"]
         self._follow: bool = options["follow"]
@@ -109,10 +111,12 @@ class Run:
 
     def _scanned(self) -> Iterator[tuple[Reading, Block, Found | None]]:
         """Every block, in order, with what was found in it where another thread has scanned it already."""
+        self._process = os.getpid()
         pieces = self._pieces()
         if self._threads == 1:
             for reading, block in pieces:
                 yield reading, block, None
+                self._check_process()
             return
         # A block with the columns of its records, if they are of the usual length.
         size = self._job.batch_bytes * (1 + self._engine.row_bytes / USUAL_RECORD)
@@ -120,6 +124,13 @@ class Run:
         pool = OrderedPool(pieces, self._work, self._threads, most, self.stop)
         for (reading, block), found in pool:
             yield reading, block, found
+            self._check_process()
+
+    def _check_process(self) -> None:
+        """A fork has none of the threads, and shares with its parent how far files are read: the one would wait for
+        ever, and both would miss what the other reads."""
+        if os.getpid() != self._process:
+            raise RuntimeError("this scan was begun in another process: begin a new one behind a fork")
 
     def _work(self, piece: tuple[Reading, Block]) -> Found:
         return self._engine.scan(piece[1], self.collector.final(*piece))
