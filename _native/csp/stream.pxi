@@ -415,7 +415,8 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister):
             line += scanner.number
             state[1] = scanner.tail
             state[2] = scanner.run
-            capacity *= 2
+            PyErr_CheckSignals()
+            capacity = min(capacity * 2, 1 << 14)  # between two calls Ctrl-C is heard
     finally:
         free(memory)
     return rows, extras, rejects

@@ -39,6 +39,25 @@ static inline int tw_is_text_scalar(const uint8_t *p, const uint8_t *text, size_
 /* The code that tw_json_parse takes from now on: TW_SCALAR, TW_USE_AVX2 or TW_USE_AVX512. */
 static int tw_json_level = TW_SCALAR;
 
+static inline const uint8_t *tw_fit(tw_json *x, tw_template *m, const uint8_t *p, int first)
+{
+#ifdef TW_X86
+    if (tw_json_level == TW_USE_AVX512) return tw_fit_avx512(x, m, p, first);
+    if (tw_json_level == TW_USE_AVX2) return tw_fit_avx2(x, m, p, first);
+#endif
+    return tw_fit_scalar(x, m, p, first);
+}
+
+/* The template at place `i`, that of a message, fits the object at p, but what is in its slots may be no message: a template
+ * of refusals whose verdict stands for it, or the same one. */
+static int tw_fits_better(tw_json *x, int i, const uint8_t *p)
+{
+    for (int other = 0; other < x->template_count; other++)
+        if (x->templates[other]->what && tw_fit(x, x->templates[other], p, 0) && x->surely) return other;
+    tw_fit(x, x->templates[i], p, 0);
+    return i;
+}
+
 /* The object at p where a template fits it: behind it, or NULL. */
 static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *end, const uint8_t *hard)
 {
@@ -57,22 +76,21 @@ static const uint8_t *tw_fitting(tw_json *x, const uint8_t *p, const uint8_t *en
     const tw_template *last = NULL;
     for (int i = 0; i < x->template_count; i++) {
         tw_template *m = x->templates[i];
-        const uint8_t *behind;
         /* One that parts from the last one before the place up to which that fitted does not fit either; at most, where
-         * that has a slot, this one has the very value. */
-        if (last && m->shared[last->id] < x->reached) continue;
+         * that has a slot, this one has the very value, as those of refusals often have. */
+        if (last && m->shared[last->id] < x->reached) {
+            if (!m->what) continue;
+            x->reached = 0;
+        }
         last = m;
-#ifdef TW_X86
-        if (tw_json_level == TW_USE_AVX512) behind = tw_fit_avx512(x, m, p, x->reached);
-        else if (tw_json_level == TW_USE_AVX2) behind = tw_fit_avx2(x, m, p, x->reached);
-        else
-#endif
-        behind = tw_fit_scalar(x, m, p, x->reached);
+        const uint8_t *behind = tw_fit(x, m, p, x->reached);
         if (behind) {
+            if (!x->surely && !m->what && x->refusals) m = x->templates[i = tw_fits_better(x, i, p)];
             x->unfit = NULL;
             x->fitted = m;
             if (i) tw_template_first(x, i);
-            x->fits++;
+            if (m->what) x->refusal_fits++;
+            else x->fits++;
             x->misfits -= x->misfits < 2 ? x->misfits : 2;
             return behind;
         }

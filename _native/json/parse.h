@@ -92,6 +92,7 @@ typedef struct {
     const uint8_t *behind[TW_MOST_SLOTS + 1]; /* where each of them ended, from number 1 on */
     size_t shift[TW_MOST_SLOTS + 1];         /* bytes in the slots up to there */
     size_t templates_made, fits, misfits, pause;
+    size_t refusals, refusals_made, refusal_fits; /* of templates of refusals: how many there are, were made, fitted */
 } tw_json;
 
 static inline const tw_value *tw_noted(const tw_json *x, int node)

@@ -140,6 +140,15 @@ static int tw_may_be(const tw_json *x, const tw_wire *wire)
     return 0;
 }
 
+/* Whether only decode can tell whether an object is a message, by more than what the plan knows. */
+static int tw_doubtful(const tw_json *x, const tw_plan *plan)
+{
+    for (int w = 0; w < plan->wire_count; w++)
+        for (int i = 0; i < plan->wires[w].doubt_count; i++)
+            if (tw_noted(x, plan->wires[w].doubts[i][0]) && tw_noted(x, plan->wires[w].doubts[i][1])) return 1;
+    return 0;
+}
+
 enum { TW_SURELY, TW_MAYBE, TW_NOT };
 
 /* Whether the object that was read is a message: surely, with its wire (its place in the plan) and variant; or perhaps. */

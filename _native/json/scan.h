@@ -230,9 +230,12 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
     }
     t->end = (size_t)(behind - s);
     if (k->json.surely) {
-        t->what = TW_TRIED_RECORD;
-        t->wire = k->json.fitted->wire;
-        t->variant = k->json.fitted->variant;
+        const tw_template *m = k->json.fitted;
+        t->what = m->what;
+        t->wire = m->wire;
+        t->variant = m->variant;
+        t->reason = m->reason;
+        if (m->what) t->fault = at + m->fault + k->json.shift[m->fault_slot];
         return TW_FINE;
     }
     switch (tw_judge(&k->json, k->plan, &t->wire, &t->variant)) {
@@ -250,6 +253,8 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
     t->wire = verdict.wire;
     t->reason = verdict.reason;
     t->fault = at + verdict.fault;
+    if (t->what != TW_TRIED_RECORD && !tw_doubtful(&k->json, k->plan) && !(k->json.fitted && k->json.fitted->what))
+        tw_learn_refusal(&k->json, s + at, t->end - at, verdict.what, verdict.wire, verdict.reason, verdict.fault);
     if (t->what == TW_TRIED_RECORD) {
         t->variant = tw_variant_of(&k->json, &k->plan->wires[t->wire]);
         if (t->variant < 0) t->what = TW_TRIED_OTHER;

@@ -4,8 +4,12 @@
  * value of the same kind stands in each slot: nothing between the slots is judged anew. What was noted of the first one
  * is noted of the other, but for the places and for the values in slots.
  *
- * Templates are made of messages only (of what tw_judge is sure), and only where no template fits. Where none does, the object is
- * read by json/object.h, which also says what is wrong with it. */
+ * Templates are made of messages (of what tw_judge is sure), and only where no template fits. Where none does, the object is
+ * read by json/object.h, which also says what is wrong with it.
+ *
+ * What the wires' own reading said of an object that is no message becomes a template, too, with the reason and the place of
+ * the fault: it is asked once for each text, not for each object. Slots are there only such values of which neither `claims` nor
+ * `decode` asks which one they are: good UUIDs, good times and numbers that the plan knows (see WirePlan). */
 #ifndef TURNWIRE_JSON_TEMPLATES_H
 #define TURNWIRE_JSON_TEMPLATES_H
 
@@ -42,6 +46,9 @@ typedef struct { uint16_t node, from, to; uint8_t from_slot, to_slot; tw_value v
 struct tw_template {
     int slots, notes, asked, leaves;         /* asked: so many notes are of nodes that fill a column; they come first */
     int wire, variant;                       /* the verdict */
+    int what, reason;                        /* 0 (TW_TRIED_RECORD) for a message; of a refusal what it is, and why, and where */
+    uint16_t fault;                          /* in the text the fault stands, behind so many slots */
+    uint8_t fault_slot;
     int id;                                  /* the number that it has for others */
     uint8_t shared[TW_TEMPLATES];               /* by id of another: so many slots, and the text before each, are the same */
     int one_line;                            /* there is no newline in the text */
@@ -283,22 +290,32 @@ static void tw_share_slots(tw_json *x, tw_template *template)
     }
 }
 
+/* The place of a new template, or of the one that was of use longest ago. -1 where there is no memory. */
+static int tw_new_place(tw_json *x)
+{
+    int place = x->template_count;
+    if (place == TW_TEMPLATES) {
+        x->refusals -= x->templates[--place]->what != 0;
+        return place;
+    }
+    x->templates[place] = (tw_template *)malloc(sizeof(tw_template));
+    if (!x->templates[place]) return -1;
+    x->templates[place]->id = place;
+    x->template_count++;
+    return place;
+}
+
 /* The place of the template for an object of this shape: a known one, a new one or the one that was of use longest ago. -1
  * where there is no memory. */
 static int tw_place_for(tw_json *x, const uint8_t *p, size_t size, tw_leaf *leaves, int count)
 {
     int place = x->template_count;
     for (int i = x->template_count - 1; i >= 0; i--) {
+        if (x->templates[i]->what) continue;
         if (tw_same_shape(x->templates[i], p, size, leaves, count)) tw_join_leaves(x->templates[place = i], p, leaves);
         else if (i < 3) tw_foresee_slots(x->templates[i], p, leaves, count); /* these have it of the others */
     }
-    if (place < x->template_count) return place;
-    if (place == TW_TEMPLATES) return place - 1;
-    x->templates[place] = (tw_template *)malloc(sizeof(tw_template));
-    if (!x->templates[place]) return -1;
-    x->templates[place]->id = place;
-    x->template_count++;
-    return place;
+    return place < x->template_count ? place : tw_new_place(x);
 }
 
 /* Puts a template where it is tried first. */
@@ -364,6 +381,8 @@ static inline void tw_note_fitting(tw_json *x, const tw_template *m, const uint8
 static void tw_keep_verdict(tw_json *x, int wire, int variant)
 {
     tw_template *m = x->fitted;
+    x->refusals -= m->what != 0;
+    m->what = 0;
     m->wire = wire;
     m->variant = variant;
     for (int i = 0; i < m->slots; i++) {
@@ -371,6 +390,23 @@ static void tw_keep_verdict(tw_json *x, int wire, int variant)
         m->slot[i].is = x->v[m->slot[i].node].b.is;
         m->slot[i].word = x->v[m->slot[i].node].b.word;
     }
+}
+
+/* Makes the template at a place of the object [p, p + size) with these leaves, and puts it where it is tried first. 0 where it
+ * has too much: then nothing fits it. */
+static int tw_put_template(tw_json *x, int place, const uint8_t *p, size_t size, const tw_leaf *leaves, int count)
+{
+    tw_template *m = x->templates[place];
+    m->leaves = count;
+    memcpy(m->leaf, leaves, (size_t)count * sizeof *leaves);
+    int made = tw_cast(m, x, p, size);
+    if (!made) {                             /* it has the shape of nothing, too */
+        m->last = SIZE_MAX;
+        m->slots = m->leaves = m->sample_size = 0;
+    }
+    tw_share_slots(x, m);
+    tw_template_first(x, place);
+    return made;
 }
 
 /* Learns from the message [p, p + size), which was read last and which no template fitted. */
@@ -390,16 +426,44 @@ static void tw_learn_template(tw_json *x, const uint8_t *p, size_t size, int wir
     tw_open_slots(x, p, leaves, count);
     if ((place = tw_place_for(x, p, size, leaves, count)) < 0) return;
     tw_template *m = x->templates[place];
-    m->leaves = count;
+    m->what = 0;
     m->wire = wire;
     m->variant = variant;
-    memcpy(m->leaf, leaves, (size_t)count * sizeof *leaves);
-    if (!tw_cast(m, x, p, size)) {           /* one that nothing fits, and that has the shape of nothing */
-        m->last = SIZE_MAX;
-        m->slots = m->leaves = m->sample_size = 0;
+    tw_put_template(x, place, p, size, leaves, count);
+}
+
+/* The slots of a refusal: see above. */
+static void tw_open_refusal_slots(const tw_json *x, const uint8_t *p, tw_leaf *leaves, int count, size_t fault)
+{
+    for (int w = 0; w < TW_NODE_WORDS; w++) {
+        for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
+            int node = w * 64 + __builtin_ctzll(nodes), form = x->shape->nodes[node].form, leaf;
+            const tw_value *v = &x->v[node];
+            int known = (form == TW_FORM_UUID || form == TW_FORM_TIME) && v->b.is & TW_IS_GOOD && !v->b.escaped;
+            if (!known && !(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) continue;
+            if ((leaf = tw_leaf_at(leaves, count, (size_t)(v->p - p))) < 0) continue;
+            leaves[leaf].slot = !(leaves[leaf].at < fault && fault < (size_t)leaves[leaf].at + leaves[leaf].size);
+        }
     }
-    tw_share_slots(x, m);
-    tw_template_first(x, place);
+}
+
+/* Learns what the wires' own reading said of the object [p, p + size), which was read last and which no template fitted. */
+static void tw_learn_refusal(tw_json *x, const uint8_t *p, size_t size, int what, int wire, int reason, size_t fault)
+{
+    tw_leaf leaves[TW_MOST_LEAVES];
+    int count, place;
+    if (x->pause || size > TW_TEMPLATE_TEXT || fault > size) return;
+    if (x->refusals_made >= TW_TEMPLATE_CREDIT + x->refusal_fits / TW_TEMPLATE_PRICE) return;
+    x->refusals_made++;
+    if ((count = tw_leaves_of(p, size, leaves)) < 0) return;
+    tw_open_refusal_slots(x, p, leaves, count, fault);
+    if ((place = tw_new_place(x)) < 0) return;
+    tw_template *m = x->templates[place];
+    m->what = what;
+    m->wire = wire;
+    m->reason = reason;
+    x->refusals++;
+    if (tw_put_template(x, place, p, size, leaves, count)) m->fault = (uint16_t)tw_place_in_text(m, fault, &m->fault_slot);
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_Contains, PyDict_SetItem
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_FromDouble
 from cpython.long cimport PyLong_FromLongLong
 from cpython.object cimport PyObject
@@ -23,10 +24,12 @@ cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** behind, PyObject* overflow) except? -1.0
     Py_hash_t PyObject_Hash(object value) except? -1
     Py_ssize_t PyDict_GET_SIZE(object value)
+    Py_ssize_t PyList_GET_SIZE(object value)
 
 cdef enum:
     WORD = 32  # bytes of the longest key that is shared
     SLOTS = 512
+    PATIENCE = 1 << 10  # values of one container between two looks for Ctrl-C
     DEEPEST = 512  # nesting that recursion is trusted with; beyond it the iterative twin reads
 
 cdef uint32_t[5] WIDEST = [0, 0x7F, 0x7FF, 0xFFFF, 0x10FFFF]  # of UTF-8 forms of so many bytes
@@ -236,6 +239,8 @@ cdef class Reader:
             value = self.value(text, depth)
             PyDict_SetItem(result, key, value)
             count += 1
+            if count % PATIENCE == 0:
+                PyErr_CheckSignals()
             if PyDict_GET_SIZE(result) != count:
                 raise self.fault(text, DUP_KEY, quote)
             text.place = skip(text.place, text.end)
@@ -260,6 +265,8 @@ cdef class Reader:
             return result
         while True:
             result.append(self.value(text, depth))
+            if PyList_GET_SIZE(result) % PATIENCE == 0:
+                PyErr_CheckSignals()
             text.place = skip(text.place, text.end)
             if text.place >= text.end:
                 raise self.misfit(text, text.place)

@@ -281,7 +281,7 @@ static int tw_fitting_line(tw_lines *k, tw_region *line, int *met)
     *met = 0;
     if (k->s[p] != '{' || !x->template_count || k->rows.count == k->rows.room) return TW_FINE;
     const uint8_t *behind = tw_fitting(x, k->s + p, k->s + most, k->s + k->size);
-    if (!behind || !x->fitted->one_line) return TW_FINE;
+    if (!behind || !x->fitted->one_line || (x->surely && x->fitted->what)) return TW_FINE;
     size_t end = (size_t)(behind - k->s);
     size_t newline = end + (end < k->stop && k->s[end] == '\r');
     if (newline >= k->stop || k->s[newline] != '\n') return TW_FINE;

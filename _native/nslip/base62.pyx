@@ -1,6 +1,7 @@
 # cython: annotation_typing=False
 """base62: scalars and whole columns, compiled. The twin of ``turnwire._pure.nslip.base62``, which explains every refusal."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_DecodeASCII
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint64_t
@@ -21,6 +22,9 @@ cdef extern from "_native/nslip/base62.h":
     void base62_write_rows(const uint64_t* numbers, size_t count, uint8_t* rows) nogil
     int base62_uses_ssse3() nogil
     size_t base62_read_rows(const uint8_t* rows, size_t width, size_t count, uint64_t* numbers) nogil
+
+cdef enum:
+    PATIENCE = 1 << 20  # numbers between two looks for Ctrl-C
 
 base62_prepare()
 
@@ -62,9 +66,13 @@ def encode_array(numbers: object) -> object:
     cdef Py_ssize_t count = values.shape[0]
     rows = numpy.empty(count * BASE62_WIDTH, dtype=numpy.uint8)
     cdef uint8_t[::1] text = rows
-    if count:
+    cdef Py_ssize_t start = 0, some
+    while start < count:
+        some = min(count - start, PATIENCE)
         with nogil:
-            base62_write_rows(&values[0], count, &text[0])
+            base62_write_rows(&values[start], some, &text[start * BASE62_WIDTH])
+        PyErr_CheckSignals()
+        start += some
     return rows.view("S11")
 
 
@@ -86,10 +94,15 @@ def decode_array(texts: object) -> object:
         raise _pure().element_fault(texts, 0)
     cdef const uint8_t[::1] raw = rows
     cdef uint64_t[::1] values = numbers
-    with nogil:
-        good = base62_read_rows(&raw[0], row_width, size, &values[0])
-    if good < size:
-        raise _pure().element_fault(texts, good)
+    cdef size_t start = 0, some
+    while start < size:
+        some = min(size - start, <size_t>PATIENCE)
+        with nogil:
+            good = base62_read_rows(&raw[start * row_width], row_width, some, &values[start])
+        if good < some:
+            raise _pure().element_fault(texts, start + good)
+        PyErr_CheckSignals()
+        start += some
     return numbers
 
 

@@ -2,6 +2,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_Next
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.ref cimport Py_DECREF, PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -40,6 +41,9 @@ cdef extern from "_native/nslip/object.h":
     int tw_delete_attribute(object o, object name) except -1
     object tw_ascii(const uint8_t *s, size_t n)
     uint64_t tw_unsigned(PyObject *number, int *fits)
+
+cdef enum:
+    PATIENCE = 1 << 12  # messages between two looks for Ctrl-C
 
 tw_nslip_tables()
 base62_prepare()
@@ -214,6 +218,8 @@ def decode_many(data, *, unknown=REFUSE_UNKNOWN):
             for item in data:
                 messages.append(decode_text(item, flags))
                 index += 1
+                if index % PATIENCE == 0:
+                    PyErr_CheckSignals()
         except DecodeError as error:
             error.path = f"/{index}"
             raise error.relocated() from None
@@ -230,9 +236,13 @@ cdef list decode_lines(bytes raw, int flags):
     cdef int code
     cdef SlipMessage message
     cdef list messages = []
+    cdef size_t lines = 0
     f.unknown = unknown
     f.text_first[0] = f.text_first[1] = 0
     while start < size:
+        lines += 1
+        if lines % PATIENCE == 0:
+            PyErr_CheckSignals()
         newline = <const uint8_t *>memchr(s + start, c'\n', size - start)
         stop = size if newline == NULL else <size_t>(newline - s)
         first, last = start, stop

@@ -196,6 +196,8 @@ def encode_many(messages):
             w.data[w.size] = c'\n'
             w.size += 1
             index += 1
+            if index % PATIENCE == 0:
+                PyErr_CheckSignals()
         return PyBytes_FromStringAndSize(<const char *>w.data, w.size)
     except EncodeError as error:
         error.path = f"/{index}{error.path or ''}"

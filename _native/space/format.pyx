@@ -6,6 +6,7 @@ hold the bytes, sections found in a string hold the string: nothing is converted
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_Substring
 from libc.stdint cimport uint32_t
 
@@ -35,6 +36,9 @@ cdef extern from "_native/space/format.h" nogil:
 
 cdef int LEVEL = tw_level()
 
+
+cdef enum:
+    PATIENCE = 1 << 10  # sections between two looks for Ctrl-C
 
 cdef size_t WINDOW = 1 << 14  # units that are validated, then searched, while the cache holds them
 
@@ -250,6 +254,8 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
         section.stuffing = stuffing
         section.is_split = False
         sections.append(section)
+        if len(sections) % PATIENCE == 0:
+            PyErr_CheckSignals()
         start = following
     if not checked_up_to(&text, text.size):
         raise utf8_fault(source)

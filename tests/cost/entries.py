@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
-from importlib import import_module
-
 import turnwire
+from tests.convert.messages import DEFAULTS
 from tests.cost.units import GOOD
-from turnwire import DecodeError, Decoder, csp, kick, sstp
+from turnwire import Context, DecodeError, Decoder, csp, kick, sap, sstp
 from turnwire.errors import ConvertError, EncodeError, RuleError
+from turnwire.log.analysis.stats import stats
+from turnwire.nslip import Slot
+from turnwire.report import report
 
 REFUSALS = (DecodeError, EncodeError, ConvertError, RuleError)
 
@@ -102,3 +107,78 @@ def reading() -> Iterator[tuple[str, Entry]]:
     yield "csp.refs", Entry(_text(csp.refs), b"see a/b.py:1-2, ")
     yield "csp.expand", Entry(_text(lambda text: csp.expand(text, {"A": "b"})), b"see A, B and ")
     yield "csp.routing_laws", Entry(_text(lambda text: csp.routing_laws({"L1": text})), b"some files -> A only ")
+
+
+# --- entries that take messages: the text is what stands in one of their fields --------------------------------------
+
+
+def _said(wire: str) -> Callable[[str], Any]:
+    """Makes a message of a wire that says a text."""
+    if wire == "nslip":
+        return lambda text: turnwire.decode(GOOD["nslip"]).replace(slots={Slot.TAG: text})
+    if wire == "csp":
+        return lambda text: csp.message("A", "B", "C0", csp.Task("T1", {"REQ": text}))
+    document = json.loads(GOOD[wire])
+    field = {"sstp": ("payload", "goal"), "sap": ("payload", "topic"), "kick": ("content",)}[wire]
+
+    def make(text: str) -> Any:
+        changed = json.loads(GOOD[wire])
+        inner = changed
+        for step in field[:-1]:
+            inner = inner[step]
+        inner[field[-1]] = text
+        return turnwire.decode(json.dumps(changed), wire=wire)
+
+    assert document[field[0]]
+    return make
+
+
+CONTEXT = Context(defaults=DEFAULTS)
+
+
+def _of_message(wire: str, call: Callable[[Any], Any]) -> Callable[[bytes], Any]:
+    make = _said(wire)
+    return _text(lambda text: call(make(text)))
+
+
+def saying() -> Iterator[tuple[str, Entry]]:
+    """Entries that take messages, made of any text."""
+    for wire in turnwire.WIRES:
+        yield f"decode {wire} saying", Entry(_of_message(wire, bool), b"some text ")
+        yield f"encode {wire}", Entry(_of_message(wire, turnwire.encode), b"some text ")
+        yield f"check {wire}", Entry(_of_message(wire, turnwire.check), b"some text ")
+        for other in turnwire.WIRES:
+            if other != wire:
+                call = partial(turnwire.convert, to=other, context=CONTEXT, carry=True)
+                yield f"convert {wire} to {other}", Entry(_of_message(wire, call), b"some text ")
+    yield "sstp.Session", Entry(_of_message("sstp", lambda message: sstp.Session().feed(message)), b"some text ")
+    yield "kick.Monitor", Entry(_of_message("kick", lambda message: kick.Monitor().feed(message)), b"some text ")
+    yield "sap.Lifecycle", Entry(_of_message("sap", lambda message: sap.Lifecycle().feed(message)), b"some text ")
+
+
+# --- entries that take many messages ---------------------------------------------------------------------------------
+
+
+def _decoded(wire: str, data: bytes) -> list[Any]:
+    return [message for message, _ in turnwire.scan(data, wire=wire).messages()]
+
+
+def _fed_all(monitor: Any, wire: str, data: bytes) -> None:
+    for message in _decoded(wire, data):
+        monitor.feed(message)
+
+
+def many() -> Iterator[tuple[str, Entry]]:
+    """Entries that take a log, such as are slower: sums, reports, sessions over it."""
+    yield "report", Entry(lambda data: report(data, tokenizer=None).html(), MIXED)
+    yield "stats", Entry(lambda data: stats(turnwire.scan(data)), MIXED)
+    yield "sstp.Session log", Entry(lambda data: _fed_all(sstp.Session(), "sstp", data), GOOD["sstp"])
+    yield "kick.Monitor log", Entry(lambda data: _fed_all(kick.Monitor(), "kick", data), GOOD["kick"])
+    yield "sap.Lifecycle log", Entry(lambda data: _fed_all(sap.Lifecycle(), "sap", data), GOOD["sap"])
+    yield "csp.board", Entry(lambda data: csp.board(csp.parse(data, mode="lenient")), GOOD["csp"])
+    yield "arrow", Entry(lambda data: sum(1 for _ in _arrow(turnwire.scan(data))), MIXED)
+
+
+def _arrow(scan: turnwire.Scan) -> Iterator[Any]:
+    for batch in scan:
+        yield batch.__arrow_c_array__()

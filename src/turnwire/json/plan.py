@@ -149,7 +149,7 @@ class Judgement:
         self.plans = plans
         self._reasons = reasons
         self.read = read
-        self.limits: Limits = LIMITS._replace(message=limit)
+        self.limits: Limits = LIMITS if limit == LIMITS.message else LIMITS._replace(message=limit)
 
     @cached_property
     def codes(self) -> dict[Reason | None, int]:

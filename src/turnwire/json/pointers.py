@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 
-_SPACE = re.compile(rb"[ \t\n\r]*")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SCALAR = re.compile(rb"[^\s,\]}]+")
-_MARK = re.compile(rb'["{}\[\]]')
+_SPACE = re.compile(rb"[ \t\n\r]*+")
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
+_SCALAR = re.compile(rb"[^\s,\]}]++")
+_LETTERS = re.compile(rb"[A-Za-z0-9_]++")
+_OPENING = b"{["
 
 
 def place_of(data: bytes, pointer: str) -> int:
@@ -32,43 +33,53 @@ def _skip_space(data: bytes, at: int) -> int:
 
 def _child(data: bytes, at: int, step: str) -> int | None:
     opening = data[at : at + 1]
-    if opening not in (b"{", b"["):
+    if opening == b"[":
+        return _item(data, at, step)
+    written = step.encode("utf-8", "surrogatepass")
+    if opening != b"{" or _is_nowhere(data, written):
         return None
     at = _skip_space(data, at + 1)
-    index = 0
-    while data[at : at + 1] not in (b"}", b"]", b""):
-        name = str(index)
-        if opening == b"{":
-            end = _string_end(data, at)
-            name = json.loads(data[at:end])
-            at = _skip_space(data, _skip_space(data, end) + 1)
-        if name == step:
+    while data[at : at + 1] not in (b"}", b""):
+        end = _value_end(data, at)
+        key = data[at + 1 : end - 1]
+        at = _skip_space(data, _skip_space(data, end) + 1)
+        if key == written or (b"\\" in key and json.loads(b'"%b"' % key) == step):
             return at
-        at = _skip_space(data, _value_end(data, at))
-        if data[at : at + 1] == b",":
-            at = _skip_space(data, at + 1)
+        at = _behind(data, at)
+    return None
+
+
+def _is_nowhere(data: bytes, key: bytes) -> bool:
+    """Whether no object in ``data`` can have this key: letters can be written as themselves, or with a ``\\u``."""
+    return b'"%b"' % key not in data and b"\\u" not in data and _LETTERS.fullmatch(key) is not None
+
+
+def _item(data: bytes, at: int, step: str) -> int | None:
+    at = _skip_space(data, at + 1)
+    index = 0
+    while data[at : at + 1] not in (b"]", b""):
+        if str(index) == step:
+            return at
+        at = _behind(data, at)
         index += 1
     return None
 
 
-def _string_end(data: bytes, at: int) -> int:
-    found = _STRING.match(data, at)
-    return found.end() if found else len(data)
+def _behind(data: bytes, at: int) -> int:
+    """Where the next member or item begins, or the bracket that closes."""
+    at = _skip_space(data, _value_end(data, at))
+    return _skip_space(data, at + 1) if data[at : at + 1] == b"," else at
 
 
 def _value_end(data: bytes, at: int) -> int:
-    if data[at : at + 1] == b'"':
-        return _string_end(data, at)
-    if data[at : at + 1] not in (b"{", b"["):
+    if data[at] not in b'"{[':
         found = _SCALAR.match(data, at)
         return found.end() if found else len(data)
     depth = 0
-    while found := _MARK.search(data, at):
-        at = found.end()
-        if found[0] == b'"':
-            at = _string_end(data, at - 1)
-            continue
-        depth += 1 if found[0] in b"{[" else -1
+    for token in _TOKEN.finditer(data, at):
+        byte = data[token.start()]
+        if byte != 0x22:
+            depth += 1 if byte in _OPENING else -1
         if not depth:
-            return at
+            return token.end()
     return len(data)

@@ -12,9 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.json.text import locate
 from turnwire.contract import LIMITS, Limits, checked_limits
 from turnwire.json.faults import input_bytes
+from turnwire.json.pointers import place_of as locate
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -212,28 +212,6 @@ class _Text:
             raise self.unexpected(place)
         return place + 1
 
-    def step(self, place: int, name: str) -> int | None:
-        """Where the member or item ``name`` of the container at ``place`` starts, or None."""
-        raw = self.raw
-        array = raw[place : place + 1] == b"["
-        if not array and raw[place : place + 1] != b"{":
-            return None
-        index = 0
-        place = self.skip(place + 1)
-        while raw[place] not in b"]}":
-            key = str(index)
-            if not array:
-                key, place = self.string(place)
-                place = self.skip(self.skip(place) + 1)
-            if key == name:
-                return place
-            _, place = self.containers(place)
-            place = self.skip(place)
-            if raw[place] == 0x2C:
-                place = self.skip(place + 1)
-            index += 1
-        return None
-
     def scalar(self, place: int) -> tuple[Any, int]:
         raw = self.raw
         if place >= len(raw):
@@ -355,19 +333,3 @@ class _Silent(_Text):
 
     def fault(self, reason: Reason, offset: int) -> DecodeError:
         return DecodeError(reason, offset=offset)
-
-
-def locate(raw: bytes, pointer: str) -> int:
-    """The byte at which the value of a JSON pointer starts in good JSON text; where the pointer leads nowhere, the
-    byte of the innermost value that exists on its way."""
-    text = _Text(raw, "", _EVERYTHING, {})
-    place = text.skip(0)
-    for step in pointer.split("/")[1:]:
-        found = text.step(place, step.replace("~1", "/").replace("~0", "~"))
-        if found is None:
-            break
-        place = found
-    return place
-
-
-_EVERYTHING = Limits(message=1 << 62, nesting=1 << 62, key=1 << 62, integer_digits=1 << 62)

@@ -1,0 +1,74 @@
+"""How cost is measured: CPU seconds of this thread, the best of several, more often where a bound is not met at once.
+
+Seconds of a processor are noisy on a busy machine, but in one direction only: nothing makes code faster than it is. So
+the best of a few runs is what counts, a bound that is met once holds, and one that is not is tried again, all sizes in
+turn, before it fails. What is quadratic fails at any number of tries: the fourfold input costs 16 times as much, and
+the bound stands at 5.76. Instructions would repeat exactly, but counting them takes a tool that a test cannot expect.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from time import thread_time
+from typing import Any, NamedTuple
+
+DOUBLING = 2.4
+"""Twice the input may cost so many times as much."""
+TIMES = 20
+"""A byte of any input may cost so many times what one of good input costs."""
+LEAST = 0.0015
+"""CPU seconds that the smallest input should take: much less would measure what a call costs, and the clock."""
+START, MOST = 128, 1 << 17
+"""Bytes of the smallest input tried, and of the largest smallest one."""
+TRIES = 6
+"""How often a bound is tried before it counts as broken."""
+
+Run = Callable[[bytes], Any]
+Make = Callable[[int], bytes]
+
+
+class Cost(NamedTuple):
+    """CPU seconds for inputs of n, 2n and 4n bytes, and how many bytes these really have."""
+
+    seconds: list[float]
+    sizes: list[int]
+
+    @property
+    def a_byte(self) -> float:
+        """CPU seconds a byte of the largest input."""
+        return self.seconds[-1] / self.sizes[-1]
+
+    @property
+    def grows_straight(self) -> bool:
+        """Whether two doublings cost no more than the bound allows. They are taken together: a step between two sizes,
+        where memory is first asked for, is no growth."""
+        return self.seconds[2] <= DOUBLING**2 * self.seconds[0]
+
+
+def seconds(run: Run, data: bytes) -> float:
+    """CPU seconds of one run in this thread, with the garbage collector off: what it costs depends on all other tests."""
+    before = thread_time()
+    run(data)
+    return thread_time() - before
+
+
+def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = LEAST) -> Cost:
+    """What an entry costs; measured again until it is ``good``, or often enough."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        size = START
+        while seconds(run, make(size)) < least and size < MOST:
+            size *= 2
+        inputs = [make(size * times) for times in (1, 2, 4)]
+        best = [seconds(run, data) for data in inputs]
+        for _ in range(TRIES):
+            cost = Cost(best, [len(data) for data in inputs])
+            if cost.grows_straight and good(cost):
+                break
+            best = [min(before, seconds(run, data)) for before, data in zip(best, inputs, strict=True)]
+        return Cost(best, [len(data) for data in inputs])
+    finally:
+        if on:
+            gc.enable()
