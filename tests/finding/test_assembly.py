@@ -18,7 +18,7 @@ from tests.conftest import BACKENDS
 from tests.csp.generate import GOOD_BLOCKS
 from turnwire.finding import assembly, parts
 from turnwire.finding.assembly import Assembly, find, undecided
-from turnwire.finding.prefixes import MOST_PREFIX
+from turnwire.finding.lines import MOST_PREFIX
 
 native = import_module("turnwire._native.log.line_heads") if BACKENDS[0] == "native" else pure
 

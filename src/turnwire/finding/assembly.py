@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire import _backend
-from turnwire.finding.lines import Assembly, Block
+from turnwire.finding.lines import MOST_PREFIX, Assembly, Block
 from turnwire.finding.parts import CRI, LEAST_DOCKER, Read, assembled, cri_part, docker_part, joined
-from turnwire.finding.prefixes import MOST_PREFIX, Prefixed
+from turnwire.finding.prefixes import Prefixed
 
 __all__ = ["Assembly", "find", "undecided"]
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from turnwire._pure.json.unescape import places
 from turnwire._pure.log.times import head_time
 
+MOST_PREFIX = 1024
+"""Bytes of the longest prefix."""
 _NEWLINE = re.compile(rb"\n")
 _HEAD = 256
 """So many bytes at the start of a line may hold its time."""
@@ -17,9 +19,10 @@ _HEAD = 256
 
 class Block:
     """A view of the bytes that are searched. ``data[start:stop]``: the bytes, a line begins at ``start``; final: the
-    input ends at ``stop``; limit: most bytes of what belongs together."""
+    input ends at ``stop``; limit: most bytes of what belongs together; reach: most bytes of one of its lines, heads of
+    parts and prefixes with it."""
 
-    __slots__ = ("final", "limit", "start", "stop", "view")
+    __slots__ = ("final", "limit", "reach", "start", "stop", "view")
 
     def __init__(self, data: object, start: int, stop: int, final: bool, limit: int) -> None:
         self.view = memoryview(data).cast("B")  # type: ignore[arg-type]
@@ -29,6 +32,7 @@ class Block:
         self.stop = stop
         self.final = final
         self.limit = limit
+        self.reach = limit + MOST_PREFIX
 
     def line_end(self, place: int) -> int:
         """Behind the newline of the line at ``place``; ``stop`` where it has none."""

@@ -107,8 +107,10 @@ def joined(block: Block, line: int, read: Read, stream: bytes | None, claimed: s
     place = line
     while place < block.stop:
         behind = block.line_end(place)
+        if behind - place > block.reach:  # by its bytes, so that it is the same before its end is there
+            return Joined(pieces, True, place, time)
         if not block.ended(behind):
-            return Joined(pieces, behind - place > block.limit, place, time)
+            return Joined(pieces, False, place, time)
         part = read(block, place, behind)
         own = part is not None and part.stream == stream and place not in claimed
         if part is None or (not own and foreign + behind - place > block.limit):

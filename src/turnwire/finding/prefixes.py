@@ -17,13 +17,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Protocol
 
-from turnwire.finding.lines import Assembly, Block, Piece
+from turnwire.finding.lines import MOST_PREFIX, Assembly, Block, Piece
 from turnwire.finding.parts import CRI, cri_part, joined
 
-__all__ = ["MOST_PREFIX", "Prefixed"]
+__all__ = ["Prefixed"]
 
-MOST_PREFIX = 1024
-"""Bytes of the longest prefix."""
 _MAGIC = re.compile(rb"CSP/1\r?\n?\Z")
 _DIGITS = re.compile(rb"[0-9]+")
 _BLANKS = b" \t\r"
@@ -182,12 +180,14 @@ class Prefixed:
         return Assembly(kind, pieces, self.block.time(line))
 
     def _lines(self, place: int, stream: bytes | None) -> Iterator[list[Piece]]:
-        """The lines from ``place`` on, each as its pieces; of a log of CRI those of the stream. ``done`` becomes false
-        where the bytes end in front of the end of the input."""
+        """The lines from ``place`` on, each as its pieces; of a log of CRI those of the stream. A line of more than
+        ``block.reach`` bytes ends them. ``done`` becomes false where the bytes end before the input does."""
         block = self.block
         while place < block.stop:
             if stream is None:
                 behind = block.line_end(place)
+                if behind - place > block.reach:
+                    return
                 if not block.ended(behind):
                     break
                 yield [Piece(place, behind, place, block.view[place:behind].tobytes())]
@@ -196,11 +196,12 @@ class Prefixed:
             found = joined(block, place, cri_part, stream, self.claimed)
             if not found.done:
                 break
-            if not found.pieces:
+            if not found.pieces or found.behind - place > block.reach:
                 return
             yield found.pieces
             place = found.behind
-        self.done = block.final or block.stop - place > block.limit
+        # Parts that reach that far are too long, whatever the line is that is not there yet.
+        self.done = block.final or block.stop - place > 2 * block.reach
 
     def _form(self, prefix: bytes, place: int, stream: bytes | None) -> Form | None:
         """The form that the first line with anything in it has; None where that does not begin like a header line."""
