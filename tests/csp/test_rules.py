@@ -100,6 +100,26 @@ def by_words(message, laws):
     return [law.id for law in laws if law.subject.split("/")[0].split(" ")[0].lower() in subject.lower()]
 
 
+@pytest.mark.parametrize(
+    ("text", "law"),
+    [
+        ("a -> B only", ("a", "B", "only")),
+        ("  a  b->B\tfirst ", ("a  b", "B", "first")),
+        ("a -> b -> C only", ("a -> b", "C", "only")),
+        ("-> -> C only", ("->", "C", "only")),
+        ("-> C only", None),
+        ("a -> C", None),
+        ("a -> C onlyfirst", None),
+        ("a -> 1C only", None),
+        ("a\nb -> C only", None),
+        ("a\n-> C only", ("a", "C", "only")),
+        ("", None),
+    ],
+)
+def test_what_a_law_that_routes_is(text, law):
+    assert csp.routing_laws({"L": text}) == ([] if law is None else [csp.Law("L", *law)])
+
+
 def test_laws_route():
     assert csp.routing_laws(LAWS) == [
         csp.Law("L1", "Web search/fetch", "WEB_RES", "only"),

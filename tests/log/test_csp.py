@@ -16,6 +16,8 @@ import pytest
 from tests.csp.generate import document
 from tests.csp.test_bulk import log
 from turnwire import LIMITS, DecodeError, Reason, Scan, csp, scan
+from turnwire.csp import bulk
+from turnwire.log.output import rejects
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -178,7 +180,8 @@ def test_many_files_each_begin_anew(tmp_path: Path) -> None:
 ODD = {
     "nothing": (b"", 0, []),
     "white space": (b" \t\r\n\n \x0b\x0c\n", 0, []),
-    "a byte order mark": (b"\xef\xbb\xbf" + message(1) + b"\n" + message(2), 1, ["bad_magic"]),
+    "a byte order mark": (b"\xef\xbb\xbf" + message(1) + b"\n" + message(2), 2, []),
+    "a byte order mark within": (message(1) + b"\n\xef\xbb\xbf" + message(2), 1, ["bad_magic"]),
     "UTF-16": (message(1).decode().encode("utf-16") + b"\n" + message(2), 1, []),
     "overlong UTF-8": (message(1).replace(b"x", b"\xc0\xaf") + b"\n" + message(2), 1, ["bad_utf8"]),
     "a surrogate": (message(1).replace(b"x", b"\xed\xa0\x80") + b"\n" + message(2), 1, ["bad_utf8"]),
@@ -225,3 +228,20 @@ def test_scans_in_several_threads_do_not_meet() -> None:
         for _ in range(3):
             found = threads.map(lambda data: everything(scan(data, wire="csp", batch_bytes=100)), datas)
             assert list(found) == expected
+
+
+def test_tables_of_rejects_grow_where_heredocs_stay_open(scan_core: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each table that is full costs a look for the end of a heredoc, as far as the block goes."""
+    calls = 0
+    scan_block = bulk._core.scan_block
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return scan_block(*arguments, **options)
+
+    monkeypatch.setattr(rejects, "ROOM", 8)
+    monkeypatch.setattr(bulk._core, "scan_block", counted)
+    found = scan(b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M\nK\n<<<\n" * 2000)
+    assert not sum(map(len, found)) and len(found.rejects) == 2000
+    assert calls < 12

@@ -134,7 +134,9 @@ def _blocks(source: Source, wire: str | None, every: int, options: dict[str, Any
         if status.st_size > every and not has_header(file):
             limit = options.get("limits", LIMITS).message
             often = max(every // _CHOICE, 1)
-            for stop, next_line in scan_cuts(_chunks(file, status.st_size), often, limit=limit):
+            mark = first_line(file)
+            for cut, next_line in scan_cuts(_chunks(file, mark, status.st_size), often, limit=limit):
+                stop = mark + cut
                 fits = start + every <= stop < status.st_size and between_objects(file, stop)
                 if fits and between_records(file, start, stop, limit) and between_parts(file, stop, limit):
                     yield Block(name, start, stop, line, *facts)
@@ -142,9 +144,15 @@ def _blocks(source: Source, wire: str | None, every: int, options: dict[str, Any
         yield Block(name, start, status.st_size, line, *facts)
 
 
-def _chunks(file: Any, size: int) -> Iterator[bytes]:
-    """The file from its start, no further than it reached when the plan was begun."""
-    file.seek(0)
+def first_line(file: Any) -> int:
+    """Where the first line of a file begins: behind a byte order mark."""
+    return len(BOM) if os.pread(file.fileno(), len(BOM), 0) == BOM else 0
+
+
+def _chunks(file: Any, start: int, size: int) -> Iterator[bytes]:
+    """The file from ``start`` on, no further than it reached (``size``) when the plan was begun."""
+    file.seek(start)
+    size -= start
     while size > 0:
         chunk = file.read(min(_READ, size))
         if not chunk:
@@ -178,7 +186,7 @@ def between_parts(file: Any, offset: int, limit: int) -> bool:
     which the last MiB is looked at."""
     first = max(offset - _READ, 0)
     data = os.pread(file.fileno(), offset - first, first)
-    start = data.find(b"\n") + 1 if first else 0
+    start = data.find(b"\n") + 1 if first else first_line(file)
     if not _heads.signs(data, start, len(data))[1] & _TOGETHER:
         return True
     return find(data, start, len(data), False, limit)[1] == len(data)
@@ -200,7 +208,7 @@ def between_records(file: Any, start: int, offset: int, limit: int) -> bool:
     if not lines:
         return True
     with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        return not lines.reaches_over(data, start, offset, limit)
+        return not lines.reaches_over(data, start or first_line(file), offset, limit)
 
 
 def _compressed(file: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from turnwire import _backend
 from turnwire.errors import DecodeError
 from turnwire.finding.assembly import undecided
-from turnwire.finding.documents import Document
+from turnwire.finding.documents import BOM, Document
 from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, TEXTS, Claims, nothing
 from turnwire.log.engine.columns import table_dtypes, text_spans
 from turnwire.log.engine.document_rows import fill_documents, read_document
@@ -128,16 +128,17 @@ class Pass:
 
     def run(self) -> tuple[int, list[tuple[Arrays, int]], int, int]:
         """(rows, tables of rejects with how many there are in each, position, line)."""
-        start = self._first_line()
-        if start >= 0:
-            start = min(max(start, self.state.csp_at - self.base), self.size)
+        begin = self._first_line()
+        start = max(begin, self._behind_mark())
+        if begin >= 0:
+            begin, start = (min(max(place, self.state.csp_at - self.base), self.size) for place in (begin, start))
         self.openings = start >= 0 and self.finder.lines.opens(self.view, start)
         magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
         before = self.state.copy() if signs & _SIGIL and not self.inside else None
         position, line = self._search(start, magic, signs, [])
         if before is not None:
             ends = self.final and position == self.size
-            found = self.state.documents.claims(self.view, start, max(position, start), ends, self._spans())
+            found = self.state.documents.claims(self.view, begin, max(position, begin), ends, self._spans())
             if found:
                 self.state.become(before)
                 self.rows, self.rejects = 0, []
@@ -146,7 +147,7 @@ class Pass:
         if self.strings:
             self._fill_strings()
         fill_common(self, self.finder.text_codes)
-        self._settle(start, position, signs)
+        self._settle(begin, position, signs)
         return self.rows, self.rejects, position, line
 
     def _search(self, start: int, magic: int, signs: int, documents: list[Document]) -> tuple[int, int]:
@@ -198,6 +199,15 @@ class Pass:
             start += 1 << 16
         return -1 if self.state.within_line else 0
 
+    def _behind_mark(self) -> int:
+        """Behind the byte order mark with which the input begins, else -1: the first line begins behind it."""
+        begins = not (self.inside or self.state.documents.begun)
+        return len(BOM) if begins and self.view[: len(BOM)] == BOM else -1
+
+    def _with_mark(self, place: int) -> int:
+        """Where the next block begins that has to begin with the line at ``place``: the mark stays in front of it."""
+        return 0 if place == self._behind_mark() else place
+
     def _decided(self, start: int) -> int:
         """Up to where no line from ``start`` on can be CSP/1: in front of the last one, if that has no end yet and may
         become the first of a message. A line that was read in pieces cannot."""
@@ -205,9 +215,9 @@ class Pass:
             return self.size
         last = max(line_end(self.view, start, self.size), start)
         held = self.size - last <= max(self.limit + 1, _HELD)
-        if held and not self._is_text(self.view[last:].tobytes()):
-            return last
-        return last if self._undecided(last) else self.size
+        if (held and not self._is_text(self.view[last:].tobytes())) or self._undecided(last):
+            return self._with_mark(last)
+        return self.size
 
     def _is_text(self, beginning: bytes) -> bool:
         """Whether a line that begins so is text for all wires of lines where nothing is open, however it goes on."""
@@ -346,6 +356,8 @@ class Pass:
             self.state.csp = before[:]  # these lines are read with the next block
             found = self._claimed_by_csp(start, held, False)
             final = True
+        if found.position < self.size:
+            found.position = self._with_mark(found.position)
         return found
 
     def _claimed_by_csp(self, start: int, size: int, final: bool) -> Claims:
@@ -371,11 +383,13 @@ class Pass:
         while True:
             found = self._around(documents, start, stop) if documents else self._claims(start, stop, final)
             further = bool(found.wires.any())
+            start = min(start, found.position)
             together = Together(self, found, start, signs) if signs or documents or further else None
             if together is None or together.position >= found.position:
                 break
             self.state.csp = before[:]  # the lines behind are read with the next block
-            stop, final = together.position, False
+            stop, final = self._with_mark(together.position), False
+            start = min(start, stop)
             documents = [one for one in documents if one.stop <= stop]
         position, line = found.position, found.line
         if together is not None and (together.found or documents or further):
@@ -398,7 +412,8 @@ class Pass:
         whole = [one for one in documents if one.whole]
         self.texts = []
         ends = [one.start for one in whole]
-        found = self._claims(start, ends[0] if ends else stop, bool(ends))
+        first = ends[0] if ends else stop
+        found = self._claims(min(start, first), first, bool(ends))  # a document may begin with a byte order mark
         for number, one in enumerate(whole):
             self.texts.append(read_document(self, one))
             what = REFUSED if isinstance(self.texts[-1], DecodeError) else DOCUMENT

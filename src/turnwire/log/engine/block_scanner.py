@@ -9,6 +9,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import BulkScanner, Column
+from turnwire.finding.documents import BOM
 from turnwire.log.engine.all_wires import Finder, State
 from turnwire.log.engine.block_pass import Space
 from turnwire.log.engine.where import Filter
@@ -164,6 +165,8 @@ class Engine:
         """What the wire's own scan finds, or None where that may not be what the search of all wires finds."""
         shortcut, own = self._finder.shortcut, self._finder.own
         if shortcut is None or own is None or block.size > self._limit or state.within_line or state.documents.fence:
+            return None
+        if not state.documents.begun and bytes(block.data[: len(BOM)]) == BOM:
             return None
         if not state.idle() or not shortcut.due() or self._finder.met(block.data, block.size):
             return None

@@ -58,10 +58,10 @@ class Claims:
         }
         records: list[Arrays] = []
         rejects: list[Arrays] = []
-        position, room = start, max((size - start) // 40, 64)
+        position, room, reject_room = start, max((size - start) // 40, 64), quarantine.ROOM
         while True:
             arrays = {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
-            table = quarantine.table(quarantine.ROOM)
+            table = quarantine.table(reject_room)
             before = position
             rows, bad, position, line = wire.scanner.scan(
                 data,
@@ -73,7 +73,7 @@ class Claims:
                 room,
                 table,
                 0,
-                quarantine.ROOM,
+                reject_room,
                 base=base,
                 line=line,
                 keep=keep,
@@ -84,6 +84,8 @@ class Claims:
             rejects.append({name: array[:bad] for name, array in table.items()})
             if position == size or (position == before and not rows and not bad):
                 break
+            if bad == reject_room:  # each round may cost a look at the whole block, for the end of a heredoc
+                reject_room = min(reject_room * 4, quarantine.MOST_ROOM)
         self.position, self.line = position, line
         self.records = together(records)
         self._order(together(rejects), base, wire.reasons)

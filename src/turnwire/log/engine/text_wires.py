@@ -60,12 +60,12 @@ class TextWires:
 
     def opens(self, view: Any, start: int) -> bool:
         """Whether an opening stands in a text where records may begin, outside of strings."""
-        return bool(self._wires) and self._next_opening(view, start, len(view)) is not None
+        return bool(self._wires) and self._next_opening(view, start, len(view), start) is not None
 
-    def _next_opening(self, data: Any, start: int, stop: int) -> int | None:
-        """The next opening of ``data[start:stop]`` where a record may begin."""
+    def _next_opening(self, data: Any, start: int, stop: int, first: int = 0) -> int | None:
+        """The next opening of ``data[start:stop]`` where a record may begin; ``first``: where the first line does."""
         while (found := self._opening.search(data, start, stop)) is not None:
-            if self._anywhere or not found.start() or data[found.start() - 1] == ord("\n"):
+            if self._anywhere or found.start() == first or data[found.start() - 1] == ord("\n"):
                 return found.start()
             start = found.start() + 1
         return None
@@ -147,7 +147,7 @@ class TextWires:
         where ``final`` does not say that nothing follows, is ``HELD``."""
         claims: list[Found] = []
         place = start
-        while (at := self._next_opening(view, place, stop)) is not None:
+        while (at := self._next_opening(view, place, stop, start)) is not None:
             found = self._lines(view, at, stop, final, limit)
             place = at + 1 if found is None else found.stop
             if found is not None:
@@ -188,7 +188,7 @@ class TextWires:
     def reaches_over(self, data: Any, start: int, place: int, limit: int) -> bool:
         """Whether lines that begin from ``start`` on (at a line's start) may be one record over ``place``."""
         at = start
-        while (found := self._next_opening(data, at, place)) is not None:
+        while (found := self._next_opening(data, at, place, start)) is not None:
             at = found
             for wire, _, mine in self._wires:
                 if mine.match(data, at) is None:
