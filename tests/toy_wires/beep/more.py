@@ -8,9 +8,9 @@ from typing import Any
 from turnwire.checklists import Checklist, Clause, Fault, judged
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
-from turnwire.errors import DecodeError
+from turnwire.finding.located import located
 
-from .codec import Beep, decode
+from .codec import Beep
 
 PARTS = re.compile(r"(?P<signs>[~>:])|(?P<names>[a-z]+(?=[>:]))|(?P<text>[^~>:]+)")
 
@@ -52,12 +52,8 @@ _CLAUSES = (Clause("reads", "1", "Every message is a beep"),)
 
 
 def conform(data: bytes) -> Checklist:
-    """Judges a file of beeps."""
-    faults = []
-    lines = [(number, line) for number, line in enumerate(data.decode().splitlines(), 1) if line.strip()]
-    for number, line in lines:
-        try:
-            decode(line)
-        except DecodeError as error:
-            faults.append(Fault("reads", number, error.text))
-    return judged("beep", len(lines), _CLAUSES, faults, {"reads"} if lines else ())
+    """Judges the beeps that a scan finds in a file."""
+    found = list(located(data, "beep"))
+    faults = [Fault("reads", one.line, one.error.text) for one in found if one.error is not None]
+    good = len(found) - len(faults)
+    return judged("beep", good, _CLAUSES, faults, {"reads"} if found else (), rejects=len(faults))

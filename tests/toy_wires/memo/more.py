@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Any
 
 from turnwire.checklists import Checklist, Clause, Fault, judged
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
-from turnwire.errors import DecodeError
+from turnwire.finding.located import located
 
-from .codec import Memo, decode
+from .codec import Memo
 
 PARTS = re.compile(r"(?P<words>^(?:MEMO|END))|(?P<text>[^ \n]+)|(?P<spaces>[ \n]+)", re.MULTILINE)
 
@@ -52,14 +51,8 @@ _CLAUSES = (Clause("reads", "1", "Every message is a memo"),)
 
 
 def conform(data: bytes) -> Checklist:
-    """Judges a file of memos."""
-    faults = []
-    starts = [found.start() for found in re.finditer("^MEMO ", data.decode(), re.MULTILINE)]
-    text = data.decode()
-    lines = [(text.count("\n", 0, at) + 1, text[at:to]) for at, to in pairwise([*starts, len(text)])]
-    for number, line in lines:
-        try:
-            decode(line)
-        except DecodeError as error:
-            faults.append(Fault("reads", number, error.text))
-    return judged("memo", len(lines), _CLAUSES, faults, {"reads"} if lines else ())
+    """Judges the memos that a scan finds in a file."""
+    found = list(located(data, "memo"))
+    faults = [Fault("reads", one.line, one.error.text) for one in found if one.error is not None]
+    good = len(found) - len(faults)
+    return judged("memo", good, _CLAUSES, faults, {"reads"} if found else (), rejects=len(faults))

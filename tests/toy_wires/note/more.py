@@ -7,10 +7,10 @@ from typing import Any
 from turnwire.checklists import Checklist, Clause, Fault, judged
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import Place
-from turnwire.errors import DecodeError
+from turnwire.finding.located import located
 from turnwire.pairs import Rule, Way, back, there
 
-from .codec import Note, decode
+from .codec import Note
 
 PAIRS = (Rule("ask", frozenset({"ask"}), (Way(frozenset({"tell"}), there, back),)),)
 
@@ -58,12 +58,8 @@ _CLAUSES = (Clause("reads", "1", "Every line is a note"),)
 
 
 def conform(data: bytes) -> Checklist:
-    """Judges a file of notes, one a line."""
-    faults = []
-    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-    for number, line in lines:
-        try:
-            decode(line)
-        except DecodeError as error:
-            faults.append(Fault("reads", number, error.text))
-    return judged("note", len(lines), _CLAUSES, faults, {"reads"} if lines else ())
+    """Judges the notes that a scan finds in a file."""
+    found = list(located(data, "note"))
+    faults = [Fault("reads", one.line, one.error.text) for one in found if one.error is not None]
+    good = len(found) - len(faults)
+    return judged("note", good, _CLAUSES, faults, {"reads"} if found else (), rejects=len(faults))
