@@ -10,7 +10,6 @@ each line's parts dropped at once. A scan finds where all fields are; "every col
 
 from __future__ import annotations
 
-import random
 import shutil
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+from logs import csp_log
 
 from turnwire import _backend, scan
 from turnwire.csp import spec
@@ -27,36 +27,6 @@ from turnwire.csp.cuts import safe_cuts
 
 READ = [column.name for column in scan(b"", wire="csp").columns if column.name not in ("file", "time")]
 """All columns but the name of the file, an object a row, and the time, which CSP/1 has none of."""
-WORDS = ["find", "auth", "middleware", "refactor", "session", "token", "store", "cache", "lib", "tests", "jwt"]
-
-
-def generate(size: int, seed: int = 1) -> bytes:
-    """A log of all common blocks, a tenth of it file operations with heredocs."""
-    rng = random.Random(seed)
-    parts: list[str] = []
-    total = number = 0
-    while total < size:
-        number += 1
-        words = " ".join(rng.choices(WORDS, k=6))
-        diff = "".join(f"+{words}\n" for _ in range(rng.randrange(2, 15)))
-        intent, block = rng.choices(
-            [
-                ("TASK", f"TASK T{number}\nREQ {words}\nIN SRC,LIB\nOUT FILE_REFS\nOWNER CODE_EXP\nPRIORITY P1\n"),
-                (
-                    "RESULT",
-                    f"RESULT T{number}\nSTATUS OK\nPRODUCED R_{number}\nDATA src/auth.ts:24-67;lib/jwt.ts:12-45\n",
-                ),
-                ("ERROR", f"ERROR E{number}\nAT T{number}\nCAUSE {words}\nNEXT {words}\n"),
-                ("PATCH", f"PATCH P{number}\nBASE C{number}\n+ DEF NEW = {words}\n- DEF OLD\nAPPLY -> C{number + 1}\n"),
-                ("FILE", f"FILEOP F{number} PATCH\nPATH src/f.ts\nBASE abc\nCONTENT\n<<<\n@@ -1 +1 @@\n{diff}>>>\n"),
-            ],
-            [35, 35, 10, 10, 10],
-        )[0]
-        parts.append(f"CSP/1\nFROM MAIN\nTO CODE_EXP\nCTX C{number // 10}\nINTENT {intent}\n\n{block}\n")
-        total += len(parts[-1])
-    return "".join(parts).encode()
-
-
 PYTHON_PART = 16 << 20
 
 
@@ -111,7 +81,7 @@ def kept(text: str) -> list[tuple[str, str, str]]:
 
 def main(megabytes: int, rounds: int) -> None:
     """Prints the figures."""
-    data = generate(min(megabytes, 8) << 20)
+    data = csp_log(min(megabytes, 8) << 20)
     records = data.count(b"\nCSP/1\n") + 1
     times = max(1, (megabytes << 20) // len(data))
     data, records = data * times, records * times

@@ -11,114 +11,25 @@ wire's tables on the way; the peers do not.
 
 from __future__ import annotations
 
-import json
 import os
-import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
-from uuid import UUID
 
 os.environ["POLARS_MAX_THREADS"] = "1"  # read when Polars is imported
 
 import duckdb
 import polars
 import pyarrow
+from logs import JSON_WIRES, json_lines
 
 import turnwire
 
-SEED = 20261122
 BATCH = 2 << 20  # bytes of input: what is made of them stays in the cache
-AGENTS = ("planner", "coder", "critic", "observer", "AR-00L", "SystemMonitor")
-WORDS = [
-    "review",
-    "the",
-    "budget",
-    "and",
-    "split",
-    "it",
-    "between",
-    "teams",
-    "überprüfen",
-    "before",
-    "the",
-    "next",
-    "call",
-    "レビュー",
-    "with",
-    "a",
-    "quote",
-]
-TIME = "2026-11-22T07:{:02}:{:02}Z"
-
-
-def identifier(numbers: random.Random) -> str:
-    return str(UUID(int=numbers.getrandbits(128), version=4))
-
-
-def sentence(numbers: random.Random, words: int) -> str:
-    text = " ".join(numbers.choices(WORDS, k=words))
-    return text + ('\nand "so on"' if numbers.random() < 0.3 else "")
-
-
-def sstp(numbers: random.Random, number: int) -> dict[str, Any]:
-    kind = numbers.choice(("query", "knowledge"))
-    header = {
-        "kind": kind,
-        "actor_id": numbers.choice(AGENTS),
-        "schema_id": f"ioc.{kind}.v0",
-        "session_id": f"session-{number // 40}",
-        "policy_labels": ["retention:90d"],
-        "logical_clock": number % 40 + 1,
-    }
-    if kind == "query":
-        payload: dict[str, Any] = {"question": sentence(numbers, 14), "required_fields": ["amount", "owner"]}
-        payload |= {"uncertainty": round(numbers.random(), 2), "directed_to": numbers.choice(AGENTS)}
-    else:
-        payload = {"content": sentence(numbers, 30), "confidence": round(numbers.random(), 3), "evidence_refs": ["e:1"]}
-    return {"header": header, "payload": payload}
-
-
-def sap(numbers: random.Random, number: int) -> dict[str, Any]:
-    return {
-        "protocolVersion": "2.0",
-        "taskId": identifier(numbers),
-        "parentTaskId": None,
-        "correlationId": identifier(numbers),
-        "issuedAt": TIME.format(number // 60 % 60, number % 60),
-        "issuer": {"agentId": numbers.choice(AGENTS), "agentKind": "agent", "name": "A"},
-        "target": {"agentId": "A-ml-001", "capability": numbers.choice(("consult.align", "spec.write"))},
-        "constitutionalContext": {
-            "pressureLevel": "consulted",
-            "principles": ["systems_over_willpower", "blueprint_thinking"],
-            "pressure": {"systems_over_willpower": 52, "blueprint_thinking": 41},
-            "riskTolerance": "low",
-            "cachePolicy": {"mode": "prefer", "maxAgeSec": 86400, "mustAlign": True},
-        },
-        "payload": {"topic": sentence(numbers, 6), "depth": "detailed", "limits": [1, 2.5, None]},
-        "telemetry": {"priority": "high", "budget": {"tokens": 8000}},
-        "tags": ["spec", "protocol"],
-    }
-
-
-def kick(numbers: random.Random, number: int) -> dict[str, Any]:
-    return {
-        "id": identifier(numbers),
-        "timestamp": TIME.format(number // 60 % 60, number % 60),
-        "sender": numbers.choice(AGENTS),
-        "receiver": "Orchestrator",
-        "type": "Info",
-        "channel": "\u2afbreport/status",
-        "content": f"\u2afbtask/report:T-{number}/001\n{sentence(numbers, 12)}\n",
-        "correlation_id": identifier(numbers),
-    }
-
-
-WIRES: dict[str, Callable[[random.Random, int], dict[str, Any]]] = {"sstp": sstp, "sap": sap, "kick": kick}
 NAMES = ("kind", "sender", "receiver", "conversation", "sequence", "time", "subject")
 """What is selected, by turnwire's names. An expression for each peer follows, by wire."""
 DUCKDB_TYPES = {
@@ -211,12 +122,7 @@ def rows_of(found: Iterator[Any], wire: str) -> list[dict[str, Any]]:
 
 def write(path: Path, wire: str, size: int) -> int:
     """At least ``size`` bytes of messages, one a line; how many they are."""
-    numbers = random.Random(SEED)
-    lines: list[bytes] = []
-    while size > 0:
-        message = WIRES[wire](numbers, len(lines))
-        lines.append(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-        size -= len(lines[-1])
+    lines = list(json_lines(wire, size))
     path.write_bytes(b"".join(lines))
     return len(lines)
 
@@ -239,7 +145,7 @@ def measured(path: Path, wire: str, rounds: int) -> dict[str, float]:
 def main(megabytes: int = 128, rounds: int = 5) -> None:
     """Prints a line for each wire: MB/s of turnwire, and how many times longer the peers take."""
     with TemporaryDirectory() as folder:
-        for wire in WIRES:
+        for wire in JSON_WIRES:
             small, path = Path(folder) / "small.jsonl", Path(folder) / f"{wire}.jsonl"
             write(small, wire, 50_000)
             expected = rows_of(by_duckdb(small, wire), wire)

@@ -130,3 +130,19 @@ def test_tables_are_rectangular(module: Any) -> None:
     table = module("report").markdown(["name", "figure"], [["a", "1.25"], ["long", "7"]]).splitlines()
     assert table[1] == "| ---- | -----: |"
     assert all(len(one) == len(other) for one, other in pairwise(table))
+
+
+def test_logs_for_counting_instructions_hold_their_wires(module: Any) -> None:
+    logs, cases = module("logs").LOGS, module("instructions").CASES
+    assert {case.log for case in cases.values()} == set(logs)
+    for name, wires in {"mixed": turnwire.WIRES, **{wire: (wire,) for wire in turnwire.WIRES}}.items():
+        data = logs[name](200_000)
+        scan = turnwire.scan(data)
+        found = {wire for batch in scan for wire in batch["wire"].tolist()}
+        assert len(data) >= 200_000 and not len(scan.rejects)
+        assert {turnwire.WIRES[wire] if isinstance(wire, int) else wire for wire in found} == set(wires)
+
+
+def test_the_table_of_instructions_gives_ratios(module: Any) -> None:
+    lines = module("instructions").table({"a log": 3.0}, {"a log": 2.0}).splitlines()
+    assert lines[1].split() == ["a", "log", "3.00", "2.00", "1.500"]

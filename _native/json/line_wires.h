@@ -41,13 +41,28 @@ static size_t tw_next_mark(tw_lines *k, int i, size_t from, size_t to)
     return *next < to && to - *next >= mark->size ? *next : to;
 }
 
+/* The first mark in the block's [from, to), or `to`: few ask for more than this where no mark is near. */
+static inline size_t tw_first_mark(tw_lines *k, size_t from, size_t to)
+{
+    if (from >= k->markless_since && to <= k->markless_until) return to;
+    size_t since = 0, until = k->size, first = to;
+    for (int i = 0; i < k->plan->mark_count; i++) {
+        size_t at = tw_next_mark(k, i, from, to);
+        if (at < first) first = at;
+        if (k->mark_since[i] > since) since = k->mark_since[i];
+        if (k->mark_next[i] < until) until = k->mark_next[i];
+    }
+    k->markless_since = since;
+    k->markless_until = until;
+    return first;
+}
+
 /* Whether a mark of a line wire stands in s[from .. to) of a text. */
 static int tw_has_mark(tw_lines *k, int level, size_t from, size_t to)
 {
-    for (int i = 0; i < k->plan->mark_count; i++) {
-        size_t at = level ? tw_find_bytes(k->arena, from, to, &k->plan->marks[i]) : tw_next_mark(k, i, from, to);
-        if (at < to) return 1;
-    }
+    if (!level) return tw_first_mark(k, from, to) < to;
+    for (int i = 0; i < k->plan->mark_count; i++)
+        if (tw_find_bytes(k->arena, from, to, &k->plan->marks[i]) < to) return 1;
     return 0;
 }
 
@@ -70,7 +85,7 @@ static size_t tw_escaped_mark(tw_lines *k, tw_region *r, size_t from, size_t to)
 {
     const uint8_t *s = tw_text(k, r);
     size_t first = to;
-    if (r->level >= TW_DEEPEST_STRING) return to;
+    if (r->level >= TW_DEEPEST_STRING || (!r->level && tw_first_mark(k, from, to) == to)) return to;
     for (int i = 0; i < k->plan->mark_count; i++) {
         size_t size = k->plan->marks[i].size, p = from;
         if (r->level) {

@@ -48,6 +48,9 @@ typedef struct { int what; size_t at, end; } tw_other;
 enum { TW_CLAIM_RECORD = 1, TW_CLAIM_DAMAGED = 2 };
 typedef struct { size_t start, stop, fault; int what, wire, reason; } tw_claim;
 
+/* The bytes that begin an object, and a message of nSLIP. */
+enum { TW_SIGN_OBJECT, TW_SIGN_TOKEN, TW_SIGNS };
+
 typedef struct tw_lines {
     const uint8_t *s;
     size_t size, limit, position;
@@ -82,10 +85,27 @@ typedef struct tw_lines {
     void *others;                            /* what the hooks need */
     int (*claims)(void *context, const uint8_t *p, size_t size, tw_claim **claims, size_t *count); /* freed by the caller */
     size_t mark_since[TW_MOST_LINE_MARKS], mark_next[TW_MOST_LINE_MARKS];
+    size_t markless_since, markless_until;   /* no mark at all starts in [since, until) */
+    size_t sign_since[TW_SIGNS], sign_next[TW_SIGNS]; /* the same of the bytes of tw_next_sign */
 } tw_lines;
 
 static inline const uint8_t *tw_text(const tw_lines *k, const tw_region *r) { return r->level ? k->arena : k->s; }
 static inline size_t tw_hard(const tw_lines *k, const tw_region *r) { return r->level ? k->arena_size : k->size; }
+
+/* Where the next '{' (or '@') of the block stands from `from` on, or k->size. All of the block is gone through once, however
+ * often it is asked for: it is known that none stands in [since, next). */
+static inline size_t tw_next_sign(tw_lines *k, int which, size_t from)
+{
+    size_t *since = &k->sign_since[which], *next = &k->sign_next[which];
+    if (from >= *since && from <= *next && *next) return *next;
+    size_t known = from < *since ? *since : k->size;
+    const uint8_t *at = from < known ? (const uint8_t *)memchr(k->s + from, which == TW_SIGN_OBJECT ? '{' : '@', known - from)
+                                     : NULL;
+    if (at) *next = (size_t)(at - k->s);
+    else if (known == k->size) *next = known;
+    *since = from;
+    return *next;
+}
 
 /* --- places --- */
 

@@ -346,7 +346,8 @@ static int tw_inside_string(tw_lines *k, tw_region *r, size_t open, size_t *behi
 static int tw_inside_object(tw_lines *k, tw_region *r, size_t at, size_t end)
 {
     const uint8_t *s = tw_text(k, r);
-    int objects = tw_any_token(k->plan->inside, k->plan->inside_count, s + at + 1, s + end), result;
+    int objects = memchr(s + at + 1, '{', end - at - 1) &&
+                  tw_any_token(k->plan->inside, k->plan->inside_count, s + at + 1, s + end), result;
     size_t q = at + 1;
     while (q < end) {
         s = tw_text(k, r);

@@ -199,6 +199,20 @@ static size_t tw_broken(tw_lines *k, tw_region *r, tw_way *w, size_t q)
 
 #include "over_lines.h"
 
+/* The next '{' of a region from q on, or its end. */
+static inline size_t tw_next_brace(tw_lines *k, const tw_region *r, size_t q)
+{
+    const uint8_t *s = tw_text(k, r), *at;
+    if (q >= r->end) return r->end;
+    if (s[q] == '{') return q;
+    if (!r->level) {
+        q = tw_next_sign(k, TW_SIGN_OBJECT, q);
+        return q < r->end ? q : r->end;
+    }
+    at = (const uint8_t *)memchr(s + q, '{', r->end - q);
+    return at ? (size_t)(at - s) : r->end;
+}
+
 /* One region from `from` on. *stopped: where reading stopped; its end, unless the line goes on and an object did not
  * fit into this piece of it. On TW_FULL it is the start of what did not fit. */
 static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
@@ -214,12 +228,9 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
         const uint8_t *s = tw_text(k, r);
         int met;
         if (brace < q || within != r->end || brace == TW_NOWHERE) { /* looked for once, however much else stands before it */
-            const uint8_t *at = q >= r->end   ? NULL
-                                : s[q] == '{' ? s + q
-                                              : (const uint8_t *)memchr(s + q, '{', r->end - q);
             within = r->end;
-            brace = at ? (size_t)(at - s) : within;
-            opening = at ? tw_opening(s, brace, within) : 0;
+            brace = tw_next_brace(k, r, q);
+            opening = brace < within ? tw_opening(s, brace, within) : 0;
             if (opening == TW_OPENS_BELOW) opening = tw_opens_below(k, r, brace);
         }
         q = brace;
@@ -303,6 +314,26 @@ static int tw_fitting_line(tw_lines *k, tw_region *line, int *met)
     return result;
 }
 
+/* Goes to the next line in which anything may begin: one that is there to its end, with a '{', an '@' or a mark. All others
+ * are text. */
+static void tw_skip_text(tw_lines *k)
+{
+    const uint8_t *s = k->s;
+    size_t p = k->position, next;
+    if (s[p] == '{' || (s[p] == '@' && k->find)) return;
+    next = tw_next_sign(k, TW_SIGN_OBJECT, p);
+    if (next > k->stop) next = k->stop;
+    if (k->find) {
+        size_t token = tw_next_sign(k, TW_SIGN_TOKEN, p);
+        if (token < next) next = token;
+    }
+    next = tw_first_mark(k, p, next);
+    if (next == p || !memchr(s + p, '\n', next - p)) return;
+    while (s[next - 1] != '\n') next--;
+    k->line += tw_newlines(s + p, next - p);
+    k->position = next;
+}
+
 /* Reads from k->position on, line by line. Returns TW_FINE or TW_STOPPED. */
 static int tw_json_lines(tw_lines *k)
 {
@@ -313,6 +344,10 @@ static int tw_json_lines(tw_lines *k)
     k->open_at = SIZE_MAX;
     while (k->position < k->stop) {
         int met = 0;
+        if (!k->carried) {
+            tw_skip_text(k);
+            if (k->position == k->stop) break;
+        }
         if (!k->carried && ((result = tw_fitting_line(k, &whole, &met)) != TW_FINE || met)) {
             if (result == TW_FINE) continue;
             break;

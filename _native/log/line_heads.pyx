@@ -5,13 +5,16 @@ from libc.string cimport memchr, memcmp
 
 cdef extern from "_native/log/line_signs.h" nogil:
     int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+    int tw_signs_between(const uint8_t *s, const int64_t *starts, const int64_t *stops, size_t count, size_t start,
+                         size_t stop)
     bint tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
                        size_t start, size_t stop, int kind, int escapes)
 
 
 def signs(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
     """(where the first line of ``data[start:stop]`` begins that looks like the first of a CSP/1 message, or -1; the bits of
-    what other lines show: CRI, DOCKER, MAGIC_BEHIND, SIGIL). A line begins at ``start``."""
+    what the lines in front of it show, of all where there is none: CRI, DOCKER, MAGIC_BEHIND, SIGIL, FENCE). A line
+    begins at ``start``."""
     cdef size_t magic = 0
     cdef int found
     if not 0 <= start <= stop <= data.shape[0]:
@@ -21,6 +24,21 @@ def signs(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
     with nogil:
         found = tw_line_signs(&data[0], start, stop, &magic)
     return (-1 if magic == <size_t>stop else <Py_ssize_t>magic), found
+
+
+def signs_between(const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] stops, Py_ssize_t start,
+                  Py_ssize_t stop):
+    """The bits of what the lines of ``data[start:stop]`` show outside of claims, which go from ``starts`` to ``stops``, in
+    order. A line begins at ``start``."""
+    cdef int found
+    if not 0 <= start <= stop <= data.shape[0] or starts.shape[0] != stops.shape[0]:
+        raise ValueError("start and stop must lie in the data, and each claim have both")
+    if start == stop:
+        return 0
+    cdef size_t count = starts.shape[0]
+    with nogil:
+        found = tw_signs_between(&data[0], &starts[0] if count else NULL, &stops[0] if count else NULL, count, start, stop)
+    return found
 
 
 def plain_gaps(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] lengths, Py_ssize_t rows,

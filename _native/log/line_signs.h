@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
+#include <immintrin.h>
+#define TW_SIGNS_AVX2 __attribute__((target("avx2,bmi")))
+#endif
+
 enum { TW_SIGN_CRI = 1, TW_SIGN_DOCKER = 2, TW_SIGN_MAGIC_BEHIND = 4, TW_SIGN_SIGIL = 8, TW_SIGN_FENCE = 16 };
 enum { TW_GAP_TOKENS = 0, TW_GAP_LINES = 1 };
 enum { TW_DOCKER_PART = 16384 };
@@ -56,35 +61,116 @@ static int tw_sign_log_key(const uint8_t *s, size_t p, size_t end)
     return 0;
 }
 
-/* The signs of the lines in s[start .. stop), where a line begins; *magic: where the first line begins that looks like the
- * first of a CSP/1 message, or `stop`. */
-static int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+/* What the line s[p .. end) shows at its start: its sign, or 0. *magic: whether it looks like the first of a CSP/1 message. */
+static int tw_sign_start(const uint8_t *s, size_t p, size_t end, int *magic)
+{
+    size_t from = p;
+    uint8_t c = s[p];
+    if (c == 0xEF && end - p >= 3 && s[p + 1] == 0xBB && s[p + 2] == 0xBF) {
+        from = p + 3;
+        c = from < end ? s[from] : 0;
+    }
+    if (tw_sign_digit(c)) return tw_sign_cri(s, from, end) ? TW_SIGN_CRI : 0;
+    if (c == 0xE2) return end - from >= 3 && s[from + 1] == 0xAB && s[from + 2] == 0xBB ? TW_SIGN_SIGIL : 0;
+    if (tw_sign_space(c) || (c | 32) == 'c') *magic = tw_sign_magic(s, from, end);
+    return from == p && tw_sign_fence(s, p, end) ? TW_SIGN_FENCE : 0;
+}
+
+/* The same for its end: the magic of CSP/1 behind something else. */
+static int tw_sign_end(const uint8_t *s, size_t p, size_t end)
+{
+    if (end > p && s[end - 1] == '\r') end--;
+    return end - p > 5 && s[end - 1] == '1' && !memcmp(s + end - 5, "CSP/", 4) ? TW_SIGN_MAGIC_BEHIND : 0;
+}
+
+/* What the line s[p .. end) shows. *magic: as above. */
+static inline int tw_sign_line(const uint8_t *s, size_t p, size_t end, int *magic)
+{
+    static const uint8_t shown[256] = { ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1,
+                                        ['7'] = 1, ['8'] = 1, ['9'] = 1, ['c'] = 1, ['C'] = 1, [' '] = 1, ['\t'] = 1,
+                                        ['`'] = 1, ['~'] = 1, [0xE2] = 1, [0xEF] = 1 };
+    int signs = shown[s[p]] ? tw_sign_start(s, p, end, magic) : 0;
+    if (end > p && (s[end - 1] == '1' || s[end - 1] == '\r')) signs |= tw_sign_end(s, p, end);
+    if (end - p >= TW_DOCKER_PART && tw_sign_log_key(s, p, end)) signs |= TW_SIGN_DOCKER;
+    return signs;
+}
+
+/* The signs of the lines in s[start .. stop), where a line begins, but only of those in front of the first one that looks
+ * like the first of a CSP/1 message, where `magic` is there to say where that begins; `stop` where there is none. */
+static int tw_line_signs_plain(const uint8_t *s, size_t start, size_t stop, size_t *magic)
 {
     int signs = 0;
-    size_t p = start;
-    *magic = stop;
-    while (p < stop) {
+    if (magic) *magic = stop;
+    for (size_t p = start; p < stop;) {
         const uint8_t *newline = (const uint8_t *)memchr(s + p, '\n', stop - p);
-        size_t end = newline ? (size_t)(newline - s) : stop, from = p, last = end;
-        uint8_t c = s[p];
-        if (c == 0xEF && end - p >= 3 && s[p + 1] == 0xBB && s[p + 2] == 0xBF) {
-            from = p + 3;
-            c = from < end ? s[from] : 0;
-        }
-        if (tw_sign_digit(c)) {
-            if (tw_sign_cri(s, from, end)) signs |= TW_SIGN_CRI;
-        } else if (c == 0xE2) {
-            if (end - from >= 3 && s[from + 1] == 0xAB && s[from + 2] == 0xBB) signs |= TW_SIGN_SIGIL;
-        } else if ((tw_sign_space(c) || (c | 32) == 'c') && *magic == stop && tw_sign_magic(s, from, end)) {
+        size_t end = newline ? (size_t)(newline - s) : stop;
+        int first = 0, more = tw_sign_line(s, p, end, &first);
+        if (first && magic) {
             *magic = p;
+            return signs;
         }
-        if ((c == ' ' || c == '`' || c == '~') && from == p && tw_sign_fence(s, p, end)) signs |= TW_SIGN_FENCE;
-        if (last > p && s[last - 1] == '\r') last--;
-        if (last - p > 5 && s[last - 1] == '1' && !memcmp(s + last - 5, "CSP/", 4)) signs |= TW_SIGN_MAGIC_BEHIND;
-        if (end - p >= TW_DOCKER_PART && tw_sign_log_key(s, p, end)) signs |= TW_SIGN_DOCKER;
+        signs |= more;
         p = end + 1;
     }
     return signs;
+}
+
+#ifdef TW_SIGNS_AVX2
+/* The same, with the newlines of 128 bytes at a time: most lines are short, and a search for each end would cost more. */
+TW_SIGNS_AVX2 static int tw_line_signs_avx2(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+{
+    const __m256i newline = _mm256_set1_epi8('\n');
+    size_t p = start;
+    int signs = 0;
+    for (size_t at = start; stop - at >= 128; at += 128) {
+        const __m256i *v = (const __m256i *)(const void *)(s + at);
+        __m256i a = _mm256_cmpeq_epi8(_mm256_loadu_si256(v), newline);
+        __m256i b = _mm256_cmpeq_epi8(_mm256_loadu_si256(v + 1), newline);
+        __m256i c = _mm256_cmpeq_epi8(_mm256_loadu_si256(v + 2), newline);
+        __m256i d = _mm256_cmpeq_epi8(_mm256_loadu_si256(v + 3), newline);
+        if (!_mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d)))) continue;
+        uint64_t ends[2] = {
+            (uint32_t)_mm256_movemask_epi8(a) | (uint64_t)(uint32_t)_mm256_movemask_epi8(b) << 32,
+            (uint32_t)_mm256_movemask_epi8(c) | (uint64_t)(uint32_t)_mm256_movemask_epi8(d) << 32,
+        };
+        for (int half = 0; half < 2; half++) {
+            for (uint64_t left = ends[half]; left; left &= left - 1) {
+                size_t end = at + 64 * (size_t)half + (size_t)__builtin_ctzll(left);
+                int first = 0, more = tw_sign_line(s, p, end, &first);
+                if (first && magic) {
+                    *magic = p;
+                    return signs;
+                }
+                signs |= more;
+                p = end + 1;
+            }
+        }
+    }
+    return signs | tw_line_signs_plain(s, p, stop, magic);
+}
+#endif
+
+static int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+{
+#ifdef TW_SIGNS_AVX2
+    if (stop - start >= 128 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+        return tw_line_signs_avx2(s, start, stop, magic);
+#endif
+    return tw_line_signs_plain(s, start, stop, magic);
+}
+
+/* The signs of the lines in s[start .. stop) outside of `count` claims [starts[i], stops[i]), which are in order. */
+static int tw_signs_between(const uint8_t *s, const int64_t *starts, const int64_t *stops, size_t count, size_t start,
+                            size_t stop)
+{
+    int signs = 0;
+    for (size_t i = 0; i < count && start < stop; i++) {
+        size_t first = (size_t)starts[i], behind = (size_t)stops[i];
+        if (first > stop) break;
+        if (first > start && (first - start > 1 || s[start] != '\n')) signs |= tw_line_signs(s, start, first, NULL);
+        if (behind > start) start = behind;
+    }
+    return start < stop ? signs | tw_line_signs(s, start, stop, NULL) : signs;
 }
 
 /* Whether the byte at p of a gap that begins at `gap` may be the sign of something that the scan of tokens (or of lines) alone
@@ -124,6 +210,10 @@ static int tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t 
     size_t p = start;
     for (size_t row = 0; row <= rows; row++) {
         size_t end = row < rows ? (size_t)(offset[row] - base) : stop;
+        if (row < rows && end == p + 1 && s[p] == '\n') { /* records line by line */
+            p = end + (size_t)length[row];
+            continue;
+        }
         if (end - p >= TW_DOCKER_PART && kind == TW_GAP_LINES) return 0;
         for (size_t gap = p; p < end; p++)
             if (shown[s[p]] && tw_gap_sign(s, p, gap, stop, kind, escapes)) return 0;

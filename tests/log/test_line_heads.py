@@ -61,12 +61,29 @@ def test_the_twins_see_the_same(core: Callable[[str], ModuleType]) -> None:
         assert found == pure.signs(data, 0, len(data)), data
         met |= found[1]
         offsets, lengths = spans(chance, len(data))
+        claims = (data, offsets, offsets + lengths, 0, len(data))
+        assert heads.signs_between(*claims) == pure.signs_between(*claims), claims
         for lines in (True, False):
             for escapes in (True, False):
                 asked = (data, offsets, lengths, len(offsets), 0, 0, len(data), lines, escapes)
                 assert heads.plain_gaps(*asked) == pure.plain_gaps(*asked), asked
                 plain.add(pure.plain_gaps(*asked))
     assert met == 31 and plain == {True, False}
+
+
+def test_signs_are_those_in_front_of_the_first_message_and_between_claims(core: Callable[[str], ModuleType]) -> None:
+    heads = core("log.line_heads")
+    text = b"a line\n" * 40
+    data = b"```\n" + text + b"CSP/1\nFROM A\n" + text + b"\xe2\xab\xbbx\n" + text + b"x CSP/1\n"
+    magic, sigil = data.index(b"CSP/1"), data.index(b"\xe2")
+    assert heads.signs(data, 0, len(data)) == (magic, pure.FENCE)
+    nothing = np.zeros(0, np.int64)
+    assert heads.signs_between(data, nothing, nothing, magic, len(data)) == pure.SIGIL | pure.MAGIC_BEHIND
+    starts, stops = np.array([magic, len(data) - 8], np.int64), np.array([sigil, len(data)], np.int64)
+    assert heads.signs_between(data, starts, stops, magic, len(data)) == pure.SIGIL
+    assert heads.signs_between(data, starts, np.array([sigil + 1, len(data)], np.int64), magic, len(data)) == 0
+    with pytest.raises(ValueError, match="lie in the data"):
+        heads.signs_between(data, nothing, nothing, 0, len(data) + 1)
 
 
 def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleType]) -> None:

@@ -35,11 +35,29 @@ def _checked(data: Any, start: int, stop: int) -> bytes:
 
 
 def signs(data: Any, start: int, stop: int) -> tuple[int, int]:
-    """Where the first magic stands, and the signs of the lines: see the native twin."""
+    """Where the first magic stands, and the signs of the lines in front of it: see the native twin."""
     text = _checked(data, start, stop)[start:]
     magic = _MAGIC.search(text)
-    found = sum(sign for sign, pattern in _SIGNS if pattern.search(text) is not None)
-    return (-1 if magic is None else start + magic.start()), found
+    if magic is None:
+        return -1, _signs(text)
+    return start + magic.start(), _signs(text[: magic.start()])
+
+
+def signs_between(data: Any, starts: Any, stops: Any, start: int, stop: int) -> int:
+    """The signs of lines outside of claims: see the native twin."""
+    text = _checked(data, start, stop)
+    if len(starts) != len(stops):
+        raise ValueError("start and stop must lie in the data, and each claim have both")
+    found = 0
+    for first, behind in zip(starts.tolist(), stops.tolist(), strict=True):
+        if first > start:
+            found |= _signs(text[start:first])
+        start = max(start, behind)
+    return found | _signs(text[start:])
+
+
+def _signs(text: bytes) -> int:
+    return sum(sign for sign, pattern in _SIGNS if pattern.search(text) is not None)
 
 
 def plain_gaps(

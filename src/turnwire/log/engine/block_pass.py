@@ -112,6 +112,8 @@ class Pass:
         self.strings = False  # whether CSP/1 claimed anything in a string of JSON
         self.inside = False  # whether this is the text of an assembly: no other is looked for in it
         self.core = finder.core(_core, block.data, block.size, limit)
+        self.magic = -1  # where the first line begins that looks like the first of a CSP/1 message
+        self.signs = 0  # what other lines show
         self.openings = False  # whether lines may begin a record of a further wire
 
     def nested(self, block: Any) -> Pass:
@@ -134,27 +136,28 @@ class Pass:
             begin, start = (min(max(place, self.state.csp_at - self.base), self.size) for place in (begin, start))
         self.openings = start >= 0 and self.finder.lines.opens(self.view, start)
         magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
-        before = self.state.copy() if signs & _SIGIL and not self.inside else None
-        position, line = self._search(start, magic, signs, [])
-        if before is not None:
+        before = self.state.copy() if (signs & _SIGIL or magic >= 0) and not self.inside else None
+        self.magic, self.signs = magic, signs
+        position, line = self._search(start, [])
+        if before is not None and self.signs & _SIGIL:
             ends = self.final and position == self.size
             found = self.state.documents.claims(self.view, begin, max(position, begin), ends, self._spans())
             if found:
                 self.state.become(before)
                 self.rows, self.rejects = 0, []
                 self.table = quarantine.table(quarantine.ROOM, mixed=True)
-                position, line = self._search(start, magic, signs, found)
+                position, line = self._search(start, found)
         if self.strings:
             self._fill_strings()
         fill_common(self, self.finder.text_codes)
-        self._settle(begin, position, signs)
+        self._settle(begin, position)
         return self.rows, self.rejects, position, line
 
-    def _search(self, start: int, magic: int, signs: int, documents: list[Document]) -> tuple[int, int]:
+    def _search(self, start: int, documents: list[Document]) -> tuple[int, int]:
         """Finds everything, around the documents: (position, line)."""
-        signs = 0 if self.inside else signs & _TOGETHER
-        if start >= 0 and (not self.state.idle() or magic >= 0 or signs or documents or self.openings):
-            position, line = self._with_claims(start, bool(signs), documents)
+        claims = not self.state.idle() or self.magic >= 0 or self._belong_together() or documents or self.openings
+        if start >= 0 and claims:
+            position, line = self._with_claims(start, documents)
         else:
             stop = self.size if start < 0 else self._decided(start)
             position, line = self._lines(self.line) if stop == self.size else self._whole_lines(stop)
@@ -162,6 +165,15 @@ class Pass:
         if position:
             self.state.within_line = self.view[position - 1] != ord("\n")
         return position, line
+
+    def _belong_together(self) -> bool:
+        """Whether lines were met that may belong together."""
+        return bool(self.signs & _TOGETHER) and not self.inside
+
+    def _look_between(self, found: Claims, start: int) -> None:
+        """Behind the first magic only what nobody claims, or what is damaged, shows signs."""
+        good, since = found.what == CLAIMED, max(self.magic, start)
+        self.signs |= _heads.signs_between(self.view, found.starts[good], found.stops[good], since, self.size)
 
     def _spans(self) -> list[tuple[int, int]]:
         """Where the records and rejects of the block stand in it, in order."""
@@ -174,13 +186,13 @@ class Pass:
             for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
         )
 
-    def _settle(self, start: int, position: int, signs: int) -> None:
+    def _settle(self, start: int, position: int) -> None:
         """Carries on the state of documents: how far the input was read, and what was found."""
         documents = self.state.documents
         self.state.met = bool(self.rows or self.rejects)
         if self.inside:
             return
-        if start >= 0 and (signs & (_SIGIL | _FENCE) or documents.fence):
+        if start >= 0 and (self.signs & (_SIGIL | _FENCE) or documents.fence):
             documents.settle(self.view, start, max(position, start), self._spans())
             return
         documents.begun = documents.begun or position > 0
@@ -376,12 +388,15 @@ class Pass:
             columns=self.space.arrays,
         )
 
-    def _with_claims(self, start: int, signs: bool, documents: list[Document]) -> tuple[int, int]:
-        """What CSP/1 claims, and with ``signs`` what lines say together; then all that is left: (position, line)."""
+    def _with_claims(self, start: int, documents: list[Document]) -> tuple[int, int]:
+        """What CSP/1 claims, and what lines say together; then all that is left: (position, line)."""
         before = self.state.csp[:]
         stop, final = self.size if not documents or documents[-1].whole else documents[-1].start, self.final
         while True:
             found = self._around(documents, start, stop) if documents else self._claims(start, stop, final)
+            if self.magic >= 0:
+                self._look_between(found, start)
+            signs = self._belong_together()
             further = bool(found.wires.any())
             start = min(start, found.position)
             together = Together(self, found, start, signs) if signs or documents or further else None

@@ -166,9 +166,9 @@ class Engine:
         shortcut, own = self._finder.shortcut, self._finder.own
         if shortcut is None or own is None or block.size > self._limit or state.within_line or state.documents.fence:
             return None
-        if not state.documents.begun and bytes(block.data[: len(BOM)]) == BOM:
+        if state.csp_at > block.base or (not state.documents.begun and bytes(block.data[: len(BOM)]) == BOM):
             return None
-        if not state.idle() or not shortcut.due() or self._finder.met(block.data, block.size):
+        if not shortcut.fits(state.idle()) or not shortcut.due() or self._finder.met(block.data, block.size):
             return None
         carried = {"state": state.csp[:]} if own.spans_lines else {}
         ends = final if own.spans_lines else final or block.line_end

@@ -29,6 +29,10 @@ class Shortcut:
         self.lines = lines
         self._pause = self._wait = 0
 
+    def fits(self, idle: bool) -> bool:
+        """Whether it can: where a message may be open, the scan of lines knows how they go on; ``idle``: none can."""
+        return self.lines or idle
+
     def due(self) -> bool:
         """Whether to try: less often after tries that failed."""
         if self._wait:
