@@ -71,6 +71,9 @@ AFTER = """
   most.
 - **One message.** `timeit` loops; the loop itself (about 5 ns) is part of every figure. The garbage collector is
   on. Decoders and encoders are made once. All decoders are checked to give the same values before any is timed.
+- **Instructions.** `python benchmarks/instructions.py` counts them with valgrind (callgrind): the slope of a scan
+  of 2N bytes less one of N, for each wire by name and among all wires, for mixed, prefixed and wrapped lines and
+  for text. The figures repeat, however busy the machine is; `--against SRC` adds those of another built tree.
 - **Files.** Before anything is timed, every reader must give exactly the 1,000 rows that were written, compared
   value by value as Python objects; every timed run must give the right number of rows.
 - **memchr** moves with the machine more than anything else here (caches, neighbours): judge by ns/record beside

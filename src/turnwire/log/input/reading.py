@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _BACK = 1 << 16
 _NEWLINE = 10
+_NEAR = 1 << 14
+"""Bytes in front of a cut in which a line that opens a message is looked for, in every block of every wire."""
 _HEAD = 1 << 16
 IDLE = 0.2
 """Seconds without a byte after which a pipe's complete lines are handed on."""
@@ -319,7 +321,7 @@ def mapped(file: Any) -> NDArray[np.uint8] | None:
 def _opening(view: memoryview, start: int, stop: int, opens: bytes) -> tuple[int, int]:
     """Where the last line begins that is ``opens``, and how long it is; ``(stop, 0)`` where there is none near the end
     of ``view[start:stop]``."""
-    low = max(start, stop - _BACK)
+    low = max(start, stop - _NEAR)
     part = bytes(view[low:stop]) if opens else b""
     place = len(part)
     while (place := part.rfind(b"\n" + opens, 0, place)) >= 0:
