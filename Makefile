@@ -69,7 +69,7 @@ test: test-pure ## run the whole suite, on the native core and again in pure Pyt
 else
 # Side by side, since each of them is one process: half the time where there are two cores.
 test: $(VENV)/.extra-test build/.native-$(TAG) browser
-	@$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not any_core" >build/test-pure.log 2>&1 & pure=$$!; \
+	@$(MAKE) --no-print-directory test-pure MARKED="$(MARKED) and not once" >build/test-pure.log 2>&1 & pure=$$!; \
 	$(MAKE) --no-print-directory test-native; native=$$?; \
 	wait $$pure; pure=$$?; cat build/test-pure.log; \
 	exit $$((native || pure))

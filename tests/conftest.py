@@ -1,5 +1,8 @@
 """The twin fixture: every test that asks for ``backend`` or ``core`` runs on native and on pure.
 
+TURNWIRE_PURE=0 is the native half of that and TURNWIRE_PURE=1 the pure one; `make test` runs both, side by side.
+Without the variable one run has both. Tests marked ``once`` are left out of the pure half where the native half runs, too.
+
 Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
 HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each). A test that sets ``max_examples`` itself opts out of that.
 """
@@ -15,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("dev", max_examples=60, deadline=None)
-settings.register_profile("ci", max_examples=150, deadline=None, print_blob=True)
+settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True)
 settings.register_profile(
     "soak",
     max_examples=int(os.environ.get("SOAK_EXAMPLES", "20000")),

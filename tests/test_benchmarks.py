@@ -16,7 +16,7 @@ import turnwire
 from turnwire import nslip
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-pytestmark = [pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the source tree"), pytest.mark.any_core]
+pytestmark = [pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the source tree"), pytest.mark.once]
 KINDS = ("narrow ids", "wide ids", "varied")
 
 

@@ -15,7 +15,7 @@ import pytest
 import turnwire
 from turnwire.errors import MissingDependency
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 PACKAGE = Path(turnwire.__file__).parent
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.running import GOOD, REAL, command, environment, needs_posix, process, through_shell, turnwire
 from turnwire.cli import inputs
 
-pytestmark = [needs_posix, pytest.mark.any_core]
+pytestmark = [needs_posix, pytest.mark.once]
 QUIET_END = ["records", "rejects", "text", "total"]
 
 

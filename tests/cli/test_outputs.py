@@ -29,7 +29,7 @@ from tests.cli.running import (
 )
 from turnwire import nslip
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 FORMATS = ["parquet", "arrow", "csv", "ndjson"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.running import ROOT, needs_posix, through_shell
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 PAGES = [
     page for page in (ROOT / "docs" / "cli.md", ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if page.exists()

@@ -129,7 +129,7 @@ def test_following_ends_well_with_an_interruption(tmp_path: Path, output: bool) 
 # --- Dask -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.any_core
+@pytest.mark.once
 def test_blocks_on_processes_of_this_machine(log: Path, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     from turnwire.distributed import Manifest

@@ -19,7 +19,7 @@ from turnwire.characters import escaped_json
 from turnwire.cli import tables
 from turnwire.cli.text import escaped, printable, shortened, width
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 UNSAFE = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 EVIL = "\x1b]0;owned\x07 \x9b31m \u202eright\u2066 \x00 \x7f \u2028 \U000e0041 [red]"

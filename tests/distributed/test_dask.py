@@ -25,7 +25,7 @@ from turnwire.distributed.manifest import NAME  # noqa: E402
 from turnwire.log import plan, write  # noqa: E402
 
 pytestmark = [
-    pytest.mark.any_core,
+    pytest.mark.once,
     pytest.mark.skipif(os.name != "posix", reason="kills processes as POSIX does"),
     pytest.mark.filterwarnings("ignore"),  # of Dask, of tornado and of what they find on this machine
 ]

@@ -11,7 +11,7 @@ from turnwire.distributed import Manifest, run_block
 from turnwire.distributed.manifest import NAME
 from turnwire.log import plan
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 LOG = b"@a3|f0|c1|S0|d1|T1#\n"
 

@@ -13,7 +13,7 @@ import pytest
 
 from turnwire.log import plan, scan
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 pytest.importorskip("pyspark.sql.datasource")
 

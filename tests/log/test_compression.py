@@ -18,6 +18,8 @@ from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip
 from turnwire import LIMITS, DecodeError, MissingDependency, Reason
 
+pytestmark = pytest.mark.once
+
 zstandard = pytest.importorskip("zstandard")
 
 DATA = b"".join(UPSTREAM.read_bytes().splitlines(keepends=True)[:400]) + b"@a3|f0 bad\n" + GOOD

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from tests.conftest import BACKENDS
 from tests.log.json_engines import JSON_WIRES, RECORDS, both, damaged_log, read
 
+pytestmark = pytest.mark.once
+
 SEEDS = st.integers(0, 1 << 40)
 
 

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import turnwire
 from tests.log.json_engines import JSON_WIRES, RECORDS, both
 
+pytestmark = pytest.mark.once
+
 SEEDS = st.integers(0, 1 << 40)
 GOOD = (
     '{"header":{"kind":"intent","actor_id":"a","schema_id":"x","session_id":"s","logical_clock":1},'

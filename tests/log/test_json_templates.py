@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from tests.log.json_engines import JSON_WIRES, RECORDS, both
 
+pytestmark = pytest.mark.once
+
 SEEDS = st.integers(0, 1 << 40)
 OBJECTS = {
     wire: [fields for text in RECORDS[wire] if isinstance(fields := json.loads(text), dict)] for wire in JSON_WIRES

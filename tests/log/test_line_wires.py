@@ -18,6 +18,8 @@ from turnwire import WIRES
 from turnwire.json.scanner import LineState
 from turnwire.log.engine.all_wires import finder
 
+pytestmark = pytest.mark.once
+
 CSP = WIRES.index("csp")
 MESSAGE = csp_message(random.Random(3)).rstrip(b"\n")
 TORN = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS MAYBE\n"

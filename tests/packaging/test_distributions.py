@@ -57,9 +57,14 @@ def sdist_names(sdist: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def wheel_names(distributions: Path) -> set[str]:
+def wheel(distributions: Path) -> Path:
     (path,) = distributions.glob("turnwire-*.whl")
-    with zipfile.ZipFile(path) as archive:
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel_names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
         return set(archive.namelist())
 
 
@@ -109,23 +114,19 @@ def test_wheel_holds_every_python_module(wheel_names: set[str]) -> None:
     assert ours - wheel_names == set()
 
 
-def environment_with(sdist: Path, folder: Path, *extras: str, **variables: str) -> Path:
-    """The interpreter of a new environment into which the sdist was installed, with what some extras bring.
+def environment_with(distribution: Path, folder: Path, *extras: str, **variables: str) -> Path:
+    """The interpreter of a new environment into which an sdist or a wheel was installed, with what some extras bring.
 
     pip would keep the wheel it builds and hand the one built without a compiler to the next install of the same file,
     so that its cache serves the requirements only.
     """
-    with tarfile.open(sdist) as archive:
-        (name,) = (name for name in archive.getnames() if name.count("/") == 1 and name.endswith("/pyproject.toml"))
-        stream = archive.extractfile(name)
-        assert stream is not None
-        project = tomllib.loads(stream.read().decode())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     brought = [requirement for extra in extras for requirement in project["project"]["optional-dependencies"][extra]]
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", python, "install", "--disable-pip-version-check")
     run(*pip, *project["build-system"]["requires"], *project["project"]["dependencies"], *brought)
-    run(*pip, "--no-cache-dir", "--no-deps", "--no-build-isolation", sdist, **variables)
+    run(*pip, "--no-cache-dir", "--no-deps", "--no-build-isolation", distribution, **variables)
     return python
 
 
@@ -143,8 +144,9 @@ def test_without_a_compiler_the_sdist_installs_pure(sdist: Path, tmp_path: Path)
     assert list((tmp_path / "pure").rglob("_native/**/*.so")) == []
 
 
-def test_with_a_compiler_the_sdist_installs_native(sdist: Path, tmp_path: Path) -> None:
-    python = environment_with(sdist, tmp_path / "native", "sql")
+def test_with_a_compiler_the_sdist_installs_native(wheel: Path, tmp_path: Path) -> None:
+    """The wheel is what pip makes of the sdist: it was built from that, and is not built once more here."""
+    python = environment_with(wheel, tmp_path / "native", "sql")
     assert run(python, "-c", "import turnwire; print(turnwire.backend)").strip() == "native"
     assert run(python, "-c", DECODE).strip() == WIRE
     told = json.loads(run(python, "-m", "turnwire", "info", "--json"))

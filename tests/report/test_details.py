@@ -13,7 +13,7 @@ from turnwire import csp
 from turnwire.errors import DecodeError, Reason
 from turnwire.report.details import MOST_FIELDS, MOST_NAME, MOST_RAW, MOST_VALUE, details, fields, named
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 HEADER = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT "
 

@@ -11,7 +11,7 @@ from examples.mixed_log import log
 from tests.report.browser import Page
 from turnwire.report import report
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 Open = Callable[..., Page]
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")

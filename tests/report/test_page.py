@@ -13,7 +13,7 @@ from tests.report.browser import Page
 from turnwire.registry import WIRES
 from turnwire.report import report
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 Open = Callable[..., Page]
 TRAFFIC = log(60, seed=5)

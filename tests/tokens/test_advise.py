@@ -18,7 +18,7 @@ from turnwire.registry import WIRES
 from turnwire.tokens.budget import Sample, spend
 from turnwire.tokens.prices import Meter, Price, priced
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 pytest.importorskip("splintr")
 

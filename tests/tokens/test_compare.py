@@ -20,7 +20,7 @@ from turnwire.tokens.fields import plain
 from turnwire.tokens.formats import FORMATS, Format, Written, lossless
 from turnwire.tokens.tables import aligned, safe
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 pytest.importorskip("splintr")
 

@@ -19,7 +19,7 @@ from tests.tokens.blocking import block
 from turnwire import tokens
 from turnwire.errors import EncodeError, MissingDependency, Reason
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 pytest.importorskip("splintr")
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from tests.tokens.test_counting import HOSTILE, rank_file
 from turnwire import tokens
 
-pytestmark = pytest.mark.any_core
+pytestmark = pytest.mark.once
 
 pytest.importorskip("splintr")
 WORDS = Path(__file__).read_text("utf-8").split("\n")

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "tokens.md"
 pytestmark = [
     pytest.mark.skipif(not (ROOT / "benchmarks").is_dir() or not PAGE.exists(), reason="needs the source tree"),
-    pytest.mark.any_core,
+    pytest.mark.once,
 ]
 
 
