@@ -29,7 +29,7 @@ EXAMPLES := 20000
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
         token-tables \
-        soak dist clean
+        soak dist release clean
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -131,6 +131,9 @@ dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 	@rm -rf dist
 	TURNWIRE_REQUIRE_NATIVE=1 $(PY) -m build --outdir dist .
 	@ls -l dist
+
+release: $(VENV)/.base ## make a release and its tag from what is under "Unreleased": make release VERSION=0.2.0
+	@$(PY) .ci/release $(VERSION)
 
 clean: ## remove all that was built; the virtual environments (.venv*) stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info

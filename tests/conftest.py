@@ -1,7 +1,7 @@
 """The twin fixture: every test that asks for ``backend`` or ``core`` runs on native and on pure.
 
 TURNWIRE_PURE=0 is the native half of that and TURNWIRE_PURE=1 the pure one; `make test` runs both, side by side.
-Without the variable one run has both. Tests marked ``once`` are left out of the pure half where the native half runs, too.
+Without the variable one run has both. Tests marked ``once`` are left out of the pure half where the native half runs.
 
 Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
 HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each). A test that sets ``max_examples`` itself opts out of that.
