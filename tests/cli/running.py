@@ -47,10 +47,12 @@ def environment(**changes: str) -> dict[str, str]:
 
 HASTY = "from turnwire import cli, progress as bar; bar.PATIENCE = bar.INTERVAL = 0; raise SystemExit(cli.main())"
 """A ``turnwire`` that shows progress from the first moment, however fast the machine is."""
+PATIENT = HASTY.replace("bar.INTERVAL = 0", "float('inf')")
+"""One that never shows any, however slow the machine is."""
 
 
-def command(*arguments: str | Path, hasty: bool = False) -> list[str]:
-    return [sys.executable, *(["-c", HASTY] if hasty else ["-m", "turnwire"]), *map(str, arguments)]
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "turnwire", *map(str, arguments)]
 
 
 def turnwire(*arguments: str | Path, stdin: bytes = b"") -> Finished:
@@ -79,12 +81,12 @@ def through_shell(script: str, cwd: Path | None = None, **changes: str) -> Finis
 
 
 def on_terminal(*arguments: str | Path, hasty: bool = False, **changes: str) -> tuple[int, bytes]:
-    """Runs ``turnwire`` with standard output and error on a terminal: (exit code, all that the terminal was sent)."""
+    """Runs ``turnwire`` with standard output and error on a terminal: (exit code, all that the terminal was sent).
+    Progress is shown from the first moment (``hasty``) or never."""
     ours, theirs = pty.openpty()
     settings = environment(TERM="xterm", COLUMNS="120", **changes)
-    process = subprocess.Popen(
-        command(*arguments, hasty=hasty), stdin=theirs, stdout=theirs, stderr=theirs, env=settings
-    )
+    started = [sys.executable, "-c", HASTY if hasty else PATIENT, *map(str, arguments)]
+    process = subprocess.Popen(started, stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
     os.close(theirs)
     sent = b""
     while True:
