@@ -22,11 +22,15 @@ _MOST = 128
 
 
 def joined(batches: Iterator[Batch]) -> Iterator[Batch | Joined]:
-    """The same records in the same order, with batches of a few bytes joined to larger ones."""
+    """The same records in the same order, with the batches of small files joined to larger ones. Batches of the same
+    file stay what ``batch_bytes`` made them."""
     waiting: list[Batch] = []
     size = 0
     for batch in batches:
-        if batch.scanned > SMALL:
+        if waiting and batch.file == waiting[-1].file:
+            yield from _taken(waiting)
+            size = 0
+        if batch.scanned > SMALL or batch.file is None:
             yield from _taken(waiting)
             size = 0
             yield batch
