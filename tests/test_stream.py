@@ -293,3 +293,17 @@ def test_time_is_linear_after_errors_in_one_piece() -> None:
     small = min(seconds(lambda: fed(b"@a1| " * 500, [1 << 20])) for _ in range(3))
     large = min(seconds(lambda: fed(b"@a1| " * 8000, [1 << 20])) for _ in range(2))
     assert large < 70 * small + 0.2
+
+
+def test_an_error_counts_what_waits_in_front_of_it() -> None:
+    """The piece is taken whole; what stood in front of the fault, and behind it, comes with the next call."""
+    for wire in ("nslip", None):
+        decoder = Decoder(wire)
+        with pytest.raises(DecodeError) as caught:
+            decoder.feed(GOOD + b"\n" + GOOD + b"\n@a3|f0 broken\n" + GOOD + b"\n")
+        assert caught.value.pending == 2
+        assert len(decoder.feed(b"")) == 3
+        with pytest.raises(DecodeError) as caught:
+            decoder.feed(b"@a3|f0 broken\n")
+        assert caught.value.pending == 0
+        assert decoder.feed(b"") == []

@@ -17,11 +17,11 @@ DOUBLING = 2.4
 """Twice the input may cost so many times as much."""
 TIMES = 20
 """A byte of any input may cost so many times what one of good input costs."""
-LEAST = 0.0015
-"""CPU seconds that the smallest input should take: much less would measure what a call costs, and the clock."""
-START, MOST = 128, 1 << 17
+LEAST = 0.001
+"""CPU seconds that the smallest input should take beyond a call: less would measure the call, and the clock."""
+START, MOST = 128, 1 << 15
 """Bytes of the smallest input tried, and of the largest smallest one."""
-TRIES = 6
+TRIES = 5
 """How often a bound is tried before it counts as broken."""
 
 Run = Callable[[bytes], Any]
@@ -36,8 +36,8 @@ class Cost(NamedTuple):
 
     @property
     def a_byte(self) -> float:
-        """CPU seconds a byte of the largest input."""
-        return self.seconds[-1] / self.sizes[-1]
+        """CPU seconds that each further byte takes: what a call costs is left out."""
+        return (self.seconds[2] - self.seconds[0]) / (self.sizes[2] - self.sizes[0])
 
     @property
     def grows_straight(self) -> bool:
@@ -47,19 +47,23 @@ class Cost(NamedTuple):
 
 
 def seconds(run: Run, data: bytes) -> float:
-    """CPU seconds of one run in this thread, with the garbage collector off: what it costs depends on all other tests."""
+    """CPU seconds of one run in this thread."""
     before = thread_time()
     run(data)
     return thread_time() - before
 
 
 def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = LEAST) -> Cost:
-    """What an entry costs; measured again until it is ``good``, or often enough."""
+    """What an entry costs; measured again until it is ``good``, or often enough. The garbage collector is off: what it
+    costs depends on all the objects of all other tests."""
     on = gc.isenabled()
     gc.disable()
     try:
         size = START
-        while seconds(run, make(size)) < least and size < MOST:
+        while len(make(2 * size)) == len(make(size)):  # one unit is longer
+            size *= 2
+        call = min(seconds(run, make(size)) for _ in range(2))  # nearly all of that is what a call costs
+        while min(seconds(run, make(size)) for _ in range(2)) < call + least and size < MOST:
             size *= 2
         inputs = [make(size * times) for times in (1, 2, 4)]
         best = [seconds(run, data) for data in inputs]

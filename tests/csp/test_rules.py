@@ -153,3 +153,24 @@ def test_the_board():
     assert board.answered == {"A": ["T1"]}
     assert board.failed == {"CODER": ["T3"]}
     assert board.orphaned == {"B": ["T8"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("tests -> QA only", ("tests", "QA", "only")),
+        ("  a -> b -> C_1.x-y \t first ", ("a -> b", "C_1.x-y", "first")),
+        ("tests->QA only", ("tests", "QA", "only")),
+        ("-> QA only", None),
+        ("two\nlines -> QA only", None),
+        ("line\n -> QA only", ("line", "QA", "only")),
+        ("x -> QA", None),
+        ("x -> 1QA only", None),
+        ("x" + " " * 200_000 + "y", None),
+        ("x" + " " * 200_000 + "-> QA only", ("x", "QA", "only")),
+        ("x -> " * 50_000, None),
+    ],
+)
+def test_forms_of_routing_laws(text: str, found: tuple[str, ...] | None) -> None:
+    laws = csp.routing_laws({"L1": text})
+    assert [law[1:] for law in laws] == ([] if found is None else [found])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import turnwire
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_memory import numbered
 from tests.log.test_scan import scan_nslip, table
@@ -397,3 +398,23 @@ assert polars.DataFrame(scan)["tag"].to_list() == ["hello"] * 5
 print(duckdb.sql("select distinct act, tag from scan").fetchall())
 """
     assert run(program, backend) == "[('REQUEST', 'hello')]\n"
+
+
+def test_small_batches_of_many_files_are_joined(tmp_path: Path) -> None:
+    """The same rows in the same order as those of the batches: texts with escapes, absent values, names of files."""
+    pyarrow = pytest.importorskip("pyarrow")
+    lines = [
+        b'@a3|f0|c1|S0|d1|T1|gH|t"he \\"said\\" what was long enough"#',
+        b"@a3|f1|c1|S0|d1|T1#",
+        b'{"log":"@a3|f0|c1|S0|d1|T1|t\\"in a string, and long enough\\"#"}',
+        "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ dö it\n".encode(),
+    ]
+    for number in range(300):
+        content = b"\n".join(lines[place % 4] for place in range(number % 7)) + b"\n"
+        (tmp_path / f"{number:03}.log").write_bytes(content if number % 50 else content * 120)
+    for wire in (None, "nslip", "csp"):
+        table = pyarrow.table(turnwire.scan(tmp_path, wire=wire))
+        parts = [pyarrow.record_batch(batch) for batch in turnwire.scan(tmp_path, wire=wire)]
+        plain = [part.to_pylist() for part in parts]
+        assert table.to_pylist() == [row for rows in plain for row in rows]
+        assert table.column("file").num_chunks < len(parts) / 10

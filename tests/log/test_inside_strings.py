@@ -96,3 +96,9 @@ def test_any_number_of_records_in_one_string(wire: str | None) -> None:
         for data in (inside, json.dumps([inside]), f"INFO x\n{inside}\n"):
             found = scan(data.encode(), wire=wire)
             assert sum(map(len, found)) == count and not len(found.rejects)
+
+
+@pytest.mark.parametrize("wire", ["nslip", None])
+def test_the_place_of_a_string_behind_damage_is_its_quote(wire: str | None) -> None:
+    (batch,) = scan(b'@ay"@a8|f3|c5|S3|d0|T9|t\\"\\"#', wire=wire)
+    assert (batch["offset"].tolist(), batch["inner"].tolist()) == ([3], [0])

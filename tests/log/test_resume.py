@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import turnwire
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.test_scan import everything, scan_nslip, table
 from tests.nslip.twins import rounds
@@ -218,3 +219,17 @@ def test_a_count_of_records_that_is_none(record: Any) -> None:
     with pytest.raises(DecodeError) as caught:
         scan_nslip(b"", resume={"turnwire": 1, "record": record, "files": []})
     assert caught.value.reason is Reason.BAD_POSITION
+
+
+@pytest.mark.parametrize("wire", ["nslip", None])
+@pytest.mark.parametrize("batch_bytes", [26, 25, 13, 1 << 20])
+def test_a_block_that_ends_with_half_a_line_waits(wire: str | None, batch_bytes: int, tmp_path: Path) -> None:
+    """A last line that fills its block to the byte, and goes on later."""
+    path = tmp_path / "one.log"
+    path.write_bytes(b"@a4|f1|c1|S1|d0|T2|gH|ppp1")
+    first = turnwire.scan(path, wire=wire, resume={}, batch_bytes=batch_bytes)
+    assert (sum(map(len, first)), len(first.rejects)) == (0, 0)
+    with path.open("ab") as file:
+        file.write(b'|t"plan_v1"#\n')
+    then = turnwire.scan(path, wire=wire, resume=first.position, batch_bytes=batch_bytes)
+    assert (sum(map(len, then)), len(then.rejects)) == (1, 0)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import turnwire
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.log.test_scan import everything, scan_nslip, table
 from tests.nslip.twins import rounds
@@ -245,3 +246,27 @@ def test_where_and_threads() -> None:
     once = table(scan_nslip(data, where={"src": 3, "text": b"|g"}))
     assert len(once["record"]) > 5
     assert table(scan_nslip(data, where={"src": 3, "text": b"|g"}, threads=2, batch_bytes=3000)) == once
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_scan_does_not_go_on_in_a_fork(threads: int, tmp_path: Path) -> None:
+    path = tmp_path / "one.log"
+    path.write_bytes((GOOD + b"\n") * 40_000)
+    scan = turnwire.scan(path, wire="nslip", threads=threads, batch_bytes=1 << 16)
+    batches = iter(scan)
+    count = len(next(batches))
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # whatever hangs ends with the child
+        try:
+            next(batches)
+            code = 1
+        except RuntimeError as error:
+            code = 2
+            if "another process" in str(error) and sum(map(len, scan)) == 40_000:
+                code = 0
+        os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert count + sum(map(len, batches)) == 40_000

@@ -20,17 +20,21 @@ __all__ = ["Assembly", "find", "undecided"]
 _heads = _backend.load("log.line_heads")
 
 
-def find(data: Any, start: int, stop: int, final: bool, limit: int) -> tuple[list[Assembly], int]:
+def find(
+    data: Any, start: int, stop: int, final: bool, limit: int, reach: int | None = None
+) -> tuple[list[Assembly], int]:
     """The lines of ``data[start:stop]`` (contiguous bytes) that belong together, in the order of their first lines, and
     the position where the next block has to begin.
 
     A line begins at ``start``. final: the input ends at ``stop``; then the position is ``stop``. Otherwise it is where
     the first line of something begins that may go on behind ``stop``, and what is found lies in front of it. The last
     line, where it has no end yet and begins nothing, is not looked at (:func:`undecided`). limit: most bytes of the
-    text of one assembly (``limits.message``); what goes on behind that begins anew. Linear in ``stop - start``.
+    text of one assembly (``limits.message``); what goes on behind that begins anew. reach: up to there the bytes behind
+    ``stop`` are known, though nothing is looked for in them: they tell how what stands in front of them ends. Linear in
+    the bytes that are looked at.
     """
-    block = Block(data, start, stop, final, limit)
-    return _Search(block).run()
+    block = Block(data, start, max(stop, reach or 0), final, limit)
+    return _Search(block, stop).run()
 
 
 def undecided(line: bytes) -> bool:
@@ -42,26 +46,36 @@ def undecided(line: bytes) -> bool:
 
 
 class _Search:
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, stop: int) -> None:
         self.block = block
+        self.stop = stop
         self.claimed: set[int] = set()
         self.prefixed = Prefixed(block, self.claimed)
         self.found: list[Assembly] = []
-        self.open = block.stop
+        self.open = stop
 
     def run(self) -> tuple[list[Assembly], int]:
-        block = self.block
-        place = block.start
-        hint = _heads.first_hint(block.view, place, block.stop)
-        long = _heads.first_long(block.view, place, block.stop, LEAST_DOCKER)
+        place = self.block.start
+        hint = self.hint(place)
+        long = self.long(place)
         while hint >= 0 or long >= 0:
             line = max(hint, long) if min(hint, long) < 0 else min(hint, long)
             place = self.look(line)
             if 0 <= hint < place:
-                hint = _heads.first_hint(block.view, place, block.stop)
+                hint = self.hint(place)
             if 0 <= long < place:
-                long = _heads.first_long(block.view, place, block.stop, LEAST_DOCKER)
+                long = self.long(place)
         return self._settled()
+
+    def hint(self, place: int) -> int:
+        """The first line from ``place`` on that may be one of CRI, or the first of a message; -1 for none."""
+        found: int = _heads.first_hint(self.block.view, place, self.stop) if place < self.stop else -1
+        return found
+
+    def long(self, place: int) -> int:
+        """The same for a long line, which may be one of Docker."""
+        found: int = _heads.first_long(self.block.view, place, self.stop, LEAST_DOCKER) if place < self.stop else -1
+        return found
 
     def look(self, line: int) -> int:
         """Looks at the line that begins there; where to go on."""

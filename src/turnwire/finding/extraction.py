@@ -38,7 +38,7 @@ def extract(text: str, wires: Iterable[str] | None = None) -> list[Found]:
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")
     wanted = {checked(wire) for wire in (registry.names() if wires is None else wires)}
     raw = text.encode("utf-8", "surrogatepass")
-    records = [one for one in located(raw) if one.error is None and one.wire in wanted]
+    records = [one for one in located(raw, rejects=False) if one.wire in wanted]
     found = list(placed(raw, records))
     places = Text(raw).characters(place for _, span, _ in found for place in span)
     return [Found(one.message, one.wire, places[start], places[end], how) for one, (start, end), how in found]

@@ -46,7 +46,13 @@ class Located(NamedTuple):
 
 
 def located(
-    source: Any, wire: str | None = None, *, unknown: str = "error", limits: Limits = LIMITS, fences: bool = False
+    source: Any,
+    wire: str | None = None,
+    *,
+    unknown: str = "error",
+    limits: Limits = LIMITS,
+    fences: bool = False,
+    rejects: bool = True,
 ) -> Iterator[Located]:
     """Every record and reject of :func:`turnwire.scan`, in the order of the input, in bounded memory.
 
@@ -54,19 +60,25 @@ def located(
         source: what ``scan`` takes; bytes-like data is data itself.
         wire: the wire whose records and rejects are wanted; None for all.
         unknown, limits, fences: as ``scan`` has them.
+        rejects: whether rejects are wanted; what is wrong with each takes longer to say than to find it.
 
     Raises what ``scan`` raises.
     """
     from turnwire.log.scan import scan
 
     columns = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
-    found = scan(source, wire=wire, columns=columns, unknown=unknown, limits=limits, fences=fences)
+    errors = "collect" if rejects else "skip"
+    found = scan(source, wire=wire, columns=columns, unknown=unknown, limits=limits, fences=fences, errors=errors)
+    if not rejects:
+        for batch in found:
+            yield from _of_batch(batch)
+        return
     done = 0
     for batch in found:
-        rejects = [_of_reject(reject, unknown) for reject in found.rejects.since(done)]
-        done += len(rejects)
-        yield from (one for one in rejects if one.file != batch.file)
-        here = [one for one in rejects if one.file == batch.file]
+        new = [_of_reject(reject, unknown) for reject in found.rejects.since(done)]
+        done += len(new)
+        yield from (one for one in new if one.file != batch.file)
+        here = [one for one in new if one.file == batch.file]
         yield from sorted([*here, *_of_batch(batch)], key=_place) if here else _of_batch(batch)
     yield from (_of_reject(reject, unknown) for reject in found.rejects.since(done))
 

@@ -107,7 +107,8 @@ class WirePlan(NamedTuple):
     detect, decode: as of ``turnwire.contract.Wire``, ``decode`` with ``limits=``. variant_of: the number of the variant
     of the members of an object that ``decode`` takes, the same that ``choose`` finds.
     code: what stands in the column "wire" of a scan of several wires.
-    claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are.
+    claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are. Neither
+    this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is.
     """
 
     wire: str

@@ -37,7 +37,11 @@ class Region:
         self.numbers = False  # the string is written as an array of bytes
         self.around = -1  # where the good object starts that is looked into
         self.moment: int | bool | None = False  # its time; False: nobody has looked yet
-        self.escaped_mark: tuple[int, int, re.Match[bytes] | None] = (0, -1, None)  # from where, to where, and the first
+        self.escaped_mark: tuple[int, int, re.Match[bytes] | None] = (
+            0,
+            -1,
+            None,
+        )  # from where, to where, and the first
 
     def outside(self, at: int) -> int:
         """Where the byte at ``at`` stands in the text around the string, as written."""

@@ -392,6 +392,7 @@ class Pass:
         """What CSP/1 claims, and what lines say together; then all that is left: (position, line)."""
         before = self.state.csp[:]
         stop, final = self.size if not documents or documents[-1].whole else documents[-1].start, self.final
+        reach = 0
         while True:
             found = self._around(documents, start, stop) if documents else self._claims(start, stop, final)
             if self.magic >= 0:
@@ -399,7 +400,8 @@ class Pass:
             signs = self._belong_together()
             further = bool(found.wires.any())
             start = min(start, found.position)
-            together = Together(self, found, start, signs) if signs or documents or further else None
+            reach = reach or found.position
+            together = Together(self, found, start, signs, reach) if signs or documents or further else None
             if together is None or together.position >= found.position:
                 break
             self.state.csp = before[:]  # the lines behind are read with the next block

@@ -43,8 +43,10 @@ def _first_long(view: memoryview, start: int, stop: int, least: int) -> int:
 class Together:
     """The assemblies of a block around the claims of line wires: ``position`` is where the next block begins."""
 
-    def __init__(self, search: Pass, found: Claims, start: int, wanted: bool) -> None:
+    def __init__(self, search: Pass, found: Claims, start: int, wanted: bool, reach: int) -> None:
+        """reach: up to where the claims of the whole block went, which may end now where something was open."""
         self.search = search
+        self.reach = reach
         self.found: list[Assembly] = []
         self.position = found.position
         self.results: list[Result] = []
@@ -59,7 +61,8 @@ class Together:
         for number in self._hinted(firsts, lasts):
             first, last = firsts[number], lasts[number]
             ends = last != found.position or (self.search.final and last == self.search.size)
-            assemblies, position = find(self.search.data, first, last, ends, self.search.limit)
+            reach = self.reach if last == found.position and not ends else last
+            assemblies, position = find(self.search.data, first, last, ends, self.search.limit, reach)
             self.found += assemblies
             if last == found.position:
                 self.position = position

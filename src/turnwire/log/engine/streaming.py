@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _OUTSIDE = re.compile(rb'["{}\n#]')
 _INSIDE = re.compile(rb'["\\\n]')
+_BEFORE_HASH = re.compile(rb'[0-9A-Za-z"]')
+"""What stands in front of the "#" that ends a record: a digit of base62, or the end of a string."""
 _ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|```)", re.MULTILINE)
 """How the lines begin that can end what spans several lines."""
 _LINE_HEAD = 16
@@ -42,7 +44,8 @@ def _taken(data: Buffer) -> bytes:
 
 
 class _Braces:
-    """Where the last outermost JSON object closed, or a "#" stood outside of any: then a message may be complete.
+    """Where the last outermost JSON object closed, or a "#" that can end a record of nSLIP stood outside of any: then a
+    message may be complete.
 
     lines: whether an object may go on in the next line, as the one does with which the text begins.
     """
@@ -52,6 +55,7 @@ class _Braces:
         self.depth = 0
         self.inside = False  # a string
         self.escaped = False
+        self.last = b""  # the byte in front of the next ones
 
     def closed(self, data: bytes) -> int:
         """Behind the last place in ``data``, the next bytes of the stream, where a message may end, or -1."""
@@ -71,11 +75,18 @@ class _Braces:
             elif found == b"{":
                 self.depth += 1
             elif found == b"#":
-                closed = closed if self.depth else place
+                before = data[place - 2 : place - 1] if place > 1 else self.last
+                closed = closed if self.depth or not _BEFORE_HASH.match(before) else place
             elif self.depth:
                 self.depth -= 1
                 closed = closed if self.depth else place
+        self.last = data[-1:]
         return closed
+
+
+def _nothing_open(state: Any) -> bool:
+    """Whether the next line begins, and nothing in front of it can go on in it."""
+    return bool(state.idle() and state.csp_at < 0 and not state.within_line and not state.documents.fence)
 
 
 class _Lines:
@@ -198,6 +209,9 @@ class BlockStream:
             return
         lines = self._lines
         closed = self._object is not None and not self._object.depth
+        if lines.ended and self._skip_blank():
+            lines.ended = lines.ending = False
+            return
         if lines.ended and (self._size <= _SHORT or self._size >= self._again or lines.ending or closed):
             decided = self._take(self._joined().rfind(b"\n") + 1, False)
             self._again = 0 if decided else 2 * self._size
@@ -206,6 +220,19 @@ class BlockStream:
         lines.ended = False
         if self._due and self._size >= self._retry and (self._object or not self._again):
             self._try(self._due)
+
+    def _skip_blank(self) -> bool:
+        """Lets go of blank lines where nothing is open that they could belong to: most of what a scan of them costs is
+        the scan, not the lines."""
+        state = self._state["state"]
+        if self._size > _SHORT or self._again or self._object is not None or not _nothing_open(state):
+            return False
+        data = self._joined()
+        if not data.endswith(b"\n") or data.strip(b" \t\r\n"):
+            return False
+        state.documents.begun = True
+        self._forget(self._size, self._line + data.count(b"\n"))
+        return True
 
     def _open(self) -> _Braces | None:
         """What follows the object that is held and goes on in the next line, if that is what is held."""

@@ -1,0 +1,197 @@
+"""Cost is a contract: twice the bytes cost 2.4 times as much at most, and no byte costs more than 20 good ones.
+
+The table is entries (``tests/cost/entries.py``) times hostile units and shapes (``tests/cost/units.py``). A few of them
+run always; all of them with ``-m soak``. How cost is measured, and why that does not fail on a busy machine, is said in
+``tests/cost/measuring.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import turnwire
+from tests.cost.entries import Entry, many, reading, saying
+from tests.cost.measuring import DOUBLING, TIMES, Make, measured
+from tests.cost.units import GOOD, MESSAGES, SHAPES, UNITS, text
+from tests.sap.documents import TASK
+from turnwire.json.plan import Judgement
+
+FLOOR = 5e-9
+"""CPU seconds a byte below which nothing good is asked to be: a good text of one long line is copied, not read."""
+OFTEN = ("{}", "@a", '@a3"a\\"', '{"a":', "x CSP/1\n", "CSP/1\n", "\n", " ", '\\"', '{"header":{}}\n', "⫻a/b:c/d\n")
+"""Units that are tried always: what was slow once, and what is near to it."""
+DEARER = {"x CSP/1\n": 30, "openings in a string": 3}
+"""So many times more than the contract says: see docs/theory.md, Admitted imperfections. Growth is no better for it."""
+SHAPED = ("openings in a string", "records in a string", "nested objects", "open heredoc")
+
+
+def _units(every: bool) -> Iterator[tuple[str, Make]]:
+    units: dict[str, bytes] = {one: one.encode() for one in OFTEN}
+    if every:
+        units |= {repr(unit): unit for unit in UNITS} | MESSAGES
+    for name, unit in units.items():
+        yield name, lambda size, unit=unit: text(unit, size)
+    for name in SHAPES if every else SHAPED:
+        yield name, SHAPES[name]
+
+
+def _judge(entry: Entry, units: Iterator[tuple[str, Make]], factor: float = TIMES) -> list[str]:
+    """What breaks the contract, in words."""
+    good = measured(entry.run, lambda size: text(entry.good, size), lambda cost: True).a_byte
+    most = factor * max(good, FLOOR)
+
+    found = []
+    for name, make in units:
+        allowed = most * DEARER.get(name, 1)
+        cost = measured(entry.run, make, lambda cost, allowed=allowed: cost.a_byte <= allowed)
+        if not cost.grows_straight or cost.a_byte > allowed:
+            growth = (cost.seconds[2] / cost.seconds[0]) ** 0.5
+            found.append(
+                f"{name}: {growth:.2f} for twice of {cost.sizes[0]} bytes (at most {DOUBLING}), "
+                f"{cost.a_byte * 1e9:.0f} ns a byte (at most {allowed * 1e9:.0f})"
+            )
+    return found
+
+
+def _entries(*which: Callable[[], Iterator[tuple[str, Entry]]]) -> dict[str, Entry]:
+    return {name: entry for table in which for name, entry in table()}
+
+
+TABLE = _entries(reading, saying, many)
+QUICK = [name for name in TABLE if not name.startswith("feed") and "convert" not in name and name not in ("report",)]
+FED = ["feed None 1", "feed None 4", "feed sstp 1"]
+
+
+_PURE = pytest.mark.skipif(turnwire.backend == "pure", reason="not held by the pure core yet: see docs/theory.md")
+
+
+@_PURE
+@pytest.mark.parametrize("name", QUICK)
+def test_cost(name: str) -> None:
+    assert _judge(TABLE[name], _units(False)) == []
+
+
+@_PURE
+@pytest.mark.parametrize("name", FED)
+def test_cost_of_pieces(name: str) -> None:
+    assert _judge(TABLE[name], _units(False)) == []
+
+
+@_PURE
+@pytest.mark.soak
+@pytest.mark.parametrize("name", TABLE)
+def test_cost_of_everything(name: str) -> None:
+    assert _judge(TABLE[name], _units(True)) == []
+
+
+# --- work that is counted ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(turnwire.backend == "pure", reason="the pure core has no templates")
+@pytest.mark.parametrize("fault", ["no issuer", "bad time", "mixed"])
+def test_refusals_are_learnt(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the wires' own reading says of a text stands for those that differ in ids, times and numbers only."""
+    asked: list[bytes] = []
+    whole = Judgement.whole
+    monkeypatch.setattr(Judgement, "whole", lambda self, raw: asked.append(raw) or whole(self, raw))
+    lines, bad = [], 0
+    for number in range(600):
+        document: dict[str, Any] = {**TASK, "taskId": str(uuid.UUID(int=number, version=4))}
+        document["issuedAt"] = f"2026-01-01T00:{number % 60:02}:00Z"
+        refused = fault != "mixed" or number % 3 == 0
+        bad += refused
+        if refused and fault == "bad time":
+            document["issuedAt"] = "yesterday"
+        elif refused:
+            del document["issuer"]
+        lines.append(json.dumps(document).encode())
+    data = b"\n".join(lines) + b"\n"
+    found = turnwire.scan(data, wire="sap")
+    assert sum(map(len, found)) == 600 - bad
+    assert len(asked) < 60
+    places = [0, *(np.cumsum([len(line) + 1 for line in lines])[:-1]).tolist()]
+    expected = []
+    for number, (place, line) in enumerate(zip(places, lines, strict=True)):
+        try:
+            turnwire.sap.decode(line)
+        except turnwire.DecodeError as error:
+            expected.append((str(error.reason), place + (error.offset or 0), number + 1))
+    rejects = found.rejects.rows()
+    assert [(one["reason"], one["fault"], one["line"]) for one in rejects] == expected
+
+
+class _Interrupted(Exception):
+    pass
+
+
+def _handler(*_: object) -> None:
+    raise _Interrupted
+
+
+_MANY = 3_000_000
+LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
+    "decode_many": lambda: (lambda data: lambda: turnwire.nslip.decode_many(data))(GOOD["nslip"] * _MANY),
+    "encode_many": lambda: (
+        lambda messages: lambda: turnwire.nslip.encode_many(message for _ in range(_MANY) for message in messages)
+    )(turnwire.nslip.decode_many(GOOD["nslip"] * 4)),
+    "csp.parse": lambda: (lambda data, limits: lambda: turnwire.csp.parse(data, limits=limits))(
+        GOOD["csp"] * (_MANY // 2), turnwire.LIMITS._replace(message=1 << 40)
+    ),
+    "sstp.decode": lambda: (lambda data, limits: lambda: turnwire.sstp.decode(data, limits=limits))(
+        b'{"a":[' + b"1," * 20 * _MANY + b"1]}", turnwire.LIMITS._replace(message=1 << 40)
+    ),
+    "parse_space": lambda: (lambda data: lambda: turnwire.kick.parse_space(data))("⫻a/b:c\ntext\n".encode() * _MANY),
+    "base62": lambda: (lambda data: lambda: turnwire.nslip.base62.encode_array(data))(
+        np.arange(20 * _MANY, dtype=np.uint64)
+    ),
+}
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers of CPU time here")
+@pytest.mark.skipif(turnwire.backend == "pure", reason="plain Python hears signals by itself")
+@pytest.mark.parametrize("name", LOOPS)
+def test_signals_are_heard_in_long_loops(name: str) -> None:
+    """A signal that comes after so much CPU time ends the loop soon behind that: measured in CPU time, too."""
+    run = LOOPS[name]()
+    before = signal.signal(signal.SIGPROF, _handler)
+    start = process_time()
+    try:
+        signal.setitimer(signal.ITIMER_PROF, 0.05)
+        with pytest.raises(_Interrupted):
+            run()
+        assert process_time() - start < 0.05 + 0.3
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def test_small_files_take_little_memory(tmp_path: Path) -> None:
+    """As a table, 2,000 files of 46 bytes took 52 MB more than one of them did."""
+    pytest.importorskip("polars")
+    for number in range(2000):
+        (tmp_path / f"{number:04}.log").write_bytes(b'@a3|f0|c1|S0|d1|T1|gH|t"hello hello hello h"#\n')
+    code = """
+        import resource, sys, polars, turnwire
+        polars.DataFrame(turnwire.scan(sys.argv[1] + "/0000.log"))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        table = polars.DataFrame(turnwire.scan(sys.argv[1]))
+        assert table.height == 2000 and table["file"].n_unique() == 2000, table
+        assert table["subject"].unique().to_list() == ["hello hello hello h"], table
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    made = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert int(made.stdout) < 16 * 1024, "KiB"
