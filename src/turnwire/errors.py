@@ -212,6 +212,7 @@ class Reason(str, Enum):
     BAD_LEDGER = "bad_ledger"
     LEDGER_BROKEN = "ledger_broken"
     BAD_CHECKPOINT = "bad_checkpoint"
+    APPEND_CONFLICT = "append_conflict"
     # SAP V2.0
     UNKNOWN_VALUE = "unknown_value"
     BAD_UUID = "bad_uuid"

@@ -1,9 +1,9 @@
-"""What a store holds and gives: checkpoints, entries of the log, changes, verdicts; and where it writes."""
+"""What a store holds and gives: checkpoints, entries of the log, changes, verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from turnwire.csp.codec import decode
 from turnwire.csp.messages import CspMessage
@@ -49,6 +49,16 @@ class Change(NamedTuple):
     new: str | None
 
 
+class Step(NamedTuple):
+    """What an accepted message does to a store, computed before anything changes."""
+
+    entry: LogEntry
+    made: Checkpoint | None
+    changes: tuple[tuple[str, str, str | None, str | None], ...]  # name, sign, old, new
+    since_whole: int
+    seen: int
+
+
 class Verdict(NamedTuple):
     """The result of a proof; true where nothing differs. ``place`` names the first difference."""
 
@@ -58,10 +68,3 @@ class Verdict(NamedTuple):
 
     def __bool__(self) -> bool:
         return self.ok
-
-
-class Journal(Protocol):
-    """Where a store writes what it accepted, e.g. a ``turnwire.ledger.Ledger``."""
-
-    def append(self, kind: str, body: bytes, /) -> Any:
-        """Keeps one entry; an error it raises stops the store before it changes."""

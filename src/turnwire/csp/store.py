@@ -8,20 +8,32 @@ patch), and every so often a digest of the whole state.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from turnwire.csp.checkpoints import Change, Checkpoint, Journal, LogEntry, Verdict
+from turnwire.csp.checkpoints import Change, Checkpoint, LogEntry, Step, Verdict
 from turnwire.csp.codec import decode, encode
+from turnwire.csp.digests import (
+    applied,
+    chained,
+    damage,
+    entry_line,
+    first_line,
+    init_body,
+    json_line,
+    next_free,
+    refusal,
+    whole_digest,
+)
+from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message, write_all
 from turnwire.csp.messages import CspMessage, FieldsLike, Op, Patch
 from turnwire.csp.persistent_map import PersistentMap
 from turnwire.csp.spec import WIRE
-from turnwire.errors import DecodeError, Reason, RuleError, WireError, expect
+from turnwire.csp.verification import verified
+from turnwire.errors import Reason, RuleError, WireError, expect
 
-_FORMAT = 1
-_INIT = "csp-init"
 _WHOLE_EVERY = 1024
 """A whole-state digest is due after this many operations, or as many as the state has names: linear cost."""
 
@@ -33,6 +45,12 @@ class Store:
         defs, laws: the content of C0; laws stay frozen (reading 7).
         forks: whether a patch may start from any checkpoint. By default BASE must be the head.
         journal: gets ``("csp-init", C0 as JSON)`` and ``("csp", text)`` for each entry, before it takes effect.
+
+    A journal that several stores may write, such as a ``turnwire.ledger.Ledger``, decides who was first: every entry is
+    appended on condition that nothing came before it, otherwise the store takes what came and judges again. A store
+    on a journal that holds one with the same C0 goes on with that; RuleError(bad_ledger) where it has another C0.
+
+    An interruption leaves a store good. Apply the same message again then: it is in the log once.
     """
 
     def __init__(
@@ -43,33 +61,51 @@ class Store:
         forks: bool = False,
         journal: Journal | None = None,
     ) -> None:
-        defs = dict(defs)
-        frozen = MappingProxyType(dict(laws))
-        body = _init_body(defs, frozen, forks)
-        digest = sha256(body).hexdigest()
+        self._create(dict(defs), MappingProxyType(dict(laws)), forks)
+        if journal is not None:
+            self._begin(journal)
+            self.catch_up()
+
+    def _create(self, defs: dict[str, str], laws: Mapping[str, str], forks: bool) -> None:
+        """C0, in memory only."""
+        digest = sha256(init_body(defs, laws, forks)).hexdigest()
         root = PersistentMap(defs)
         self.forks = forks
-        self._journal = journal
-        self._checkpoints = {"C0": Checkpoint("C0", root, frozen, None, None, digest, 0, whole_digest(root))}
+        self._journal: Any = None
+        self._checkpoints = {"C0": Checkpoint("C0", root, laws, None, None, digest, 0, whole_digest(root))}
         self._order = ["C0"]
         self._log: list[LogEntry] = []
         self._patches: dict[str, tuple[str, str]] = {}  # patch id -> (text, checkpoint)
         self._changes: dict[str, list[tuple[str, str, str | None, str | None]]] = {}
         self._since_whole = 0
         self._head = "C0"
-        if journal is not None:
-            journal.append(_INIT, body)
+        self._seen = 0  # number of the last entry of the journal that is taken
+        self._skipped: dict[int, str] = {}
+        self._step: Step | None = None  # accepted, and perhaps not yet wholly taken
+        self._doubt: tuple[str, int] | None = None  # a text that may be written, and how long the log was before it
+
+    def _begin(self, journal: Journal) -> None:
+        """Writes C0 to a journal, or finds that it is there already."""
+        root = self._checkpoints["C0"]
+        body = init_body(dict(root.defs), root.laws, self.forks)
+        if not is_shared(journal):
+            journal.append(INIT, body)
+        else:
+            self._seen = first_entry(journal, body)
+        self._journal = journal
 
     # --- reading ---
 
     @property
     def head(self) -> str:
         """Id of the checkpoint made last."""
+        self._settle()
         return self._head
 
     @property
     def defs(self) -> PersistentMap:
         """The names and values at the head."""
+        self._settle()
         return self._checkpoints[self._head].defs
 
     @property
@@ -80,31 +116,43 @@ class Store:
     @property
     def checkpoints(self) -> list[str]:
         """Ids of all checkpoints, in the order in which they were made."""
+        self._settle()
         return list(self._order)
 
     @property
     def heads(self) -> list[str]:
         """Ids of the checkpoints nothing was built upon: one, unless there are forks."""
+        self._settle()
         parents = {checkpoint.parent for checkpoint in self._checkpoints.values()}
         return [name for name in self._order if name not in parents]
 
     @property
     def log(self) -> list[LogEntry]:
         """All accepted messages, in order (a copy of the list; entries are frozen)."""
+        self._settle()
         return list(self._log)
 
+    @property
+    def skipped(self) -> dict[int, str]:
+        """Entries of the journal that a store refuses and takes as nothing: number -> why. A stale writer of an older
+        version left them, or an interruption and a second try."""
+        return dict(self._skipped)
+
     def __len__(self) -> int:
+        self._settle()
         return len(self._log)
 
     def __contains__(self, name: object) -> bool:
+        self._settle()
         return name in self._checkpoints
 
     def at(self, name: str) -> Checkpoint:
         """The checkpoint with that id, in constant time. Raises RuleError(checkpoint_unknown)."""
+        self._settle()
         try:
             return self._checkpoints[name]
         except KeyError:
-            raise _refusal(Reason.CHECKPOINT_UNKNOWN, f"there is no checkpoint {name}", name) from None
+            raise refusal(Reason.CHECKPOINT_UNKNOWN, f"there is no checkpoint {name}", name) from None
 
     def diff(self, a: str, b: str) -> list[Op]:
         """The operations that lead from checkpoint ``a`` to checkpoint ``b``, by name."""
@@ -138,16 +186,17 @@ class Store:
                 ops.append(Op("-", name))
                 continue
             if name not in before:
-                raise _refusal(Reason.DEF_MISSING, f"{name} is not defined at {block.base}", block.id)
+                raise refusal(Reason.DEF_MISSING, f"{name} is not defined at {block.base}", block.id)
             ops.append(Op("+" if sign == "-" else "~", name, before[name]))
         return Patch(
-            id or _next_free("P", self._patches), base or block.apply, ops, apply or _next_free("C", self._checkpoints)
+            id or next_free("P", self._patches), base or block.apply, ops, apply or next_free("C", self._checkpoints)
         )
 
     def _block(self, patch: Patch | CspMessage | str) -> Patch:
+        self._settle()
         if isinstance(patch, str):
             if patch not in self._patches:
-                raise _refusal(Reason.CHECKPOINT_UNKNOWN, f"no patch {patch} was applied", patch)
+                raise refusal(Reason.CHECKPOINT_UNKNOWN, f"no patch {patch} was applied", patch)
             patch = decode(self._patches[patch][0])
         block = patch.block if isinstance(patch, CspMessage) else patch
         if not isinstance(block, Patch):
@@ -156,6 +205,7 @@ class Store:
 
     def explain(self, name: str, *, at: str | None = None) -> list[Change]:
         """The history of a name up to a checkpoint (by default the head), oldest first; empty if it never had one."""
+        self._settle()
         line = self._line(at or self._head) if self.forks or at is not None else None
         changes = []
         root = self._checkpoints["C0"].defs
@@ -191,75 +241,131 @@ class Store:
         """
         if not isinstance(message, CspMessage):
             message = decode(message)
-        return self._take(message, encode(message))
+        text = encode(message)
+        if self._doubt is not None:
+            kept, before = self._doubt
+            self.catch_up()
+            if kept == text and any(entry.text == text for entry in self._log[before:]):
+                outcome = self._outcome(message)
+                self._doubt = None
+                return outcome
+            self._doubt = None
+        while True:
+            try:
+                self._take(message, text)
+                outcome = self._outcome(message)
+                self._doubt = None  # CPython lets no interruption in between here and the return
+                return outcome
+            except RuleError:
+                seen = self._seen
+                self.catch_up()
+                if self._seen == seen:
+                    raise
 
-    def _take(self, message: CspMessage, text: str) -> Checkpoint:
+    def _outcome(self, message: CspMessage) -> Checkpoint:
+        block = message.block
+        return self._checkpoints[(block.apply if isinstance(block, Patch) else message.ctx) or ""]
+
+    def _take(self, message: CspMessage, text: str) -> None:
+        self._settle()
+        step = self._judged(message, text)
+        if step is None:
+            return
+        self._doubt = text, len(self._log)
+        if is_shared(self._journal):
+            step = step._replace(seen=self._journal.append(WIRE, text.encode(), expect=self._seen))
+        elif self._journal is not None:
+            self._journal.append(WIRE, text.encode())
+        self._step = step
+        self._settle()
+
+    def catch_up(self) -> int:
+        """Takes what others have written to a shared journal; answers how many entries it has more now.
+
+        :meth:`apply` does so itself where it matters. Raises RuleError(digest_mismatch) as :meth:`reopen` does.
+        """
+        self._settle()
+        before = self._seen
+        if is_shared(self._journal):
+            for entry in self._journal.entries(self._seen + 1):
+                self._replay(entry)
+        return self._seen - before
+
+    def _judged(self, message: CspMessage, text: str) -> Step | None:
+        """What a message would do, None where it was done already. Changes nothing; raises RuleError."""
         context = self._checkpoints.get(message.ctx or "")
         if context is None:
-            raise _refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {message.ctx}", message.ctx, rule="ctx")
+            raise refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {message.ctx}", message.ctx, rule="ctx")
+        before = self._log[-1].digest if self._log else self._checkpoints["C0"].digest
+        entry = LogEntry(len(self._log) + 1, text, chained(before, text))
         if not isinstance(message.block, Patch):
-            self._record(text)
-            return context
+            return Step(entry, None, (), self._since_whole, self._seen)
         patch = message.block
         known = self._patches.get(patch.id)
         if known is not None:
             if known[0] == text:
-                return self._checkpoints[known[1]]
-            raise _refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
-        return self._advance(patch, text, *self._judge(patch))
-
-    def _judge(self, patch: Patch) -> tuple[Checkpoint, str, list[str | None]]:
-        """(base, target, old values) of a patch that may be applied; raises RuleError otherwise."""
-        base, target = self._checkpoints.get(patch.base or ""), patch.apply or ""
-        if base is None or (not self.forks and base.id != self._head):
-            text = f"BASE is {patch.base}, the head is {self._head}"
-            raise _refusal(Reason.BASE_NOT_HEAD, text, patch.id, rule="base")
-        if target in self._checkpoints:
-            raise _refusal(Reason.CHECKPOINT_EXISTS, f"{target} is frozen", patch.id, rule="apply")
-        names = [op.name for op in patch.ops]
-        if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise _refusal(Reason.OP_CONFLICT, f"two operations on {twice}", patch.id, rule="ops")
-        old = []
-        for sign, name, _ in patch.ops:
-            value = base.defs.get(name)
-            old.append(value)
-            if sign == "+" and value is not None:
-                raise _refusal(Reason.DEF_EXISTS, f"{name} is defined already", patch.id, rule="ops")
-            if sign != "+" and value is None:
-                raise _refusal(Reason.DEF_MISSING, f"{name} is not defined", patch.id, rule="ops")
-        return base, target, old
-
-    def _advance(self, patch: Patch, text: str, base: Checkpoint, target: str, old: list[str | None]) -> Checkpoint:
+                return None
+            raise refusal(Reason.PATCH_ID_REUSED, "an id names one patch only", patch.id, rule="patch id")
+        base, target, old = self._judge(patch)
         defs = applied(base.defs, patch.ops)
-        self._since_whole += len(patch.ops)
-        due = self._since_whole >= max(_WHOLE_EVERY, len(defs))
-        self._record(text)
-        checkpoint = Checkpoint(
+        since = self._since_whole + len(patch.ops)
+        due = since >= max(_WHOLE_EVERY, len(defs))
+        made = Checkpoint(
             target,
             defs,
             base.laws,
             base.id,
             patch.id,
             chained(base.digest, text),
-            len(self._log),
+            entry.seq,
             whole_digest(defs) if due else None,
         )
-        if due:
-            self._since_whole = 0
-        self._checkpoints[target] = checkpoint
-        self._order.append(target)
-        self._patches[patch.id] = (text, target)
-        for (sign, name, value), before in zip(patch.ops, old, strict=True):
-            self._changes.setdefault(name, []).append((target, sign, before, value))
-        self._head = target
-        return checkpoint
+        changes = tuple((name, sign, was, value) for (sign, name, value), was in zip(patch.ops, old, strict=True))
+        return Step(entry, made, changes, 0 if due else since, self._seen)
 
-    def _record(self, text: str) -> None:
-        if self._journal is not None:
-            self._journal.append(WIRE, text.encode())
-        before = self._log[-1].digest if self._log else self._checkpoints["C0"].digest
-        self._log.append(LogEntry(len(self._log) + 1, text, chained(before, text)))
+    def _judge(self, patch: Patch) -> tuple[Checkpoint, str, list[str | None]]:
+        """(base, target, old values) of a patch that may be applied; raises RuleError otherwise."""
+        base, target = self._checkpoints.get(patch.base or ""), patch.apply or ""
+        if base is None or (not self.forks and base.id != self._head):
+            text = f"BASE is {patch.base}, the head is {self._head}"
+            raise refusal(Reason.BASE_NOT_HEAD, text, patch.id, rule="base")
+        if target in self._checkpoints:
+            raise refusal(Reason.CHECKPOINT_EXISTS, f"{target} is frozen", patch.id, rule="apply")
+        names = [op.name for op in patch.ops]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise refusal(Reason.OP_CONFLICT, f"two operations on {twice}", patch.id, rule="ops")
+        old = []
+        for sign, name, _ in patch.ops:
+            value = base.defs.get(name)
+            old.append(value)
+            if sign == "+" and value is not None:
+                raise refusal(Reason.DEF_EXISTS, f"{name} is defined already", patch.id, rule="ops")
+            if sign != "+" and value is None:
+                raise refusal(Reason.DEF_MISSING, f"{name} is not defined", patch.id, rule="ops")
+        return base, target, old
+
+    def _settle(self) -> None:
+        """Takes the step that was accepted. Each line can be done twice: an interrupted one is done again."""
+        step = self._step
+        if step is None:
+            return
+        if len(self._log) < step.entry.seq:
+            self._log.append(step.entry)
+        made = step.made
+        if made is not None:
+            if self._order[-1] != made.id:
+                self._order.append(made.id)
+            self._patches[made.patch or ""] = step.entry.text, made.id
+            for name, sign, old, new in step.changes:
+                history = self._changes.setdefault(name, [])
+                if not history or history[-1][0] != made.id:
+                    history.append((made.id, sign, old, new))
+            self._since_whole = step.since_whole
+            self._checkpoints[made.id] = made
+            self._head = made.id
+        self._seen = step.seen
+        self._step = None
 
     # --- what a journal kept ---
 
@@ -268,132 +374,89 @@ class Store:
         """The store whose entries a journal kept, such as a ``turnwire.ledger.Ledger``; it goes on writing there.
 
         ``journal`` gives its entries (``seq``, ``kind``, ``body``) when it is iterated; those of other kinds are passed
-        over. Raises RuleError(bad_ledger) where there is no store or more than one, digest_mismatch for an entry that
-        does not follow from those before it; ``path`` names the entry.
+        over. An entry that is there twice, or that a store refuses, is nothing (:attr:`skipped`): whatever writers
+        crashed or were late, a journal can be read. Raises RuleError(bad_ledger) where there is no store or another
+        one, digest_mismatch for an entry that no store writes; ``path`` names the entry.
         """
         store: Store | None = None
         for entry in journal:
             kind = getattr(entry, "kind", None)
             if kind is None:
                 raise TypeError(f"a journal gives entries, not {type(entry).__name__}")
-            if kind not in (_INIT, WIRE):
-                continue
-            place = f"entry {entry.seq}"
-            if (store is None) != (entry.kind == _INIT):
-                words = "a second store begins" if entry.kind == _INIT else "the entry comes before its store"
-                raise _refusal(Reason.BAD_LEDGER, words, place, rule="journal")
-            try:
-                if store is None:
-                    fields = json.loads(entry.body)
-                    store = cls(fields["defs"], fields["laws"], forks=fields["forks"])
-                    same = entry.body == _init_body(fields["defs"], dict(fields["laws"]), fields["forks"])
-                else:
-                    before = len(store)
-                    store.apply(entry.body)
-                    same = len(store) == before + 1 and entry.body == store._log[-1].text.encode()
-            except (WireError, ValueError, KeyError, TypeError) as error:
-                raise _refusal(Reason.DIGEST_MISMATCH, f"the entry cannot be taken: {error}", place) from error
-            if not same:
-                raise _refusal(Reason.DIGEST_MISMATCH, "the entry is not what a store writes", place)
+            if store is not None:
+                store._replay(entry)
+            elif kind == INIT:
+                defs, laws, forks = read_init(entry)
+                store = cls(defs, laws, forks=forks)
+                store._seen = entry.seq
+            elif kind == WIRE:
+                raise refusal(
+                    Reason.BAD_LEDGER, "the entry comes before its store", f"entry {entry.seq}", rule="journal"
+                )
         if store is None:
-            raise _refusal(Reason.BAD_LEDGER, "no store was kept here", None, rule="journal")
+            raise refusal(Reason.BAD_LEDGER, "no store was kept here", None, rule="journal")
         store._journal = journal
         return store
+
+    def _replay(self, entry: Any) -> None:
+        """Takes one entry of the journal; one that is there again, or is refused, is nothing."""
+        self._settle()
+        if entry.kind == INIT:
+            defs, laws, forks = read_init(entry)
+            if sha256(init_body(defs, laws, forks)).hexdigest() != self._checkpoints["C0"].digest:
+                raise refusal(Reason.BAD_LEDGER, "a second store begins", f"entry {entry.seq}", rule="journal")
+            self._skipped[entry.seq] = "the store has begun already"
+        elif entry.kind == WIRE:
+            message, text = read_message(entry)
+            try:
+                step = self._judged(message, text)
+            except RuleError as error:
+                self._skipped[entry.seq] = str(error)
+            else:
+                if step is None:
+                    self._skipped[entry.seq] = "the patch was applied already"
+                else:
+                    self._step = step._replace(seen=entry.seq)
+                    self._settle()
+        self._seen = entry.seq
 
     # --- proof ---
 
     def verify(self) -> Verdict:
         """Computes everything from C0 again and names the first thing that differs."""
-        root = self._checkpoints["C0"]
-        if sha256(_init_body(dict(root.defs), root.laws, self.forks)).hexdigest() != root.digest:
-            return Verdict(False, "C0", "the state of C0 does not have its digest")
-        states = {"C0": (root.defs, root.digest)}
-        digest = root.digest
-        for seq, entry in enumerate(self._log, 1):
-            place = f"entry {seq}"
-            digest = chained(digest, entry.text)
-            if entry.seq != seq or entry.digest != digest:
-                return Verdict(False, place, "the text does not have its digest")
-            try:
-                message = decode(entry.text)
-            except DecodeError as error:
-                return Verdict(False, place, f"the text is no message: {error}")
-            if isinstance(message.block, Patch):
-                wrong = self._verify_patch(message.block, entry, states)
-                if wrong:
-                    return Verdict(False, message.block.apply, wrong)
-        if len(states) != len(self._checkpoints) or states.keys() != set(self._order):
-            strange = min(self._checkpoints.keys() ^ states.keys() or set(self._order) ^ states.keys())
-            return Verdict(False, strange, "the checkpoint does not follow from the log")
-        if states[self._head][0].changed(self.defs):
-            return Verdict(False, self._head, "the state of the head differs")
-        return Verdict(True)
-
-    def _verify_patch(self, patch: Patch, entry: LogEntry, states: dict[str, tuple[PersistentMap, str]]) -> str | None:
-        kept = self._checkpoints.get(patch.apply or "")
-        before = states.get(patch.base or "")
-        if kept is None or before is None or kept.parent != patch.base or kept.patch != patch.id:
-            return "the checkpoint does not follow from its patch"
-        defs, digest = before
-        try:
-            defs = applied(defs, patch.ops)
-        except KeyError as missing:
-            return f"{missing} is not defined"
-        digest = chained(digest, entry.text)
-        states[kept.id] = defs, digest
-        if kept.digest != digest or kept.seq != entry.seq:
-            return "the checkpoint does not have its digest"
-        for _, name, _ in patch.ops:
-            if kept.defs.get(name) != defs.get(name):
-                return f"{name} differs"
-        if len(kept.defs) != len(defs) or (kept.whole is not None and whole_digest(kept.defs) != whole_digest(defs)):
-            return "the state differs"
-        if kept.whole is not None and kept.whole != whole_digest(defs):
-            return "the state does not have its digest"
-        return None
+        self._settle()
+        return verified(self._log, self._checkpoints, self._order, self._head, self.forks)
 
     # --- keeping ---
 
     def dump(self) -> bytes:
         """The store as JSON lines: C0, every log entry with its digest, and the head. :meth:`load` reads it back."""
+        self._settle()
         root = self._checkpoints["C0"]
-        lines = [_first_line(dict(root.defs), root.laws, self.forks)]
-        lines += [_entry_line(entry) for entry in self._log]
+        lines = [first_line(dict(root.defs), root.laws, self.forks)]
+        lines += [entry_line(entry) for entry in self._log]
         lines.append(self._last_line())
         return b"\n".join(lines) + b"\n"
 
     def _last_line(self) -> bytes:
         head = self._checkpoints[self._head]
         last = self._log[-1].digest if self._log else ""
-        return _json({"entries": len(self._log), "head": head.id, "state": head.digest, "digest": last})
+        return json_line({"entries": len(self._log), "head": head.id, "state": head.digest, "digest": last})
 
     @classmethod
     def load(cls, data: bytes, *, journal: Journal | None = None) -> Store:
-        """The store of a dump. Every byte is checked: RuleError(digest_mismatch) names the first line that differs."""
-        expect(data, (bytes, bytearray, memoryview), "the bytes of a dump are loaded")
-        lines = bytes(data).split(b"\n")
-        footer = len(lines) - 1 if lines[-1] == b"" else len(lines)
-        store: Store | None = None
-        offset = 0
-        for number, line in enumerate(lines[:-1], 1):
-            try:
-                fields = json.loads(line)
-                if store is None:
-                    laws = dict(fields["laws"])
-                    store = cls(fields["defs"], laws, forks=fields["forks"], journal=journal)
-                    same = line == _first_line(fields["defs"], laws, fields["forks"])
-                elif number < footer:
-                    store.apply(fields["text"])
-                    same = line == _entry_line(store._log[-1])
-                else:
-                    same = line == store._last_line()
-            except (WireError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-                raise _damage(number, offset, f"the line cannot be taken: {error}") from error
-            if not same:
-                raise _damage(number, offset, "the line does not have its digest")
-            offset += len(line) + 1
-        if store is None or lines[-1] or len(lines) < 3:
-            raise _damage(len(lines), offset, "the end is missing")
+        """The store of a dump. Every byte is checked: RuleError(digest_mismatch) names the first line that differs.
+
+        Then all of it is written to ``journal``, in one commit where that is a ledger. A ledger that holds this very
+        store already is taken as it is; one that holds another is refused (bad_ledger).
+        """
+        store = _loaded(data)
+        if journal is not None:
+            root = store._checkpoints["C0"]
+            bodies = [(INIT, init_body(dict(root.defs), root.laws, store.forks))]
+            bodies += [(WIRE, entry.text.encode()) for entry in store._log]
+            store._seen = write_all(journal, bodies)
+            store._journal = journal
         return store
 
 
@@ -406,48 +469,29 @@ def verify_dump(data: bytes) -> Verdict:
     return Verdict(True)
 
 
-def applied(defs: PersistentMap, ops: Iterable[Op]) -> PersistentMap:
-    """The map after the operations. Raises KeyError for the removal of a name that is not there."""
-    for sign, name, value in ops:
-        defs = defs.remove(name) if sign == "-" else defs.set(name, value or "")
-    return defs
-
-
-def chained(digest: str, text: str) -> str:
-    """The digest (hex) over a digest before (hex) and a text."""
-    return sha256(bytes.fromhex(digest) + text.encode()).hexdigest()
-
-
-def whole_digest(defs: Mapping[str, str]) -> str:
-    """The digest (hex) of a whole state: its JSON with sorted names."""
-    return sha256(_json(dict(defs))).hexdigest()
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _init_body(defs: Mapping[str, str], laws: Mapping[str, str], forks: bool) -> bytes:
-    return _json({"csp": _FORMAT, "defs": dict(defs), "laws": list(laws.items()), "forks": forks})
-
-
-def _first_line(defs: Mapping[str, str], laws: Mapping[str, str], forks: bool) -> bytes:
-    body = _init_body(defs, laws, forks)
-    return _json({**json.loads(body), "digest": sha256(body).hexdigest()})
-
-
-def _entry_line(entry: LogEntry) -> bytes:
-    return _json({"seq": entry.seq, "digest": entry.digest, "text": entry.text})
-
-
-def _next_free(letter: str, taken: Iterable[str]) -> str:
-    numbers = [int(name[1:]) for name in taken if name[:1] == letter and name[1:].isdigit() and len(name) < 20]
-    return f"{letter}{max(numbers, default=0) + 1}"
-
-
-def _refusal(reason: Reason, text: str, path: str | None, rule: str | None = None) -> RuleError:
-    return RuleError(reason, text, rule=rule, wire=WIRE, path=path)
-
-
-def _damage(line: int, offset: int, text: str) -> RuleError:
-    return RuleError(Reason.DIGEST_MISMATCH, text, rule="digest", wire=WIRE, line=line, offset=offset)
+def _loaded(data: bytes) -> Store:
+    expect(data, (bytes, bytearray, memoryview), "the bytes of a dump are loaded")
+    lines = bytes(data).split(b"\n")
+    footer = len(lines) - 1 if lines[-1] == b"" else len(lines)
+    store: Store | None = None
+    offset = 0
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            fields = json.loads(line)
+            if store is None:
+                laws = dict(fields["laws"])
+                store = Store(fields["defs"], laws, forks=fields["forks"])
+                same = line == first_line(fields["defs"], laws, fields["forks"])
+            elif number < footer:
+                store.apply(fields["text"])
+                same = line == entry_line(store._log[-1])
+            else:
+                same = line == store._last_line()
+        except (WireError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            raise damage(number, offset, f"the line cannot be taken: {error}") from error
+        if not same:
+            raise damage(number, offset, "the line does not have its digest")
+        offset += len(line) + 1
+    if store is None or lines[-1] or len(lines) < 3:
+        raise damage(len(lines), offset, "the end is missing")
+    return store

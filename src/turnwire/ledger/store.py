@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
+from turnwire.errors import Reason, RuleError
 from turnwire.json.canonical import canonical
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
 from turnwire.ledger.connection import in_memory, open_reader, open_writer
+from turnwire.ledger.nodes import Nodes
 from turnwire.ledger.schema import TILE, Entry, first_link
 
 if TYPE_CHECKING:
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("common.ledger")
 
-_INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES (?, ?, ?, ?, ?, ?)"
+_GROUP = 64  # rows of one statement, where there are many
+_VALUES = "(?, ?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO entries (rowid, at, kind, key, body, chain) VALUES {} RETURNING rowid"
+_INSERT_ONE = _INSERT.format(_VALUES)
+_INSERT_GROUP = _INSERT.format(", ".join([_VALUES] * _GROUP))
 _INSERT_NODE = "INSERT INTO nodes (level, position, hash) VALUES (?, ?, ?)"
 _SELECT = "SELECT rowid, at, kind, key, body, chain FROM entries"
 _FIND = f"{_SELECT} WHERE kind = ? AND key = ? AND key <> '' AND rowid < ? ORDER BY rowid DESC LIMIT ?"
@@ -60,10 +66,11 @@ class Batch:
 class _Ticket:
     """What one caller wants written, and what became of it."""
 
-    __slots__ = ("error", "first", "items")
+    __slots__ = ("error", "expected", "first", "items")
 
-    def __init__(self, items: list[Item]) -> None:
+    def __init__(self, items: list[Item], expected: int | None) -> None:
         self.items = items
+        self.expected = expected
         self.first = 0
         self.error: BaseException | None = None
 
@@ -77,6 +84,12 @@ def _item(kind: str, body: Any, key: str) -> Item:
     if isinstance(body, (bytearray, memoryview)):
         return kind, bytes(body), key
     return kind, body.encode() if isinstance(body, str) else canonical(body), key
+
+
+def _conflict(expected: int, last: int) -> RuleError:
+    return RuleError(
+        Reason.APPEND_CONFLICT, f"the last entry is {last}, not {expected}: somebody else has written", rule="expect"
+    )
 
 
 class Ledger:
@@ -136,64 +149,93 @@ class Ledger:
 
     # ---------------------------------------------------------------- writing
 
-    def append(self, kind: str, body: Any, *, key: str = "") -> int:
+    def append(self, kind: str, body: Any, *, key: str = "", expect: int | None = None) -> int:
         """Appends one entry and answers its number (1, 2, 3 ...) when it is safe on the disk.
 
         Args:
             kind: what the entry is, e.g. "task".
             body: bytes or a str are kept as they are (a str as UTF-8); any other JSON value as canonical JSON.
             key: a name by which :meth:`find` finds it, e.g. a task id.
-        """
-        return self._write([_item(kind, body, key)])
+            expect: the number of the last entry as the caller knows it (0: none). It is compared inside the
+                transaction; where the ledger ends with another, RuleError(append_conflict) and nothing is written.
 
-    def append_many(self, entries: Iterable[tuple[str, Any] | tuple[str, Any, str]]) -> range:
-        """Appends (kind, body) or (kind, body, key) tuples in one commit, all or none; answers their numbers."""
+        Any other error leaves open whether the entry was written; with ``expect`` the same call can be made again.
+        """
+        return self._write([_item(kind, body, key)], expect)
+
+    def append_many(
+        self, entries: Iterable[tuple[str, Any] | tuple[str, Any, str]], *, expect: int | None = None
+    ) -> range:
+        """Appends (kind, body) or (kind, body, key) tuples in one commit, all or none; answers their numbers.
+
+        ``expect``: see :meth:`append`.
+        """
         items = [_item(entry[0], entry[1], entry[2] if len(entry) > 2 else "") for entry in entries]
-        first = self._write(items) if items else 0
+        first = self._write(items, expect) if items else 0
         return range(first, first + len(items))
 
     @contextmanager
-    def batch(self) -> Iterator[Batch]:
-        """``with ledger.batch() as batch: batch.append(...)``: one commit at the end, none after an exception."""
+    def batch(self, *, expect: int | None = None) -> Iterator[Batch]:
+        """``with ledger.batch() as batch: batch.append(...)``: one commit at the end, none after an exception.
+
+        ``expect``: see :meth:`append`.
+        """
         batch = Batch()
         yield batch
-        first = self._write(batch._items) if batch._items else 0
+        first = self._write(batch._items, expect) if batch._items else 0
         batch.seqs = range(first, first + len(batch._items))
 
-    def _write(self, items: list[Item]) -> int:
+    def _write(self, items: list[Item], expected: int | None) -> int:
         """Group commit: whoever gets the lock first writes for all who wait."""
-        ticket = _Ticket(items)
-        self._waiting.append(ticket)
-        with self._write_lock:
-            if not ticket.first and ticket.error is None:
-                waiting = []
-                while self._waiting:
-                    waiting.append(self._waiting.popleft())
-                self._commit(waiting)
+        ticket = _Ticket(items, expected)
+        try:
+            self._waiting.append(ticket)
+            with self._write_lock:
+                if not ticket.first and ticket.error is None:
+                    self._commit(ticket)
+        except BaseException:
+            with suppress(ValueError):  # nobody writes what its caller was told has failed
+                self._waiting.remove(ticket)
+            raise
         if ticket.error is not None:
             raise ticket.error
         return ticket.first
 
-    def _commit(self, tickets: list[_Ticket]) -> None:
+    def _commit(self, own: _Ticket) -> None:
+        """Writes the caller's ticket and all that wait. What is taken gets its number or an error, whatever comes
+        between; a ticket that an interruption let fall is its own caller's to write."""
         execute = self._writer.execute
+        taken = [own]
         firsts: list[int] = []
         try:
+            while self._waiting:
+                ticket = self._waiting.popleft()
+                if ticket is not own:
+                    taken.append(ticket)
+            if self._writer.in_transaction:  # an interruption came between an error and its end
+                execute("ROLLBACK")
             execute("BEGIN IMMEDIATE")
             self._catch_up()
             now = time.time_ns() // 1000
-            for ticket in tickets:
+            for ticket in taken:
+                if ticket.expected is not None and ticket.expected != self._last:
+                    ticket.error = _conflict(ticket.expected, self._last)
+                    firsts.append(0)
+                    continue
                 firsts.append(self._last + 1)
                 self._insert(ticket.items, now)
             execute("COMMIT")
+            for ticket, first in zip(taken, firsts, strict=True):
+                ticket.first = first
         except BaseException as error:
             self._known_version = -1  # what we believe about the end of the file may never have been written
-            for ticket in tickets:
-                ticket.error = error
+            for ticket in taken:
+                if not ticket.first and ticket.error is None:
+                    ticket.error = error
             if self._writer.in_transaction:
                 execute("ROLLBACK")
-            return
-        for ticket, first in zip(tickets, firsts, strict=True):
-            ticket.first = first
+            if not isinstance(error, Exception):
+                raise
 
     def _catch_up(self) -> None:
         (version,) = self._writer.execute("PRAGMA data_version").fetchone()
@@ -207,7 +249,7 @@ class Ledger:
         while start < len(items):  # up to the end of a tile at a time
             piece = items[start : start + _TILE_SIZE - self._last % _TILE_SIZE]
             rows, leaves, self._chain = _core.seal(self._last, now, piece, self._chain)
-            self._writer.executemany(_INSERT, rows)
+            self._insert_rows(rows)
             self._last += len(piece)
             start += len(piece)
             if self._tile is not None:
@@ -216,9 +258,24 @@ class Ledger:
                 self._close_tile(self._last, self._tile)
                 self._tile = []
 
+    def _insert_rows(self, rows: list[Any]) -> None:
+        """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out."""
+        execute = self._writer.execute
+        stored = 0
+        whole = len(rows) - len(rows) % _GROUP
+        for start in range(0, whole, _GROUP):
+            group = rows[start : start + _GROUP]
+            stored += len(execute(_INSERT_GROUP, list(chain.from_iterable(group))).fetchall())
+        for row in rows[whole:]:
+            stored += execute(_INSERT_ONE, row).fetchall() == [(row[0],)]
+        if stored != len(rows):
+            raise RuleError(
+                Reason.LEDGER_BROKEN, f"only {stored} of {len(rows)} entries were stored: nothing is", rule="ledger"
+            )
+
     def _close_tile(self, seq: int, leaves: list[bytes] | None) -> None:
         """Stores the inner nodes that the entry ``seq`` completes."""
-        source = _Nodes(self._writer)
+        source = Nodes(self._writer)
         if leaves is not None:
             source.tiles[seq // _TILE_SIZE - 1] = leaves
         level = TILE
@@ -278,10 +335,10 @@ class Ledger:
     def head(self) -> Checkpoint:
         """The checkpoint of now: signed when the ledger has a signer. Keep it where this machine cannot change it."""
         with self._snapshot() as nodes:
-            last, chain = nodes.connection.execute(_LAST).fetchone() or (0, first_link(self.id))
+            last, link = nodes.connection.execute(_LAST).fetchone() or (0, first_link(self.id))
             top = merkle.root(last, nodes)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        checkpoint = Checkpoint(self.id, last, top.hex(), chain.hex(), now)
+        checkpoint = Checkpoint(self.id, last, top.hex(), link.hex(), now)
         return checkpoint if self._signer is None else checkpoint.signed(self._signer)
 
     def prove(self, seq: int, size: int | None = None) -> InclusionProof:
@@ -311,16 +368,16 @@ class Ledger:
         return verify_file(self.path, *heads, trusted=trusted, timeout=self._timeout)
 
     @contextmanager
-    def _snapshot(self) -> Iterator[_Nodes]:
+    def _snapshot(self) -> Iterator[Nodes]:
         with self._read_lock:
             self._reader.execute("BEGIN")
             try:
-                yield _Nodes(self._reader)
+                yield Nodes(self._reader)
             finally:
                 self._reader.execute("COMMIT")
 
     @staticmethod
-    def _size(nodes: _Nodes, wanted: int | None) -> int:
+    def _size(nodes: Nodes, wanted: int | None) -> int:
         (last,) = nodes.connection.execute("SELECT coalesce(max(rowid), 0) FROM entries").fetchone()
         if wanted is None:
             size: int = last
@@ -328,36 +385,3 @@ class Ledger:
         if wanted > last:
             raise IndexError(f"the ledger has {last} entries, not {wanted}")
         return wanted
-
-
-class _Nodes:
-    """The ledger's tree as :mod:`merkle` asks for it: stored inner nodes, leaves hashed again from their rows."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self.tiles: dict[int, list[bytes]] = {}
-
-    def __call__(self, level: int, position: int) -> bytes:
-        if level < TILE:
-            return self._in_tile(level, position)
-        if not level % TILE:
-            query = "SELECT hash FROM nodes WHERE level = ? AND position = ?"
-            row = self.connection.execute(query, (level, position)).fetchone()
-            if row is not None:
-                stored: bytes = row[0]
-                return stored
-        return self.computed(level, position)
-
-    def computed(self, level: int, position: int) -> bytes:
-        """The node from the two below it."""
-        return merkle.node_hash(self(level - 1, position * 2), self(level - 1, position * 2 + 1))
-
-    def _in_tile(self, level: int, position: int) -> bytes:
-        tile, inside = divmod(position << level, _TILE_SIZE)
-        if tile not in self.tiles:
-            first = tile * _TILE_SIZE + 1
-            query = "SELECT rowid, at, kind, key, body FROM entries WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
-            rows = self.connection.execute(query, (first, first + _TILE_SIZE - 1))
-            self.tiles[tile] = [_core.leaf_of(*row) for row in rows]
-        hashes = self.tiles[tile][inside : inside + (1 << level)]
-        return _core.fold(hashes)
