@@ -20,9 +20,9 @@ from pyarrow import dataset, ipc, parquet
 
 import turnwire
 from tests.log.engines import GOOD, UPSTREAM
+from turnwire.atomic import AtomicFile
 from turnwire.contract import Column
 from turnwire.log import guarded, unguarded, write
-from turnwire.log.output.atomic import AtomicFile
 from turnwire.log.output.writers import FORMATS, GROUP_BYTES
 from turnwire.registry import WIRES
 

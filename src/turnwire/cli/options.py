@@ -92,7 +92,7 @@ def position(path: str | None) -> Any:
 
 def keep_position(path: str | None, place: dict[str, Any]) -> None:
     """Writes where a scan stands. Raises OSError."""
-    from turnwire.log.output.atomic import AtomicFile
+    from turnwire.atomic import AtomicFile
 
     if path is not None:
         with AtomicFile(path) as file:

@@ -3,6 +3,9 @@
 A path is relative, has no ``..`` and stays inside the root when symbolic links are followed. BASE is the SHA-256 of
 the file (``sha256:<hex>``, or at least 7 of its digits); any other form only the caller can judge. On systems with
 ``openat`` the way to the file is walked without following links, so that it cannot be swapped underneath.
+
+From the reading of the file to its rename the root directory is locked (``flock``; not on Windows): of several that
+patch one file on one BASE, one does.
 """
 
 from __future__ import annotations
@@ -10,14 +13,16 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
+from turnwire.atomic import create, locked, sweep, sync_directory, temporary_name
 from turnwire.csp.diff import apply_diff
 from turnwire.csp.messages import FileOp
+from turnwire.csp.paths import Rules
 from turnwire.csp.spec import FILE_OPS, WIRE
 from turnwire.errors import Reason, RuleError
 
@@ -61,10 +66,24 @@ def digest(content: bytes) -> str:
     return f"sha256:{sha256(content).hexdigest()}"
 
 
-def apply(block: FileOp, root: str | Path, *, dry_run: bool = False, resolve: Resolver | None = None) -> Plan:
+def apply(
+    block: FileOp,
+    root: str | Path,
+    *,
+    dry_run: bool = False,
+    resolve: Resolver | None = None,
+    allow: Iterable[str] | None = None,
+    deny: Iterable[str] = (),
+) -> Plan:
     """Does a file operation inside ``root`` (a directory), or plans it.
 
-    ``resolve(file, base)`` judges a BASE that is no SHA-256. Raises RuleError (unknown_op, unsafe_path, file_exists,
+    ``resolve(file, base)`` judges a BASE that is no SHA-256; it must not call ``apply`` on the same root.
+
+    ``allow`` and ``deny`` are patterns as in ``.gitignore`` (:func:`turnwire.csp.paths.matches`). What ``deny`` matches
+    is refused; with ``allow``, so is what that does not match. The folders of version control (``.git``, ``.hg``, ...)
+    are refused unless a pattern of ``allow`` names them. Both hold for the path and for where its links lead.
+
+    Raises RuleError (unknown_op, unsafe_path, file_exists,
     file_missing, not_a_file, base_mismatch, bad_diff, diff_mismatch, missing_path), and OSError from the system; either
     way nothing has changed.
     """
@@ -77,6 +96,17 @@ def apply(block: FileOp, root: str | Path, *, dry_run: bool = False, resolve: Re
     if not top.is_dir():
         raise refusal(Reason.NOT_A_FILE, f"{top} is no directory", path)
     parts = _inside(top, path)
+    rules = Rules(allow, deny)
+    for asked in {parts, tuple(part for part in PurePosixPath(path).parts if part != ".")}:
+        if reason := rules.refused(asked):
+            raise refusal(Reason.UNSAFE_PATH, reason, path)
+    with nullcontext() if dry_run else locked(top):
+        return _applied(block, top, parts, path, dry_run, resolve)
+
+
+def _applied(
+    block: FileOp, top: Path, parts: tuple[str, ...], path: str, dry_run: bool, resolve: Resolver | None
+) -> Plan:
     old = _current(top.joinpath(*parts), path)
     new = _wanted(block, old, path, resolve, top.joinpath(*parts))
     missing = tuple(_missing_directories(top, parts[:-1]))
@@ -196,6 +226,7 @@ def _write(top: Path, parts: tuple[str, ...], old: bytes | None, new: bytes | No
                 os.unlink(name, dir_fd=folder)
             else:
                 _replace(name, folder, new, mode, path, fresh=old is None)
+            _sync(folder, made)
     except BaseException:
         for directory in reversed(made):
             with suppress(OSError):  # somebody else has put something into it: it is theirs now
@@ -244,24 +275,37 @@ def _unchanged(name: str, folder: int | None, old: bytes, path: str) -> int:
 
 def _replace(name: str, folder: int | None, content: bytes, mode: int | None, path: str, *, fresh: bool) -> None:
     """Writes a neighbour and moves it into place, so that nobody ever sees half a file."""
-    beside = f"{name}.{os.urandom(8).hex()}.part"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    directory = os.path.dirname(name)
+    sweep(folder if folder is not None else directory)
+    beside = os.path.join(directory, temporary_name())
     try:
-        with open(os.open(beside, flags, 0o666, dir_fd=folder), "wb") as file:
+        # Never readable by more than the file itself, not even while it is written.
+        with open(create(beside, 0o666 if mode is None else mode & 0o600, folder), "wb") as file:
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), mode)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), mode)
-        if not fresh:
-            os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-            return
-        try:
-            os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        except FileExistsError:
-            raise refusal(Reason.FILE_EXISTS, "somebody else has just made the file", path) from None
-        os.unlink(beside, dir_fd=folder)
-    except BaseException:
+            if fresh:
+                _name(beside, name, folder, path)
+            else:
+                os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+    finally:
         with suppress(FileNotFoundError):
             os.unlink(beside, dir_fd=folder)
-        raise
+
+
+def _name(beside: str, name: str, folder: int | None, path: str) -> None:
+    """Gives a new file its name, unless somebody has just made one of that name."""
+    try:
+        os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        raise refusal(Reason.FILE_EXISTS, "somebody else has just made the file", path) from None
+
+
+def _sync(folder: int | None, made: list[Path]) -> None:
+    """Flushes names to the disk: of the file in its folder, and of the folders that were made in theirs."""
+    if folder is not None:
+        os.fsync(folder)
+        for directory in {place.parent for place in made}:
+            sync_directory(directory)

@@ -130,15 +130,24 @@ class FileOp(Block):
         super().__init__(id, fields)
         self.op = op
 
-    def apply(self, root: str | Path, *, dry_run: bool = False) -> Plan:
+    def apply(
+        self,
+        root: str | Path,
+        *,
+        dry_run: bool = False,
+        allow: Iterable[str] | None = None,
+        deny: Iterable[str] = (),
+    ) -> Plan:
         """Does the operation inside the directory ``root``, or only says what it would do (``dry_run``).
+
+        ``allow``, ``deny``: patterns of paths as in ``.gitignore``; see :func:`turnwire.csp.fileop.apply`.
 
         Raises RuleError and changes nothing when the path leaves ``root`` (``..``, absolute, through a symbolic
         link), the BASE digest is another, or the diff does not fit.
         """
         from turnwire.csp.fileop import apply
 
-        return apply(self, root, dry_run=dry_run)
+        return apply(self, root, dry_run=dry_run, allow=allow, deny=deny)
 
 
 class Generic(Block):

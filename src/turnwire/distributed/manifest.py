@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from turnwire.atomic import AtomicFile, sweep, sync_directory
 from turnwire.distributed.work import RECORDS, REJECTS, described, file_name
-from turnwire.log.output.atomic import AtomicFile, remove_leftovers, sync_directory
 from turnwire.log.plan import Block
 from turnwire.log.scan import Counts
 
@@ -136,7 +136,7 @@ class Manifest:
         self.save()
         for folder, what in ((RECORDS, "output"), (REJECTS, "quarantine")):
             kept = {path.name for path in self.paths(what)}
-            remove_leftovers(self.out / folder)
+            sweep(self.out / folder)
             for path in (self.out / folder).glob("*.parquet"):
                 if _OURS.fullmatch(path.name) and path.name not in kept:
                     path.unlink()

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turnwire.atomic import AtomicFile
 from turnwire.errors import expect_number
-from turnwire.log.output.atomic import AtomicFile
 from turnwire.report.answers import Answers, Waiting
 from turnwire.report.cube import Cube
 from turnwire.report.measuring import Meter, meter, tokens_of

@@ -151,7 +151,7 @@ def _progress_wanted(settings: dict[str, Any]) -> bool:
 
 def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
     """Where rejects are written, if anywhere: a file that is there when all is well, or grows while it follows."""
-    from turnwire.log.output.atomic import AtomicFile
+    from turnwire.atomic import AtomicFile
 
     path = settings["rejects"]
     if path is None:

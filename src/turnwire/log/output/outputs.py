@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
+from turnwire.atomic import AtomicFile
 from turnwire.contract import Column
-from turnwire.log.output.atomic import AtomicFile
 from turnwire.log.output.writers import format_of, writer
 
 

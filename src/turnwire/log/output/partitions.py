@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from turnwire.atomic import AtomicDirectory
 from turnwire.contract import Column
-from turnwire.log.output.atomic import AtomicDirectory
 from turnwire.log.output.writers import FORMATS, Tables, format_of, writer
 
 if TYPE_CHECKING:

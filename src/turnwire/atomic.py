@@ -1,4 +1,8 @@
-"""Files that appear whole or not at all: written beside their place, flushed to the disk, then renamed."""
+"""Files that appear whole or not at all: written beside their place, flushed to the disk, then renamed.
+
+What a process that was killed left half written is removed by the next one that writes there. Who writes a temporary
+file holds a lock on it (``flock``), which ends with the process whatever ends it; what nobody holds is nobody's.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,113 @@ import os
 import secrets
 import shutil
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+# Windows has other locks, and none on directories: nothing is known to be left there.
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+
 PREFIX = ".turnwire-"
 SUFFIX = ".tmp"
-
 
 # What is begun and not ended, and by which process. An interruption can come between any two steps, also between making
 # a file and telling anybody of it: whatever is still here when Python ends goes then.
 _begun: dict[Path, int] = {}
+_swept: set[tuple[int, Path]] = set()  # by this process
+
+
+def temporary_name() -> str:
+    """A new name, hidden, and of the same length whatever it becomes: no name is too long for it."""
+    return f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}"
 
 
 def temporary(directory: Path) -> Path:
-    """A new name in that directory, hidden, the same length whatever it becomes. Says that it is begun."""
-    path = directory / f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}"
+    """A new name in that directory. Says that it is begun."""
+    path = directory / temporary_name()
     _begun[path] = os.getpid()
     return path
+
+
+def hold(descriptor: int, *, wait: bool = True) -> bool:
+    """Locks an open file or directory until it is closed; whether it is locked now. True where there are no locks."""
+    if fcntl is None:
+        return wait
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if wait:
+            raise
+        return False
+    return True
+
+
+@contextmanager
+def locked(directory: str | os.PathLike[str]) -> Iterator[None]:
+    """Nobody else is inside such a block of the same directory meanwhile, in this or another process. The lock is on
+    the directory itself: it leaves no file, and ends with the process. Nothing is locked on Windows."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        hold(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def create(path: str, mode: int = 0o666, folder: int | None = None) -> int:
+    """A descriptor of a new file to write, locked as long as it is open. ``mode``: what the file has from its first
+    moment on, less the umask. ``folder``: the directory that ``path`` is relative to. Raises FileExistsError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        descriptor = os.open(path, flags, mode, dir_fd=folder)
+        try:
+            with suppress(OSError):  # a file system without locks: then nobody can see that this file is left
+                hold(descriptor)
+            if os.fstat(descriptor).st_nlink:  # else it was swept before it was locked
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def sweep(directory: str | os.PathLike[str] | int) -> None:
+    """Removes what processes that are no more left half written in a directory (a path, or its descriptor)."""
+    if fcntl is None:
+        return
+    folder = directory if isinstance(directory, int) else None
+    for name in os.listdir(directory):
+        if name.startswith(PREFIX) and name.endswith(SUFFIX):
+            place = name if folder is not None else os.path.join(os.fspath(directory), name)  # type: ignore[arg-type]
+            with suppress(OSError):  # somebody else was first, or it is not ours to open
+                _sweep_one(place, folder)
+
+
+def _sweep_one(place: str, folder: int | None) -> None:
+    descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    try:
+        if not hold(descriptor, wait=False):
+            return
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.unlink(place, dir_fd=folder)
+        elif folder is None:
+            shutil.rmtree(place, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+
+
+def _sweep_once(directory: Path) -> None:
+    """Sweeps a directory when this process first writes there: many files in one directory cost one look."""
+    key = os.getpid(), directory
+    if key not in _swept:
+        _swept.add(key)
+        sweep(directory)
 
 
 def _remove(path: Path) -> None:
@@ -38,7 +130,7 @@ def _remove(path: Path) -> None:
 
 
 @atexit.register
-def _sweep() -> None:
+def _remove_begun() -> None:
     for path, process in list(_begun.items()):
         if process == os.getpid():  # a child that was forked leaves its parent's files alone
             with suppress(OSError):
@@ -86,11 +178,14 @@ class AtomicFile:
             if not stat.S_ISREG(status.st_mode):
                 return open(self._place, "wb")
             mode = stat.S_IMODE(status.st_mode)
+        _sweep_once(self._place.parent)
         self._beside = temporary(self._place.parent)
-        file = open(self._beside, "xb")  # noqa: SIM115
-        if mode is not None:
+        # What replaces a file is never readable by more than the file was.
+        descriptor = create(str(self._beside), 0o666 if mode is None else mode & 0o600)
+        file = open(descriptor, "wb")  # noqa: SIM115
+        if mode is not None and hasattr(os, "fchmod"):
             with suppress(OSError):  # somebody else's file: a new one is ours
-                os.chmod(self._beside, mode)
+                os.fchmod(descriptor, mode)
         return file
 
     def write(self, data: Any) -> int:
@@ -154,12 +249,18 @@ class AtomicDirectory:
         self.name = os.fspath(path)
         self._place = Path(os.path.realpath(self.name))
         self.path = temporary(self._place.parent)
+        self._held: int | None = None
 
     def __enter__(self) -> Self:
         if os.path.lexists(self._place) and not (self._place.is_dir() and not any(self._place.iterdir())):
             raise FileExistsError(17, "exists already and is not an empty directory", self.name)
         try:
+            _sweep_once(self._place.parent)
             self.path.mkdir()
+            if fcntl is not None:
+                self._held = os.open(self.path, os.O_RDONLY)
+                with suppress(OSError):
+                    hold(self._held)
         except OSError as error:
             error.filename = self.name
             raise
@@ -179,10 +280,6 @@ class AtomicDirectory:
             del failure.filename2  # None would be shown, as "-> None"
             raise
         finally:
+            if self._held is not None:
+                os.close(self._held)
             _remove(self.path)
-
-
-def remove_leftovers(directory: Path) -> None:
-    """Removes what killed processes left half written in a directory that nobody writes to any more."""
-    for found in directory.glob(f"{PREFIX}*{SUFFIX}"):
-        found.unlink(missing_ok=True)

@@ -1,0 +1,71 @@
+"""Which paths a file operation may touch: patterns as in ``.gitignore``, and the folders of version control."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+PROTECTED = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", "cvs", ".pijul", ".fslckout"})
+"""Folders (and files) that version control keeps for itself: what is written there can be run by it."""
+
+_IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # by HFS+, when it compares names
+_SHORT = re.compile(r"git~[0-9]+")  # what NTFS also calls .git
+
+
+def plain(part: str) -> str:
+    """A part of a path as the laxest file system compares it: without case, ignored signs, or what NTFS cuts off."""
+    name = _IGNORED.sub("", unicodedata.normalize("NFKC", part)).casefold()
+    name = name.split(":", 1)[0].rstrip(" .")
+    return ".git" if _SHORT.fullmatch(name) else name
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str, fold: bool) -> re.Pattern[str]:
+    if not isinstance(pattern, str) or not pattern.strip("/"):
+        raise ValueError(f"{pattern!r} is no pattern of paths")
+    anchored = "/" in pattern.rstrip("/")
+    parts = pattern.strip("/").split("/")
+    text = "" if anchored else "(?:.*/)?"
+    for place, part in enumerate(parts):
+        last = place == len(parts) - 1
+        if part == "**":
+            text += ".+" if last else "(?:.*/)?"
+        else:
+            text += "".join({"*": "[^/]*", "?": "[^/]"}.get(sign, re.escape(sign)) for sign in part)
+            text += "" if last else "/"
+    return re.compile(f"{text}(?:/.*)?", re.DOTALL | (re.IGNORECASE if fold else 0))
+
+
+def matches(pattern: str, parts: Sequence[str], *, fold: bool = False) -> bool:
+    """Whether a pattern matches a path (its parts below the root), as in ``.gitignore``.
+
+    ``*`` and ``?`` stand for signs of one part, ``**`` for any parts. A pattern with a ``/`` begins at the root, one
+    without matches a part at any depth; what matches a folder matches all in it. ``fold``: case does not count.
+    """
+    return _compiled(pattern, fold).fullmatch("/".join(parts)) is not None
+
+
+class Rules:
+    """What ``allow=`` and ``deny=`` of a file operation say. Raises TypeError for a str where patterns are wanted."""
+
+    def __init__(self, allow: Iterable[str] | None, deny: Iterable[str]) -> None:
+        for patterns in (allow, deny):
+            if isinstance(patterns, (str, bytes)):
+                raise TypeError("patterns are a list of strings, not one string")
+        self._allow = None if allow is None else tuple(allow)
+        self._deny = tuple(deny)
+
+    def refused(self, parts: Sequence[str]) -> str | None:
+        """Why a path may not be touched, or None."""
+        for pattern in self._deny:
+            if matches(pattern, parts, fold=True):
+                return f"the path is denied by {pattern!r}"
+        if self._allow is not None and not any(matches(pattern, parts) for pattern in self._allow):
+            return "no pattern allows the path"
+        named = {plain(part) for pattern in self._allow or () for part in pattern.split("/")}
+        for part in parts:
+            if plain(part) in PROTECTED - named:
+                return f"{part} belongs to version control and is denied unless allow= names it"
+        return None

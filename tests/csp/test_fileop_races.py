@@ -1,0 +1,224 @@
+"""FILEOP among others: one of several wins, nothing is left, what is protected stays so."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from turnwire import csp
+from turnwire.atomic import PREFIX, create, temporary_name
+from turnwire.csp import fileop
+from turnwire.csp.paths import matches
+from turnwire.errors import RuleError
+
+WRITER = """
+import sys
+from turnwire import csp
+from turnwire.csp.fileop import digest
+from turnwire.errors import RuleError
+root, name, base = sys.argv[1:]
+sys.stdin.readline()
+diff = f"@@ -1 +1,2 @@\\n first\\n+{name}\\n"
+try:
+    csp.FileOp("F1", "PATCH", {"PATH": "a.txt", "BASE": base, "CONTENT": diff}).apply(root)
+    print("did")
+except RuleError as error:
+    print(error.reason)
+"""
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+
+
+def op(word, path, content=None, base=None):
+    fields = [("PATH", path), ("BASE", base), ("CONTENT", content)]
+    return csp.FileOp("F1", word, {key: value for key, value in fields if value is not None})
+
+
+def test_one_of_several_processes_patches_a_base(tmp_path):
+    file = tmp_path / "a.txt"
+    for _ in range(3):
+        file.write_text("first\n")
+        base = fileop.digest(file.read_bytes())
+        command = [sys.executable, "-c", WRITER, str(tmp_path)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        writers = [subprocess.Popen([*command, name, base], **pipes) for name in ("w1", "w2", "w3")]
+        for writer in writers:
+            writer.stdin.write("go\n")
+            writer.stdin.flush()
+        told = [writer.communicate()[0].strip() for writer in writers]
+        assert sorted(told) == ["base_mismatch", "base_mismatch", "did"]
+        assert file.read_text() == f"first\nw{told.index('did') + 1}\n"
+
+
+def test_one_of_several_threads_patches_a_base(tmp_path):
+    file = tmp_path / "a.txt"
+    for _ in range(10):
+        file.write_text("first\n")
+        block = op("PATCH", "a.txt", "@@ -1 +1,2 @@\n first\n+more\n", fileop.digest(b"first\n"))
+        told = []
+
+        def work(block=block, told=told):
+            try:
+                told.append(block.apply(tmp_path).done)
+            except RuleError as error:
+                told.append(str(error.reason))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(map(str, told)) == ["True", *["base_mismatch"] * 3]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/config",
+        ".git/hooks/post-checkout",
+        ".GIT/config",
+        "sub/.Git/config",
+        ".git",
+        ".git./config",
+        ".git /config",
+        ".gi\u200ct/config",
+        "git~1/config",
+        ".git::$INDEX_ALLOCATION/config",
+        ".hg/hgrc",
+        ".svn/entries",
+        "inside/config",
+    ],
+)
+def test_version_control_is_protected(tmp_path, path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "inside").symlink_to(".git")
+    for allow in (None, ["**"], ["*"]):
+        with pytest.raises(RuleError) as caught:
+            op("CREATE", path, "x").apply(tmp_path, allow=allow)
+        assert caught.value.reason == "unsafe_path"
+    assert sorted(os.listdir(tmp_path)) == [".git", "inside"]
+    assert os.listdir(tmp_path / ".git") == []
+
+
+def test_allow_and_deny(tmp_path):
+    assert op("CREATE", ".git/config", "x").apply(tmp_path, allow=[".git/**"]).done
+    assert op("CREATE", ".gitignore", "x").apply(tmp_path).done
+    assert op("CREATE", "src/.github/x", "x").apply(tmp_path, allow=["src"]).done
+    for path, rules in [
+        ("docs/a", {"allow": ["src/**"]}),
+        ("src/secret.pem", {"deny": ["*.pem"]}),
+        ("src/Secret.PEM", {"deny": ["*.pem"]}),
+        ("src/keys/a/b", {"deny": ["src/keys"]}),
+        ("src/a", {"allow": ["src/**"], "deny": ["src/a"]}),
+    ]:
+        with pytest.raises(RuleError):
+            op("CREATE", path, "x").apply(tmp_path, **rules)
+        with pytest.raises(RuleError):
+            op("CREATE", path, "x").apply(tmp_path, dry_run=True, **rules)
+    with pytest.raises(TypeError):
+        op("CREATE", "a", "x").apply(tmp_path, allow="src")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("a", "a", True),
+        ("a", "x/a/y", True),
+        ("a", "ab", False),
+        ("*.py", "x/y.py", True),
+        ("src/*", "src/a/b", True),
+        ("src/*", "other/src/a", False),
+        ("/src", "src/a", True),
+        ("/src/a", "src/ab", False),
+        ("**/b", "b", True),
+        ("**/b", "x/y/b", True),
+        ("src/**", "src", False),
+        ("src/**/z", "src/z", True),
+        ("src/**/z", "src/x/y/z", True),
+        ("?.t", "ab.t", False),
+        ("[a].t", "a.t", False),
+    ],
+)
+def test_patterns(pattern, path, expected):
+    assert matches(pattern, path.split("/")) is expected
+
+
+def test_what_replaces_a_private_file_is_private_all_the_time(tmp_path, monkeypatch):
+    file = tmp_path / "a.txt"
+    file.write_text("old\n")
+    file.chmod(0o600)
+    seen = set()
+    fsync = os.fsync
+
+    def watched(descriptor):
+        seen.update(oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir())
+        fsync(descriptor)
+
+    monkeypatch.setattr("turnwire.csp.fileop.os.fsync", watched)
+    op("PATCH", "a.txt", "@@ -1 +1 @@\n-old\n+new\n").apply(tmp_path)
+    assert (seen, file.read_text()) == ({"0o600"}, "new\n")
+
+
+def test_long_names_are_written(tmp_path):
+    name = "n" * 255
+    assert op("CREATE", name, "x\n").apply(tmp_path).done
+    assert op("PATCH", name, "@@ -1 +1 @@\n-x\n+y\n").apply(tmp_path).done
+    assert (tmp_path / name).read_text() == "y\n"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are named in /proc")
+def test_directories_are_flushed(tmp_path, monkeypatch):
+    flushed = []
+    fsync = os.fsync
+
+    def watched(descriptor):
+        flushed.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    monkeypatch.setattr("turnwire.csp.fileop.os.fsync", watched)
+    op("CREATE", "one/two/a", "x").apply(tmp_path)
+    assert {str(tmp_path), str(tmp_path / "one"), str(tmp_path / "one/two")} <= set(flushed)
+
+
+def test_what_the_dead_left_is_swept_and_what_lives_is_not(tmp_path):
+    (tmp_path / temporary_name()).write_text("left")
+    alive = tmp_path / temporary_name()
+    descriptor = create(str(alive))
+    try:
+        op("CREATE", "a", "x").apply(tmp_path)
+        assert sorted(os.listdir(tmp_path)) == [alive.name, "a"]
+    finally:
+        os.close(descriptor)
+    op("CREATE", "b", "x").apply(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
+
+
+KILLED = """
+import sys
+from turnwire import csp
+text = "x" * 200_000
+print("begins", flush=True)
+for number in range(10_000):
+    csp.FileOp("F1", "CREATE", {"PATH": f"f{number}", "CONTENT": text}).apply(sys.argv[1])
+"""
+
+
+def test_kill_9_leaves_whole_files_only(tmp_path):
+    for round_ in range(3):
+        root = tmp_path / str(round_)
+        root.mkdir()
+        worker = subprocess.Popen([sys.executable, "-c", KILLED, str(root)], stdout=subprocess.PIPE)
+        worker.stdout.readline()
+        time.sleep(0.05 + 0.03 * round_)
+        worker.send_signal(signal.SIGKILL)
+        worker.communicate()
+        op("CREATE", "last", "x").apply(root)
+        left = [name for name in os.listdir(root) if name.startswith(PREFIX)]
+        sizes = {path.stat().st_size for path in root.iterdir() if path.name != "last"}
+        assert (left, sizes - {200_000}) == ([], set())
