@@ -171,8 +171,17 @@ def test_a_full_device_is_named(format: str) -> None:
 
 
 @needs_posix
-@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.csv", "x.ndjson"])
-def test_an_interruption_leaves_nothing(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("x.parquet", signal.SIGINT),
+        ("x.arrow", signal.SIGTERM),
+        ("x.csv", signal.SIGHUP),
+        ("x.ndjson", signal.SIGTERM),
+        ("x.ndjson", signal.SIGINT),
+    ],
+)
+def test_a_signal_leaves_nothing(tmp_path: Path, name: str, number: signal.Signals) -> None:
     """The input is a pipe that is never closed: the command is in the middle of it for certain."""
     rejects = tmp_path / "bad.ndjson"
     arguments = ("scan", "-", "-o", tmp_path / name, "--rejects", rejects, "--batch-bytes", "1000")
@@ -185,9 +194,10 @@ def test_an_interruption_leaves_nothing(tmp_path: Path, name: str) -> None:
         deadline = time.monotonic() + 30
         while not any(path.endswith(".tmp") for path in os.listdir(tmp_path)) and time.monotonic() < deadline:
             time.sleep(0.02)
-        running.send_signal(signal.SIGINT)
-        assert running.wait(30) == 130
-        assert running.stderr.read() == b"turnwire: interrupted\n"
+        running.send_signal(number)
+        assert running.wait(30) == 128 + number
+        said = b"interrupted" if number == signal.SIGINT else b"ended by " + number.name.encode()
+        assert running.stderr.read() == b"turnwire: " + said + b"\n"
     assert os.listdir(tmp_path) == []
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -100,8 +102,9 @@ def test_a_position_is_kept_only_when_all_was_written(tmp_path: Path) -> None:
 
 
 @needs_posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("output", [False, True], ids=["json", "file"])
-def test_following_ends_well_with_an_interruption(tmp_path: Path, output: bool) -> None:
+def test_following_ends_well_with_a_signal(tmp_path: Path, output: bool, number: signal.Signals) -> None:
     log, place, file = tmp_path / "log", tmp_path / "place", tmp_path / "x.ndjson"
     log.write_bytes(GOOD + b"\n")
     form = ("-o", file, "--rejects", "-") if output else ("--json",)
@@ -118,12 +121,79 @@ def test_following_ends_well_with_an_interruption(tmp_path: Path, output: bool) 
             assert b"bad_digit" in running.stdout.readline()
         else:
             assert running.stdout.readline() == b'{"line":2}\n'
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         assert running.wait(30) == 1
         assert running.stderr.read() == b""
     if output:
-        assert file.read_bytes() == b'{"line":1}\n{"line":2}\n'
+        assert (file / "part-00001.ndjson").read_bytes() == b'{"line":1}\n{"line":2}\n'
+        assert json.loads((file / "part-00001.position").read_bytes()) == json.loads(place.read_bytes())
     assert json.loads(place.read_bytes())["files"][0]["line"] in (3, 4)
+
+
+def parts(folder: Path) -> list[int]:
+    """The lines of all parts, in order."""
+    texts = [path.read_bytes() for path in sorted(folder.glob("part-*.ndjson"))]
+    return [json.loads(line)["line"] for text in texts for line in text.splitlines()]
+
+
+def test_what_goes_on_is_a_folder_of_parts(tmp_path: Path) -> None:
+    log, place, out = tmp_path / "log", tmp_path / "place", tmp_path / "x.ndjson"
+    arguments = ("scan", log, "-q", "--columns", "line", "--resume", place, "-o", out)
+    for count in range(1, 4):
+        with open(log, "ab") as growing:
+            growing.write((GOOD + b"\n") * count)
+        assert turnwire(*arguments).code == 0
+        assert turnwire(*arguments).code == 0, "nothing new makes no part"
+    assert sorted(path.name for path in out.iterdir()) == [
+        f"part-0000{number}.{kind}" for number in (1, 2, 3) for kind in ("ndjson", "position")
+    ]
+    assert parts(out) == [1, 2, 3, 4, 5, 6]
+    place.unlink()  # killed between the part and the position: the part says how far it is
+    with open(log, "ab") as growing:
+        growing.write(GOOD + b"\n")
+    assert turnwire(*arguments).code == 0
+    assert parts(out) == [1, 2, 3, 4, 5, 6, 7]
+    assert turnwire("scan", log, "-q", "--resume", place, "-o", tmp_path, "--format", "csv").code == 3
+    (tmp_path / "y.ndjson").write_bytes(b"of somebody else")
+    done = turnwire("scan", log, "-q", "--resume", place, "-o", tmp_path / "y.ndjson")
+    assert (done.code, "folder of parts" in done.err) == (3, True)
+    assert (tmp_path / "y.ndjson").read_bytes() == b"of somebody else"
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_kill_between_a_position_and_its_part(tmp_path: Path, renamed: bool) -> None:
+    log, out = tmp_path / "log", tmp_path / "x.ndjson"
+    log.write_bytes((GOOD + b"\n") * 3)
+    arguments = ("scan", log, "-q", "--columns", "line", "--resume", tmp_path / "place", "-o", out)
+    assert turnwire(*arguments).code == 0
+    (tmp_path / "place").unlink()
+    (out / "part-00001.position").rename(out / "part-00001.pending")
+    if not renamed:
+        (out / "part-00001.ndjson").unlink()
+    assert turnwire(*arguments).code == 0
+    assert parts(out) == [1, 2, 3]
+    assert sorted(path.name for path in out.iterdir()) == ["part-00001.ndjson", "part-00001.position"]
+
+
+@needs_posix
+@pytest.mark.parametrize("rounds", [int(os.environ.get("TURNWIRE_KILL_ROUNDS", "3"))])
+def test_kill_9_and_going_on_gives_every_record_once(tmp_path: Path, rounds: int) -> None:
+    log, place, out = tmp_path / "log", tmp_path / "place", tmp_path / "x.ndjson"
+    count = 0
+    arguments = ("scan", log, "--follow", "-q", "--columns", "line", "--resume", place, "-o", out)
+    for round_ in range(rounds):
+        with open(log, "ab") as growing:
+            growing.write((GOOD + b"\n") * 500)
+        count += 500
+        with subprocess.Popen(command(*arguments, "--batch-bytes", "2000"), env=environment()) as running:
+            deadline = time.monotonic() + 30
+            while not any(out.glob(".turnwire-*")) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.05 * round_)
+            running.kill()
+    assert turnwire(*[word for word in arguments if word != "--follow"]).code == 0
+    assert parts(out) == list(range(1, count + 1))
+    assert not any(out.glob(".turnwire-*"))
 
 
 # --- Dask -----------------------------------------------------------------------------------------------------------

@@ -69,10 +69,10 @@ def standard_output() -> Output:
 
 
 def opened(path: str) -> Output:
-    """A file to write, or standard output for "-". Raises OSError."""
+    """A file to go on with, or standard output for "-". Raises OSError."""
     if path == "-":
         return standard_output()
-    return Output(open(path, "wb"), path)
+    return Output(open(path, "ab"), path)
 
 
 def flush() -> None:

@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 import click
 
 from turnwire.cli import commands
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, INTERRUPTED, USAGE, Refused, explained
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, INTERRUPTED, SIGNALLED, USAGE, Refused, explained
 from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
+from turnwire.cli.stopping import Terminated, terminating
 from turnwire.cli.text import printable
 from turnwire.errors import MissingDependency, WireError
 
@@ -55,20 +56,22 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
 def program() -> None:
     """Reads agents' messages in logs: scans, validates and measures them.
 
-    Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 130 interrupted.
+    Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 130 interrupted
+    (128 and the number of another signal).
     """
 
 
 def run(arguments: list[str], name: str = "turnwire") -> int:
     """Runs the program with these arguments: its exit code, once all output is out or given up."""
     _speak_utf8()
-    code = _guarded(lambda: _invoke(arguments, name))
-    return _guarded(lambda: _finish(code))
+    with terminating():
+        code = _guarded(lambda: _invoke(arguments, name))
+        return _guarded(lambda: _finish(code))
 
 
 def _finish(code: int) -> int:
     """Hands on the last output, also when an input failed; what cannot be handed on is given up."""
-    if code == INTERRUPTED:
+    if code >= SIGNALLED:  # a signal ended it: 128 and its number
         return code
     try:
         flush()
@@ -99,6 +102,9 @@ def _guarded(action: Any) -> int:
         return _usage(error)
     except Refused as refused:
         return _said(INPUT_OUTPUT, *refused.lines)
+    except Terminated as terminated:
+        abandon()
+        return _said(terminated.code, f"ended by {terminated}")
     except (KeyboardInterrupt, click.Abort):
         abandon()
         return _said(INTERRUPTED, "interrupted")

@@ -9,6 +9,7 @@ from turnwire.cli.output import Output
 
 if TYPE_CHECKING:
     from turnwire.log import Batch, Scan
+    from turnwire.log.output.parts import Parts
 
 
 class Sink:
@@ -53,6 +54,10 @@ class Sink:
 
     def finish(self) -> None:
         """Shows what was held back."""
+
+    def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
+        """Ends a part where one is due, or the ``last``; whether everything up to ``position`` is kept now."""
+        return True
 
 
 class JsonSink(Sink):
@@ -133,6 +138,27 @@ class FileSink(Sink):
     def take(self, batch: Batch) -> None:
         """Writes a batch."""
         self._output.take(batch)
+
+
+class PartsSink(Sink):
+    """A folder of parts, each with its position. Who makes it enters and leaves ``parts``."""
+
+    def __init__(self, parts: Parts, found: Scan) -> None:
+        super().__init__(None)
+        self._parts = parts
+        parts.begin(found.columns)
+
+    def take(self, batch: Batch) -> None:
+        """Writes a batch."""
+        self._parts.take(batch)
+
+    def commit(self, position: dict[str, Any], *, last: bool = False) -> bool:
+        """Ends the part."""
+        wanted = last or self._parts.due
+        if wanted:
+            self._parts.commit(position)
+            self.paths = tuple(self._parts.paths)
+        return wanted
 
 
 class PipeSink(Sink):

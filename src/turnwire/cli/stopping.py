@@ -1,13 +1,52 @@
-"""Work without an end of its own: an interruption ends it, between two pieces and never within one."""
+"""Work without an end of its own: a signal ends it, between two pieces and never within one. All other work ends as if
+it had never begun: SIGTERM and SIGHUP, which service managers, containers and terminals send, are as SIGINT is."""
 
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import ExitStack, contextmanager
+from typing import Any, NoReturn, TypeVar
 
 Piece = TypeVar("Piece")
+
+TERMINATING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+STOPPING = (signal.SIGINT, *TERMINATING)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP came; ``code`` is the exit code that says so."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.code = 128 + number
+
+
+@contextmanager
+def _handled(numbers: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
+    """Signals are handled so in the block; one that is ignored (nohup) stays so. Only the main thread can do that."""
+    with ExitStack() as stack:
+        if threading.current_thread() is threading.main_thread():
+            for number in numbers:
+                before = signal.getsignal(number)
+                if before not in (signal.SIG_IGN, None):
+                    stack.callback(signal.signal, number, before)
+                    signal.signal(number, handler)
+        yield
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    for other in TERMINATING:  # what ends is not ended a second time
+        signal.signal(other, signal.SIG_IGN)
+    raise Terminated(number)
+
+
+@contextmanager
+def terminating() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise Terminated in the block, so that it is left as after an interruption."""
+    with _handled(TERMINATING, _terminate):
+        yield
 
 
 class _Asked:
@@ -24,14 +63,11 @@ class _Asked:
 
 @contextmanager
 def until_interrupted(pieces: Iterable[Piece]) -> Iterator[Iterator[Piece]]:
-    """The pieces, until there are no more or SIGINT comes; what is done with one is never interrupted. A piece that was
-    on its way just then is not given."""
+    """The pieces, until there are no more or SIGINT, SIGTERM or SIGHUP comes; what is done with one is never
+    interrupted. A piece that was on its way just then is not given."""
     asked = _Asked()
-    before = signal.signal(signal.SIGINT, asked)
-    try:
+    with _handled(STOPPING, asked):
         yield _pieces(iter(pieces), asked)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _pieces(pieces: Iterator[Piece], asked: _Asked) -> Iterator[Piece]:

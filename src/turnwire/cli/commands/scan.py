@@ -13,7 +13,7 @@ import click
 from turnwire.cli import inputs, options, spreading, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, opened, standard_output
-from turnwire.cli.sinks import FileSink, JsonSink, PipeSink, Sink, TableSink
+from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
 from turnwire.progress import Progress
@@ -95,25 +95,54 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         if path is not None:
             inputs.refuse_overwriting(path, names)
     progress = Progress(inputs.size(names), wanted=_progress_wanted(settings))
-    found = options.scanned(
-        names,
-        wire,
-        _listed(columns),
-        settings,
-        follow=settings["follow"],
-        resume=options.position(settings["resume"]),
-        progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
-    )
-    started = time.monotonic()
     with ExitStack() as stack:
+        parts = _parts(settings, stack)
+        found = options.scanned(
+            names,
+            wire,
+            _listed(columns),
+            settings,
+            follow=settings["follow"],
+            resume=_begins(settings, parts),
+            progress=lambda done, _, records, rejects: progress.update(done, records, rejects),
+        )
+        started = time.monotonic()
         quarantine = _quarantine_output(settings, stack)
         taken = quarantine if settings["rejects"] == "-" else None
-        sink = stack.enter_context(_sink(found, wire, taken, columns is None, len(inputs.files(names)), settings))
+        if parts is not None:
+            sink: Sink = PartsSink(parts, found)
+        else:
+            sink = stack.enter_context(_sink(found, wire, taken, columns is None, len(inputs.files(names)), settings))
         stands = _run(found, sink, quarantine, progress, settings)
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
         _summarize(found, sink, time.monotonic() - started)
     return BAD_RECORDS if found.rejects.counts else GOOD
+
+
+def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
+    """The folder of parts of a scan that goes on, where it writes one; None elsewhere."""
+    path = settings["output"]
+    goes_on = settings["follow"] or settings["resume"] is not None
+    if path in (None, "-") or settings["partition_by"] is not None or not goes_on:
+        return None
+    from turnwire.log.output.parts import Parts
+
+    try:
+        parts = Parts(path, settings["format"], settings["formulas"])
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    return stack.enter_context(parts)
+
+
+def _begins(settings: dict[str, Any], parts: Any) -> Any:
+    """Where a scan goes on: behind what was written, if that is further than what --resume says."""
+    kept = options.position(settings["resume"])
+    if parts is None:
+        return kept
+    from turnwire.log.output.parts import later
+
+    return later(parts.position, kept) or {}
 
 
 def _check(settings: dict[str, Any]) -> None:
@@ -156,7 +185,7 @@ def _quarantine_output(settings: dict[str, Any], stack: ExitStack) -> Any:
     path = settings["rejects"]
     if path is None:
         return None
-    plain = path == "-" or settings["follow"]
+    plain = path == "-" or settings["follow"] or settings["resume"] is not None  # goes on behind what is there
     return stack.enter_context(opened(path) if plain else AtomicFile(path))
 
 
@@ -213,12 +242,14 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
             if follows:
                 sink.flush()
                 stands = found.position
-                if settings["output"] is None and time.monotonic() - kept > KEPT_EVERY:
+                if sink.commit(stands) and time.monotonic() - kept > KEPT_EVERY:
                     options.keep_position(settings["resume"], stands)
                     kept = time.monotonic()
     _quarantine(found, quarantine, written)
     sink.finish()
-    return stands if follows else found.position
+    stands = stands if follows else found.position
+    sink.commit(stands, last=True)
+    return stands
 
 
 def _quarantine(found: Scan, output: Any, written: int) -> int:

@@ -36,6 +36,12 @@ class FileOutput:
             self._stack = self._stack.pop_all()
         return self
 
+    @property
+    def size(self) -> int:
+        """Bytes that were written so far; what is held back for a group of rows is not among them."""
+        written: int = self._file.file.tell()
+        return written
+
     def take(self, batch: Any) -> None:
         """Writes a batch (or rejects). Raises OSError with the name of the file."""
         self._writer.take(batch)
