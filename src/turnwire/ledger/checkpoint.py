@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 _SIGNED_AS = b"turnwire checkpoint 1\n"  # what is signed starts with this, so the key signs nothing else by accident
+_WITNESSED_AS = b"turnwire witness 1\n"
 _TEXTS = ("ledger", "root", "chain", "time")
 
 
@@ -23,6 +24,7 @@ class Checkpoint(NamedTuple):
 
     ledger: id of the ledger (hex). size: entries. root: RFC 9162 tree head over them (hex). chain: last link of the
     hash chain (hex). time: UTC, ``YYYY-MM-DDTHH:MM:SSZ``. key, signature: Ed25519 (hex), or None.
+    witnesses: (key, signature) of others who countersigned it, hex.
     """
 
     ledger: str
@@ -32,10 +34,15 @@ class Checkpoint(NamedTuple):
     time: str
     key: str | None = None
     signature: str | None = None
+    witnesses: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> str:
         """One line of canonical JSON."""
-        return canonical({name: value for name, value in self._asdict().items() if value is not None}).decode()
+        fields = {name: value for name, value in self._asdict().items() if value is not None}
+        fields["witnesses"] = [list(pair) for pair in self.witnesses]
+        if not self.witnesses:
+            del fields["witnesses"]
+        return canonical(fields).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Checkpoint:
@@ -50,7 +57,12 @@ class Checkpoint(NamedTuple):
             raise _bad_checkpoint("ledger, root, chain and time are strings, size is an integer")
         if not all(isinstance(fields.get(name, ""), str) for name in ("key", "signature")):
             raise _bad_checkpoint("key and signature are strings of hex digits")
-        return cls(**fields)
+        pairs = fields.pop("witnesses", [])
+        if not isinstance(pairs, list) or not all(
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs
+        ):
+            raise _bad_checkpoint("witnesses are pairs of key and signature")
+        return cls(**fields, witnesses=tuple((pair[0], pair[1]) for pair in pairs))
 
     def signed(self, key: Ed25519PrivateKey | bytes) -> Checkpoint:
         """This checkpoint with a signature. ``key``: an Ed25519 private key, or its 32 raw bytes. Extra: ``sign``."""
@@ -59,23 +71,66 @@ class Checkpoint(NamedTuple):
         unsigned = self._replace(key=public, signature=None)
         return unsigned._replace(signature=private.sign(unsigned._signed_bytes()).hex())
 
+    def countersigned(
+        self,
+        key: Ed25519PrivateKey | bytes,
+        *,
+        after: Checkpoint | None = None,
+        proof: ConsistencyProof | None = None,
+    ) -> Checkpoint:
+        """This checkpoint with the signature of a witness.
+
+        ``after``: the last one of this ledger that the witness countersigned, None for its first; ``proof`` that this
+        one continues it. A witness that keeps to that vouches that there is one history. Raises
+        RuleError(bad_checkpoint) where the proof does not hold.
+        """
+        if after is not None and not self._continues(after, proof):
+            raise _bad_checkpoint("this does not continue the checkpoint that was countersigned last")
+        private = private_key(key)
+        public = private.public_key().public_bytes_raw().hex()
+        others = tuple(pair for pair in self.witnesses if pair[0] != public)
+        return self._replace(witnesses=(*others, (public, private.sign(self._witnessed_bytes()).hex())))
+
+    def _continues(self, after: Checkpoint, proof: ConsistencyProof | None) -> bool:
+        if after.ledger != self.ledger or after.size > self.size:
+            return False
+        if after.size == self.size:
+            return (after.root, after.chain) == (self.root, self.chain)
+        return proof is not None and (proof.old, proof.new) == (after.size, self.size) and proof.holds(after, self)
+
+    def witnessed_by(self, keys: Iterable[Ed25519PublicKey | bytes | str]) -> int:
+        """How many of these keys countersigned it."""
+        trusted = {public_key(key).public_bytes_raw().hex() for key in keys}
+        good = {
+            key
+            for key, signature in self.witnesses
+            if key in trusted and _good(key, signature, self._witnessed_bytes())
+        }
+        return len(good)
+
     def signed_by(self, key: Ed25519PublicKey | bytes | str) -> bool:
         """Whether the signature is good and made with ``key`` (a public key, its 32 bytes, or their hex)."""
         if self.signature is None or self.key is None:
             return False
-        public = public_key(key)  # first: it says which extra is missing
-        from cryptography.exceptions import InvalidSignature
-
-        if public.public_bytes_raw().hex() != self.key:
-            return False
-        try:
-            public.verify(bytes.fromhex(self.signature), self._replace(signature=None)._signed_bytes())
-        except (InvalidSignature, ValueError):  # ValueError: no hex
-            return False
-        return True
+        public = public_key(key).public_bytes_raw().hex()
+        return public == self.key and _good(public, self.signature, self._signed_bytes())
 
     def _signed_bytes(self) -> bytes:
-        return _SIGNED_AS + self.to_json().encode()
+        return _SIGNED_AS + self._replace(signature=None, witnesses=()).to_json().encode()
+
+    def _witnessed_bytes(self) -> bytes:
+        return _WITNESSED_AS + self._replace(signature=None, witnesses=()).to_json().encode()
+
+
+def _good(key: str, signature: str, text: bytes) -> bool:
+    """Whether a signature (hex) of a text is one of a public key (hex)."""
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        public_key(key).verify(bytes.fromhex(signature), text)
+    except (InvalidSignature, ValueError):  # ValueError: no hex
+        return False
+    return True
 
 
 def _bad_checkpoint(text: str) -> RuleError:
@@ -157,3 +212,18 @@ class ConsistencyProof(NamedTuple):
             head is None or (head.size == size and head.root == top.hex())
             for head, size, top in ((old, self.old, self.old_root), (new, self.new, self.new_root))
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The proof as JSON values, hashes in hex."""
+        roots = {"old_root": self.old_root.hex(), "new_root": self.new_root.hex()}
+        return {"old": self.old, "new": self.new, "path": [step.hex() for step in self.path], **roots}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> ConsistencyProof:
+        """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is no hex."""
+        expect(fields, Mapping, "the fields of a proof are a mapping")
+        if not set(cls._fields) <= fields.keys():
+            raise ValueError(f"a proof has the fields {', '.join(cls._fields)}")
+        path = tuple(bytes.fromhex(step) for step in fields["path"])
+        roots = bytes.fromhex(fields["old_root"]), bytes.fromhex(fields["new_root"])
+        return cls(fields["old"], fields["new"], path, *roots)

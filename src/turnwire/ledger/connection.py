@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import sqlite3
@@ -9,11 +10,22 @@ import time
 from pathlib import Path
 
 from turnwire.errors import Reason, RuleError
-from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA
+from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA, strange_schema
 
 SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
 MEMORY = ":memory:"
 """The path of a ledger that is no file. A file of that name is reached by another path, such as ``./:memory:``."""
+_NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+_INPUT_OUTPUT = {
+    sqlite3.SQLITE_CANTOPEN: errno.EIO,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_BUSY: errno.EBUSY,
+    sqlite3.SQLITE_LOCKED: errno.EBUSY,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_NOMEM: errno.ENOMEM,
+}
 _PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
 
 
@@ -22,9 +34,13 @@ def in_memory(path: object) -> bool:
     return isinstance(path, str) and path == MEMORY
 
 
-def connect(path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc") -> sqlite3.Connection:
-    """A connection in autocommit mode. ``mode`` is that of SQLite's URI: rwc creates, rw and ro do not."""
-    uri = "file::memory:" if in_memory(path) else f"{Path(os.fspath(path)).absolute().as_uri()}?mode={mode}"
+def connect(
+    path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc", immutable: bool = False
+) -> sqlite3.Connection:
+    """A connection in autocommit mode. ``mode`` is that of SQLite's URI: rwc creates, rw and ro do not. ``immutable``:
+    nobody can write the file, so SQLite needs no locks and no files beside it."""
+    query = f"mode={mode}{'&immutable=1' if immutable else ''}"
+    uri = "file::memory:" if in_memory(path) else f"{Path(os.fspath(path)).absolute().as_uri()}?{query}"
     return sqlite3.connect(uri, timeout=timeout, isolation_level=None, uri=True, check_same_thread=False)
 
 
@@ -35,20 +51,64 @@ def open_reader(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connect
     return connection
 
 
+def input_output(error: sqlite3.Error, path: object) -> OSError | None:
+    """The OSError that an error of SQLite is, where it says nothing of what stands in the file; else None."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None or code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF not in _INPUT_OUTPUT:
+        return None
+    return OSError(_INPUT_OUTPUT[code & 0xFF], str(error), os.fspath(path))  # type: ignore[call-overload]
+
+
+def open_to_read(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connection:
+    """A connection for reading alone, also on a read-only medium. Raises OSError.
+
+    There SQLite cannot make the files that it wants beside a ledger; without them the file itself is all there is,
+    unless a log of it holds more.
+    """
+    connection = connect(path, timeout, mode="ro")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return connection
+    except sqlite3.DatabaseError as error:
+        failed = input_output(error, path)
+        if failed is None:
+            return connection  # what is wrong with it will be said by who reads it
+        connection.close()
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_PLACE:
+            raise failed from error
+        log = f"{os.fspath(path)}-wal"
+        if os.path.exists(log) and os.path.getsize(log):
+            text = "what was appended last is in its -wal file, which cannot be read here: copy all its files elsewhere"
+            raise OSError(errno.EROFS, text, os.fspath(path)) from error
+    return connect(path, timeout, mode="ro", immutable=True)
+
+
 def open_writer(path: str | os.PathLike[str], timeout: float, synchronous: str) -> tuple[sqlite3.Connection, str]:
-    """The connection that appends, and the ledger's id. Creates the file. Raises RuleError(bad_ledger)."""
+    """The connection that appends, and the ledger's id. Creates the file. Raises RuleError(bad_ledger,
+    ledger_broken)."""
     if synchronous not in SYNCHRONOUS:
         raise ValueError(f"synchronous is one of {', '.join(SYNCHRONOUS)}, not {synchronous!r}")
     connection = connect(path, timeout)
     try:
         if not _is_ledger(connection, path):
             _create(connection, path, timeout)
+        elif not in_memory(path) and connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            _set_wal(connection, timeout)  # a backup is one file
+        connection.execute("PRAGMA trusted_schema = OFF")
+        require_schema(connection)
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA recursive_triggers = ON")
         return connection, ledger_id(connection, path)
     except BaseException:
         connection.close()
         raise
+
+
+def require_schema(connection: sqlite3.Connection) -> None:
+    """Raises RuleError(ledger_broken) where a table, a trigger or anything else is not as it was made."""
+    strange = strange_schema(connection)
+    if strange is not None:
+        raise RuleError(Reason.LEDGER_BROKEN, f"schema: {strange}", rule="ledger")
 
 
 def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:

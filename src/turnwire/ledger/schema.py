@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +50,41 @@ SCHEMA: dict[str, str] = {
     **_append_only("about", "EXISTS (SELECT 1 FROM about WHERE name = NEW.name)"),
 }
 """Name -> SQL of everything in the file; verification wants exactly these."""
+
+
+# What ANALYZE makes, as SQLite itself writes it: nothing of a ledger's hangs on it.
+_STATISTICS = (
+    ("table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    ("table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
+)
+
+
+def _described(name: str, sql: str) -> tuple[str, str, str, str]:
+    """The row of ``sqlite_schema`` that a statement makes."""
+    kind = sql.split()[1].lower()
+    on = re.search(r" ON (\w+)", sql)
+    return kind, name, name if kind == "table" or on is None else on[1], sql
+
+
+_ROWS = frozenset(_described(name, sql) for name, sql in SCHEMA.items())
+
+
+def strange_schema(connection: sqlite3.Connection) -> str | None:
+    """What is not as it was made among all that the file has (also under names that SQLite keeps for itself), or None.
+
+    A trigger under such a name, put there by ``writable_schema``, runs as any other.
+    """
+    found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
+    names = [row[1] for row in found]
+    for row in sorted(_ROWS):
+        if row[1] not in names:
+            return f"{row[1]} is missing"
+    for row in found:
+        if row in _ROWS and names.count(row[1]) == 1:
+            continue
+        if row not in _STATISTICS:
+            return f"{row[1]} was changed" if row[1] in SCHEMA else f"{row[1]} does not belong there"
+    return None
 
 
 def first_link(ledger_id: str) -> bytes:

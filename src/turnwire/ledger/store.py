@@ -6,21 +6,23 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire.errors import Reason, RuleError
+from turnwire.errors import Reason, RuleError, expect
 from turnwire.json.canonical import canonical
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
-from turnwire.ledger.connection import in_memory, open_reader, open_writer
+from turnwire.ledger.connection import in_memory, open_reader, open_writer, require_schema
 from turnwire.ledger.nodes import Nodes
+from turnwire.ledger.rows import Broken, Hashed
 from turnwire.ledger.schema import TILE, Entry, first_link
 
 if TYPE_CHECKING:
+    import sqlite3
     from typing import Self
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -92,6 +94,10 @@ def _conflict(expected: int, last: int) -> RuleError:
     )
 
 
+def _broken(text: str) -> RuleError:
+    return RuleError(Reason.LEDGER_BROKEN, text, rule="ledger")
+
+
 class Ledger:
     """An append-only, tamper-evident store in one SQLite file (section 11 of SAP V2.0).
 
@@ -104,12 +110,14 @@ class Ledger:
         signer: an Ed25519 private key, or its 32 raw bytes, that signs heads (extra ``sign``).
         synchronous: SQLite's "FULL" (default), "EXTRA" or "NORMAL" (a crash of the machine may lose the last commits).
         timeout: seconds to wait for another process's lock.
+        after: a head that was kept elsewhere; the file must continue it. All rows are read for that.
 
     Attributes:
         path: as it was given. in_memory: whether there is no file. id: 32 hex digits that no other ledger has.
 
-    Raises RuleError(bad_ledger) for a file that is something else, sqlite3.OperationalError for a full disk or a lock
-    that is never released. Do not share one object across a fork.
+    Raises RuleError(bad_ledger) for a file that is something else, RuleError(ledger_broken) for one whose tables or
+    triggers were changed, or that does not continue ``after`` (both are ValueErrors), sqlite3.OperationalError for a
+    full disk or a lock that is never released. Do not share one object across a fork.
     """
 
     def __init__(
@@ -119,6 +127,7 @@ class Ledger:
         signer: Ed25519PrivateKey | bytes | None = None,
         synchronous: str = "FULL",
         timeout: float = 30.0,
+        after: Checkpoint | None = None,
     ) -> None:
         self.path = path
         self._timeout = timeout
@@ -134,6 +143,16 @@ class Ledger:
         self._last = 0
         self._chain = first_link(self.id)
         self._tile: list[bytes] | None = []  # leaves since the last complete tile; None: to be read again
+        self._schema_version = -1  # that was looked at
+        self._file = self._file_now()
+        self._hashed = Hashed(self.id)  # the rows that are proved
+        if after is not None:
+            try:
+                with self._snapshot() as nodes:
+                    self._require_after(nodes.connection, after)
+            except BaseException:
+                self.close()
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -146,6 +165,13 @@ class Ledger:
         with self._write_lock, self._read_lock:
             self._writer.close()
             self._reader.close()
+
+    def _file_now(self) -> tuple[int, int] | None:
+        """Which file has the ledger's name; None in memory, and where files have no numbers."""
+        if self.in_memory or os.name != "posix":
+            return None
+        found = os.stat(self.path)
+        return found.st_dev, found.st_ino
 
     # ---------------------------------------------------------------- writing
 
@@ -238,8 +264,18 @@ class Ledger:
                 raise
 
     def _catch_up(self) -> None:
+        if self._file_now() != self._file:
+            raise _broken("another file has the ledger's name: this one is not written any more")
         (version,) = self._writer.execute("PRAGMA data_version").fetchone()
         if version != self._known_version:
+            (schema,) = self._writer.execute("PRAGMA schema_version").fetchone()
+            if schema != self._schema_version:
+                require_schema(self._writer)
+                self._schema_version = schema
+            if self._known_version != -1 and self._last:
+                link = self._writer.execute("SELECT chain FROM entries WHERE rowid = ?", (self._last,)).fetchone()
+                if link != (self._chain,):
+                    raise _broken(f"the file does not continue the ledger of {self._last} entries that it was")
             self._last, self._chain = self._writer.execute(_LAST).fetchone() or (0, first_link(self.id))
             self._tile = None if self._last % _TILE_SIZE else []
             self._known_version = version
@@ -269,9 +305,7 @@ class Ledger:
         for row in rows[whole:]:
             stored += execute(_INSERT_ONE, row).fetchall() == [(row[0],)]
         if stored != len(rows):
-            raise RuleError(
-                Reason.LEDGER_BROKEN, f"only {stored} of {len(rows)} entries were stored: nothing is", rule="ledger"
-            )
+            raise _broken(f"only {stored} of {len(rows)} entries were stored: nothing is")
 
     def _close_tile(self, seq: int, leaves: list[bytes] | None) -> None:
         """Stores the inner nodes that the entry ``seq`` completes."""
@@ -333,13 +367,46 @@ class Ledger:
     # ---------------------------------------------------------------- proofs
 
     def head(self) -> Checkpoint:
-        """The checkpoint of now: signed when the ledger has a signer. Keep it where this machine cannot change it."""
+        """The checkpoint of now: signed when the ledger has a signer. Keep it where this machine cannot change it.
+
+        Before it signs, it reads the rows that came since the last time (all of them, the first time), so that every
+        head that one object signs continues those before. Raises RuleError(ledger_broken) and signs nothing where
+        a row is not what the chain says.
+        """
         with self._snapshot() as nodes:
-            last, link = nodes.connection.execute(_LAST).fetchone() or (0, first_link(self.id))
-            top = merkle.root(last, nodes)
+            if self._signer is not None:
+                require_schema(nodes.connection)
+                self._go_on(nodes.connection)
+                last, top, link = self._hashed.size, self._hashed.root(), self._hashed.chain
+            else:
+                last, link = nodes.connection.execute(_LAST).fetchone() or (0, first_link(self.id))
+                top = merkle.root(last, nodes).hex()
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        checkpoint = Checkpoint(self.id, last, top.hex(), link.hex(), now)
+        checkpoint = Checkpoint(self.id, last, top, link.hex(), now)
         return checkpoint if self._signer is None else checkpoint.signed(self._signer)
+
+    def _go_on(self, connection: sqlite3.Connection, wanted: Collection[int] = ()) -> None:
+        """Proves the rows that came since the last time. Raises RuleError(ledger_broken)."""
+        proved = self._hashed
+        if proved.size:
+            kept = connection.execute("SELECT chain FROM entries WHERE rowid = ?", (proved.size,)).fetchone()
+            if kept != (proved.chain,):
+                raise _broken(f"the file does not continue the ledger of {proved.size} entries that it was")
+        try:
+            proved.go_on(connection, wanted)
+        except Broken as broken:
+            self._hashed = Hashed(self.id)
+            raise _broken(f"{broken.fault.where} at entry {broken.fault.seq}: {broken.fault.text}") from None
+
+    def _require_after(self, connection: sqlite3.Connection, after: Checkpoint) -> None:
+        expect(after, Checkpoint, "a Checkpoint is continued")
+        if after.ledger != self.id:
+            raise _broken(f"the kept head is of ledger {after.ledger}, this is {self.id}")
+        self._go_on(connection, {after.size})
+        if self._hashed.size < after.size:
+            raise _broken(f"the kept head has {after.size} entries, the file {self._hashed.size}: its tail is cut off")
+        if self._hashed.seen.get(after.size) != (after.root, after.chain):
+            raise _broken(f"the first {after.size} entries are not those of the kept head")
 
     def prove(self, seq: int, size: int | None = None) -> InclusionProof:
         """That entry ``seq`` is among the first ``size`` (default: all) entries. Raises IndexError."""
@@ -355,17 +422,37 @@ class Ledger:
             path = tuple(merkle.consistency(a, b, nodes))
             return ConsistencyProof(a, b, path, merkle.root(a, nodes), merkle.root(b, nodes))
 
-    def verify(self, *heads: Checkpoint, trusted: Iterable[Any] = ()) -> Verdict:
+    def verify(
+        self,
+        *heads: Checkpoint,
+        trusted: Iterable[Any] = (),
+        witnesses: Iterable[Any] = (),
+        threshold: int | None = None,
+    ) -> Verdict:
         """Proves the whole file: schema, every row, chain, tree, and that it continues the given checkpoints.
 
-        ``trusted``: public keys (Ed25519, raw bytes or hex); with any, every head must be signed by one of them.
+        ``trusted``, ``witnesses``, ``threshold``: see :func:`turnwire.ledger.verify_file`.
         """
-        from turnwire.ledger.verify import verify_connection, verify_file
+        from turnwire.ledger.verify import Trusted, verify_connection, verify_file
 
         if self.in_memory:
             with self._read_lock:
-                return verify_connection(self._reader, self.path, *heads, trusted=trusted)
-        return verify_file(self.path, *heads, trusted=trusted, timeout=self._timeout)
+                asked = Trusted(trusted, witnesses, threshold)
+                return verify_connection(self._reader, self.path, *heads, trusted=asked)
+        return verify_file(
+            self.path, *heads, trusted=trusted, witnesses=witnesses, threshold=threshold, timeout=self._timeout
+        )
+
+    def backup(self, path: str | os.PathLike[str]) -> Checkpoint:
+        """Copies the ledger to a new file while it is written, proves the copy, and answers its head (unsigned).
+
+        The copy is one file and needs no others beside it. It is there when it is whole, or not at all. Raises
+        FileExistsError, OSError, RuleError(ledger_broken).
+        """
+        from turnwire.ledger.copying import copied
+
+        with self._read_lock:
+            return copied(self._reader, self.id, path)
 
     @contextmanager
     def _snapshot(self) -> Iterator[Nodes]:

@@ -23,20 +23,31 @@ if TYPE_CHECKING:
     "--head", "heads", multiple=True, type=inputs.name, metavar="FILE", help="File with a kept checkpoint; repeatable."
 )
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
+@click.option("--witness", "witnesses", multiple=True, help="The public key of a trusted witness, in hex; repeatable.")
+@click.option("--threshold", type=click.IntRange(min=0), help="How many of them must have countersigned (all).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
-def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...], as_json: bool) -> int:
+def command(
+    files: tuple[str, ...],
+    heads: tuple[str, ...],
+    keys: tuple[str, ...],
+    witnesses: tuple[str, ...],
+    threshold: int | None,
+    as_json: bool,
+) -> int:
     """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and kept heads.
 
-    Exits with 1 when something fails.
+    Exits with 1 when something fails, with 3 when a file cannot be read.
     """
     from turnwire.ledger import verify_file
 
-    trusted = [_key(key) for key in keys]
-    kept = [_head(head) for head in heads]
+    trusted, others = [_key(key) for key in keys], [_key(key) for key in witnesses]
+    if (threshold or 0) > len(others):
+        raise click.UsageError(f"--threshold is at most the number of --witness: {len(others)}")
+    kept = [read_head(head) for head in heads]
     outcome = GOOD
     output = standard_output()
     for file in files:
-        verdict = verify_file(file, *kept, trusted=trusted)
+        verdict = verify_file(file, *kept, trusted=trusted, witnesses=others, threshold=threshold)
         outcome = outcome if verdict else BAD_RECORDS
         text = json.dumps(_fields(file, verdict)) if as_json else _text(file, verdict, bool(kept))
         output.write(f"{text}\n".encode("utf-8", "backslashreplace"))
@@ -44,7 +55,8 @@ def command(files: tuple[str, ...], heads: tuple[str, ...], keys: tuple[str, ...
     return outcome
 
 
-def _head(file: str) -> Checkpoint:
+def read_head(file: str) -> Checkpoint:
+    """The checkpoint that a file holds. Raises UsageError, OSError."""
     from turnwire.ledger import Checkpoint
 
     try:

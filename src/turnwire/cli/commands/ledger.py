@@ -1,0 +1,163 @@
+"""``turnwire ledger``: copies of a ledger, its entries, heads and proofs."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from turnwire.characters import escaped_json
+from turnwire.cli import inputs
+from turnwire.cli.commands.verify import read_head
+from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.output import standard_output
+
+if TYPE_CHECKING:
+    from turnwire.ledger import Ledger
+
+_KEY = click.option(
+    "--sign",
+    "key",
+    type=inputs.name,
+    metavar="FILE",
+    help="A file with an Ed25519 private key: 32 bytes, or their hex.",
+)
+_FILE = click.argument("file", type=inputs.name)
+_AFTER = click.option(
+    "--after", type=inputs.name, metavar="FILE", help="File with a kept head; the ledger must continue it."
+)
+
+
+@click.group("ledger", short_help="Copy a ledger, list its entries, give heads and proofs.")
+def command() -> None:
+    """Works on ledger files without adding entries. ``turnwire verify`` proves one."""
+
+
+@command.command("backup")
+@_FILE
+@click.argument("to", type=inputs.name)
+def backup(file: str, to: str) -> int:
+    """Copies the ledger FILE to the new file TO, also while it is written; prints the head of the copy."""
+    with _opened(file) as ledger:
+        _say(ledger.backup(to).to_json())
+    return GOOD
+
+
+@command.command("export")
+@_FILE
+@click.option("--kind", help="Only entries of one kind.")
+def export(file: str, kind: str | None) -> int:
+    """Prints every entry of the ledger FILE as a line of JSON: bodies as text where they are UTF-8, else in hex."""
+    with _opened(file) as ledger:
+        for entry in ledger.entries(kind=kind):
+            fields: dict[str, Any] = entry._asdict()
+            try:
+                fields["body"] = entry.body.decode()
+            except UnicodeDecodeError:
+                fields["body"] = None
+                fields["body_hex"] = entry.body.hex()
+            _say(json.dumps({**fields, "chain": entry.chain.hex()}, ensure_ascii=False))
+    return GOOD
+
+
+@command.command("head")
+@_FILE
+@_AFTER
+@_KEY
+def head(file: str, after: str | None, key: str | None) -> int:
+    """Prints the head of the ledger FILE. With --sign it is signed, once every row is proved."""
+    with _opened(file, after=after, key=key) as ledger:
+        _say(ledger.head().to_json())
+    return GOOD
+
+
+@command.command("prove")
+@_FILE
+@click.argument("seq", type=click.IntRange(min=1), required=False)
+@click.option("--size", type=click.IntRange(min=0), help="Of the first so many entries; all by default.")
+@click.option("--since", type=click.IntRange(min=0), help="That the ledger continues its first so many entries.")
+def prove(file: str, seq: int | None, size: int | None, since: int | None) -> int:
+    """Prints a proof (RFC 9162): that entry SEQ is in the ledger FILE, or with --since that it continues itself."""
+    if (seq is None) == (since is None):
+        raise click.UsageError("either SEQ or --since is needed")
+    with _opened(file) as ledger:
+        try:
+            proof: Any = ledger.prove(seq, size) if seq is not None else ledger.consistency(since or 0, size)
+        except IndexError as error:
+            raise click.UsageError(str(error)) from None
+    _say(json.dumps(proof.to_dict()))
+    return GOOD
+
+
+@command.command("check")
+@click.argument("proof", type=inputs.name)
+@click.option("--head", "new", type=inputs.name, metavar="FILE", required=True, help="The head that it leads to.")
+@click.option("--old", type=inputs.name, metavar="FILE", help="The head that it starts from.")
+@click.option("--leaf", help="The leaf hash of the entry, in hex.")
+@_KEY
+def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | None) -> int:
+    """Checks the PROOF that ``prove`` printed against kept heads; no ledger is needed.
+
+    With --sign a witness countersigns the head, and prints it: after a proof that it continues --old, the head that the
+    witness countersigned last.
+    """
+    from turnwire.ledger import ConsistencyProof, InclusionProof
+
+    to, before = read_head(new), None if old is None else read_head(old)
+    try:
+        fields = json.loads(inputs.content(proof, inputs.SETTINGS))
+        found: Any = (ConsistencyProof if "old" in fields else InclusionProof).from_dict(fields)
+        wanted = None if leaf is None else bytes.fromhex(leaf)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise click.UsageError(f"{proof!r} holds no proof: {error}") from None
+    if isinstance(found, ConsistencyProof):
+        holds = found.holds(before, to)
+    elif before is not None or key is not None:
+        raise click.UsageError("--old and --sign are for proofs that a ledger continues itself")
+    else:
+        holds = found.holds(to, leaf=wanted)
+    if not holds:
+        _say("the proof does not hold")
+        return BAD_RECORDS
+    _say("the proof holds" if key is None else to.countersigned(_private(key), after=before, proof=found).to_json())
+    return GOOD
+
+
+def _private(file: str) -> bytes:
+    raw: bytes = inputs.content(file, inputs.SETTINGS)
+    if len(raw) != 32:
+        try:
+            raw = bytes.fromhex(raw.decode("ascii"))
+        except ValueError:
+            raw = b""
+    if len(raw) != 32:
+        raise click.UsageError(f"{file!r} holds no private key: 32 bytes, or 64 hex digits")
+    return raw
+
+
+@contextmanager
+def _opened(file: str, *, after: str | None = None, key: str | None = None) -> Iterator[Ledger]:
+    """The ledger of a file that is there. Raises OSError."""
+    from turnwire.ledger import Ledger
+    from turnwire.ledger.connection import input_output
+
+    signer = None if key is None else _private(key)
+    kept = None if after is None else read_head(after)
+    with open(file, "rb") as there:  # a ledger that is not there is not made
+        if not there.read(1):
+            raise click.UsageError(f"{file!r} is empty: no ledger")
+    try:
+        with Ledger(file, signer=signer, after=kept) as ledger:
+            yield ledger
+    except sqlite3.Error as error:
+        raise input_output(error, file) or OSError(5, str(error), file) from error
+
+
+def _say(text: str) -> None:
+    output = standard_output()
+    output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
+    output.flush()

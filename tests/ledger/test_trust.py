@@ -1,0 +1,272 @@
+"""What a ledger refuses to believe of its own file, copies, and heads that others countersign."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from turnwire.cli.program import run
+from turnwire.errors import RuleError
+from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+
+
+def tamper(path: Path, *statements: str) -> None:
+    """Runs statements as somebody who can write the file, its guards taken away and put back."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    guards = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for name, _ in guards:
+        connection.execute(f"DROP TRIGGER {name}")
+    for statement in statements:
+        connection.execute(statement)
+    for _, sql in guards:
+        connection.execute(sql)
+    connection.close()
+
+
+def hide_trigger(path: Path, when: str = "BEFORE INSERT", name: str = "sqlite_evil") -> None:
+    """A trigger under a name that SQLite keeps for itself: it runs, and lists of names leave it out."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    (version,) = connection.execute("PRAGMA schema_version").fetchone()
+    connection.execute("PRAGMA writable_schema = ON")
+    sql = f"CREATE TRIGGER {name} {when} ON entries BEGIN SELECT RAISE(IGNORE); END"
+    connection.execute(
+        "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES ('trigger', ?, 'entries', 0, ?)",
+        (name, sql),
+    )
+    connection.execute(f"PRAGMA schema_version = {version + 1}")
+    connection.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a.ledger"
+    with Ledger(path) as ledger:
+        ledger.append_many([("x", b"body %d" % number) for number in range(700)])
+    return path
+
+
+@pytest.mark.parametrize("name", ["sqlite_evil", "sqlite_stat1"])
+def test_a_hidden_trigger_is_found_and_nothing_acknowledged(path: Path, name: str) -> None:
+    with Ledger(path) as ledger:
+        hide_trigger(path, name=name)
+        verdict = ledger.verify()
+        assert verdict.fault is not None and verdict.fault.where == "schema"
+        with pytest.raises(RuleError, match="ledger_broken"):
+            ledger.append("x", b"lost")
+        assert len(ledger) == 700
+    with pytest.raises(ValueError, match="ledger_broken"):
+        Ledger(path)
+
+
+def test_a_row_that_is_left_out_is_seen_at_the_insert(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nothing looks at the schema: the insert says which rows there are."""
+    hide_trigger(path, "BEFORE INSERT")
+    for module in ("connection", "store"):
+        monkeypatch.setattr(f"turnwire.ledger.{module}.require_schema", lambda connection: None)
+    with Ledger(path) as ledger:
+        for items in ([("x", b"one")], [("x", b"many")] * 300):
+            with pytest.raises(RuleError, match="0 of"):
+                ledger.append_many(items)
+        assert len(ledger) == 700
+
+
+def test_statistics_are_harmless(path: Path) -> None:
+    with Ledger(path) as ledger:
+        connection = sqlite3.connect(path)
+        connection.execute("ANALYZE")
+        connection.close()
+        assert ledger.append("x", b"more") == 701
+        assert ledger.verify()
+    assert verify_file(path)
+
+
+def test_a_ledger_that_does_not_continue_a_kept_head_is_refused(path: Path, tmp_path: Path) -> None:
+    shutil.copy(path, tmp_path / "old")
+    with Ledger(path) as ledger:
+        ledger.append_many([("x", b"more")] * 100)
+        head = ledger.head()
+    with Ledger(path, after=head) as ledger:
+        assert ledger.append("x", b"goes on") == 801
+    with pytest.raises(ValueError, match="cut off"):
+        Ledger(tmp_path / "old", after=head)
+    with Ledger(tmp_path / "old") as old:  # another history under the same id
+        old.append_many([("x", b"other")] * 200)
+    with pytest.raises(ValueError, match="not those of the kept head"):
+        Ledger(tmp_path / "old", after=head)
+    with pytest.raises(ValueError, match="of ledger"):
+        Ledger(tmp_path / "new", after=head)
+    with pytest.raises(TypeError):
+        Ledger(path, after="head")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("row", [5, 690])
+def test_nothing_is_signed_that_is_not_proved(path: Path, row: int) -> None:
+    key = Ed25519PrivateKey.generate()
+    with Ledger(path, signer=key) as ledger:
+        first = ledger.head()
+        ledger.append("x", b"more")
+        assert ledger.head().size == 701
+        assert ledger.verify(first, ledger.head(), trusted=[key.public_key()])
+    tamper(path, f"UPDATE entries SET body = x'00' WHERE rowid = {row}")
+    with Ledger(path, signer=key) as ledger:
+        for _ in range(2):
+            with pytest.raises(RuleError, match=f"entry {row}"):
+                ledger.head()
+    with pytest.raises(ValueError, match=f"entry {row}"):
+        Ledger(path, after=first)
+
+
+def test_what_was_signed_is_not_taken_back(path: Path) -> None:
+    with Ledger(path, signer=Ed25519PrivateKey.generate()) as ledger:
+        ledger.head()
+        tamper(path, "DELETE FROM entries WHERE rowid > 600", "DELETE FROM nodes WHERE position >= 2")
+        with pytest.raises(RuleError, match="does not continue"):
+            ledger.head()
+
+
+def test_an_end_that_was_taken_away_is_not_built_upon(path: Path) -> None:
+    with Ledger(path) as ledger:
+        ledger.append("x", b"1")
+        tamper(path, "DELETE FROM entries WHERE rowid > 600", "DELETE FROM nodes WHERE position >= 2")
+        with pytest.raises(RuleError, match="does not continue"):
+            ledger.append("x", b"2")
+
+
+@posix
+def test_a_file_that_took_the_name_is_not_written(path: Path, tmp_path: Path) -> None:
+    with Ledger(path) as ledger:
+        ledger.append("x", b"1")
+        shutil.copy(path, tmp_path / "copy")
+        os.replace(tmp_path / "copy", path)
+        with pytest.raises(RuleError, match="another file"):
+            ledger.append("x", b"2")
+
+
+def test_a_backup_is_one_whole_file(path: Path, tmp_path: Path) -> None:
+    with Ledger(path) as ledger:
+        ledger.append("x", b"in the -wal file")
+        copy = tmp_path / "copy.ledger"
+        head = ledger.backup(copy)
+        ledger.append("x", b"later")
+        assert (head.size, head.ledger) == (701, ledger.id)
+        assert verify_file(copy, head)
+        assert ledger.verify(head)
+        with pytest.raises(FileExistsError):
+            ledger.backup(copy)
+    assert sorted(os.listdir(tmp_path)) == ["a.ledger", "copy.ledger"]
+    with Ledger(copy, after=head) as again:
+        assert again.append("x", b"goes on") == 702
+        assert again.verify(head)
+
+
+READER = """
+import os, sys
+from turnwire.ledger import verify_file
+os.setgid(65534); os.setuid(65534)
+try:
+    print(bool(verify_file(sys.argv[1])))
+except OSError as error:
+    print(type(error).__name__, error.strerror)
+"""
+
+
+@posix
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can become nobody")
+def test_a_read_only_place_is_no_damage() -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        ledger = Ledger(folder / "a")
+        ledger.append("x", b"1")
+        for file in folder.iterdir():
+            shutil.copy(file, folder / file.name.replace("a", "b", 1))  # as after a kill: three files
+        ledger.close()
+        for file in folder.iterdir():
+            file.chmod(0o444)
+        (folder / "b-shm").unlink()
+        folder.chmod(0o555)
+        outcome = []
+        for file in ("a", "b"):
+            done = subprocess.run([sys.executable, "-c", READER, str(folder / file)], capture_output=True, text=True)
+            outcome.append(done.stdout.strip())
+        folder.chmod(0o755)
+    assert outcome[0] == "True"
+    assert outcome[1].startswith("OSError what was appended last is in its -wal file")
+
+
+def test_witnesses_see_one_history(path: Path, tmp_path: Path) -> None:
+    keys = [Ed25519PrivateKey.generate() for _ in range(3)]
+    public = [key.public_key() for key in keys]
+    with Ledger(path, signer=keys[0]) as ledger:
+        first = ledger.head().countersigned(keys[1])
+        ledger.append("x", b"more")
+        proof, second = ledger.consistency(first.size), ledger.head()
+        witnessed = second.countersigned(keys[1], after=first, proof=proof).countersigned(keys[2])
+        assert Checkpoint.from_json(witnessed.to_json()) == witnessed
+        assert witnessed.signed_by(public[0])
+        assert [witnessed.witnessed_by(of) for of in (public, public[1:], public[1:2], [])] == [2, 2, 1, 0]
+        assert witnessed._replace(root="00" * 32).witnessed_by(public) == 0
+        assert ledger.verify(witnessed, trusted=public[:1], witnesses=public[1:])
+        assert ledger.verify(first, witnesses=public[1:], threshold=1)
+        assert not ledger.verify(first, witnesses=public[1:])
+        with pytest.raises(ValueError, match="threshold"):
+            ledger.verify(first, witnesses=public[1:], threshold=3)
+        forged = second._replace(root="11" * 32)
+        for after, given in [(first, None), (first, proof), (second, proof)]:
+            with pytest.raises(RuleError, match="does not continue"):
+                forged.countersigned(keys[1], after=after, proof=given)
+    assert ConsistencyProof.from_dict(json.loads(json.dumps(proof.to_dict()))) == proof
+
+
+def test_the_commands(path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def call(*arguments: object) -> tuple[int, str]:
+        code = run([str(argument) for argument in arguments])
+        return code, capfd.readouterr().out
+
+    def kept(name: str, text: str) -> Path:
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    key, witness = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    secret = kept("key", key.private_bytes_raw().hex())
+    other = kept("witness", witness.private_bytes_raw().hex())
+    first = kept("first", call("ledger", "head", path, "--sign", secret)[1])
+    with Ledger(path) as ledger:
+        ledger.append("y", b"\xff")
+    second = kept("second", call("ledger", "head", path, "--after", first, "--sign", secret)[1])
+    proof = kept("proof", call("ledger", "prove", path, "--since", 700)[1])
+    assert call("ledger", "check", proof, "--old", first, "--head", second) == (0, "the proof holds\n")
+    code, text = call("ledger", "check", proof, "--old", first, "--head", second, "--sign", other)
+    assert code == 0
+    both = kept("both", text)
+    hexes = [one.public_key().public_bytes_raw().hex() for one in (key, witness)]
+    assert call("verify", path, "--head", both, "--key", hexes[0], "--witness", hexes[1])[0] == 0
+    assert call("verify", path, "--head", second, "--witness", hexes[1])[0] == 1
+    assert call("ledger", "check", proof, "--old", second, "--head", first)[0] == 1
+    inside = kept("inside", call("ledger", "prove", path, 701)[1])
+    assert call("ledger", "check", inside, "--head", second, "--leaf", "00" * 32)[0] == 1
+    assert call("ledger", "check", inside, "--head", second)[0] == 0
+    assert call("ledger", "check", inside, "--head", first)[0] == 1
+    lines = call("ledger", "export", path)[1].splitlines()
+    assert len(lines) == 701
+    assert json.loads(lines[0])["body"] == "body 0"
+    assert json.loads(lines[700])["body_hex"] == "ff"
+    code, text = call("ledger", "backup", path, tmp_path / "copy")
+    assert (code, json.loads(text)["size"]) == (0, 701)
+    assert call("ledger", "backup", path, tmp_path / "copy")[0] == 3
+    assert call("ledger", "head", tmp_path / "none")[0] == 3
+    assert call("verify", tmp_path)[0] == 3
+    tamper(path, "UPDATE entries SET body = x'00' WHERE rowid = 3")
+    assert call("ledger", "head", path, "--sign", secret)[0] == 1
+    assert call("ledger", "head", path, "--after", first)[0] == 1
