@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.running import REAL, needs_posix, on_terminal, process, turnwire
-from turnwire import nslip, progress
+from turnwire import csp, nslip, progress
 from turnwire.characters import escaped_json
 from turnwire.cli import tables
 from turnwire.cli.text import escaped, printable, shortened, width
@@ -225,3 +225,18 @@ def test_a_long_scan_shows_progress_on_a_terminal_only(tmp_path: Path, rich: boo
     quiet = process(*arguments, **changes)
     assert "\r" not in quiet.err
     assert "\x1b" not in quiet.err
+
+
+@needs_posix
+def test_converted_messages_do_not_steer_a_terminal(tmp_path: Path) -> None:
+    """A pipe gets the canonical text, a terminal the same with what could steer it escaped."""
+    log = tmp_path / "log"
+    text = EVIL.replace("\x00", "").replace("\n", "")
+    message = csp.message("A", "B", "C0", csp.Task("T1", {"REQ": text}))
+    log.write_text(csp.encode(message), "utf-8")
+    arguments = ("convert", log, "--to", "csp", "-q")
+    code, sent = on_terminal(*arguments)
+    assert code == 0
+    assert harmless(sent)
+    assert b"[red]" in sent
+    assert "\u202e" in process(*arguments).out.decode()

@@ -222,3 +222,9 @@ def test_kill_9_leaves_whole_files_only(tmp_path):
         left = [name for name in os.listdir(root) if name.startswith(PREFIX)]
         sizes = {path.stat().st_size for path in root.iterdir() if path.name != "last"}
         assert (left, sizes - {200_000}) == ([], set())
+
+
+def test_a_plan_is_safe_to_print(tmp_path):
+    plan = op("CREATE", "d\x1b[31m/a\u202e\nb", "x").apply(tmp_path, dry_run=True)
+    assert str(plan).startswith("would CREATE d\\x1b[31m/a\\u202e\\nb: +1 -0 lines")
+    assert str(plan).isprintable()

@@ -27,6 +27,7 @@ from turnwire.log.output.writers import FORMATS, GROUP_BYTES
 from turnwire.registry import WIRES
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]
+FORMULAS += ["\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)", "'＝x"]
 
 
 class Rows(NamedTuple):
@@ -113,13 +114,16 @@ def test_large_files_are_written_in_groups(tmp_path: Path) -> None:
 
 
 def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
-    rows = Rows((Column("text", "text"), Column("n", "i64")), [pa.record_batch({"text": FORMULAS, "n": range(-9, 5)})])
+    rows = Rows(
+        (Column("text", "text"), Column("n", "i64")),
+        [pa.record_batch({"text": FORMULAS, "n": range(-9, len(FORMULAS) - 9)})],
+    )
     write(rows, tmp_path / "safe.csv")
     with open(tmp_path / "safe.csv", newline="") as file:
         read = [row["text"] for row in csv.DictReader(file)]
     assert read == [guarded(text) for text in FORMULAS]
     assert [unguarded(cell) for cell in read] == FORMULAS
-    assert all(cell[:1] not in "=+-@\t\r" for cell in read if cell)
+    assert all(cell[:1] not in "=+-@\t\r\n＝＋－＠" for cell in read if cell)
     write(rows, tmp_path / "as_is.csv", formulas="keep")
     with open(tmp_path / "as_is.csv", newline="") as file:
         assert [row["text"] for row in csv.DictReader(file)] == FORMULAS
@@ -127,10 +131,10 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
         write(rows, tmp_path / "no.csv", formulas="maybe")
 
 
-@given(st.text(alphabet="'=+-@\t\r a", max_size=6))
+@given(st.text(alphabet="'=+-@\t\r\n＝＠ a", max_size=6))
 def test_the_guard_can_be_taken_off(text: str) -> None:
     assert unguarded(guarded(text)) == text
-    assert guarded(text)[:1] not in ("=", "+", "-", "@", "\t", "\r")
+    assert guarded(text)[:1] not in tuple("=+-@\t\r\n＝＋－＠")
 
 
 # --- partitions -----------------------------------------------------------------------------------------------------

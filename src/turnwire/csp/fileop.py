@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
 from turnwire.atomic import create, locked, sweep, sync_directory, temporary_name
+from turnwire.characters import visible
 from turnwire.csp.diff import apply_diff
 from turnwire.csp.messages import FileOp
 from turnwire.csp.paths import Rules
@@ -46,10 +47,11 @@ class Plan(NamedTuple):
     done: bool
 
     def __str__(self) -> str:
+        """One line, safe to print: what a stranger put into a name is escaped."""
         verb = "did" if self.done else "would"
-        made = "".join(f", making {name}/" for name in self.directories)
+        made = "".join(f", making {visible(name)}/" for name in self.directories)
         change = f"{_short(self.before)} -> {_short(self.after)}"
-        return f"{verb} {self.op} {self.path}: +{self.added} -{self.removed} lines, {change}{made}"
+        return f"{verb} {self.op} {visible(str(self.path))}: +{self.added} -{self.removed} lines, {change}{made}"
 
 
 def _short(digest: str | None) -> str:

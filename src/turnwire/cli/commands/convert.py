@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -106,6 +107,8 @@ class _Writer:
         if not self._first:
             text = registry.wire(self._target).joined + text
         self._first = False
+        if sys.stdout is not None and sys.stdout.isatty():  # a person looks at it: a pipe gets the bytes as they are
+            text = "\n".join(map(printable, text.split("\n")))
         self._output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
         if dropped and not self._quiet:
             complain(printable(f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}"))

@@ -33,7 +33,7 @@ PIECE = 1 << 15
 
 TIME_FORM = "%Y-%m-%dT%H:%M:%SZ"  # pyarrow's seconds have their fraction
 FORMULAS = ("guard", "keep")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def format_of(path: str, named: str | None = None) -> str:
@@ -52,7 +52,8 @@ def format_of(path: str, named: str | None = None) -> str:
 
 def guarded(text: str) -> str:
     """Text as a cell of a CSV file that no spreadsheet takes for a formula: an apostrophe stands before what starts
-    with ``= + - @``, a tab or a carriage return, also where apostrophes stand before that already."""
+    with ``= + - @`` (also full-width), a tab, a carriage return or a newline, also where apostrophes stand before that
+    already."""
     expect(text, str, "the text of a cell is guarded")
     return f"'{text}" if _FORMULA.match(text) else text
 
