@@ -136,6 +136,17 @@ def test_truncation(tmp_path: Path) -> None:
         assert log.next(5) == [(9, line) for line in range(2, 7)], "it is longer than before, but begins otherwise"
 
 
+def test_a_file_that_is_cut_and_grows_behind_the_same_beginning(tmp_path: Path) -> None:
+    """Longer than before when the next look comes, and its first KiB is the same: all of it is new."""
+    path, banner = tmp_path / "a.log", b"# the same banner\n" * 100
+    path.write_bytes(banner + record(0) + record(1))
+    with followed(path) as log:
+        assert log.next(2) == [(0, 101), (1, 102)]
+        with open(path, "r+b") as file:
+            file.write(banner + b"".join(map(record, range(10, 15))))
+        assert [line for _, line in log.next(5)] == list(range(101, 106))
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_a_file_that_is_written_anew_between_two_looks(
     pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -153,6 +153,29 @@ def test_other_files_are_refused(packed: bool, tmp_path: Path) -> None:
         list(scan_nslip(path, resume=token, errors="skip"))
 
 
+@pytest.mark.parametrize("once_more", [False, True])
+def test_a_file_that_was_cut_and_has_grown_behind_the_same_beginning_is_refused(
+    tmp_path: Path, once_more: bool
+) -> None:
+    path = tmp_path / "a.log"
+    banner = b"# the same banner of every day\n" * 60
+    path.write_bytes(banner + b"".join(map(record, range(20))))
+    first = scan_nslip(path, resume={})
+    list(first)
+    token = first.position
+    if once_more:  # nothing new: the position stays as good as it was
+        again = scan_nslip(path, resume=token)
+        list(again)
+        token = again.position
+    with path.open("ab") as file:
+        file.write(record(20))
+    assert len(conversations(scan_nslip(path, resume=token))) == 1
+    with path.open("r+b") as file:
+        file.truncate()
+        file.write(banner + b"".join(map(record, range(100, 150))))
+    assert refused(path, token) is Reason.FILE_REPLACED
+
+
 def test_a_renamed_file_is_known_and_its_successor_is_new(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(record(1) + record(2)[:5])
     first = scan_nslip(tmp_path, resume={})

@@ -14,7 +14,7 @@ from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.input.compression import REASONS
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, line_end
-from turnwire.log.input.resuming import Bookmarks, bookmark
+from turnwire.log.input.resuming import TAIL, Bookmarks, bookmark
 from turnwire.log.input.sources import Reading
 from turnwire.log.output import rejects as quarantine
 from turnwire.log.output.batch import Batch, Rows, line_start
@@ -90,6 +90,9 @@ class Collector:
         assert found.position or not final or not block.size, "the scanner made no progress"
         found.shift_lines(lines)
         reading.offset, reading.line = block.base + found.position, found.line + lines
+        if reading.identity is not None and reading.kind is None and found.position:
+            last = bytes(found.buffer[max(0, found.position - TAIL) : found.position])
+            reading.behind = reading.offset, (reading.behind[1] + last)[-TAIL:]
         reading.state = found.state
         reading.head = line_start(reading.head, found.buffer[: found.position])
         self.bytes += found.position
@@ -215,7 +218,7 @@ class Collector:
             place = reading.waiting or (reading.offset, reading.line)
             size = 0 if reading.kind else reading.offset
             carried = self._engine.kept(reading.state) if place[0] == reading.offset else None
-            marks[key] = bookmark(reading.name or "", reading.identity, place, size, carried)
+            marks[key] = bookmark(reading.name or "", reading.identity, place, size, carried, reading.behind)
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
 
 

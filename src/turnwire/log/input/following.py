@@ -8,7 +8,7 @@ from typing import Any
 
 from turnwire.log.input.compression import Decompressed, format_of, undecided
 from turnwire.log.input.reading import Block, Cutter, Growing, Input
-from turnwire.log.input.resuming import Identity, identity
+from turnwire.log.input.resuming import Identity, holds, identity
 from turnwire.log.input.sources import Job, Reading, Source, blocks, sources
 
 INTERVAL = 0.2
@@ -29,8 +29,8 @@ class _Tail:
         assert who is not None
         self.reading.identity = self.who = who
         if known:
-            found = job.bookmarks.find(source.name, who)
-            self.reading.offset, self.reading.line, self.reading.carried = found
+            found = job.bookmarks.find(source.name, who, file)
+            self.reading.offset, self.reading.line, self.reading.carried, self.reading.behind = found
         self._job = job
         self._raw = Input(file, job.stop)
         self._growing = Growing(self._raw)
@@ -87,10 +87,12 @@ class _Tail:
         return (there.st_dev, there.st_ino) != self.who[:2]
 
     def rewritten(self) -> bool:
-        """Whether the file was cut, or begins otherwise than before: what stands in it was not read yet."""
+        """Whether the file was cut, or holds other bytes than were read: what stands in it was not read yet."""
         cutter = self._cutter
         read = self._raw.taken if cutter is None or cutter.kind is not None else cutter.end
         if os.fstat(self.file.fileno()).st_size < read:
+            return True
+        if self.reading.kind is None and not holds(self.file, *self.reading.behind):
             return True
         now: Identity | None = identity(self.file)
         if now is not None and len(now.head) > len(self.who.head) and now.head.startswith(self.who.head):
@@ -132,7 +134,10 @@ def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
                     yield item
                 if renamed or rewritten:
                     yield from tail.end(gone=rewritten)
-                    ended[tail.who[:2]] = tail.who
+                    if rewritten:
+                        ended.pop(tail.who[:2], None)  # what stands in it now was not read, whatever it begins with
+                    else:
+                        ended[tail.who[:2]] = tail.who
                     tail.file.close()
                     del tails[name]
                     rotated = True

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from turnwire.errors import DecodeError, Reason
 
 HEAD = 1024
+TAIL = 1024
 _VERSION = 1
 _MOST = 1 << 63
 
@@ -28,7 +29,8 @@ class Identity(NamedTuple):
 
 class Bookmark(NamedTuple):
     """How far one file was read: the offset and line to go on at, the file's size then, and who it was; carried: what
-    a wire whose records span lines carries there."""
+    a wire whose records span lines carries there; read, tail_bytes, tail: the digest of the last bytes in front of what
+    was read last (of a file that is not compressed)."""
 
     name: str
     device: int
@@ -39,6 +41,9 @@ class Bookmark(NamedTuple):
     offset: int
     line: int
     carried: list[int] | None = None
+    read: int = 0
+    tail_bytes: int = 0
+    tail: str = ""
 
 
 def identity(file: Any) -> Identity | None:
@@ -53,24 +58,55 @@ def identity(file: Any) -> Identity | None:
     return Identity(found.st_dev, found.st_ino, found.st_size, head)
 
 
-def bookmark(name: str, who: Identity, place: tuple[int, int], size: int, carried: list[int] | None) -> Bookmark:
-    """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed."""
+def holds(file: Any, stop: int, tail: bytes) -> bool:
+    """Whether these bytes still stand in front of that offset of an open file."""
+    return _before(file, stop, len(tail)) == tail
+
+
+def _before(file: Any, stop: int, count: int) -> bytes:
+    if not count:
+        return b""
+    at = file.tell()
+    file.seek(stop - count)
+    found: bytes = file.read(count)
+    file.seek(at)
+    return found
+
+
+def bookmark(
+    name: str,
+    who: Identity,
+    place: tuple[int, int],
+    size: int,
+    carried: list[int] | None,
+    behind: tuple[int, bytes] = (0, b""),
+) -> Bookmark:
+    """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed. ``behind``:
+    an offset, and the bytes in front of it."""
     digest = hashlib.sha256(who.head).hexdigest()
-    return Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, *place, carried)
+    stop, tail = behind
+    mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, *place, carried)
+    return mark._replace(read=stop, tail_bytes=len(tail), tail=hashlib.sha256(tail).hexdigest()) if tail else mark
 
 
 def _checked(mark: Bookmark) -> Bookmark:
     """The bookmark, once each of its parts is checked. Raises TypeError or ValueError."""
-    texts: tuple[Any, ...] = (mark.name, mark.head)
+    texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail)
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"{text!r} is no text")
-    for number, least in ((mark.size, 0), (mark.head_bytes, 0), (mark.offset, 0), (mark.line, 1)):
+    numbers = (mark.size, mark.head_bytes, mark.offset, mark.read, mark.tail_bytes)
+    for number, least in (*((number, 0) for number in numbers), (mark.line, 1)):
         if not least <= index(number) < _MOST:
             raise ValueError(f"{number} is out of range")
     for number in (mark.device, mark.inode):
         index(number)
+    if mark.tail_bytes > min(mark.read, TAIL):
+        raise ValueError(f"{mark.tail_bytes} bytes do not stand in front of byte {mark.read}")
     return mark
+
+
+_FRESH: tuple[int, int, None, tuple[int, bytes]] = (0, 1, None, (0, b""))
 
 
 class Bookmarks:
@@ -114,27 +150,35 @@ class Bookmarks:
                 continue  # opening it will say why
             self._here.add((found.st_dev, found.st_ino))
 
-    def find(self, name: str | None, who: Identity | None) -> tuple[int, int, list[int] | None]:
-        """Offset, line and what is carried there, to go on with a file: its start where it is new.
+    def find(
+        self, name: str | None, who: Identity | None, file: Any
+    ) -> tuple[int, int, list[int] | None, tuple[int, bytes]]:
+        """Offset, line, what is carried there, and the bytes in front of what was read (see :class:`Bookmark`), to go
+        on with an open file: its start where it is new.
 
         Raises DecodeError(file_replaced) where another file has taken the name of one that is not there any more, or
-        its first bytes are others, and DecodeError(file_shrunk) where it is shorter than what was read.
+        its first bytes or those in front of what was read are others, and DecodeError(file_shrunk) where it is shorter
+        than what was read.
         """
         if who is None or not self.files:
-            return 0, 1, None
+            return _FRESH
         mark = self.files.get((who.device, who.inode))
         begins = mark is not None and hashlib.sha256(who.head[: mark.head_bytes]).hexdigest() == mark.head
         if mark is None or (mark.name != name and not begins):  # inodes of deleted files are used again
             mark = self._names.get(name or "")
             if mark is not None and (mark.device, mark.inode) not in self._here:
                 raise DecodeError(Reason.FILE_REPLACED, f"{name} is another file than the one that was read", path=name)
-            return 0, 1, None
+            return _FRESH
         if who.size < mark.size:
             text = f"{name} has {who.size} bytes; it had {mark.size} when it was read"
             raise DecodeError(Reason.FILE_SHRUNK, text, path=name)
         if not begins:
             raise DecodeError(Reason.FILE_REPLACED, f"{name} begins with other bytes than when it was read", path=name)
-        return mark.offset, mark.line, mark.carried
+        tail = _before(file, mark.read, mark.tail_bytes)
+        if mark.tail and hashlib.sha256(tail).hexdigest() != mark.tail:
+            text = f"{name} holds other bytes in front of byte {mark.read} than when it was read: it was written anew"
+            raise DecodeError(Reason.FILE_REPLACED, text, path=name)
+        return mark.offset, mark.line, mark.carried, (mark.read, tail)
 
     def reached(self, name: str | None, wanted: int, found: int) -> None:
         """Raises DecodeError(file_shrunk) where a compressed file has less in it than what was read of it."""

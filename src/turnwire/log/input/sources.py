@@ -65,7 +65,8 @@ class Reading:
     nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
     from block to block; left, pending: a record that a block cut off, and the blocks after it; taken: bytes read, as
     stored; head: the head of the line that the last block ended in;
-    carried: what a bookmark says that the wire carries.
+    carried: what a bookmark says that the wire carries; behind: an offset and the last bytes in front of it (1024 at
+    most), by which a file that was written anew behind the same beginning is told.
     """
 
     def __init__(self, source: Source) -> None:
@@ -83,6 +84,7 @@ class Reading:
         self.memory: Any = None
         self.state: dict[str, Any] | None = None
         self.carried: list[int] | None = None
+        self.behind = (source.start, b"")
         self.head = b""
         self.pending: list[Block] = []
         self.left: Block | None = None
@@ -348,8 +350,8 @@ def _of_file(reading: Reading, job: Job) -> Iterator[Block]:
     with reading.source.open() as file:
         if reading.source.mappable:
             reading.identity = identity(file)
-            found = job.bookmarks.find(reading.source.name, reading.identity)
-            reading.offset, reading.line, reading.carried = found
+            found = job.bookmarks.find(reading.source.name, reading.identity, file)
+            reading.offset, reading.line, reading.carried, reading.behind = found
         memory = mapped(file) if job.borrow and reading.source.mappable else None
         if memory is None or format_of(memory[:4].tobytes()):
             yield from _of_open_file(reading, file, job)
