@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import os
 import queue
+import shutil
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,6 +123,55 @@ def test_rotation(tmp_path: Path) -> None:
         append(path, record(5))
         assert log.next() == [(5, 2)]
     assert [row["raw"] for row in log.scan.rejects.rows()] == [b"@a3|f0|c1"], "the old file has no more to wait for"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_rotations_that_nobody_saw(tmp_path: Path, packed: bool) -> None:
+    """Several between two looks, only the one name given: the files in between are found beside it."""
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    (tmp_path / "app.log.7").write_bytes(record(9))
+    (tmp_path / "application.log").write_bytes(record(9))
+    os.utime(tmp_path / "app.log.7", (1, 1))
+    pack, ending = (gzip.compress, ".gz") if packed else (bytes, "")
+
+    def rotate() -> None:
+        for number in range(8, 0, -1):
+            for end in ("", ending):
+                old = tmp_path / f"app.log.{number}{end}"
+                if old.exists():
+                    old.rename(tmp_path / f"app.log.{number + 1}{end}")
+        path.rename(tmp_path / "app.log.1")
+
+    with followed(path) as log:
+        assert log.next() == [(0, 1)]
+        append(path, record(1))
+        for number in range(2, 6):
+            rotate()
+            path.write_bytes(record(number) * 2)
+            if packed and number > 2:
+                old = tmp_path / "app.log.1"
+                (tmp_path / "app.log.1.gz").write_bytes(pack(old.read_bytes()))
+                shutil.copystat(old, tmp_path / "app.log.1.gz")
+                old.unlink()
+        assert log.next(9) == [(1, 2), *((number, line) for number in range(2, 6) for line in (1, 2))]
+        assert log.quiet()
+
+
+def test_a_storm_of_rotations(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    with followed(path) as log:
+        assert log.next() == [(0, 1)]
+        for turn in range(40):
+            for _ in range(9):
+                append(path, record(turn % 10))
+            path.rename(tmp_path / f"app.log.{1000 - turn}")
+            path.write_bytes(b"")
+            time.sleep(0.02 * (turn % 4))
+        rows = log.next(360)
+        assert sorted(conversation for conversation, _ in rows) == sorted(list(range(10)) * 36)
+        assert log.quiet()
 
 
 def test_truncation(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from turnwire.log.input.compression import Decompressed, format_of, undecided
 from turnwire.log.input.reading import Block, Cutter, Growing, Input
 from turnwire.log.input.resuming import Identity, holds, identity
+from turnwire.log.input.rotation import rotated
 from turnwire.log.input.sources import Job, Reading, Source, blocks, sources
 
 INTERVAL = 0.2
@@ -117,6 +118,7 @@ def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
     """The blocks of sources that grow, file by file as they have something new; ends only when ``job.stop`` is set."""
     tails: dict[str, _Tail] = {}
     ended: dict[tuple[int, int], Identity] = {}
+    since: dict[str, int] = {}  # a name -> when the file that lost it was written last, ns
     try:
         for first in sources(source):
             if first.mappable and os.path.isfile(first.name or ""):
@@ -138,13 +140,17 @@ def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
                         ended.pop(tail.who[:2], None)  # what stands in it now was not read, whatever it begins with
                     else:
                         ended[tail.who[:2]] = tail.who
+                        since[name] = os.fstat(tail.file.fileno()).st_mtime_ns
                     tail.file.close()
                     del tails[name]
                     rotated = True
             looks += 1
             if rotated or looks % LISTED == 0:
                 for tail in _new(source, tails, ended, job):
-                    tails[tail.source.name or ""] = tail
+                    name = tail.source.name or ""
+                    tails[name] = tail
+                    if name in since:  # only now: whatever had the name before this file has another one by now
+                        yield from _missed(name, since.pop(name), source, tails, ended, job)
             elif not news:
                 job.stop.sleep(INTERVAL)
             job.stop.check()
@@ -175,9 +181,56 @@ def _new(source: Any, tails: dict[str, _Tail], ended: dict[tuple[int, int], Iden
                 tail = _Tail(found, job, known=False)
             except FileNotFoundError:
                 continue  # it is gone again
-            before = ended.get(tail.who[:2])
-            same = before is not None and tail.who.size >= before.size and tail.who.head.startswith(before.head)
-            if same or tail.who[:2] in {other.who[:2] for other in tails.values()}:
+            if _was_read(tail.who, ended) or tail.who[:2] in {other.who[:2] for other in tails.values()}:
                 tail.file.close()
                 continue
             yield tail
+
+
+def _was_read(who: Identity, ended: dict[tuple[int, int], Identity]) -> bool:
+    """Whether a file is one that is not followed any more: inodes of deleted files are used again."""
+    before = ended.get(who[:2])
+    return before is not None and who.size >= before.size and who.head.startswith(before.head)
+
+
+def _missed(
+    name: str,
+    since: int,
+    source: Any,
+    tails: dict[str, _Tail],
+    ended: dict[tuple[int, int], Identity],
+    job: Job,
+) -> Iterator[tuple[Reading, Block]]:
+    """What stands in files that had a name between two looks and were renamed in between, oldest first.
+
+    They have names like it in its directory and were written after the file that had it before (``since``). Those
+    that the sources name are followed anyway.
+    """
+    met: set[tuple[int, int]] = set()
+    until = os.fstat(tails[name].file.fileno()).st_mtime_ns  # what is newer comes after the file that has the name
+    while True:
+        listed = {*_names(source), *tails}
+        known = met | {tail.who[:2] for tail in tails.values()}
+        found = [one for one in rotated(name, since, until) if one.path not in listed and one.file not in known]
+        if not found:
+            return
+        try:
+            other = _Tail(Source(found[0].path, mappable=True), job, known=False)
+        except FileNotFoundError:
+            continue  # it was renamed once more
+        if other.who[:2] == found[0].file:
+            met.add(found[0].file)
+            if not _was_read(other.who, ended):
+                yield from other.news()
+                yield from other.end(gone=False)
+                ended[other.who[:2]] = other.who
+        other.file.close()
+
+
+def _names(source: Any) -> Iterator[str]:
+    """The names of the files that the sources name just now."""
+    for part in source if isinstance(source, (list, tuple)) else [source]:
+        try:
+            yield from (found.name for found in sources(part) if found.name is not None) if _names_files(part) else ()
+        except FileNotFoundError:
+            continue  # nothing matches for the moment
