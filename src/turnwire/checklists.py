@@ -1,16 +1,23 @@
-"""A conformance checklist: the clauses of a specification, and for each whether some messages keep it.
+"""A conformance checklist: the clauses of a specification, and for each what some messages make of it.
 
-The clauses are data of each wire (``<package>/checklist.py``); here is what becomes of what was found.
+The clauses, and what judges messages by them, are each wire's own (``<package>/checklist.py``). Here is what becomes of
+what was found; ``turnwire.finding.judging`` reads the messages and asks the judges.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
-_MARKS = {PASS: "x", FAIL: " ", NOT_APPLICABLE: "-"}
+if TYPE_CHECKING:
+    from turnwire.errors import DecodeError
+
+PASS, FAIL, OPEN, NOT_APPLICABLE = "pass", "fail", "open", "not applicable"
+"""What can become of a clause. "open": something that it asks for is unfinished where the input ends."""
+CONFORMS, FAILS, IS_OPEN, NOTHING = "conforms", "does not conform", "is open", "nothing found"
+"""What can become of a checklist: a clause fails; none fails, but one is open; there is nothing to judge."""
+_MARKS = {PASS: "x", FAIL: " ", OPEN: "?", NOT_APPLICABLE: "-"}
 _LOG_LINE = re.compile(
     rb"[ \t]*(?:[\[{]|@[afcSdT][0-9A-Za-z]{1,11}\||[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]?[0-9]{2}:[0-9]{2}"
     rb"|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2})"
@@ -27,20 +34,47 @@ class Clause(NamedTuple):
     text: str
 
 
+class Unjudged(NamedTuple):
+    """A demand that no log can show kept or broken: where it stands, what it demands, and why it cannot be judged."""
+
+    section: str
+    text: str
+    reason: str
+
+
 class Fault(NamedTuple):
-    """Where a clause is broken: its id, a line (1-based; of messages without a file, their number), and how."""
+    """Where a clause is broken (or open, or doubtful): its id, a place, and how.
+
+    line: 1-based; of messages without a file, their number. offset: the byte, file: the file, where they are known.
+    since: for what is open, the time of the message that began it, as it says it.
+    """
 
     clause: str
     line: int
     text: str
+    offset: int | None = None
+    file: str | None = None
+    since: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The place as JSON values; what is not known is left out."""
+        values = {"file": self.file, "line": self.line, "offset": self.offset, "since": self.since, "text": self.text}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def __str__(self) -> str:
+        since = "" if self.since is None else f" since {self.since}"
+        return f"line {self.line}{since}: {self.text}"
 
 
 class Line(NamedTuple):
-    """One line of a checklist: a clause, "pass", "fail" or "not applicable", and its faults in order."""
+    """One line of a checklist: a clause, its status, and in order its faults, what is open and what is doubtful (which
+    changes no status)."""
 
     clause: Clause
     status: str
     faults: tuple[Fault, ...] = ()
+    open: tuple[Fault, ...] = ()
+    doubts: tuple[Fault, ...] = ()
 
     @property
     def name(self) -> str:
@@ -49,18 +83,22 @@ class Line(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Where the clause is broken and how, in words; "" where it is not."""
-        told = "; ".join(f"line {fault.line}: {fault.text}" for fault in self.faults[:_TOLD])
-        return told + (f"; and {len(self.faults) - _TOLD} more" if len(self.faults) > _TOLD else "")
+        """Where the clause is broken and how, in words, or what is open; "" where it is kept."""
+        return "; ".join(part for part in (_told(self.faults), _told(self.open, "open, ")) if part)
 
     def __str__(self) -> str:
-        return f"[{_MARKS[self.status]}] {self.name} ({self.clause.section})" + (
-            f": {self.reason}" if self.faults else ""
-        )
+        doubts = _told(self.doubts, "doubtful, ")
+        reason = "; ".join(part for part in (self.reason, doubts) if part)
+        return f"[{_MARKS[self.status]}] {self.name} ({self.clause.section})" + (f": {reason}" if reason else "")
+
+
+def _told(faults: tuple[Fault, ...], word: str = "") -> str:
+    told = "; ".join(f"{word}{fault}" for fault in faults[:_TOLD])
+    return told + (f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else "")
 
 
 class Checklist(NamedTuple):
-    """All clauses of a wire, judged; true when none fails. records: how many messages were judged; rejects: how many
+    """All clauses of a wire, judged; true where it conforms. records: how many messages were judged; rejects: how many
     more there are that cannot be read, where that is known apart."""
 
     wire: str
@@ -68,8 +106,19 @@ class Checklist(NamedTuple):
     lines: tuple[Line, ...]
     rejects: int = 0
 
+    @property
+    def verdict(self) -> str:
+        """ "nothing found" without a message, "does not conform" where a clause fails, "is open" where none fails and
+        one is open, else "conforms"."""
+        found = {line.status for line in self.lines}
+        if FAIL in found:
+            return FAILS
+        if not self.records and not self.rejects:
+            return NOTHING
+        return IS_OPEN if OPEN in found else CONFORMS
+
     def __bool__(self) -> bool:
-        return all(line.status != FAIL for line in self.lines)
+        return self.verdict == CONFORMS
 
     def __iter__(self) -> Iterator[Line]:  # type: ignore[override]
         return iter(self.lines)
@@ -96,12 +145,71 @@ class Checklist(NamedTuple):
                 "name": line.clause.text,
                 "status": line.status,
                 "clause": line.clause.section,
-                "places": [{"line": fault.line, "text": fault.text} for fault in line.faults],
+                "places": [fault.to_dict() for fault in line.faults],
+                "open": [fault.to_dict() for fault in line.open],
+                "doubtful": [fault.to_dict() for fault in line.doubts],
             }
             for line in self.lines
         ]
         counts = {"records": self.records, "rejects": self.rejects}
-        return {"wire": self.wire, "conforms": bool(self), **counts, "clauses": clauses}
+        return {"wire": self.wire, "conforms": bool(self), "verdict": self.verdict, **counts, "clauses": clauses}
+
+
+class Judge:
+    """What judges the messages of one file by the clauses of a wire: the base of each wire's own.
+
+    It is given every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. What it
+    finds it keeps in ``faults``, ``open`` and ``doubts``; in ``applied`` the ids of the clauses that had something to
+    say. records, rejects: how many of each it was given.
+    """
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.open: list[Fault] = []
+        self.doubts: list[Fault] = []
+        self.applied: set[str] = set()
+        self.records = self.rejects = 0
+
+    def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """Judges one message. line: its place, or its number; raw: its bytes, where they are known."""
+        raise NotImplementedError
+
+    def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """Judges what cannot be read."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Nothing follows."""
+
+    def fault(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
+        """Keeps a fault."""
+        self.faults.append(Fault(clause, line, text, offset))
+
+    def left(self, clause: str, line: int, text: str, offset: int | None = None, since: str | None = None) -> None:
+        """Keeps something that is open."""
+        self.open.append(Fault(clause, line, text, offset, None, since))
+
+    def doubt(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
+        """Keeps something that is doubtful."""
+        self.doubts.append(Fault(clause, line, text, offset))
+
+
+class Specification(NamedTuple):
+    """What a wire is judged by: what ``Wire(checklist=...)`` is.
+
+    clauses: those that a log can show kept or broken; unjudged: those that none can. judge: makes a :class:`Judge` of
+    the options that it has by name, of which ``now`` (the moment as of which what is unfinished is judged, seconds
+    since 1970-01-01 UTC, or None) is one. around: the judge has ``look(data, found)``, which takes the bytes of the
+    whole file and everything that was found in it, of all wires, before the first message. options: what ``judge`` takes by name.
+    loads: option -> (path) -> its value, for those that users keep in a file; the wire's ``check`` takes them, too.
+    """
+
+    clauses: tuple[Clause, ...]
+    unjudged: tuple[Unjudged, ...]
+    judge: Callable[..., Any]
+    around: bool = False
+    options: tuple[str, ...] = ()
+    loads: Mapping[str, Callable[[str], Any]] = {}
 
 
 def around(data: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[bytes]:
@@ -124,13 +232,33 @@ def judged(
     faults: Iterable[Fault],
     applied: Collection[str],
     rejects: int = 0,
+    open: Iterable[Fault] = (),
+    doubts: Iterable[Fault] = (),
 ) -> Checklist:
-    """The checklist: a clause with faults fails, one that is ``applied`` passes, any other does not apply."""
+    """The checklist: a clause with faults fails, one with something open is open, one that is ``applied`` passes, any
+    other does not apply."""
+    clauses = tuple(clauses)
+    found, waiting, doubtful = (_by_clause(clauses, several) for several in (faults, open, doubts))
+    lines = []
+    for clause in clauses:
+        name = clause.id
+        kept = PASS if name in applied else NOT_APPLICABLE
+        status = FAIL if found[name] else OPEN if waiting[name] else kept
+        lines.append(Line(clause, status, found[name], waiting[name], doubtful[name]))
+    return Checklist(wire, records, tuple(lines), rejects)
+
+
+def _by_clause(clauses: Iterable[Clause], faults: Iterable[Fault]) -> dict[str, tuple[Fault, ...]]:
     found: dict[str, list[Fault]] = {clause.id: [] for clause in clauses}
     for fault in faults:
         found[fault.clause].append(fault)
-    lines = []
-    for clause in clauses:
-        status = FAIL if found[clause.id] else PASS if clause.id in applied else NOT_APPLICABLE
-        lines.append(Line(clause, status, tuple(sorted(found[clause.id], key=lambda fault: fault.line))))
-    return Checklist(wire, records, tuple(lines), rejects)
+    return {name: tuple(sorted(several, key=lambda fault: fault.line)) for name, several in found.items()}
+
+
+def checklist_of(wire: str, clauses: Iterable[Clause], judge: Judge, file: str | None = None) -> Checklist:
+    """The checklist of what a judge has found, in ``file``."""
+    found = (judge.faults, judge.open, judge.doubts)
+    if file is not None:
+        found = tuple([fault._replace(file=file) for fault in several] for several in found)  # type: ignore[assignment]
+    faults, left, doubts = found
+    return judged(wire, judge.records, clauses, faults, judge.applied, judge.rejects, left, doubts)

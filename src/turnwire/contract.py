@@ -118,7 +118,9 @@ class Wire:
     - plain: (message) -> the message as plain JSON values. shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: part -> what to do
       where it costs much.
-    - conform: (bytes of a file) -> its ``Checklist``. listed: (bytes of a file) -> (line, message or DecodeError) of
+    - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``. conform: (bytes of a file,
+      options) -> its ``Checklist``, where it is told in another way.
+    - listed: (bytes of a file) -> (line, message or DecodeError) of
       the messages in it, where a file holds more than one a line.
     - documents: its documents, if it has any beside messages. replay: what replays a history of it.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
@@ -154,6 +156,7 @@ class Wire:
         least_doubtful: int
         advice: Mapping[str, str]
         shape: Any
+        checklist: Any
         conform: Callable[..., Any] | None
         listed: Callable[[bytes], Any] | None
         documents: Any
@@ -199,6 +202,7 @@ class Wire:
         plain: Any = None,
         advice: Any = None,
         shape: Any = None,
+        checklist: Any = None,
         conform: Any = None,
         listed: Any = None,
         documents: Any = None,
@@ -214,7 +218,14 @@ class Wire:
             **{"detect": detect, "decode": decode, "encode": encode, "message": message, "check": check},
             **{"prompt": prompt, "bulk": bulk, "plan": plan, "cuts": cuts, "stream": stream, "search": search},
             **{"damaged": damaged, "pairs": pairs, "parts": parts, "plain": plain, "advice": advice or {}},
-            **{"shape": shape, "conform": conform, "listed": listed, "documents": documents, "replay": replay},
+            **{
+                "shape": shape,
+                "checklist": checklist,
+                "conform": conform,
+                "listed": listed,
+                "documents": documents,
+                "replay": replay,
+            },
             "least_doubtful": least_doubtful,
         }
         self._bulk_of_plan = bulk is None and plan is not None and style != OBJECT

@@ -207,6 +207,7 @@ class Reason(str, Enum):
     UNKNOWN_ADDRESSEE = "unknown_addressee"
     IDENTITY_MISMATCH = "identity_mismatch"
     ACKNOWLEDGEMENT = "acknowledgement"
+    DOUBTFUL_ACKNOWLEDGEMENT = "doubtful_acknowledgement"
     ECHO = "echo"
     # The ledger
     BAD_LEDGER = "bad_ledger"

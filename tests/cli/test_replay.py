@@ -131,7 +131,7 @@ def test_a_log_without_its_beginning_is_told_what_it_lacks() -> None:
 
 def test_a_log_without_csp() -> None:
     done = turnwire("replay", "-", stdin=b"nothing here\n")
-    assert (done.code, done.err) == (0, "there is no CSP/1 message here\n")
+    assert (done.code, done.err) == (4, "there is no CSP/1 message here\n")
     assert done.out.startswith(b"C0 (init) ")
 
 
@@ -156,5 +156,6 @@ def test_wrong_use(tmp_path: Path, log: Path) -> None:
     unknown = turnwire("replay", log, "--at", "C9")
     assert (unknown.code, unknown.out) == (1, b"")
     assert "checkpoint_unknown" in unknown.err
-    assert turnwire("replay", "-", stdin=b"").out.startswith(b"C0 (init) sha256:")
+    assert (turnwire("replay", "-", stdin=b"").code, turnwire("replay", "-", stdin=b"").out) == (4, b"")
+    assert turnwire("replay", "-", stdin=b"DEF A = 1\n").out.startswith(b"C0 (init) sha256:")
     assert json.loads(turnwire("replay", "-", "--json", stdin=b"\xff\0").out)["defs"] == {}

@@ -89,7 +89,7 @@ def test_lint_against_a_store():
     assert codes(result(ctx="C1"), store) == set()
     assert codes(result(7, ctx="C0"), store) == {"no_task", "ctx_stale"}
     found = csp.lint(csp.decode(task(2, "\nIN src/", ctx="C1")), store)
-    assert [(str(issue.reason), issue.where, issue.severity) for issue in found] == [("expanded", 1, "warning")]
+    assert [(str(issue.reason), issue.where, issue.severity) for issue in found] == [("expanded", 1, "info")]
 
 
 LAWS = {"L1": "Web search/fetch -> WEB_RES only", "L3": "Refactoring -> REF_FIND first", "L9": "be brief"}

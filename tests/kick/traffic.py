@@ -274,6 +274,14 @@ def goes_on_while_paused(flow: Flow) -> None:
     flow.end()
 
 
+def goes_on_before_escalation(flow: Flow) -> None:
+    flow.begin()
+    alert = flow.alert()
+    flow.expect(EventKind.UNESCALATED, flow.dispatch())
+    flow.escalate(alert.id, "Supervisor")
+    flow.end()
+
+
 def escalated_to_agent(flow: Flow) -> None:
     flow.begin()
     alert = flow.alert()
@@ -325,6 +333,7 @@ FAULTY: dict[str, tuple[Callable[[Flow], None], EventKind]] = {
     "a report after the end": (after_the_end, EventKind.LATE),
     "a second answer": (answered_twice, EventKind.LATE),
     "an agent that goes on while paused": (goes_on_while_paused, EventKind.WHILE_PAUSED),
+    "a task that goes on before escalation": (goes_on_before_escalation, EventKind.UNESCALATED),
     "an escalation to an agent": (escalated_to_agent, EventKind.MISDIRECTED),
     "a dispatch that nobody takes up": (never_accepted, EventKind.OVERDUE),
     "a task that never ends": (never_finished, EventKind.OVERDUE),

@@ -77,6 +77,7 @@ def test_the_faults_of_the_real_conversation_and_nothing_else(mapped):
         9: ["identity_mismatch"],  # alex speaks as morgan, twice
         10: ["identity_mismatch"],
         13: ["clock_repeat"],  # morgan's own clock 4, which alex had used
+        15: ["out_of_turn"],  # alex commits right behind an evidence bundle of his own
     }
     assert session.session_id == "q2-budget-001"
     assert [session.next_clock(actor) for actor in ACCOUNTS] == [7, 5, 5]
@@ -114,10 +115,10 @@ def test_clocks_count_per_session_and_actor():
     session = sstp.Session()
     for actor, clock, name in (("a", 1, "s"), ("b", 1, "s"), ("a", 2, "s"), ("b", 2, "s")):
         assert session.feed(message(actor, clock, session=name)) == []
-    assert session.feed(message("a", 1, Kind.KNOWLEDGE, session=None)) == []  # the unnamed session
+    assert session.feed(message("a", 3, Kind.KNOWLEDGE, session=None)) == []  # it belongs to the session
     session.time_out()
-    assert reasons(session.feed(message("a", 3, Kind.KNOWLEDGE, session=None))) == ["clock_gap"]
-    assert [session.next_clock(name) for name in ("a", "b", "c")] == [3, 3, 1]
+    assert reasons(session.feed(message("a", 5, Kind.KNOWLEDGE, session=None))) == ["clock_gap"]
+    assert [session.next_clock(name) for name in ("a", "b", "c")] == [6, 3, 1]
     assert session.next_clock("a", "other") == 1
 
 
@@ -144,6 +145,56 @@ def test_ranges_of_clocks_are_a_set(numbers):
         assert clocks.last == max(plain)
 
 
+def test_the_seven_templates_are_one_session():
+    """Their clocks go from 1 to 7, and three of them have no session_id."""
+    session = sstp.Session()
+    for clock, kind in enumerate(Kind, 1):
+        value = example(kind)
+        value["header"] |= {"actor_id": "a", "logical_clock": clock}
+        if kind in (Kind.KNOWLEDGE, Kind.EVIDENCE_BUNDLE, Kind.MEMORY_DELTA):
+            value["header"].pop("session_id", None)
+        session.time_out()
+        assert "clock_gap" not in reasons(session.feed(sstp.decode(json.dumps(value))))
+    assert session.next_clock("a") == 8
+
+
+def test_bundles_of_one_delegation_need_not_wait():
+    session = sstp.Session()
+    assert session.feed(message("a", 1, Kind.DELEGATION, "b")) == []
+    for clock in range(1, 4):
+        assert session.feed(message("b", clock, Kind.EVIDENCE_BUNDLE)) == []
+    assert session.feed(message("b", 4, Kind.KNOWLEDGE, text="all three prove it")) == []
+    assert session.open_delegations == []
+    assert reasons(session.feed(message("b", 5, Kind.EVIDENCE_BUNDLE))) == ["out_of_turn"]
+    alone = sstp.Session()
+    found = [reasons(alone.feed(message("a", clock, Kind.EVIDENCE_BUNDLE))) for clock in range(1, 6)]
+    assert found == [[]] + [["out_of_turn"]] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Understood.", ["acknowledgement"]),
+        ("Verstanden. Chi capisce", []),
+        ("Understood. Will do.", ["doubtful_acknowledgement"]),
+        ("I acknowledge receipt of your message.", ["doubtful_acknowledgement"]),
+        ("Thanks for the update, noted!", ["doubtful_acknowledgement"]),
+        ("Received your query from Alex; the table has 40 rows", []),
+        ("I understand that the parser drops the last byte", []),
+    ],
+)
+def test_acknowledgements(text, found):
+    session = sstp.Session()
+    session.feed(message("a", 1))
+    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))) == found
+
+
+def test_the_table_of_acknowledgements_can_be_extended():
+    session = sstp.Session(acknowledgements=[*sstp.ACKNOWLEDGEMENTS, "Chi capisce."])
+    session.feed(message("a", 1))
+    assert reasons(session.feed(message("b", 1, Kind.KNOWLEDGE, text="chi  capisce"))) == ["acknowledgement"]
+
+
 # --- turns -----------------------------------------------------------------------------------------------------------
 
 
@@ -161,12 +212,7 @@ def test_who_may_speak_after_each_kind(kind):
         session = sstp.Session(["a", "b", "c"])
         assert session.feed(message("a", 1, kind, "b" if kind in (Kind.QUERY, Kind.DELEGATION) else None)) == []
         issues = session.feed(message(speaker, 2 if speaker == "a" else 1))
-        allowed = {
-            Kind.QUERY: "b",
-            Kind.DELEGATION: "b",
-            Kind.EVIDENCE_BUNDLE: "abc",
-            Kind.MEMORY_DELTA: "abc",
-        }.get(kind, "bc")
+        allowed = {Kind.QUERY: "b", Kind.DELEGATION: "b"}.get(kind, "bc")
         assert reasons(issues) == ([] if speaker in allowed else ["out_of_turn"])
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from turnwire.cli.text import file_name
 
-GOOD, BAD_RECORDS, USAGE, INPUT_OUTPUT, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 130
-"""NOTHING: there was no record to judge."""
+GOOD, BAD_RECORDS, USAGE, INPUT_OUTPUT, NOTHING, OPEN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+"""NOTHING: there was no record to judge. OPEN: nothing is wrong, but something is unfinished."""
 SIGNALLED = 128
 """And the number of the signal that ended the program; INTERRUPTED is that of SIGINT."""
 

@@ -4,20 +4,22 @@ the token rules and the laws, judged over a whole document."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
-from turnwire.checklists import Checklist, Clause, Fault, around, judged, log_line
+from turnwire import checklists
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged, around, checklist_of, log_line
 from turnwire.contract import finding
-from turnwire.csp.codec import check, parse, read_log
-from turnwire.csp.log_replay import replay
-from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Patch, Preamble, Record, Result
-from turnwire.csp.rules import lint
+from turnwire.csp.codec import check, parse, preambles
+from turnwire.csp.laws import Classifier, Routing, by_subject
+from turnwire.csp.lints import Linter
+from turnwire.csp.log_replay import Replaying
+from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect
 
-__all__ = ["CLAUSES", "REASONS", "conform", "conform_files", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
 
 CLAUSES = (
     Clause("magic", "VALIDATION", "CSP/1 header, and no other text"),
@@ -30,6 +32,7 @@ CLAUSES = (
     Clause("answers", "INTENT TYPES", "A RESULT answers a TASK, once"),
     Clause("fileop", "FILEOP", "File operations have a known word, a path and a content in a heredoc"),
     Clause("state", "STATE MANAGEMENT", "Every patch applies to its base; the state can be rebuilt"),
+    Clause("laws", "PROJECT LAWS", "Tasks go to the agents that the laws name"),
     Clause("restate", "TOKEN RULES 1", "Reference by CTX, never repeat LAWS/DEFs"),
     Clause("rewrite", "TOKEN RULES 2", "PATCH only, never a full rewrite"),
     Clause("ids", "TOKEN RULES 3", "IDs over prose: after the first DEF, the id only"),
@@ -50,6 +53,7 @@ _BROKEN_BY: dict[str, str] = {
     "answers": "no_task dup_result",
     "fileop": "missing_op missing_path unknown_op heredoc_expected",
     "state": "def_exists duplicate",
+    "laws": "law_broken",
     "restate": "restate",
     "rewrite": "full_rewrite",
     "ids": "expanded undef",
@@ -59,48 +63,173 @@ _BROKEN_BY: dict[str, str] = {
 REASONS: dict[Reason, str] = {Reason(name): clause for clause, names in _BROKEN_BY.items() for name in names.split()}
 """What reading, ``check`` and ``lint`` find -> the clause that it breaks. What a replay refuses breaks "state"."""
 
+UNJUDGED = (
+    Unjudged("SCOPE", "Agents speak CSP/1 only, humans natural language", "a log does not say who is human"),
+    Unjudged("SCOPE", "The memory graph is made of CSP nodes and patches", "the graph of MEM messages has no form"),
+    Unjudged("GOALS", "Lossless, token-minimal", "what an agent meant is in no log; turnwire tokens counts"),
+    Unjudged("INTENT TYPES", "DATA, PRODUCED and OUT hold what they name", "results and files are no part of a log"),
+    Unjudged(
+        "FILEOP",
+        "BASE is the state of the file, CONTENT fits it",
+        "the files are no part of a log; turnwire apply judges them",
+    ),
+    Unjudged(
+        "PROJECT LAWS",
+        "Laws that route by no subject, or tasks that do not name it",
+        "what a task is about is its meaning; csp.judge_laws takes a classifier",
+    ),
+    Unjudged("TASK_TPL", "Subagents are spawned with the template", "a log does not show how an agent was spawned"),
+)
+"""What the specification says and no log can show. The token rules restate, expanded, filler, full_rewrite and synonym
+are heuristics: what they find is doubtful, and fails nothing."""
+
 _BOM, _NEWLINE = b"\xef\xbb\xbf", 0x0A
 _SPOKEN = ("magic", "agents", "ctx", "intent", "body", "header", "blocks", "restate", "ids", "filler", "terms")
+_TASK_ID = re.compile("T[0-9]+")
 
 
-def conformance(*messages: Record | Document | str | bytes) -> Checklist:
+class Judge(checklists.Judge):
+    """Judges the records of a document or a log in order.
+
+    A task without an answer is open where the input ends.
+
+    Args:
+        classify: which laws a task falls under (:class:`turnwire.csp.laws.Routing`).
+    """
+
+    def __init__(self, classify: Classifier = by_subject) -> None:
+        super().__init__()
+        self._classify = classify
+        self._linter = Linter()
+        self._replaying = Replaying()
+        self._stateful = False
+        self._routing: Routing | None = None
+        self._open: dict[str, tuple[int, int | None, str]] = {}
+        self._waiting: list[tuple[int, int, Record]] = []  # what stands beside messages: (offset, line, record)
+        self._next = 0
+
+    def look(self, data: bytes, found: list[Any]) -> None:
+        """Takes the preambles of a file, and where it is a document, all other text: that is a fault there.
+
+        It is one where all of its CSP/1 stands in lines of its own, with no message of another wire and no line that
+        begins as those of logs do (with a time, an object or list of JSON).
+        """
+        own = [one for one in found if one.wire == WIRE]
+        if not own:
+            return
+        beside, damaged = preambles(data)
+        for error in damaged:
+            self.refused(error, error.line or 1, error.offset)
+        self._waiting = [(offset, record.line, record) for offset, _, record in beside]
+        if len(own) == len(found) and _is_document(data, own):
+            taken = [(one.offset, one.length) for one in own]
+            taken += [(offset, length) for offset, length, _ in beside]
+            self._waiting += _junk(data, sorted(taken))
+            if data.startswith(_BOM):
+                self.fault("magic", 1, f"{Reason.BOM}: a byte order mark stands in front", 0)
+        self._waiting.sort(key=lambda one: one[0])
+
+    def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """Judges one record. Of a message that is read from a text its line there is its place."""
+        expect(message, Record, "a CSP/1 record, a Document or a text is judged")
+        self._pass(offset)
+        if offset is not None:
+            message.line = line
+        self._record(message, line, offset)
+
+    def _pass(self, offset: int | None) -> None:
+        """Judges what stands in front of a byte beside messages."""
+        while self._next < len(self._waiting) and (offset is None or self._waiting[self._next][0] < offset):
+            place, line, record = self._waiting[self._next]
+            self._next += 1
+            self._record(record, line, place)
+
+    def _record(self, record: Record, line: int, offset: int | None) -> None:
+        for clause, text in _of_record(record):
+            self.fault(clause, line, text, offset)
+        self.applied.update(_applies(record))
+        for issue in self._linter.feed(record):
+            found = self.fault if issue.severity == "warning" else self.doubt
+            found(REASONS[issue.reason], line, f"{issue.reason}: {issue.text}", offset)
+        if isinstance(record, Preamble) or (isinstance(record, CspMessage) and isinstance(record.block, Patch)):
+            self._stateful = True
+        if isinstance(record, (CspMessage, Preamble)):
+            self._state(record, line, offset)
+        if isinstance(record, CspMessage):
+            self._tasks(record, line, offset)
+            self._laws(record, line, offset)
+
+    def _state(self, record: CspMessage | Preamble, line: int, offset: int | None) -> None:
+        """Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds."""
+        if not self._stateful:
+            return
+        error = self._replaying.feed(record)
+        if error is not None:
+            self.fault("state", line, f"{error.reason}: {error.text}", offset)
+
+    def _tasks(self, message: CspMessage, line: int, offset: int | None) -> None:
+        block = message.block
+        if isinstance(block, Task):
+            self._open[block.id] = line, offset, block.get("OWNER") or message.receiver or ""
+        elif isinstance(block, Result) and block.get("STATUS") in ("OK", "FAIL"):
+            self._open.pop(block.id, None)
+        elif isinstance(block, Error) and _TASK_ID.fullmatch(block.get("AT") or ""):
+            self._open.pop(block.get("AT") or "", None)
+
+    def _laws(self, message: CspMessage, line: int, offset: int | None) -> None:
+        if self._routing is None:
+            self._routing = Routing(self._linter.laws, self._classify)
+        if self._routing:
+            if isinstance(message.block, Task):
+                self.applied.add("laws")
+            for issue in self._routing.feed(message, self._linter.defs):
+                self.fault("laws", line, issue.text, offset)
+
+    def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """What is damaged breaks the clause that its reason goes with."""
+        self._pass(offset)
+        self.fault(REASONS.get(error.reason, "magic"), line, f"{error.reason}: {error.text}", offset)
+
+    def end(self) -> None:
+        """Judges what stands behind the last message, and the tasks that have no answer."""
+        self._pass(None)
+        for name, (line, offset, owner) in self._open.items():
+            self.left("answers", line, f"{owner} has not answered {name}", offset)
+
+
+CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("classify",))
+"""What CSP/1 is judged by."""
+
+
+def conformance(*messages: Record | Document | str | bytes, classify: Classifier = by_subject) -> Checklist:
     """Judges a conversation: records, documents or texts, in order. Faults are placed by the line of a record."""
-    records: list[Record] = []
-    faults: list[Fault] = []
+    judge = Judge(classify)
     for message in messages:
         if isinstance(message, (str, bytes)):
             try:
                 message = parse(message, mode="lenient")
             except DecodeError as error:
-                faults.append(Fault(REASONS[error.reason], error.line or 1, f"{error.reason}: {error.text}"))
+                judge.rejects += 1
+                judge.refused(error, error.line or 1)
                 continue
         expect(message, Record | Document, "a CSP/1 record, a Document or a text is judged")
-        records += message.records if isinstance(message, Document) else [message]
-    return _judged(Document(records), faults)
+        for record in message.records if isinstance(message, Document) else [message]:
+            judge.records += isinstance(record, CspMessage)
+            judge.message(record, record.line)
+    judge.end()
+    return checklist_of(WIRE, CLAUSES, judge)
 
 
-def conform(data: bytes) -> Checklist:
-    """Judges the CSP/1 in ``data``: what cannot be read, the state, the token rules.
+def conform(data: bytes, **options: Any) -> Checklist:
+    """Judges the CSP/1 in ``data``: what cannot be read, the state, the token rules."""
+    found: Checklist = finding("judging").conform(WIRE, data, **options)
+    return found
 
-    Where all of it stands in lines of its own, with no message of another wire and no line that begins as those of logs
-    do (with a time, an object or list of JSON), ``data`` is one document: other text is a fault then. In a log it is
-    none.
-    """
-    everything = list(finding("located").located(data))
-    found = [one for one in everything if one.wire == WIRE]
-    rejects = sum(one.error is not None for one in found)
-    if not found:
-        return judged(WIRE, 0, CLAUSES, (), ())
-    if len(found) == len(everything) and _is_document(data, found):
-        checklist = conformance(data)
-    else:
-        log, damaged = read_log(data)
-        broken = [
-            Fault(REASONS.get(error.reason, "magic"), error.line or 1, f"{error.reason}: {error.text}")
-            for error in damaged
-        ]
-        checklist = _judged(log, broken)
-    return checklist.counted(len(found) - rejects, rejects)
+
+def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
+    """(path, checklist) for each file, a document each."""
+    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
+    return found
 
 
 def _is_document(data: bytes, found: list[Any]) -> bool:
@@ -112,46 +241,41 @@ def _is_document(data: bytes, found: list[Any]) -> bool:
     return not any(map(log_line, around(data, ((one.offset, one.length) for one in found))))
 
 
-def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each file, a document each."""
-    for path in paths:
-        yield os.fspath(path), conform(Path(path).read_bytes())
+def _junk(data: bytes, taken: list[tuple[int, int]]) -> Iterator[tuple[int, int, Record]]:
+    """The lines that are not blank and no fence around what was taken: (offset, line, record)."""
+    place = line = 0
+    for start, length in (*taken, (len(data), 0)):
+        while place < start:
+            end = min(data.find(b"\n", place) + 1 or len(data), start)
+            text = data[place:end].removeprefix(_BOM if place == 0 else b"").strip()
+            if text and not text.startswith(b"```"):
+                yield place, line + 1, Junk(line + 1, text.decode(errors="replace"))
+            line += data[place:end].count(b"\n")
+            place = end
+        line += data.count(b"\n", place, max(place, start + length))
+        place = max(place, start + length)
 
 
-def _judged(document: Document, faults: list[Fault]) -> Checklist:
-    applied: set[str] = set()
-    for record in document.records:
-        faults += _of_record(record)
-        applied.update(_applies(record))
-    faults += [
-        Fault(REASONS[issue.reason], int(issue.where), issue.text)
-        for issue in lint(document)
-        if issue.severity == "warning"
-    ]
-    if applied & {"state"}:
-        for refused, error in replay(document).refused:
-            faults.append(Fault("state", refused.line, f"{error.reason}: {error.text}"))
-    return judged(WIRE, len(document.messages), CLAUSES, faults, applied)
-
-
-def _of_record(record: Record) -> Iterator[Fault]:
+def _of_record(record: Record) -> Iterator[tuple[str, str]]:
     if isinstance(record, Junk):
         if not record.text.startswith("```"):
             reason = Reason(record.reason or Reason.JUNK)
-            yield Fault(REASONS[reason], record.line, f"{reason}: {record.text[:60]!r}")
+            yield REASONS[reason], f"{reason}: {record.text[:60]!r}"
         return
     for issue in check(record):
         if issue.severity == "warning":
-            yield Fault(REASONS[issue.reason], record.line, f"{issue.reason}: {issue.text}")
+            yield REASONS[issue.reason], f"{issue.reason}: {issue.text}"
 
 
 def _applies(record: Record) -> Iterator[str]:
     if isinstance(record, Preamble):
         yield from ("state", "restate")
+        if record.laws:
+            yield "laws"
     if not isinstance(record, CspMessage):
         return
     yield from _SPOKEN
-    if isinstance(record.block, Result):
+    if isinstance(record.block, (Task, Result)):
         yield "answers"
     if isinstance(record.block, FileOp):
         yield from ("fileop", "rewrite")

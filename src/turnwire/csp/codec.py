@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from glob import glob
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
 from turnwire._pure.csp.marks import has_title
@@ -90,28 +93,76 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
     return Document(records)
 
 
-def read_log(data: str | Buffer, *, limits: Limits = LIMITS) -> tuple[Document, list[DecodeError]]:
-    """What stands in a log: the good records, and what is wrong with each that is damaged.
-
-    Messages and templates are those that a scan finds, wherever they stand, preambles are lines of their own; other
-    text is passed over. A message that an unclosed heredoc would have swallowed carries the issue
-    ``inside_unclosed_heredoc``, so that neither ``encode`` nor a store takes it.
-    Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what is neither text nor bytes.
-    """
-    checked_limits(limits)
-    raw = record_bytes(data)
-    if raw is None:
-        raise type_fault(data)
-    records: list[Record] = []
+def preambles(data: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, int, Preamble]], list[DecodeError]]:
+    """The preambles among lines, each with its offset and length, and what is wrong with those that are damaged.
+    Raises ValueError for 2 GiB or more."""
+    found: list[tuple[int, int, Preamble]] = []
     damaged: list[DecodeError] = []
-    rows, extras, _ = _core.tables(raw, (limits.message, limits.fields, limits.key))
-    source = _Source(raw, extras)
+    rows, extras, _ = _core.tables(data, (limits.message, limits.fields, limits.key))
+    source: _Source | None = None
     for row in rows:
         if row[3] & 0xFF == PREAMBLE:
+            source = source or _Source(data, extras)
             try:
-                records.append(source.record(row))
+                record = source.record(row)
             except DecodeError as error:
                 damaged.append(error)
+            else:
+                assert isinstance(record, Preamble), "the row says so"
+                found.append((row[0], row[1], record))
+    return found, damaged
+
+
+class Log(NamedTuple):
+    """What stands in a log: its good records as a document, and what is wrong with each that is damaged."""
+
+    document: Document
+    damaged: list[DecodeError]
+
+
+def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
+    """What stands in a log: the good records, and what is wrong with each that is damaged.
+
+    source: the text or the bytes of a log, or what :func:`turnwire.scan` takes: a path, a glob, a file, a list of them,
+    one after the other. A str is a name where it is one line and there is such a file. Messages and templates are those
+    that a scan finds, wherever they stand, preambles are lines of their own; other text is passed over. A message that
+    an unclosed heredoc would have swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode``
+    nor a store takes it.
+    Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what cannot be read.
+    """
+    checked_limits(limits)
+    records: list[Record] = []
+    damaged: list[DecodeError] = []
+    for raw in _parts(source, limits):
+        good, bad = _read_part(raw, limits)
+        records += good
+        damaged += bad
+    return Log(Document(records), damaged)
+
+
+def names_files(source: Any) -> bool:
+    """Whether what is given says where a log is, and is none itself; a str where it is one line and such a file is
+    there."""
+    if isinstance(source, str):
+        return "\n" not in source and "\0" not in source and bool(glob(source, recursive=True))
+    return isinstance(source, (PathLike, list, tuple)) or hasattr(source, "read")
+
+
+def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
+    """The bytes of each input."""
+    if names_files(source):
+        for _, raw in finding("contents").contents(source, limits=limits):
+            yield raw
+        return
+    raw = record_bytes(source)
+    if raw is None:
+        raise type_fault(source)
+    yield raw
+
+
+def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeError]]:
+    beside, damaged = preambles(raw, limits)
+    records: list[Record] = [record for _, _, record in beside]
     for one in finding("located").located(raw, WIRE, limits=limits):
         if one.error is not None:
             damaged.append(one.error)
@@ -122,7 +173,7 @@ def read_log(data: str | Buffer, *, limits: Limits = LIMITS) -> tuple[Document, 
             record.issues = (issue(Reason.INSIDE_UNCLOSED_HEREDOC, one.line),)
         records.append(record)
     records.sort(key=lambda record: record.line or 0)
-    return Document(records), sorted(damaged, key=lambda error: error.offset or 0)
+    return records, sorted(damaged, key=lambda error: error.offset or 0)
 
 
 def _is_lenient(mode: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from turnwire.csp.codec import parse, read_log
+from turnwire.csp.codec import Log, names_files, parse, read_log
 from turnwire.csp.messages import CspMessage, Document, Preamble
 from turnwire.csp.spec import WIRE
 from turnwire.csp.store import Store
@@ -21,35 +21,59 @@ class Replay(NamedTuple):
     refused: list[tuple[CspMessage | Preamble, WireError]]
 
 
-def replay(document: Document | str | bytes, *, mode: str = "strict", forks: bool = False) -> Replay:
-    """The state at the end of a document. Preambles before the first message are C0; a later one is refused.
+class Replaying:
+    """Replays records one after the other. Preambles before the first message are C0; a later one is refused."""
 
-    Messages are applied in order; one that is refused changes nothing and is listed.
-    """
-    if not isinstance(document, Document):
-        document = parse(document, mode=mode)
-    defs: dict[str, str] = {}
-    laws: dict[str, str] = {}
-    refused: list[tuple[CspMessage | Preamble, WireError]] = []
-    store: Store | None = None
-    for record in _stateful(document):
+    def __init__(self, *, forks: bool = False) -> None:
+        self._defs: dict[str, str] = {}
+        self._laws: dict[str, str] = {}
+        self._forks = forks
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        """The store as it is; from now on a preamble is refused."""
+        if self._store is None:
+            self._store = Store(self._defs, self._laws, forks=self._forks)
+        return self._store
+
+    def feed(self, record: CspMessage | Preamble) -> WireError | None:
+        """Takes the next record; why it is refused, where it is. Then it changes nothing."""
         if isinstance(record, Preamble):
-            twice = sorted((defs.keys() & record.defs.keys()) | (laws.keys() & record.laws.keys()))
-            if store is not None or twice:
+            twice = sorted((self._defs.keys() & record.defs.keys()) | (self._laws.keys() & record.laws.keys()))
+            if self._store is not None or twice:
                 text = f"{twice[0]} is defined already" if twice else "C0 is frozen"
-                refused.append((record, RuleError(Reason.CHECKPOINT_EXISTS, text, wire=WIRE, path="C0")))
-                continue
-            defs.update(record.defs)
-            laws.update(record.laws)
-            continue
-        if store is None:
-            store = Store(defs, laws, forks=forks)
+                return RuleError(Reason.CHECKPOINT_EXISTS, text, wire=WIRE, path="C0")
+            self._defs.update(record.defs)
+            self._laws.update(record.laws)
+            return None
         try:
-            store.apply(record)
+            self.store.apply(record)
         except WireError as error:
+            return error
+        return None
+
+
+def replay(source: Any, *, mode: str = "strict", forks: bool = False) -> Replay:
+    """The state at the end of a document, or of a log: whatever :func:`turnwire.scan` takes.
+
+    source: a Document, or what ``read_log`` gave; text or bytes of one (read by ``parse`` with ``mode``); else a path, a
+    glob, a file, or a list of these, whose messages are those that a scan finds, as one history. Preambles before the
+    first message are C0; a later one is refused. Messages are applied in order; one that is refused changes nothing and
+    is listed.
+    """
+    replaying = Replaying(forks=forks)
+    refused = []
+    for record in _records(source, mode):
+        error = replaying.feed(record)
+        if error is not None:
             refused.append((record, error))
-    return Replay(store if store is not None else Store(defs, laws, forks=forks), refused)
+    return Replay(replaying.store, refused)
 
 
-def _stateful(document: Document) -> Iterator[CspMessage | Preamble]:
+def _records(source: Any, mode: str) -> Iterator[CspMessage | Preamble]:
+    if isinstance(source, (Document, Log)):
+        document = source.document if isinstance(source, Log) else source
+    else:
+        document = read_log(source).document if names_files(source) else parse(source, mode=mode)
     return (record for record in document.records if isinstance(record, (CspMessage, Preamble)))

@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire import checklists
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged
 from turnwire.contract import finding
 from turnwire.errors import DecodeError, Reason, expect
-from turnwire.kick.codec import check, decode
+from turnwire.kick.codec import check
 from turnwire.kick.documents import is_document
 from turnwire.kick.faults import space_words
 from turnwire.kick.messages import Envelope
-from turnwire.kick.monitor import Monitor
+from turnwire.kick.monitor import Event, Monitor
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.space import Space, parse_space
-from turnwire.kick.spec import FAULTS, WIRE, EventKind
+from turnwire.kick.spec import WIRE, EventKind
+from turnwire.kick.times import seconds
 
-__all__ = ["CLAUSES", "EVENTS", "REASONS", "conform", "conform_files", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "EVENTS", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
 
 CLAUSES = (
     Clause("envelope", "001", "Messages are JSON envelopes with the fields of the schema"),
     Clause("ids", "001", "Ids are UUIDs of version 4, each used once"),
     Clause("times", "001", "Timestamps are ISO 8601"),
     Clause("channels", "002", "Each type goes on its channels, to whom they lead"),
+    Clause("answers", "002", "A question gets its answer"),
     Clause("loop", "003", "Dispatch, execute, report: in this order"),
     Clause("escalation", "003", "A violation pauses the tasks it concerns and is escalated"),
     Clause("space", "004.1", "Contents are Space Format"),
@@ -73,100 +75,133 @@ EVENTS: dict[EventKind, str] = {
     EventKind.UNKNOWN_STATUS: "loop",
     EventKind.LATE: "loop",
     EventKind.WHILE_PAUSED: "escalation",
+    EventKind.UNESCALATED: "escalation",
     EventKind.MISDIRECTED: "escalation",
 }
-"""Faults of the monitor -> the clause. Its INVALID is what ``check`` finds, too; without a clock nothing is OVERDUE."""
+"""Faults of the monitor -> the clause. Its INVALID is what ``check`` finds, too; OVERDUE goes by what began it."""
+BEGINS: dict[EventKind, str] = {
+    EventKind.DISPATCHED: "loop",
+    EventKind.ASKED: "answers",
+    EventKind.VIOLATION: "escalation",
+}
+"""What begins something that has to end -> the clause by which it has to."""
 
 _ANYWHERE = (Reason.BAD_UTF8, Reason.BOM)
 _ALWAYS = ("envelope", "ids", "times", "channels", "space", "roles")
-_FAMILIES = {"command": "loop", "report": "loop", "query": "correlation", "alert": "escalation"}
+_FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "escalation"}
 
+
+UNJUDGED = (
+    Unjudged("001", "All communication between agents goes through envelopes", "only what did is seen"),
+    Unjudged("002", "Patterns: asynchronous, fire and forget, publish and subscribe", "transports are not seen"),
+    Unjudged("002", "An artifact's path leads to what was made", "the files are no part of a log"),
+    Unjudged("003", "The agent executes the task", "only its reports are seen"),
+    Unjudged("003", "SystemMonitor detects anomalies", "what nobody reports is in no log; anybody may send an alert"),
+    Unjudged("003", "The human or supervisor decides", "their decision has no message of its own"),
+)
+"""What the specification says and no log can show."""
 
 Judged = Envelope | Space | str | bytes
 
 
-def conformance(*messages: Judged, policy: Policy = DEFAULT_POLICY) -> Checklist:
-    """Judges envelopes and Space documents, or their texts, in the order in which they were sent. Faults are placed by
-    number, from 1; those of a document by its own lines where it is the only one that is judged."""
-    return _judged(enumerate(messages, 1), policy, lines=len(messages) == 1)
+class _Begun(NamedTuple):
+    """Where something began that has to end."""
+
+    clause: str
+    line: int
+    offset: int | None
+    since: str
 
 
-def conform(data: bytes, *, policy: Policy = DEFAULT_POLICY, fences: bool = False) -> Checklist:
-    """Judges every envelope, every damaged one and every Space document of a log; other text is none of the checklist's
-    business. fences: headers inside code fences are content (:func:`parse_space`)."""
-    found = finding("located").located(data, WIRE, fences=fences)
-    return _judged(((one.line, _found(one)) for one in found), policy, lines=True, fences=fences)
+class Judge(checklists.Judge):
+    """Judges envelopes and documents in the order in which they were sent.
 
+    What is unfinished at the end is open; it is a fault where its deadline (``kick.Deadlines``) passed on the clock of
+    the messages, or before ``now``. What was finished, though late, is doubtful: section 003 has no deadlines.
 
-def _found(one: Any) -> Judged | DecodeError:
-    """What is judged of a record or a reject of a scan: of a document that is refused, its bytes."""
-    if one.error is None:
-        message: Judged = one.message
-        return message
-    error: DecodeError = one.error
-    return _Refused(one.raw) if is_document(one.raw) else error
+    Args:
+        policy: who may send what. now: the moment as of which the rest is judged, seconds since 1970-01-01 UTC.
+        own_lines: whether the faults of a document are placed by its own lines, counted from the line that is given.
+    """
 
+    def __init__(self, policy: Policy = DEFAULT_POLICY, now: float | None = None, own_lines: bool = True) -> None:
+        super().__init__()
+        self._policy = policy
+        self._now = now
+        self._own_lines = own_lines
+        self._monitor = Monitor(policy)
+        self._begun: dict[str, _Begun] = {}
+        self._overdue: dict[str, list[str]] = {}
 
-class _Refused(bytes):
-    """A document that is a reject."""
-
-
-def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each file."""
-    for path in paths:
-        yield os.fspath(path), conform(Path(path).read_bytes())
-
-
-def _judged(
-    messages: Iterable[tuple[int, Judged | DecodeError]],
-    policy: Policy,
-    *,
-    lines: bool = False,
-    fences: bool = False,
-) -> Checklist:
-    """lines: the faults of a document are placed by their own lines."""
-    faults: list[Fault] = []
-    applied: set[str] = set()
-    monitor = Monitor(policy)
-    count = rejects = 0
-    for line, message in messages:
-        if isinstance(message, Space) or (isinstance(message, (str, bytes)) and is_document(message)):
-            count += not isinstance(message, _Refused)
-            rejects += isinstance(message, _Refused)
-            applied.update(("documents", "headers"))
-            faults += _of_document(message, line, lines, fences)
-            continue
-        applied.add("envelope")
-        try:
-            if isinstance(message, DecodeError):
-                rejects += 1
-                raise message
-            count += 1
-            envelope = decode(message) if isinstance(message, (str, bytes)) else message
-        except DecodeError as error:
-            clause = "envelope" if error.reason in _ANYWHERE else REASONS.get(error.reason, "envelope")
-            faults.append(Fault(clause, line, f"{error.reason}: {error.text}"))
-            continue
-        expect(envelope, Envelope, "an envelope or its text is judged")
-        applied.update(_ALWAYS)
-        applied.update(_applies(envelope))
-        faults += _of_envelope(envelope, line, monitor, policy)
-    return judged(WIRE, count, CLAUSES, faults, applied, rejects)
-
-
-def _of_document(message: Space | str | bytes, line: int, lines: bool, fences: bool) -> Iterator[Fault]:
-    """The faults of a document; ``lines``: placed by lines, from ``line`` on, not by its number."""
-    if not isinstance(message, Space):
-        try:
-            message = parse_space(message, mode="lenient", fences=fences)
-        except DecodeError as error:
-            yield Fault("documents", line + (error.line or 1) - 1 if lines else line, f"{error.reason}: {error.text}")
+    def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """Judges one envelope or document."""
+        if isinstance(message, Space):
+            self._document(message, line, offset)
             return
-    if not message.sections:
-        yield Fault("documents", line, f"{Reason.NO_SECTIONS}: {space_words(Reason.NO_SECTIONS)}")
-    for issue in message.issues:
-        place = line + int(issue.where) - 1 if lines else line
-        yield Fault(REASONS[issue.reason], place, f"{issue.reason}: {issue.text}")
+        expect(message, Envelope, "an envelope or its text is judged")
+        self.applied.add("envelope")
+        self.applied.update(_ALWAYS)
+        self.applied.update(_applies(message))
+        told = set()
+        issues = check(message, self._policy)
+        for issue in issues:
+            clause = REASONS.get(issue.reason, "envelope")
+            if issue.severity == "warning":
+                told.add(clause)
+                self.fault(clause, line, f"{issue.where}: {issue.text}", offset)
+            elif clause == "space" or str(issue.where).startswith("/content"):
+                self.doubt("space", line, f"{issue.reason}: {issue.text}", offset)
+        for event in self._monitor.judged(message, seconds(message.timestamp), issues):
+            self._event(event, message, line, offset, told)
+
+    def _event(self, event: Event, envelope: Envelope, line: int, offset: int | None, told: set[str]) -> None:
+        if event.kind in BEGINS:
+            begun = _Begun(BEGINS[event.kind], line, offset, envelope.timestamp)
+            self._begun[event.subject or envelope.id] = begun
+        elif event.kind is EventKind.OVERDUE:
+            self._overdue.setdefault(event.subject or "", []).append(event.text)
+        elif event.kind in EVENTS:
+            refused = event.kind in (EventKind.UNAUTHORISED, EventKind.UNCORRELATED) and event.issues
+            if not (refused and told):
+                self.fault(EVENTS[event.kind], line, f"{event.kind}: {event.text}", offset)
+
+    def _document(self, document: Space, line: int, offset: int | None) -> None:
+        self.applied.update(("documents", "headers"))
+        if not document.sections:
+            self.fault("documents", line, f"{Reason.NO_SECTIONS}: {space_words(Reason.NO_SECTIONS)}", offset)
+        for issue in document.issues:
+            place = line + int(issue.where) - 1 if self._own_lines else line
+            self.fault(REASONS[issue.reason], place, f"{issue.reason}: {issue.text}", offset)
+
+    def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """What is damaged is no envelope, or no document."""
+        if raw is not None and is_document(raw):
+            self.applied.update(("documents", "headers"))
+            within = offset is None and self._own_lines
+            self.fault("documents", line + (error.line or 1) - 1 if within else line, _words(error), offset)
+            return
+        self.applied.add("envelope")
+        clause = "envelope" if error.reason in _ANYWHERE else REASONS.get(error.reason, "envelope")
+        self.fault(clause, line, _words(error), offset)
+
+    def end(self) -> None:
+        """Judges what is unfinished."""
+        for event in self._monitor.overdue(self._now) if self._now is not None else ():
+            self._overdue.setdefault(event.subject or "", []).append(event.text)
+        for one in self._monitor.unfinished:
+            begun = self._begun[one.id]
+            late = self._overdue.pop(one.id, None)
+            if late is not None:
+                self.fault(begun.clause, begun.line, f"overdue: {late[-1]}: {one.text}", begun.offset)
+            else:
+                self.left(begun.clause, begun.line, one.text, begun.offset, begun.since)
+        for name, texts in self._overdue.items():
+            begun = self._begun[name]
+            self.doubt(begun.clause, begun.line, f"late: {texts[-1]}", begun.offset)
+
+
+def _words(error: DecodeError) -> str:
+    return f"{error.reason}: {error.text}"
 
 
 def _applies(envelope: Envelope) -> Iterator[str]:
@@ -177,15 +212,39 @@ def _applies(envelope: Envelope) -> Iterator[str]:
         yield "correlation"
 
 
-def _of_envelope(envelope: Envelope, line: int, monitor: Monitor, policy: Policy) -> Iterator[Fault]:
-    told = set()
-    for issue in check(envelope, policy):
-        if issue.severity == "warning":
-            clause = REASONS.get(issue.reason, "envelope")
-            told.add(clause)
-            yield Fault(clause, line, f"{issue.where}: {issue.text}")
-    for event in monitor.feed(envelope):
-        if event.kind in FAULTS and event.kind in EVENTS:
-            refused = event.kind in (EventKind.UNAUTHORISED, EventKind.UNCORRELATED) and event.issues
-            if not (refused and told):
-                yield Fault(EVENTS[event.kind], line, f"{event.kind}: {event.text}")
+CHECKLIST = Specification(
+    CLAUSES, UNJUDGED, Judge, options=("policy", "now", "own_lines"), loads={"policy": Policy.load}
+)
+"""What KickLang is judged by."""
+
+
+def conformance(*messages: Judged, policy: Policy = DEFAULT_POLICY, now: float | None = None) -> Checklist:
+    """Judges envelopes and Space documents, or their texts, in the order in which they were sent. Faults are placed by
+    number, from 1; those of a document by its own lines where it is the only one that is judged."""
+    numbered = ((number, _lenient(message)) for number, message in enumerate(messages, 1))
+    options = {"policy": policy, "now": now, "own_lines": len(messages) == 1}
+    found: Checklist = finding("judging").conformance(WIRE, numbered, **options)
+    return found
+
+
+def _lenient(message: Judged) -> Judged:
+    """A document's text as it is read in a log; what cannot be read stays as it is."""
+    if isinstance(message, (str, bytes)) and is_document(message):
+        try:
+            return parse_space(message, mode="lenient")
+        except DecodeError:
+            return message  # strict reading says why
+    return message
+
+
+def conform(data: bytes, **options: Any) -> Checklist:
+    """Judges every envelope, every damaged one and every Space document of a log; other text is none of the checklist's
+    business. options: policy, now, and ``fences`` (headers inside code fences are content, :func:`parse_space`)."""
+    found: Checklist = finding("judging").conform(WIRE, data, **options)
+    return found
+
+
+def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
+    """(path, checklist) for each file."""
+    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turnwire.kick.spec import ESCALATION_RECEIVERS, EventKind
-from turnwire.kick.tracking import Kept, Reading, Tell, Violation, drop, event, first_line
+from turnwire.kick.tracking import Kept, Reading, Tell, Unfinished, Violation, drop, event, first_line
 
 if TYPE_CHECKING:
     from turnwire.kick.loop import TaskLoop
@@ -20,6 +20,8 @@ class Escalation:
         self._reading = reading
         self._loop = loop
         self._violations: dict[str, list[Violation]] = {}  # by alert id and by correlation
+        self._open: dict[str, Violation] = {}  # those that are not escalated, by alert id
+        self._named: dict[str, dict[str, Violation]] = {}  # the same by the names of their tasks
 
     def knows(self, correlation: str) -> bool:
         """Whether a violation has this id or correlation."""
@@ -34,9 +36,13 @@ class Escalation:
         violation = Violation(envelope, self._loop.related(envelope))
         for key in {violation.id, violation.group}:
             self._violations.setdefault(key, []).append(violation)
+        self._open[violation.id] = violation
+        for name in {task.name for task in violation.tasks if task.name is not None}:
+            self._named.setdefault(name, {})[violation.id] = violation
         self._kept.alarms.set(violation, "escalate", now, self._kept.deadlines.escalate)
         tell(event(EventKind.VIOLATION, envelope, first_line(envelope)))
         for task in violation.tasks:
+            task.violations.add(violation.id)
             if not task.paused:
                 task.paused = True
                 self._kept.alarms.clear(task)
@@ -54,6 +60,7 @@ class Escalation:
             return
         if not violation.escalated:
             violation.escalated = True
+            self._settle(violation)
             self._kept.alarms.clear(violation)
             self._kept.forget_later(lambda: drop(self._violations, violation))
         tell(event(EventKind.ESCALATED, envelope, "", subject=violation))
@@ -63,11 +70,23 @@ class Escalation:
         if envelope.correlation_id is not None:
             found = self._violations.get(envelope.correlation_id, [])
         else:
-            name = self._reading.task_of(envelope)
-            found = [
-                one
-                for key, several in self._violations.items()
-                for one in several
-                if one.id == key and name is not None and any(task.name == name for task in one.tasks)
-            ]
+            found = list(self._named.get(self._reading.task_of(envelope) or "", {}).values())
         return next((one for one in found if not one.escalated), found[0] if found else None)
+
+    def _settle(self, violation: Violation) -> None:
+        """Takes a violation that was escalated from those that wait; its tasks know it no more."""
+        self._open.pop(violation.id, None)
+        self._kept.forget_later(lambda: self._forget(violation))
+        for task in violation.tasks:
+            task.violations.discard(violation.id)
+
+    def _forget(self, violation: Violation) -> None:
+        for name in {task.name for task in violation.tasks if task.name is not None}:
+            several = self._named.get(name, {})
+            several.pop(violation.id, None)
+            if not several:
+                self._named.pop(name, None)
+
+    def unfinished(self) -> list[Unfinished]:
+        """The violations that are not escalated, in order."""
+        return [Unfinished("violation", one.id, None, "the violation is not escalated") for one in self._open.values()]

@@ -14,7 +14,7 @@ from turnwire.kick.spec import (
     Signal,
     TaskState,
 )
-from turnwire.kick.tracking import Kept, Reading, Task, Tell, event
+from turnwire.kick.tracking import Kept, Reading, Task, Tell, Unfinished, event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +32,21 @@ class TaskLoop:
         self._tasks: dict[str, Task] = {}  # by dispatch id, that of a second dispatch of a task included
         self._named: dict[str, Task] = {}  # by task id, the latest run
         self._groups: dict[str, list[Task]] = {}  # by correlation
+        self._open: dict[str, Task] = {}  # those that are not closed, by dispatch id
+        self._open_groups: dict[str, dict[str, Task]] = {}  # the same by correlation
 
     def open(self) -> list[Task]:
         """The tasks that are not closed, in the order of their dispatch."""
-        return [task for key, task in self._tasks.items() if task.id == key and task.state not in CLOSED]
+        return list(self._open.values())
+
+    def unfinished(self) -> list[Unfinished]:
+        """The tasks that are not closed, in the order of their dispatch."""
+        found = []
+        for task in self._open.values():
+            paused = " and paused" if task.paused else ""
+            text = f"the task {task.name or task.id} of {task.agent} is {task.state}{paused}"
+            found.append(Unfinished("task", task.id, task.name, text))
+        return found
 
     def named(self, name: str) -> Task | None:
         """The latest task of that id."""
@@ -47,18 +58,18 @@ class TaskLoop:
 
     def related(self, envelope: Envelope) -> list[Task]:
         """The open tasks of the alert's correlation and of the task it names."""
-        seeds = []
-        if envelope.correlation_id is not None:
-            seeds += self._groups.get(envelope.correlation_id, [])
-            seeds += [self._tasks[envelope.correlation_id]] if envelope.correlation_id in self._tasks else []
+        groups: dict[str, None] = {}
+        correlation = envelope.correlation_id
+        if correlation is not None:
+            groups[correlation] = None
+            if correlation in self._tasks:
+                groups[self._tasks[correlation].group] = None
         named = self._named.get(self._reading.task_of(envelope) or "")
         if named is not None:
-            seeds.append(named)
+            groups[named.group] = None
         found: dict[str, Task] = {}
-        for seed in seeds:
-            for task in self._groups.get(seed.group, []):
-                if task.state not in CLOSED:
-                    found[task.id] = task
+        for group in groups:
+            found.update(self._open_groups.get(group, {}))
         return list(found.values())
 
     def dispatch(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
@@ -69,6 +80,7 @@ class TaskLoop:
             self._tasks[envelope.id] = running
             running.aliases.append(envelope.id)
             if running.paused and running.agent == envelope.receiver:
+                self._too_early(running, envelope, tell)
                 self.resume(running, now)
                 tell(event(EventKind.RESUMED, envelope, "dispatched again", running))
                 return
@@ -77,6 +89,8 @@ class TaskLoop:
         task = Task(envelope, name, now)
         self._tasks[envelope.id] = task
         self._groups.setdefault(task.group, []).append(task)
+        self._open[task.id] = task
+        self._open_groups.setdefault(task.group, {})[task.id] = task
         if name is not None:
             self._named[name] = task
         first = "accept" if self._kept.deadlines.accept is not None else "finish"
@@ -129,6 +143,9 @@ class TaskLoop:
         task = self._tasks.get(correlation)
         if task is not None and (name is None or task.name is None or task.name == name):
             return task
+        latest = self._named.get(name) if name is not None else None
+        if latest is not None and latest.group == correlation:
+            return latest
         group = self._groups.get(correlation, [])
         if name is None:
             return group[0] if len(group) == 1 else None
@@ -167,6 +184,11 @@ class TaskLoop:
     def _close(self, task: Task) -> None:
         self._kept.alarms.clear(task)
         task.paused = False
+        self._open.pop(task.id, None)
+        together = self._open_groups.get(task.group, {})
+        together.pop(task.id, None)
+        if not together:
+            self._open_groups.pop(task.group, None)
         self._kept.forget_later(lambda: self._forget_task(task))
 
     def _forget_task(self, task: Task) -> None:
@@ -204,7 +226,7 @@ class TaskLoop:
         if correlation is not None:
             task = self._tasks.get(correlation)
             group = self._groups.get(correlation, [])
-            found = [task] if task is not None else [task for task in group if task.state not in CLOSED] or group
+            found = [task] if task is not None else list(self._open_groups.get(correlation, {}).values()) or group
             return found or None
         own = [task for task in self.open() if task.agent == envelope.receiver]
         return own if own and name in (None, envelope.receiver) else None
@@ -215,8 +237,15 @@ class TaskLoop:
         if not found:
             tell(event(EventKind.UNCORRELATED, envelope, "there is no paused task to resume"))
         for task in found:
+            self._too_early(task, envelope, tell)
             self.resume(task, now)
             tell(event(EventKind.RESUMED, envelope, "", task))
+
+    def _too_early(self, task: Task, envelope: Envelope, tell: Tell) -> None:
+        """Tells it where a task goes on although a violation that concerns it is not escalated (section 003)."""
+        if task.violations:
+            text = f"the task goes on before {len(task.violations)} of its violations was escalated"
+            tell(event(EventKind.UNESCALATED, envelope, text, task))
 
     def resume(self, task: Task, now: float | None) -> None:
         """Lets one paused task go on; its deadline starts anew."""

@@ -18,12 +18,23 @@ from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.questions import Questions
 from turnwire.kick.spec import BAD_TYPE, STATUS_WORDS, UNAUTHORISED_REASONS, EventKind, Signal
 from turnwire.kick.times import seconds
-from turnwire.kick.tracking import Deadlines, Event, Kept, Reading, Recent, Task, event, first_line, task_name
+from turnwire.kick.tracking import (
+    Deadlines,
+    Event,
+    Kept,
+    Reading,
+    Recent,
+    Task,
+    Unfinished,
+    event,
+    first_line,
+    task_name,
+)
 
 if TYPE_CHECKING:
     from turnwire.kick.messages import Envelope
 
-__all__ = ["Deadlines", "Event", "Monitor"]
+__all__ = ["Deadlines", "Event", "Monitor", "Unfinished"]
 
 _OVERDUE_TEXT = {
     "accept": "the dispatch was not taken up in time",
@@ -68,6 +79,7 @@ class Monitor:
         questions = Questions(self._kept)
         self._loop = TaskLoop(self._kept, reading, questions.answered)
         escalation = Escalation(self._kept, reading, self._loop)
+        self._unfinished = (self._loop.unfinished, questions.unfinished, escalation.unfinished)
         questions.known = lambda correlation: self._loop.knows(correlation) or escalation.knows(correlation)
         self._handlers: dict[tuple[str | None, str | None], Callable[..., None]] = {
             ("command", "dispatch"): self._loop.dispatch,
@@ -91,8 +103,12 @@ class Monitor:
         and nothing falls overdue until :meth:`overdue` is asked.
         """
         expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
+        return self.judged(envelope, now, codec._core.check(envelope, self.policy))
+
+    def judged(self, envelope: Envelope, now: float | None, issues: list[Issue]) -> list[Event]:
+        """The same of an envelope of which it is known what ``check`` finds by the monitor's policy."""
         events = [] if now is None else self.overdue(now)
-        warnings = [issue for issue in codec._core.check(envelope, self.policy) if issue.severity == "warning"]
+        warnings = [issue for issue in issues if issue.severity == "warning"]
         if any(issue.reason in _NO_TEXT for issue in warnings):
             return [*events, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)]
         kind = self._known(envelope)
@@ -135,6 +151,11 @@ class Monitor:
     def task(self, name: str) -> Task | None:
         """The latest task of that id, as long as it is remembered."""
         return self._loop.named(name)
+
+    @property
+    def unfinished(self) -> list[Unfinished]:
+        """What has begun and not ended: tasks, questions without an answer, violations that are not escalated."""
+        return [one for several in self._unfinished for one in several()]
 
     @property
     def tasks(self) -> list[Task]:

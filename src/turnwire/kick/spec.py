@@ -205,6 +205,7 @@ class EventKind(str, Enum):
     UNKNOWN_STATUS = "unknown_status"
     LATE = "late"
     WHILE_PAUSED = "while_paused"
+    UNESCALATED = "unescalated"
     MISDIRECTED = "misdirected"
     OVERDUE = "overdue"
 

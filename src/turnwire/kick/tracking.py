@@ -49,6 +49,16 @@ class Deadlines(NamedTuple):
     escalate: float | None = 60.0
 
 
+class Unfinished(NamedTuple):
+    """What has begun and not ended. kind: "task", "question" or "violation". id: of the envelope that began it. task:
+    the task's name, or None. text: what is missing, in words."""
+
+    kind: str
+    id: str
+    task: str | None
+    text: str
+
+
 class Watched:
     """Something with a deadline. ``watch`` is the number of the alarm that counts; older alarms are void."""
 
@@ -62,7 +72,7 @@ class Watched:
 class Task(Watched):
     """A task: ``id`` of its dispatch envelope, ``name`` (the task id, None if the content has none), agent, state."""
 
-    __slots__ = ("agent", "aliases", "artifacts", "group", "name", "paused", "started", "state")
+    __slots__ = ("agent", "aliases", "artifacts", "group", "name", "paused", "started", "state", "violations")
 
     def __init__(self, envelope: Envelope, name: str | None, now: float | None) -> None:
         super().__init__(envelope.id)
@@ -74,6 +84,7 @@ class Task(Watched):
         self.started = now
         self.artifacts: list[str] = []
         self.aliases: list[str] = []  # ids of further dispatches of the same run
+        self.violations: set[str] = set()  # ids of those that concern it and are not escalated
 
     def __repr__(self) -> str:
         paused = ", paused" if self.paused else ""

@@ -18,6 +18,7 @@ DESCRIPTOR = Wire(
     pairs=".pairs:PAIRS",
     parts="turnwire.json.parts:PARTS",
     shape="turnwire.conversion.kick:SHAPE",
+    checklist=".checklist:CHECKLIST",
     conform=".checklist:conform",
     documents=".documents:DOCUMENTS",
 )

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from typing import Any
 
-from turnwire.checklists import Checklist, Clause, Fault, judged
+from turnwire import checklists
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged
 from turnwire.contract import finding
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
-from turnwire.nslip.codec import decode, encode
+from turnwire.nslip.codec import encode
 from turnwire.nslip.messages import SlipMessage
 from turnwire.nslip.rules import check
-from turnwire.nslip.spec import STRING_SLOTS, WIRE, Slot
+from turnwire.nslip.spec import STRING_SLOTS, WIRE
 
-__all__ = ["CLAUSES", "REASONS", "conform", "conform_files", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
 
 CLAUSES = (
     Clause("framing", "3", "A message stands between @ and #, its fields between |"),
@@ -58,58 +59,65 @@ REASONS: dict[Reason, str] = {
 """What reading, ``encode`` and ``check`` find -> the clause that it breaks."""
 
 
+UNJUDGED = (
+    Unjudged("1", "SLIP stays orthogonal to orchestration frameworks", "a design goal: a log does not show programs"),
+    Unjudged("2", "Acts, frames and slots mean what the tables say", "a log shows what was named, not what was done"),
+    Unjudged("2", "turn is the number of the turn", "section 2 says neither where turns begin nor how they count"),
+    Unjudged("2", "Each slot has a stable integer code", "the text has prefixes only; the codes are those of the API"),
+    Unjudged("2", "Ids refer to what stands in external stores", "the stores are no part of a log"),
+    Unjudged("5", "Prompts are made from messages, and answers are read back", "a log does not show prompts"),
+    Unjudged("6", "Further slots, frames, encodings and versions break nothing", "they are for later versions"),
+)
+"""What the specification says and no log can show."""
+
+
+class Judge(checklists.Judge):
+    """Judges messages one by one: nothing in nSLIP is about their order."""
+
+    def message(self, message: SlipMessage, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """Judges one message, and its text where that is known."""
+        expect(message, SlipMessage, "a SlipMessage or its text is judged")
+        try:
+            text = encode(message)
+        except EncodeError as error:
+            self.fault(REASONS[error.reason], line, f"{error.reason}: {error.text}", offset)
+            return
+        self.applied.update(_ALWAYS)
+        if raw is not None:
+            self.applied.add("shape")
+            if text.encode() != raw.strip():
+                self.fault("shape", line, f"the encoding is {text[:80]}", offset)
+        if message.slots:
+            self.applied.update(("slots", "types"))
+            if not STRING_SLOTS.isdisjoint(message.slots):
+                self.applied.update(("strings", "short"))
+        for issue in check(message):
+            if issue.reason in REASONS:
+                self.fault(REASONS[issue.reason], line, f"{issue.where}: {issue.text}", offset)
+
+    def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """What is damaged breaks the clause that its reason goes with."""
+        self.fault(REASONS[error.reason], line, f"{error.reason}: {error.text}", offset)
+
+
+_ALWAYS = ("framing", "header", "acts", "frames", "integers")
+CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge)
+"""What nSLIP is judged by."""
+
+
 def conformance(*messages: SlipMessage | str | bytes) -> Checklist:
     """Judges messages, or the texts of one message each. Faults are placed by the number of the message, from 1."""
-    faults: list[Fault] = []
-    applied: set[str] = set()
-    for number, message in enumerate(messages, 1):
-        try:
-            if isinstance(message, (str, bytes)):
-                text = message if isinstance(message, str) else message.decode(errors="replace")
-                faults += _of_message(decode(message), number, text.strip(), applied)
-            else:
-                expect(message, SlipMessage, "a SlipMessage or its text is judged")
-                faults += _of_message(message, number, None, applied)
-        except (DecodeError, EncodeError) as error:
-            faults.append(_refused(error, number))
-    return judged(WIRE, len(messages), CLAUSES, faults, applied)
+    found: Checklist = finding("judging").conformance(WIRE, enumerate(messages, 1))
+    return found
 
 
-def conform(data: bytes) -> Checklist:
+def conform(data: bytes, **options: Any) -> Checklist:
     """Judges every message and every damaged one in a log; other text is none of the checklist's business."""
-    faults: list[Fault] = []
-    applied: set[str] = set()
-    counts = [0, 0]
-    for one in finding("located").located(data, WIRE):
-        counts[one.error is not None] += 1
-        if one.error is not None:
-            faults.append(_refused(one.error, one.line))
-        else:
-            faults += _of_message(one.message, one.line, one.raw.decode(), applied)
-    return judged(WIRE, counts[0], CLAUSES, faults, applied, counts[1])
+    found: Checklist = finding("judging").conform(WIRE, data, **options)
+    return found
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
     """(path, checklist) for each log file."""
-    for path in paths:
-        yield os.fspath(path), conform(Path(path).read_bytes())
-
-
-def _refused(error: DecodeError | EncodeError, line: int) -> Fault:
-    return Fault(REASONS[error.reason], line, f"{error.reason}: {error.text}")
-
-
-def _of_message(message: SlipMessage, line: int, text: str | None, applied: set[str]) -> Iterator[Fault]:
-    """The faults of one message; ``text`` as it was written, where that is known."""
-    applied.update(("framing", "header", "acts", "frames", "integers"))
-    if text is not None:
-        applied.add("shape")
-        if text != encode(message):
-            yield Fault("shape", line, f"the encoding is {encode(message)[:80]}")
-    if message.slots:
-        applied.update(("slots", "types"))
-        if any(Slot(slot) in STRING_SLOTS for slot in message.slots if slot in Slot.__members__.values()):
-            applied.update(("strings", "short"))
-    for issue in check(message):
-        if issue.reason in REASONS:
-            yield Fault(REASONS[issue.reason], line, f"{issue.where}: {issue.text}")
+    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
+    return found

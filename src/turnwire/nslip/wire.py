@@ -23,5 +23,6 @@ DESCRIPTOR = Wire(
     plain=".plain:plain",
     advice={"ids": "ids: count from 1 in each conversation, so that they stay one digit"},
     shape="turnwire.conversion.nslip:SHAPE",
+    checklist=".checklist:CHECKLIST",
     conform=".checklist:conform",
 )

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import NamedTuple
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
-from turnwire.checklists import FAIL, Clause, Fault, judged
+from turnwire import checklists
 from turnwire.checklists import Checklist as Checklist
+from turnwire.checklists import Clause, Specification, Unjudged
 from turnwire.contract import finding
-from turnwire.errors import DecodeError, Issue, Reason
-from turnwire.sap.codec import decode
+from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check
 from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status
+from turnwire.sap.times import read_time
 
 WIRE = "sap"
 CLAUSES = (
@@ -28,136 +29,258 @@ CLAUSES = (
     Clause("learning", "7", "Learning signals emitted"),
     Clause("correlation", "10", "Transport preserves correlation"),
     Clause("status", "5", "Statuses follow one another as they may"),
+    Clause("processing", "5", "A task is acknowledged or has a Result, and comes to an end"),
+    Clause("version", "2", "protocolVersion is 2.0"),
+    Clause("values", "4", "Fields have the types and the values of their tables"),
+    Clause("errors", "8", "FAILED says why; an escalation says what to do next"),
+    Clause("output", "4.2", "The output is what outputContract declares"),
+    Clause("deadline", "4.1", "Results come before the deadline of their task"),
+    Clause("secrets", "11", "No secrets in payloads, no credentials in URIs"),
 )
-"""Section 12 line by line, and section 5, which it does not list: a line only where it is broken."""
+"""Section 12 line by line, then what it does not list."""
+
+UNJUDGED = (
+    Unjudged("2", "Producers emit no breaking change without a new version", "no log shows what changed"),
+    Unjudged("2", "Consumers ignore unknown fields", "what a consumer does with a field is in no log"),
+    Unjudged("4.1", "routingHints, tags and meta do what their authors mean", "they are free forms"),
+    Unjudged("4.1", "telemetry: priority, budget and trace are obeyed", "a log shows no queue and no resources"),
+    Unjudged("4.2", "Evidence, citations and metrics are true", "a log shows what was claimed"),
+    Unjudged("5", "Producers validate before dispatch", "what was sent is judged by 3 and 4"),
+    Unjudged("6", "The cache key is the hash of what it should be", "its essence is pluggable"),
+    Unjudged("6", "Records are written after validation, immutable, versioned", "the cache is no part of a log"),
+    Unjudged("7", "Signals are aggregated; learning changes no old record", "loop and cache are no part of a log"),
+    Unjudged("10", "Transports persist the transcript, send X-Correlation-Id", "a log of messages shows no headers"),
+    Unjudged("11", "Consumers authorise issuers", "the identity that a transport knows is in no message"),
+    Unjudged("11", "Stores are append-only with tamper-evident digests", "turnwire verify judges a store"),
+)
+"""What the specification says and no log can show."""
 
 _FORMS = frozenset({Reason.BAD_UUID, Reason.BAD_TIMESTAMP, Reason.TIMESTAMP_FORM})
 _ABSENT = frozenset({Reason.MISSING_FIELD, Reason.MISSING_MESSAGE})
+_VERSION = frozenset({Reason.UNSUPPORTED_VERSION})
+_VALUES = frozenset({Reason.WRONG_TYPE, Reason.BAD_ENUM, Reason.OUT_OF_RANGE, Reason.NOT_FINITE, Reason.NEGATIVE})
+_ERRORS = frozenset({Reason.MISSING_MESSAGE, Reason.NO_NEXT_ACTIONS, Reason.UNKNOWN_CODE})
+_SECRETS = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI, Reason.UNUSUAL_URI})
 _ORDER = frozenset({Reason.BAD_TRANSITION, Reason.DUPLICATE})
 _SIGNALS = ("policyChecks", "violations")
 
 Message = Task | Result | Ack | Nack
-Placed = tuple[int, Message]
-"""A message and its place: the line of a file, or its number."""
 
 
-class _Read(NamedTuple):
-    """What was read: messages, and the errors of what was none, with their places."""
+class _Known(NamedTuple):
+    """A task and where it stands."""
 
-    messages: list[Placed]
-    errors: list[tuple[int, DecodeError]]
-
-    @property
-    def tasks(self) -> dict[str, Task]:
-        """The tasks by id."""
-        return {one.task_id.lower(): one for _, one in self.messages if isinstance(one, Task)}
-
-    @property
-    def results(self) -> list[tuple[int, Result]]:
-        """The results with their places."""
-        return [(place, one) for place, one in self.messages if isinstance(one, Result)]
+    task: Task
+    line: int
+    offset: int | None
 
 
-def conformance(*messages: Message | str | bytes, learning: LearningLoop | None = None) -> Checklist:
-    """Judges objects, or the history of tasks, by the checklist of section 12. Faults are placed by number, from 1.
+class Judge(checklists.Judge):
+    """Judges tasks, results and receipts in the order in which they were seen.
+
+    A task without an Ack or a Result, or that has not ended, is open where the input ends; past its deadline, on the
+    clock of the messages or as of ``now``, that is a fault.
+
+    Args:
+        learning: where signals should have been recorded; without it a signal is what a Result carries.
+        now: the moment as of which the rest is judged, seconds since 1970-01-01 UTC.
+    """
+
+    def __init__(self, learning: LearningLoop | None = None, now: float | None = None) -> None:
+        super().__init__()
+        self._recorded = None if learning is None else {signal.task_id.lower() for _, signal in learning.signals()}
+        self._now = None if now is None else datetime.fromtimestamp(now, UTC)
+        self._clock: datetime | None = None
+        self._lifecycle = Lifecycle(strict=False)
+        self._tasks: dict[str, _Known] = {}
+        self._waiting: dict[str, None] = {}  # tasks that have not ended
+        self._acknowledged: set[str] = set()
+        self._early: list[tuple[int, int | None, Result]] = []  # results whose task was not seen before
+
+    def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """Judges one object."""
+        expect(message, (Task, Result, Ack, Nack), "a SAP object or its text is judged")
+        self.applied.update(("forms", "required", "version", "values"))
+        for issue in check(message):
+            for clause in _clauses(issue):
+                found = self.doubt if issue.severity == "info" else self.fault
+                found(clause, line, f"{issue.where}: {issue.text}", offset)
+        if isinstance(message, Task):
+            self._task(message, line, offset)
+        elif isinstance(message, Result):
+            self._result(message, line, offset)
+        else:
+            self._receipt(message, line, offset)
+
+    def _task(self, task: Task, line: int, offset: int | None) -> None:
+        self.applied.update(("context", "processing", "secrets"))
+        self._follow(task, line, offset)
+        self._tick(task.issued_at)
+        name = task.task_id.lower()
+        if name not in self._tasks:
+            self._tasks[name] = _Known(task, line, offset)
+            if name not in self._lifecycle or not self._lifecycle[name].done:
+                self._waiting[name] = None
+
+    def _result(self, result: Result, line: int, offset: int | None) -> None:
+        self.applied.update(("evidence", "status"))
+        if result.status in TERMINAL:
+            self.applied.add("learning")
+        if result.status in ("FAILED", "ESCALATED", "PARTIAL") or result.error is not None:
+            self.applied.add("errors")
+        if (result.status, result.constitutional_evidence.alignment) == ("SUCCEEDED", "NON_CONSTITUTIONAL"):
+            self.fault("evidence", line, "a result that is NON_CONSTITUTIONAL is SUCCEEDED", offset)
+        self._learned(result, line, offset)
+        self._follow(result, line, offset)
+        self._tick(result.reported_at)
+        known = self._tasks.get(result.task_id.lower())
+        if known is None:
+            self._early.append((line, offset, result))
+        else:
+            self._answer(known.task, result, line, offset)
+
+    def _answer(self, task: Task, result: Result, line: int, offset: int | None) -> None:
+        """Judges a result by its task."""
+        name = result.task_id.lower()
+        self.applied.update(("cache", "correlation"))
+        for text in _cache_faults(task, result):
+            self.fault("cache", line, text, offset)
+        self._correlate(task, result, name, line, offset)
+        if self._lifecycle[name].done:
+            self._waiting.pop(name, None)
+        if "output" in result and task.output_contract is not None and task.output_contract.schema is not None:
+            self.applied.add("output")
+            for issue in check(result, task=task):
+                if issue.severity != "info" and str(issue.where).startswith("/output"):
+                    self.fault("output", line, f"{issue.where}: {issue.text}", offset)
+        deadline = _deadline(task)
+        if deadline is not None and result.status in TERMINAL:
+            self.applied.add("deadline")
+            reported = read_time(result.reported_at)
+            timed_out = result.error is not None and result.error.code == ErrorCode.TIMEOUT
+            if reported is not None and reported[0] > deadline and not timed_out:
+                self.doubt("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
+
+    def _receipt(self, message: Ack | Nack, line: int, offset: int | None) -> None:
+        name = message.message_id.lower()
+        known = self._tasks.get(name)
+        if known is None:
+            return
+        self.applied.add("correlation")
+        self._correlate(known.task, message, name, line, offset)
+        if isinstance(message, Nack):
+            self._waiting.pop(name, None)
+        self._acknowledged.add(name)
+
+    def _correlate(self, task: Task, message: Result | Ack | Nack, name: str, line: int, offset: int | None) -> None:
+        if message.correlation_id is None or message.correlation_id.lower() != task.correlation_id.lower():
+            text = f"{type(message).__name__} of {name} has another correlationId than its task"
+            self.fault("correlation", line, text, offset)
+
+    def _follow(self, message: Task | Result, line: int, offset: int | None) -> None:
+        for issue in self._lifecycle.feed(message):
+            if issue.reason in _ORDER:
+                self.fault("status", line, issue.text, offset)
+
+    def _learned(self, result: Result, line: int, offset: int | None) -> None:
+        if result.status not in TERMINAL:
+            return
+        if self._recorded is None and not _has_signal(result):
+            self.fault("learning", line, f"the result of task {result.task_id} carries no signal", offset)
+        elif self._recorded is not None and result.task_id.lower() not in self._recorded:
+            self.fault("learning", line, f"no signal of task {result.task_id}", offset)
+
+    def _tick(self, stamp: str) -> None:
+        found = read_time(stamp)
+        if found is not None and (self._clock is None or found[0] > self._clock):
+            self._clock = found[0]
+
+    def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """What is damaged breaks the clause that its reason goes with."""
+        text = f"{error.path}: {error.text}" if error.path else f"{error.reason}: {error.text}"
+        self.applied.update(("forms", "required"))
+        self.fault(_clause(error.reason), line, text, offset)
+        if (error.path or "").startswith("/constitutionalEvidence"):
+            self.fault("evidence", line, text, offset)
+
+    def end(self) -> None:
+        """Judges results by tasks that came later, and what is unfinished."""
+        for line, offset, result in self._early:
+            known = self._tasks.get(result.task_id.lower())
+            if known is not None:
+                self._answer(known.task, result, line, offset)
+            elif self._tasks:
+                text = f"a result answers {result.task_id}, which no task here is"
+                self.fault("correlation", line, text, offset)
+        moment = self._now or self._clock
+        for name in self._waiting:
+            task, line, offset = self._tasks[name]
+            deadline = _deadline(task)
+            if deadline is not None and moment is not None and deadline < moment:
+                self.fault("deadline", line, f"task {task.task_id} has no final Result at its deadline", offset)
+                continue
+            status = self._lifecycle[name].status
+            said = "is acknowledged" if name in self._acknowledged else "has neither Ack nor Result"
+            text = f"task {task.task_id} {said if status is None else f'is {status}'}"
+            self.left("processing", line, text, offset, task.issued_at)
+
+
+def _deadline(task: Task) -> datetime | None:
+    stamp = task.telemetry.deadline if task.telemetry is not None else None
+    found = read_time(stamp) if stamp is not None else None
+    return None if found is None else found[0]
+
+
+_OF_REASONS = ((_FORMS, "forms"), (_VERSION, "version"), (_VALUES, "values"))
+
+
+def _clause(reason: Reason) -> str:
+    return next((clause for reasons, clause in _OF_REASONS if reason in reasons), "required")
+
+
+def _clauses(issue: Issue) -> Iterator[str]:
+    """The clauses that an issue of ``check`` is about."""
+    if issue.reason in _ABSENT:
+        yield "required"
+    elif issue.severity == "warning" and _clause(issue.reason) != "required":
+        yield _clause(issue.reason)
+    if issue.reason in _ERRORS:
+        yield "errors"
+    if issue.reason in _SECRETS:
+        yield "secrets"
+    if issue.severity == "warning" and str(issue.where).startswith("/constitutionalContext/"):
+        yield "context"
+
+
+CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, options=("learning", "now"))
+"""What SAP is judged by."""
+
+
+def conformance(
+    *messages: Message | str | bytes, learning: LearningLoop | None = None, now: float | None = None
+) -> Checklist:
+    """Judges objects, or the history of tasks, by the checklist of section 12 and what else can be judged. Faults are
+    placed by number, from 1.
 
     Args:
         messages: tasks, results and receipts in the order in which they were seen, or their texts.
         learning: where signals should have been recorded; without it a signal is what a Result carries.
+        now: the moment as of which deadlines are judged, seconds since 1970-01-01 UTC; without it that of the messages.
     """
-    return _judged(enumerate(messages, 1), learning)
+    found: Checklist = finding("judging").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)
+    return found
 
 
-def conform(data: bytes) -> Checklist:
+def conform(data: bytes, **options: Any) -> Checklist:
     """Judges every object and every damaged one in a log; other text is none of the checklist's business."""
-    found = list(finding("located").located(data, WIRE))
-    rejects = sum(one.error is not None for one in found)
-    checklist = _judged(((one.line, one.error or one.message) for one in found), None)
-    return checklist.counted(len(found) - rejects, rejects)
+    found: Checklist = finding("judging").conform(WIRE, data, **options)
+    return found
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
     """(path, checklist) for each file."""
-    for path in paths:
-        yield os.fspath(path), conform(Path(path).read_bytes())
-
-
-def _judged(
-    messages: Iterable[tuple[int, Message | str | bytes | DecodeError]], learning: LearningLoop | None
-) -> Checklist:
-    read = _Read([], [])
-    for place, message in messages:
-        try:
-            if isinstance(message, DecodeError):
-                raise message
-            read.messages.append((place, decode(message) if isinstance(message, (str, bytes)) else message))
-        except DecodeError as error:
-            read.errors.append((place, error))
-    faults = [
-        *_of_errors(read.errors),
-        *(fault for place, message in read.messages for fault in _of_message(place, message)),
-        *_evidence(read.results),
-        *_cache(read.results, read.tasks),
-        *_learning(read.results, learning),
-        *_correlation(read),
-        *_statuses(read.messages),
-    ]
-    checklist = judged(WIRE, len(read.messages) + len(read.errors), CLAUSES, faults, set(_applied(read)))
-    *listed, status = checklist.lines
-    return checklist if status.status == FAIL else Checklist(WIRE, checklist.records, tuple(listed))
-
-
-def _applied(read: _Read) -> Iterator[str]:
-    """The clauses that say something about what was read."""
-    if read.messages or read.errors:
-        yield from ("forms", "required")
-    if read.tasks:
-        yield "context"
-    if read.results:
-        yield "evidence"
-    if any(result.task_id.lower() in read.tasks for _, result in read.results):
-        yield "cache"
-    if any(result.status in TERMINAL for _, result in read.results):
-        yield "learning"
-    if read.tasks and any(not isinstance(one, Task) for _, one in read.messages):
-        yield "correlation"
-
-
-def _of_errors(errors: list[tuple[int, DecodeError]]) -> Iterator[Fault]:
-    for place, error in errors:
-        text = f"{error.path}: {error.text}" if error.path else f"{error.reason}: {error.text}"
-        yield Fault("forms" if error.reason in _FORMS else "required", place, text)
-        if (error.path or "").startswith("/constitutionalEvidence"):
-            yield Fault("evidence", place, text)
-
-
-def _of_message(place: int, message: Message) -> Iterator[Fault]:
-    for issue in check(message):
-        if issue.severity == "warning":
-            for clause in _clauses(issue):
-                yield Fault(clause, place, f"{issue.where}: {issue.text}")
-
-
-def _clauses(issue: Issue) -> Iterator[str]:
-    if issue.reason in _FORMS:
-        yield "forms"
-    if issue.reason in _ABSENT:
-        yield "required"
-    if str(issue.where).startswith("/constitutionalContext/"):
-        yield "context"
-
-
-def _evidence(results: list[tuple[int, Result]]) -> Iterator[Fault]:
-    for place, result in results:
-        if (result.status, result.constitutional_evidence.alignment) == ("SUCCEEDED", "NON_CONSTITUTIONAL"):
-            yield Fault("evidence", place, "a result that is NON_CONSTITUTIONAL is SUCCEEDED")
-
-
-def _cache(results: list[tuple[int, Result]], tasks: dict[str, Task]) -> Iterator[Fault]:
-    for place, result in results:
-        task = tasks.get(result.task_id.lower())
-        if task is not None:
-            yield from (Fault("cache", place, text) for text in _cache_faults(task, result))
+    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
+    return found
 
 
 def _cache_faults(task: Task, result: Result) -> Iterator[str]:
@@ -182,40 +305,6 @@ def _cache_faults(task: Task, result: Result) -> Iterator[str]:
         yield f"the record is {cache.age_sec} s old, younger than {policy.max_age_sec} s was asked for"
 
 
-def _learning(results: list[tuple[int, Result]], learning: LearningLoop | None) -> Iterator[Fault]:
-    recorded = None if learning is None else {signal.task_id.lower() for _, signal in learning.signals()}
-    for place, result in results:
-        if result.status not in TERMINAL:
-            continue
-        if recorded is None and not _has_signal(result):
-            yield Fault("learning", place, f"the result of task {result.task_id} carries no signal")
-        elif recorded is not None and result.task_id.lower() not in recorded:
-            yield Fault("learning", place, f"no signal of task {result.task_id}")
-
-
 def _has_signal(result: Result) -> bool:
     evidence = result.fields["constitutionalEvidence"]
     return "metrics" in result or "nextActions" in result or any(name in evidence for name in _SIGNALS)
-
-
-def _correlation(read: _Read) -> Iterator[Fault]:
-    tasks = read.tasks
-    for place, message in read.messages:
-        if isinstance(message, Task):
-            continue
-        name = message.task_id if isinstance(message, Result) else message.message_id
-        task = tasks.get(name.lower())
-        if task is None:
-            if tasks and isinstance(message, Result):
-                yield Fault("correlation", place, f"a result answers {name}, which no task here is")
-        elif message.correlation_id is None or message.correlation_id.lower() != task.correlation_id.lower():
-            text = f"{type(message).__name__} of {name} has another correlationId than its task"
-            yield Fault("correlation", place, text)
-
-
-def _statuses(messages: list[Placed]) -> Iterator[Fault]:
-    lifecycle = Lifecycle(strict=False)
-    for place, message in messages:
-        if isinstance(message, (Task, Result)):
-            found = lifecycle.feed(message)
-            yield from (Fault("status", place, issue.text) for issue in found if issue.reason in _ORDER)

@@ -18,5 +18,6 @@ DESCRIPTOR = Wire(
     pairs=".pairs:PAIRS",
     parts="turnwire.json.parts:PARTS",
     shape="turnwire.conversion.sap:SHAPE",
+    checklist=".checklist:CHECKLIST",
     conform=".checklist:conform",
 )

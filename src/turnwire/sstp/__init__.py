@@ -4,6 +4,7 @@ from turnwire._lazy import lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS
     from turnwire.sstp.builder import Agent
     from turnwire.sstp.checklist import conformance
     from turnwire.sstp.codec import check, decode, detect, encode, from_fields
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from turnwire.sstp.spec import WIRE, Kind
 
 __all__ = [
+    "ACKNOWLEDGEMENTS",
     "CLASSES",
     "WIRE",
     "Agent",
@@ -55,6 +57,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "acknowledgements": "ACKNOWLEDGEMENTS",
         "builder": "Agent",
         "checklist": "conformance",
         "codec": "check decode detect encode from_fields",

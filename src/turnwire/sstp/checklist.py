@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from turnwire.checklists import Checklist, Clause, Fault, around, judged, log_line
+from turnwire import checklists
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged, around, log_line
 from turnwire.contract import finding, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
@@ -16,7 +16,7 @@ from turnwire.sstp.salvaging import salvage
 from turnwire.sstp.session import Session
 from turnwire.sstp.spec import ADDRESSEE, WIRE
 
-__all__ = ["CLAUSES", "REASONS", "conform", "conform_files", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
 
 CLAUSES = (
     Clause("object", "Message kinds", "Every message is one valid JSON object"),
@@ -28,6 +28,7 @@ CLAUSES = (
     Clause("one_speaker", "Turn discipline", "One agent speaks at a time"),
     Clause("contribution", "Turn discipline", "Nobody acknowledges, echoes or confirms receipt"),
     Clause("addressee", "Turn discipline", "Only the agent that a message is directed to responds"),
+    Clause("response", "Turn discipline", "Whoever is asked or given a task responds"),
     Clause("actor", "Rules", "actor_id is the agent's name"),
     Clause("clock", "Rules", "logical_clock goes up by 1 on each message of an agent within a session"),
     Clause("session", "Rules", "session_id is used consistently"),
@@ -52,6 +53,7 @@ REASONS: dict[Reason, str] = {
     Reason.SESSION_MISMATCH: "session",
     Reason.OUT_OF_TURN: "one_speaker",
     Reason.ACKNOWLEDGEMENT: "contribution",
+    Reason.DOUBTFUL_ACKNOWLEDGEMENT: "contribution",
     Reason.ECHO: "contribution",
 }
 """What reading, ``check`` and the session monitor find -> the clause. Missing fields, wrong types and placeholders go
@@ -60,10 +62,122 @@ by their place; all other refusals of reading mean that there is no such object.
 _BY_PLACE = frozenset({Reason.MISSING_FIELD, Reason.WRONG_TYPE, Reason.PLACEHOLDER})
 
 
-class _Found(NamedTuple):
-    line: int
-    message: Message
-    how: str
+UNJUDGED = (
+    Unjudged(
+        "Turn discipline",
+        "Only send when you have something to contribute",
+        "what contributes is for the reader; the forms that never do are judged (contribution)",
+    ),
+    Unjudged("Message kinds", "Criteria are measurable, questions specific, proofs verifiable", "it is their meaning"),
+    Unjudged("Message kinds", "provenance names the tool that was used", "tools leave no trace in a log"),
+    Unjudged("Message kinds", "supersedes names a decision", "decisions have no ids in the document"),
+    Unjudged("Message kinds", "What is delegated meets its output_schema_id", "the schemas are elsewhere"),
+    Unjudged("Message kinds", "Learnings are kept as long as retention:Nd says", "stores are no part of a log"),
+    Unjudged(
+        "Rules",
+        "actor_id is the name under which the transport knows the agent",
+        "a log shows no accounts; sstp.Session takes them",
+    ),
+)
+"""What the specification says and no log can show."""
+
+
+class Judge(checklists.Judge):
+    """Judges messages in the order in which they were sent, each in its session.
+
+    A message without session_id belongs to the only session there is; of several, to the one in which its actor spoke
+    last, else to one without a name.
+
+    Args:
+        wrapped: number of a message that was given without a file -> in what it stood.
+    """
+
+    def __init__(self, wrapped: Mapping[int, str] | None = None) -> None:
+        super().__init__()
+        self._numbers = wrapped or {}
+        self._sessions: dict[str | None, Session] = {}
+        self._only: Session | None = None  # as long as there is one with a name
+        self._spoke: dict[str, Session] = {}
+        self._asked: dict[int, tuple[int, int | None, Message]] = {}  # by the identity of a query or delegation
+        self._wrapped: dict[tuple[int, int], str] = {}
+
+    def look(self, data: bytes, found: list[Any]) -> None:
+        """Sees how each message is wrapped. One that stands in prose or in a code fence is wrapped; in a log, where
+        each line begins as those of logs do, no text is prose."""
+        records = [one for one in found if one.wire == WIRE and one.error is None]
+        outside = ((one.offset, one.length) for one in found if one.inner is None)
+        in_log = all(map(log_line, around(data, outside)))
+        if in_log and b"```" not in data and b"~~~" not in data:
+            return
+        for one, _, how in finding("extraction").placed(data, records):
+            last = how.rpartition("/")[2]
+            if last not in ("bare", "json") and not (in_log and how == "prose"):
+                self._wrapped[one.line, one.offset] = last
+
+    def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """Judges one message."""
+        expect(message, Message, "an SSTP message or its text is judged")
+        self.applied.update(_ALWAYS)
+        how = self._numbers.get(line) if offset is None else self._wrapped.get((line, offset))
+        if how is not None:
+            self.fault("raw", line, f"the message stands in {how}", offset)
+        for issue in check(message):
+            if issue.severity != "info":
+                self._issue(issue, line, offset)
+        session = self._session(message)
+        directed = session.floor.who == ADDRESSEE
+        if session.actors:
+            self.applied.update(("one_speaker", "contribution"))
+        if directed or message.addressee is not None:
+            self.applied.add("addressee")
+        if message.addressee is not None:
+            self.applied.add("response")
+            self._asked[id(message)] = line, offset, message
+        for issue in session.feed(message):
+            if issue.reason is Reason.OUT_OF_TURN and directed:
+                self.fault("addressee", line, issue.text, offset)
+            else:
+                self._issue(issue, line, offset)
+
+    def _session(self, message: Message) -> Session:
+        name = message.session_id
+        if name is None:
+            if self._only is not None:
+                return self._only
+            name_of = self._spoke.get(message.actor_id)
+            return name_of if name_of is not None else self._sessions.setdefault(None, Session())
+        session = self._sessions.get(name)
+        if session is None:
+            first = not any(key is not None for key in self._sessions) and None in self._sessions
+            session = self._sessions.pop(None) if first else Session(session_id=name)
+            self._sessions[name] = session
+            self._only = session if len(self._sessions) == 1 else None
+        self._spoke[message.actor_id] = session
+        return session
+
+    def _issue(self, issue: Issue, line: int, offset: int | None) -> None:
+        where = str(issue.where)
+        found = self.doubt if issue.reason is Reason.DOUBTFUL_ACKNOWLEDGEMENT else self.fault
+        found(_clause(issue.reason, where), line, f"{where}: {issue.text}", offset)
+
+    def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
+        """What is damaged breaks the clause that its reason and its place go with."""
+        self.applied.update(("object", "raw"))
+        self.fault(_clause(error.reason, error.path or ""), line, f"{error.reason}: {error.text}", offset)
+
+    def end(self) -> None:
+        """Whoever was asked and has not responded may still do so."""
+        for session in self._sessions.values():
+            for waiting in (*session.open_queries, *session.open_delegations):
+                line, offset, message = self._asked[id(waiting)]
+                text = f"{message.addressee} has not responded to the {message.KIND} of {message.actor_id}"
+                since = f"clock {message.logical_clock}"
+                self.left("response", line, text, offset, since)
+
+
+_ALWAYS = ("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session")
+CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("wrapped",))
+"""What SSTP is judged by."""
 
 
 def conformance(*messages: Message | str | bytes) -> Checklist:
@@ -75,55 +189,42 @@ def conformance(*messages: Message | str | bytes) -> Checklist:
         checklist = conform(record_bytes(messages[0]) or b"")
         if checklist.records or checklist.rejects:
             return checklist
-    found: list[_Found] = []
-    faults: list[Fault] = []
-    for number, message in enumerate(messages, 1):
-        if isinstance(message, Message):
-            found.append(_Found(number, message, "bare"))
-        else:
-            expect(message, (str, bytes), "an SSTP message or its text is judged")
-            text = message if isinstance(message, str) else message.decode(errors="replace")
-            _read(message, text, number, found, faults)
-    return _judged(found, faults)
+    wrapped: dict[int, str] = {}
+    numbered = [pair for number, message in enumerate(messages, 1) for pair in _read(number, message, wrapped)]
+    found: Checklist = finding("judging").conformance(WIRE, numbered, wrapped=wrapped)
+    return found
 
 
-def conform(data: bytes) -> Checklist:
-    """Judges every message and every damaged one in a log or a transcript, wherever they stand.
+def _read(number: int, message: Any, wrapped: dict[int, str]) -> Iterator[tuple[int, Any]]:
+    """The messages in a text; where there is none, why it is none itself."""
+    if not isinstance(message, (str, bytes)):
+        yield number, message
+        return
+    try:
+        yield number, decode(message)
+        return
+    except DecodeError as error:
+        refusal = error
+    found = salvage(message if isinstance(message, str) else message.decode(errors="replace"))
+    for one in found:
+        how = one.how.rpartition("/")[2]
+        if how not in ("bare", "json"):
+            wrapped[number] = how
+        yield number, one.message
+    if not found:
+        yield number, refusal
 
-    One that stands in prose or in a code fence is wrapped; in a log, where each line begins as those of logs do, no
-    text is prose.
-    """
-    everything = list(finding("located").located(data))
-    records = [one for one in everything if one.wire == WIRE and one.error is None]
-    faults: list[Fault] = []
-    for one in everything:
-        if one.wire == WIRE and one.error is not None:
-            where = _clause(one.error.reason, one.error.path or "")
-            faults.append(Fault(where, one.line, f"{one.error.reason}: {one.error.text}"))
-    in_log = all(map(log_line, around(data, ((one.offset, one.length) for one in everything if one.inner is None))))
-    found = [
-        _Found(one.line, one.message, "bare" if how == "prose" and in_log else how)
-        for one, _, how in finding("extraction").placed(data, records)
-    ]
-    return _judged(found, faults, len(faults))
+
+def conform(data: bytes, **options: Any) -> Checklist:
+    """Judges every message and every damaged one in a log or a transcript, wherever they stand."""
+    found: Checklist = finding("judging").conform(WIRE, data, **options)
+    return found
 
 
 def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
     """(path, checklist) for each file."""
-    for path in paths:
-        yield os.fspath(path), conform(Path(path).read_bytes())
-
-
-def _read(data: str | bytes, text: str, line: int, found: list[_Found], faults: list[Fault]) -> None:
-    try:
-        found.append(_Found(line, decode(data), "bare"))
-        return
-    except DecodeError as error:
-        refusal = error
-    salvaged = salvage(text)
-    found += [_Found(line, one.message, one.how) for one in salvaged]
-    if not salvaged:
-        faults.append(Fault(_clause(refusal.reason, refusal.path or ""), line, f"{refusal.reason}: {refusal.text}"))
+    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
+    return found
 
 
 def _clause(reason: Reason, where: str) -> str:
@@ -136,39 +237,3 @@ def _clause(reason: Reason, where: str) -> str:
             if where.startswith(place):
                 return clause
     return "object"
-
-
-def _judged(found: list[_Found], faults: list[Fault], rejects: int = 0) -> Checklist:
-    applied: set[str] = {"object", "raw"} if found or faults else set()
-    sessions: dict[str | None, Session] = {}
-    named = any(one.message.session_id is not None for one in found)
-    for line, message, how in found:
-        applied.update(("kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
-        if how.rpartition("/")[2] not in ("bare", "json"):
-            faults.append(Fault("raw", line, f"the message stands in {how.rpartition('/')[2]}"))
-        doubts = [issue for issue in check(message) if issue.severity != "info"]
-        faults += [_fault(issue, line) for issue in doubts]
-        missing = any(issue.where == "/header/session_id" for issue in doubts)
-        if named and message.session_id is None and not missing:
-            faults.append(Fault("session", line, "others here have a session_id"))
-        session = sessions.setdefault(message.session_id, Session(session_id=message.session_id))
-        faults += _of_turn(session, message, line, applied)
-    return judged(WIRE, len(found), CLAUSES, faults, applied, rejects)
-
-
-def _of_turn(session: Session, message: Message, line: int, applied: set[str]) -> Iterator[Fault]:
-    directed = session.floor.who == ADDRESSEE
-    if session.actors:
-        applied.update(("one_speaker", "contribution"))
-    if directed or message.addressee is not None:
-        applied.add("addressee")
-    for issue in session.feed(message):
-        if issue.reason is Reason.OUT_OF_TURN and directed:
-            yield Fault("addressee", line, issue.text)
-        else:
-            yield _fault(issue, line)
-
-
-def _fault(issue: Issue, line: int) -> Fault:
-    where = str(issue.where)
-    return Fault(_clause(issue.reason, where), line, f"{where}: {issue.text}")

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from turnwire.errors import Issue, Reason, RuleError
+from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, is_doubtful, words
 from turnwire.sstp.messages import Message
-from turnwire.sstp.names import alike, same
+from turnwire.sstp.names import alike, folded, outline, same
 from turnwire.sstp.rules import findings
-from turnwire.sstp.spec import ACKNOWLEDGEMENTS, ADDRESSEE, ANYONE, MAIN_TEXT, NEXT_SPEAKER, OTHERS, WIRE, Kind
+from turnwire.sstp.spec import ADDRESSEE, ANYONE, MAIN_TEXT, NEXT_SPEAKER, OTHERS, PROOFS, WIRE, Kind
 
 RULES: dict[Reason, tuple[str, str]] = {
     # reason: (severity, rule of the specification)
@@ -28,6 +29,7 @@ RULES: dict[Reason, tuple[str, str]] = {
     Reason.IDENTITY_MISMATCH: ("error", "identity"),
     Reason.OUT_OF_TURN: ("error", "turn"),
     Reason.ACKNOWLEDGEMENT: ("info", "contribution"),
+    Reason.DOUBTFUL_ACKNOWLEDGEMENT: ("info", "contribution"),
     Reason.ECHO: ("info", "contribution"),
 }
 """What the monitor finds, how severe it is, and which rule it belongs to. A strict monitor raises the errors."""
@@ -89,7 +91,9 @@ class Session:
             transport knows it. With a roster, speakers and addressees outside it are found at once.
         strict: raise RuleError for findings of severity "error" instead of returning them; a message that is refused
             changes nothing.
-        session_id: the session's id; without it, that of the first message that has one.
+        session_id: the session's id; without it, that of the first message that has one. A message without session_id
+            belongs to the session.
+        acknowledgements: the forms of what contributes nothing, as ``acknowledgements.words`` makes them.
     """
 
     def __init__(
@@ -98,17 +102,25 @@ class Session:
         strict: bool = False,
         *,
         session_id: str | None = None,
+        acknowledgements: Iterable[str] = ACKNOWLEDGEMENTS,
     ) -> None:
         self.strict = strict
         self.session_id = session_id
         self.floor = Floor(ANYONE)
-        self.open_queries: list[Message] = []
+        self._acknowledgements = frozenset(map(words, acknowledgements))
+        self._queries: dict[str, list[Message]] = {}  # open ones by the folded name of who is asked
+        self._delegations: dict[str, list[Message]] = {}  # the same of delegations
         self._identities: dict[str, list[str]] = {}
         self._closed = roster is not None
-        self._actors: dict[str, None] = dict.fromkeys(roster or ())
+        self._actors: dict[str, None] = {}
+        self._names_of: dict[str, str] = {}  # folded name -> the name as it was first written
+        self._outlines: dict[str, str] = {}  # outline -> the same
+        for name in roster or ():
+            self._meet(name)
         self._clocks: dict[tuple[str | None, str], Clocks] = {}
         self._forged: set[tuple[str | None, str, int]] = set()
         self._last: tuple[str, str] | None = None  # speaker and main text of the last message
+        self._folded: dict[str, str] = {}
         if isinstance(roster, Mapping):
             self._identities = {
                 actor: [known] if isinstance(known, str) else list(known) for actor, known in roster.items()
@@ -119,9 +131,35 @@ class Session:
         """The names of the roster, or of those who have spoken."""
         return tuple(self._actors)
 
+    @property
+    def open_queries(self) -> list[Message]:
+        """The queries that have no answer yet: for each agent that is asked, in order."""
+        return [query for several in self._queries.values() for query in several]
+
+    @property
+    def open_delegations(self) -> list[Message]:
+        """The delegations to which nobody has answered yet, in the same order."""
+        return [one for several in self._delegations.values() for one in several]
+
+    def _of(self, session_id: str | None) -> str | None:
+        """Under what the clocks of a message are kept: its session_id where that is of another session."""
+        return None if session_id == self.session_id else session_id
+
+    def _meet(self, name: str) -> None:
+        if name not in self._actors:
+            self._actors[name] = None
+            self._names_of.setdefault(folded(name), name)
+            self._outlines.setdefault(outline(name), name)
+
+    def _fold(self, name: str) -> str:
+        found = self._folded.get(name)
+        if found is None:
+            found = self._folded[name] = folded(name)
+        return found
+
     def next_clock(self, actor: str, session_id: str | None = None) -> int:
         """The logical_clock of the next message of ``actor`` (in this session, when no other is named)."""
-        clocks = self._clocks.get((self.session_id if session_id is None else session_id, actor))
+        clocks = self._clocks.get((self._of(session_id), actor))
         return 1 if clocks is None else clocks.last + 1
 
     def grant(self, actor: str) -> None:
@@ -150,7 +188,7 @@ class Session:
         issues = list(self._names(message, actor, identity, forged))
         if not forged:
             issues += self._clock(message, actor)
-            issues += self._turn(actor)
+            issues += self._turn(message, actor)
             issues += self._contribution(message, actor)
         self._outcome(issues)
         self._take(message, actor, forged)
@@ -179,7 +217,7 @@ class Session:
             text = f"{identity!r} speaks in the name of {actor!r}"
             yield _finding(Reason.IDENTITY_MISMATCH, "/header/actor_id", text)
         if actor not in self._actors:
-            twin = next((name for name in self._actors if alike(name, actor)), None)
+            twin = self._twin(actor)
             if twin is not None:
                 yield _finding(Reason.LOOK_ALIKE, "/header/actor_id", f"{actor!r} looks like {twin!r}")
             elif self._closed:
@@ -187,18 +225,24 @@ class Session:
         addressee = message.addressee
         if addressee is not None and not self._knows(addressee):
             where = _addressee_place(message)
-            twin = next((name for name in self._actors if alike(name, addressee)), None)
+            twin = self._twin(addressee)
             if twin is not None:
                 yield _finding(Reason.LOOK_ALIKE, where, f"{addressee!r} looks like {twin!r}")
             elif self._closed:
                 yield _finding(Reason.UNKNOWN_ADDRESSEE, where, f"nobody in the roster is called {addressee!r}")
 
     def _knows(self, name: str) -> bool:
-        return any(same(name, actor) for actor in self._actors)
+        return self._fold(name) in self._names_of
+
+    def _twin(self, name: str) -> str | None:
+        """An actor of another name that this one could be taken for."""
+        found = self._names_of.get(self._fold(name))
+        shape = outline(name)
+        return found if found is not None else self._outlines.get(shape) if shape else None
 
     def _clock(self, message: Message, actor: str) -> Iterator[Issue]:
         clock: int = message.logical_clock
-        key = (message.session_id, actor)
+        key = (self._of(message.session_id), actor)
         used = self._clocks.get(key) or Clocks()
         where = "/header/logical_clock"
         if clock in used:
@@ -212,45 +256,58 @@ class Session:
             text = f"{actor!r} goes from clock {used.last} to {clock}; {used.last + 1} is next"
             yield _finding(Reason.CLOCK_GAP, where, text)
 
-    def _turn(self, actor: str) -> Iterator[Issue]:
-        if not self.floor.admits(actor):
+    def _turn(self, message: Message, actor: str) -> Iterator[Issue]:
+        if not self._admits(message, actor):
             if self.floor.who == ADDRESSEE:
                 text = f"only {self.floor.actor!r} may speak now, not {actor!r}"
             else:
                 text = f"{actor!r} spoke last and waits for a response"
             yield _finding(Reason.OUT_OF_TURN, "/header/actor_id", text)
 
+    def _admits(self, message: Message, actor: str) -> bool:
+        """Whether the message may come now: the floor is its speaker's, or it is one more proof of theirs."""
+        if self.floor.admits(actor):
+            return True
+        proves = message.KIND in PROOFS and self._fold(actor) in self._delegations
+        return proves and self.floor.who == OTHERS and same(self.floor.actor or "", actor)
+
     def _contribution(self, message: Message, actor: str) -> Iterator[Issue]:
         where, text = _main_text(message)
-        words = _words(text)
-        asked = any(same(query.addressee or "", actor) for query in self.open_queries)
-        answers = message.KIND is Kind.KNOWLEDGE and asked
-        if words in ACKNOWLEDGEMENTS and not answers:
+        said = words(text)
+        answers = message.KIND is Kind.KNOWLEDGE and self._fold(actor) in self._queries
+        if said in self._acknowledgements and not answers:
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
-        elif words.count(" ") >= 2 and self._last and not same(self._last[0], actor) and self._last[1] == words:
+        elif not answers and is_doubtful(text, self._acknowledgements):
+            yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
+        elif said.count(" ") >= 2 and self._last and not same(self._last[0], actor) and self._last[1] == said:
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
 
     # --- what a message changes
 
     def _take(self, message: Message, actor: str, forged: bool) -> None:
-        key = (message.session_id, actor)
         if forged:
-            self._forged.add((*key, message.logical_clock))
+            self._forged.add((self._of(message.session_id), actor, message.logical_clock))
             self.floor = Floor(ANYONE)
             return
         if self.session_id is None:
             self.session_id = message.session_id
-        allowed = self.floor.admits(actor)
+        key = (self._of(message.session_id), actor)
+        allowed = self._admits(message, actor)
         if not self._closed:
-            self._actors.setdefault(actor)
+            self._meet(actor)
         used = self._clocks.setdefault(key, Clocks())
         if message.logical_clock > 0 and message.logical_clock not in used:
             used.add(message.logical_clock)
-        self._last = (actor, _words(_main_text(message)[1]))
+        self._last = (actor, words(_main_text(message)[1]))
+        speaker = self._fold(actor)
         if message.KIND is Kind.KNOWLEDGE:
-            self.open_queries = [query for query in self.open_queries if not same(query.addressee or "", actor)]
-        elif message.KIND is Kind.QUERY:
-            self.open_queries.append(message)
+            self._queries.pop(speaker, None)
+        if message.KIND is not Kind.EVIDENCE_BUNDLE:
+            self._delegations.pop(speaker, None)
+        if message.KIND is Kind.QUERY:
+            self._queries.setdefault(self._fold(message.addressee or ""), []).append(message)
+        elif message.KIND is Kind.DELEGATION:
+            self._delegations.setdefault(self._fold(message.addressee or ""), []).append(message)
         if allowed:
             self.floor = self._floor_after(message, actor)
 
@@ -271,11 +328,6 @@ def _main_text(message: Message) -> tuple[str, str]:
     name = MAIN_TEXT[message.KIND]
     text = message._fields["payload"].get(name)
     return f"/payload/{name}", text if isinstance(text, str) else ""
-
-
-def _words(text: str) -> str:
-    """A text without case, surplus white space and closing marks, for comparison."""
-    return " ".join(text.casefold().split()).strip(" .,!")
 
 
 def _addressee_place(message: Message) -> str:

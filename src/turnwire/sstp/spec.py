@@ -137,17 +137,11 @@ NEXT_SPEAKER: dict[Kind, str] = {
     Kind.KNOWLEDGE: OTHERS,
     Kind.DELEGATION: ADDRESSEE,
     Kind.COMMIT: OTHERS,
-    Kind.EVIDENCE_BUNDLE: ANYONE,
-    Kind.MEMORY_DELTA: ANYONE,
+    Kind.EVIDENCE_BUNDLE: OTHERS,
+    Kind.MEMORY_DELTA: OTHERS,
 }
-"""Who may speak after a message ("Turn discipline"): proof and learnings accompany another message of their sender, so
-they leave the floor open; whatever has an addressee gives the floor to the addressee alone."""
+"""Who may speak after a message ("Turn discipline"). What has an addressee gives the floor to the addressee alone."""
 
-ACKNOWLEDGEMENTS = frozenset(
-    {
-        *("ack", "acknowledged", "agreed", "confirmed", "copy that", "done", "got it", "i agree", "i understand"),
-        *("message received", "no problem", "noted", "ok", "okay", "received", "roger", "roger that", "sounds good"),
-        *("sure", "thank you", "thanks", "understood", "will do", "yes"),
-    }
-)
-"""Main texts that contribute nothing ("Do not acknowledge, echo, or confirm receipt")."""
+PROOFS = frozenset({Kind.EVIDENCE_BUNDLE, Kind.KNOWLEDGE})
+"""What somebody to whom a task was delegated may send without waiting: one evidence bundle after the other, and then
+the finding that they prove, which ends that."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
-from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, Refused
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import escaped, printable
 from turnwire.errors import Reason
@@ -28,26 +29,29 @@ _NEEDED = (
 
 
 @click.command("replay", short_help="The state of a CSP/1 log at any point; the history of a name.")
-@click.argument("log", type=inputs.name, metavar="LOG")
+@click.argument("logs", nargs=-1, required=True, type=inputs.name, metavar="LOG...")
 @click.option("--at", "at", type=inputs.name, metavar="Cn", help="The checkpoint to show instead of the last one.")
 @click.option(
     "--name", "name", type=inputs.name, metavar="NAME", help="Show who set this name, when, and from what, up to there."
 )
 @click.option("--forks", is_flag=True, help="Let a patch start from any checkpoint, not only from the last.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
-def command(log: str, at: str | None, name: str | None, forks: bool, as_json: bool) -> int:
+def command(logs: tuple[str, ...], at: str | None, name: str | None, forks: bool, as_json: bool) -> int:
     """Applies the messages of LOG in order and shows the state they lead to.
 
-    LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in. What
-    stands before the first message as DEF and LAWS is C0. Damaged messages and those that a store refuses are named
-    on standard error and change nothing; they make the exit code 1. So does a --name that was never defined.
+    LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in; several
+    files, directories and globs are one history, in this order. What stands before the first message as DEF and LAWS is
+    C0. Damaged messages and those that a store refuses are named on standard error and change nothing; they make the
+    exit code 1. So does a --name that was never defined. Without any message it is 4.
     """
-    inputs.checked([log])
-    store, complaints, hint = _read(log, forks)
+    inputs.checked(logs)
+    store, complaints, hint, found = _read(logs, forks)
     for line in complaints:
-        complain(printable(f"{inputs.shown(log)}:{line}"))
+        complain(printable(line))
     if hint is not None:
         complain(hint)
+    if not found:
+        return BAD_RECORDS if complaints else NOTHING
     checkpoint = store.at(at or store.head)
     if name is not None:
         lines = [_change(change, name, as_json) for change in store.explain(name, at=checkpoint.id)]
@@ -65,23 +69,37 @@ def _line(text: str, as_json: bool) -> bytes:
     return escaped_json(raw) if as_json else raw
 
 
-def _read(log: str, forks: bool) -> tuple[Store, list[str], str | None]:
-    """The store at the end of a log, a line for each record that is not in it, and what the log lacks, or None."""
-    from turnwire import csp
+def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | None, bool]:
+    """The store at the end of some logs, a line for each record that is not in it, what they lack, or None, and whether
+    there is a message at all."""
+    from turnwire.csp.codec import read_log
+    from turnwire.csp.log_replay import Replaying
+    from turnwire.csp.messages import CspMessage, Preamble
+    from turnwire.finding.contents import contents
 
-    if log != "-" and _is_ledger(log):
-        return _kept(log), [], None
-    data = inputs.content(log)  # places in a log are kept in 32 bits
-    document, damaged = csp.read_log(data)
-    store, refused = csp.replay(document, forks=forks)
-    found = [(error.line or 0, f"damaged: {error.reason}: {error.text}") for error in damaged]
-    found += [(record.line or 0, f"refused: {_words(error)}") for record, error in refused]
-    hint = None
-    if not document.records:
-        hint = "there is no CSP/1 message here"
-    elif any(error.reason in _BEFORE for _, error in refused):
-        hint = _NEEDED
-    return store, [f"{line}: {text}" for line, text in sorted(found)], hint
+    if len(logs) == 1 and logs[0] != "-" and os.path.isfile(logs[0]) and _is_ledger(logs[0]):
+        return _kept(logs[0]), [], None, True
+    replaying = Replaying(forks=forks)
+    lines: list[str] = []
+    reasons = set()
+    met = False
+    for name in inputs.files(logs):
+        shown = inputs.shown(name)
+        try:
+            ((_, data),) = contents(inputs.content(name))  # places in a log are kept in 32 bits
+        except ValueError as error:  # a damaged compressed stream
+            raise Refused([f"{shown}: {error}"]) from None
+        document, damaged = read_log(data)
+        met = met or bool(document.records or damaged)
+        found = [(error.line or 0, f"damaged: {error.reason}: {error.text}") for error in damaged]
+        for record in document.records:
+            refusal = replaying.feed(record) if isinstance(record, (CspMessage, Preamble)) else None
+            if refusal is not None:
+                reasons.add(refusal.reason)
+                found.append((record.line or 0, f"refused: {_words(refusal)}"))
+        lines += [f"{shown}:{line}: {text}" for line, text in sorted(found)]
+    hint = _NEEDED if reasons & _BEFORE else None if met else "there is no CSP/1 message here"
+    return replaying.store, lines, hint, met
 
 
 def _is_ledger(log: str) -> bool:

@@ -1,0 +1,109 @@
+"""Laws that route tasks to agents [PROJECT LAWS]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from turnwire.csp.messages import CspMessage, Document, Task
+from turnwire.errors import Issue, Reason, expect
+
+_ARROW = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\s+(only|first)")
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
+_ENDINGS = re.compile(r"(?:ation|ations|ing|ings|ed|es|e|s)$")
+_STEM_LEAST = 4
+_MOST = 300
+"""Characters of a REQ that are looked at."""
+
+
+class Law(NamedTuple):
+    """A routing law, ``subject -> AGENT only|first``."""
+
+    id: str
+    subject: str
+    agent: str
+    mode: str
+
+
+def routing_laws(laws: Mapping[str, str]) -> list[Law]:
+    """The laws that route; a text of another form is no routing law and is left out."""
+    expect(laws, Mapping, "laws are a mapping of ids to texts")
+    found = []
+    for name, text in laws.items():
+        subject, arrow, rest = text.rpartition("->")
+        match = _ARROW.fullmatch(rest.strip())
+        if arrow and subject.strip() and match is not None:
+            found.append(Law(name, subject.strip(), match[1], match[2]))
+    return found
+
+
+Classifier = Callable[[CspMessage, "list[Law]"], Iterable[str]]
+
+
+class Routing:
+    """Laws over the tasks of a conversation, one after the other.
+
+    ``classify(message, laws)`` says which laws a task falls under: their ids. ``only``: the task must go to that agent
+    (OWNER, or TO without one). ``first``: a task under the same law must have gone to that agent before any other may.
+    """
+
+    def __init__(self, laws: Mapping[str, str], classify: Classifier) -> None:
+        self._laws = routing_laws(laws)
+        self._known = {law.id: law for law in self._laws}
+        self._classify = classify
+        self._done: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._laws)
+
+    def feed(self, message: CspMessage, defs: Mapping[str, str]) -> list[Issue]:
+        """What the laws say of the next message. ``defs`` let an agent be named by the value of its DEF, too."""
+        if not isinstance(message.block, Task):
+            return []
+        agent = message.block.get("OWNER") or message.receiver or ""
+        issues = []
+        for name in self._classify(message, self._laws):
+            law = self._known.get(name)
+            if law is None:
+                continue
+            if agent in (law.agent, defs.get(law.agent)):
+                self._done.add(name)
+            elif law.mode == "only" or name not in self._done:
+                text = f"{law.id}: {law.subject} goes to {law.agent} {law.mode}, {message.block.id} went to {agent}"
+                issues.append(Issue(Reason.LAW_BROKEN, message.line, "warning", text))
+        return issues
+
+
+def judge_laws(
+    document: Document, laws: Mapping[str, str], classify: Classifier, defs: Mapping[str, str] | None = None
+) -> list[Issue]:
+    """Tasks that went to the wrong agent, by :class:`Routing`."""
+    expect(document, Document, "a Document is judged by its laws")
+    routing = Routing(laws, classify)
+    return [issue for message in document.messages for issue in routing.feed(message, defs or {})]
+
+
+def by_subject(message: CspMessage, laws: list[Law]) -> list[str]:
+    """The laws whose subject a task names: its REQ begins with the words of the subject, in any order and form
+    ("explore codebase …" is "Codebase exploration"). A last word with slashes gives alternatives."""
+    block = message.block
+    said = _stems((block.get("REQ") or "")[:_MOST]) if isinstance(block, Task) else []
+    found = []
+    for law in laws:
+        *first, last = law.subject.split() or [""]
+        for word in last.split("/"):
+            subject = _stems(" ".join((*first, word)))
+            if subject and sorted(said[: len(subject)]) == sorted(subject):
+                found.append(law.id)
+                break
+    return found
+
+
+def _stems(text: str) -> list[str]:
+    """The words of a text without their endings, as far as enough is left."""
+    stems = []
+    for word in _WORD.findall(text.lower()):
+        stem = _ENDINGS.sub("", word)
+        stems.append(stem if len(stem) >= _STEM_LEAST else word)
+    return stems

@@ -1,0 +1,322 @@
+"""The token rules [TOKEN RULES], judged against what a conversation has defined so far.
+
+undef, ctx_stale, no_task and dup_result are facts: "warning". restate, expanded, filler, full_rewrite and synonym are
+heuristics: "info", which no clause fails by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
+from turnwire.csp.persistent_map import PersistentMap
+from turnwire.csp.prose import filler
+from turnwire.errors import Issue, Reason, expect
+
+if TYPE_CHECKING:
+    from turnwire.csp.store import Store
+
+_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
+_ID = re.compile(r"[A-Z][0-9]+")
+_TASK_ID = re.compile("T[0-9]+")
+_DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
+_SCOPES = ("IN", "OWNER")
+_LAW_TEXT_LEAST = 12
+_REWRITE_LEAST, _REWRITE_SHARE = 3, 0.9
+"""A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
+
+
+class _State(NamedTuple):
+    """What is defined at a checkpoint: name -> value, value -> its first name, bytes of all names and values."""
+
+    defs: PersistentMap
+    names: PersistentMap
+    size: int
+
+    def set(self, name: str, value: str) -> _State:
+        """With one name more, or another value of it."""
+        before = self.remove(name)
+        known = before.names.get(value)
+        names = before.names.set(value, name) if known is None else before.names
+        return _State(before.defs.set(name, value), names, before.size + _size(name, value))
+
+    def remove(self, name: str) -> _State:
+        """Without a name."""
+        value = self.defs.get(name)
+        if value is None:
+            return self
+        names = self.names.remove(value) if self.names.get(value) == name else self.names
+        return _State(self.defs.remove(name), names, self.size - _size(name, value))
+
+
+def _size(name: str, value: str) -> int:
+    return len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
+
+
+_EMPTY = _State(PersistentMap(), PersistentMap(), 0)
+
+
+def _state_of(defs: Mapping[str, str]) -> _State:
+    state = _EMPTY
+    for name, value in defs.items():
+        state = state.set(name, value)
+    return state
+
+
+class _Context:
+    """What is known when a record is judged: names, checkpoints, tasks, files."""
+
+    def __init__(self, store: Store | None) -> None:
+        self.store = store
+        self.local: dict[str, _State] = {}
+        self.state = _EMPTY if store is None else _state_of(store.defs)
+        self.laws: dict[str, str] = {} if store is None else dict(store.laws)
+        self.head = "C0" if store is None else store.head
+        self.passed: set[str] = set()  # checkpoints that were the head before
+        self.tasks: dict[str, str | None] = {}  # id -> the CTX that it was given at
+        self.agents: set[str] = set()
+        self.produced: set[str] = set()
+        self.final: dict[str, str] = {}
+        self.files: set[str] = set()
+        self.spoken = False
+        if store is not None:
+            self.passed.update(name for name in store.checkpoints if name != self.head)
+            for entry in store.log:
+                self.learn(entry.message, state=False)
+            self.spoken = True
+
+    def at(self, ctx: str | None) -> _State:
+        """The names at a checkpoint; at the head where it is not known."""
+        found = self.local.get(ctx or "")
+        if found is None and self.store is not None and ctx in self.store:
+            found = self.local[ctx or ""] = _state_of(self.store.at(ctx or "").defs)
+        return self.state if found is None else found
+
+    def learn(self, record: Record, state: bool = True) -> None:
+        """Takes in a record that has been judged."""
+        if isinstance(record, Preamble):
+            for name, value in record.defs.items():
+                self.state = self.state.set(name, value)
+            self.laws.update(record.laws)
+            if not self.spoken:
+                self.local["C0"] = self.state
+        if not isinstance(record, CspMessage):
+            return
+        self.spoken = True
+        self.agents.update(name for name in (record.sender, record.receiver) if name)
+        block = record.block
+        if isinstance(block, Task):
+            self.tasks[block.id] = record.ctx
+            self.final.pop(block.id, None)
+        elif isinstance(block, Result):
+            self.produced.update(token.strip() for token in (block.get("PRODUCED") or "").split(","))
+            if block.get("STATUS") in ("OK", "FAIL"):
+                self.final.setdefault(block.id, block.get("STATUS") or "")
+        elif isinstance(block, FileOp):
+            path = block.get("PATH") or ""
+            (self.files.discard if block.op == "DELETE" else self.files.add)(path)
+        elif isinstance(block, Patch) and state:
+            self.patch(block)
+
+    def patch(self, block: Patch) -> None:
+        """Takes in what a patch changes."""
+        state = self.at(block.base)
+        for sign, name, value in block.ops:
+            state = state.remove(name) if sign == "-" else state.set(name, value or "")
+        if block.apply is not None and not (self.store is not None and block.apply in self.store):
+            self.passed.add(self.head)
+            self.head, self.state = block.apply, state
+            self.local[block.apply] = state
+
+
+Found = Iterator[tuple[Reason, str, str]]
+_WARNING, _INFO = "warning", "info"
+
+
+class Linter:
+    """The token rules over the records of a conversation, one after the other. store: the state before the first."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._context = _Context(store)
+
+    @property
+    def laws(self) -> dict[str, str]:
+        """The laws that were stated so far."""
+        return self._context.laws
+
+    @property
+    def defs(self) -> Mapping[str, str]:
+        """What is defined at the head."""
+        return self._context.state.defs
+
+    def feed(self, record: Record) -> list[Issue]:
+        """What the token rules say of the next record; ``where`` is its line."""
+        issues = []
+        for rule in _RULES:
+            issues += [
+                Issue(reason, record.line, severity, text) for reason, severity, text in rule(record, self._context)
+            ]
+        self._context.learn(record)
+        return issues
+
+
+def lint(document: Document | CspMessage, store: Store | None = None) -> list[Issue]:
+    """The token rules: facts as "warning" (undef, ctx_stale, no_task, dup_result), heuristics as "info" (restate,
+    expanded, filler, full_rewrite, synonym).
+
+    Judged against what the document itself and ``store`` (the state before it) define. ``where`` is the first line of
+    the record. Raises TypeError for what is neither.
+    """
+    expect(document, Record | Document, "a Document or a CSP/1 record is judged")
+    records: list[Record] = document.records if isinstance(document, Document) else [document]
+    linter = Linter(store)
+    return [issue for record in records for issue in linter.feed(record)]
+
+
+def _values(record: Record) -> Iterator[tuple[str, str]]:
+    """(key, value) of a message's values, without the content of files."""
+    block = record.block if isinstance(record, CspMessage) else None
+    if block is not None and not isinstance(block, Patch):
+        content = "CONTENT" if isinstance(block, FileOp) else None
+        yield from ((key, value) for key, value in block.fields if key != content)
+
+
+def _tokens(value: str) -> list[str]:
+    """What is separated by commas or lines."""
+    return [token.strip() for token in value.replace("\n", ",").split(",")]
+
+
+def _restate(record: Record, context: _Context) -> Found:
+    if isinstance(record, Preamble) and context.spoken:
+        for name in record.defs:
+            if context.state.defs.get(name) == record.defs[name]:
+                yield Reason.RESTATE, _INFO, f"{name} is defined already: name the checkpoint in CTX"
+        for law in record.laws:
+            if context.laws.get(law) == record.laws[law]:
+                yield Reason.RESTATE, _INFO, f"{law} is known already"
+    if not isinstance(record, CspMessage) or record.block is None:
+        return
+    if isinstance(record.block, Patch):
+        before = context.at(record.block.base).defs
+        for sign, name, value in record.block.ops:
+            if sign == "~" and before.get(name) == value:
+                yield Reason.RESTATE, _INFO, f"{name} already has this value"
+        return
+    for key, value in record.block.fields:
+        if isinstance(record.block, FileOp) and key == "CONTENT":
+            continue
+        if _DEFINES.search(value):
+            yield Reason.RESTATE, _INFO, f"{key} repeats DEF or LAWS: name the checkpoint in CTX"
+        for law, text in context.laws.items():
+            if len(text) >= _LAW_TEXT_LEAST and text in value:
+                yield Reason.RESTATE, _INFO, f"{key} repeats {law}"
+
+
+def _expanded(record: Record, context: _Context) -> Found:
+    if not isinstance(record, CspMessage):
+        return
+    names = context.at(record.ctx).names
+    headers = [("FROM", record.sender or ""), ("TO", record.receiver or "")]
+    for key, value in [*headers, *_values(record)] if names else ():
+        for token in _tokens(value):
+            name = names.get(token) if token else None
+            if name is not None and name != token:
+                yield Reason.EXPANDED, _INFO, f"{key} writes {token!r} out: its id is {name}"
+
+
+def _undef(record: Record, context: _Context) -> Found:
+    if not isinstance(record, CspMessage):
+        return
+    defs = context.at(record.ctx).defs
+    for key, value in _values(record) if defs else ():
+        if key not in _SCOPES:
+            continue
+        for token in _tokens(value):
+            if not _NAME.fullmatch(token) or _ID.fullmatch(token) or token in (record.sender, record.receiver):
+                continue
+            if token not in context.agents and token not in context.produced and token not in defs:
+                yield Reason.UNDEF, _WARNING, f"{key} names {token}, which is not defined at {record.ctx}"
+
+
+def _ctx_stale(record: Record, context: _Context) -> Found:
+    if not isinstance(record, CspMessage) or record.ctx not in context.passed or record.ctx == context.head:
+        return
+    block = record.block
+    task = block.id if isinstance(block, Result) else block.get("AT") if isinstance(block, Error) else None
+    if task is None or context.tasks.get(task) != record.ctx:  # an answer may be given where its task was
+        yield Reason.CTX_STALE, _WARNING, f"CTX is {record.ctx}, the head is {context.head}"
+
+
+def _no_task(record: Record, context: _Context) -> Found:
+    block = record.block if isinstance(record, CspMessage) else None
+    if isinstance(block, Result) and block.id not in context.tasks:
+        yield Reason.NO_TASK, _WARNING, f"no TASK {block.id} was given"
+    if isinstance(block, Error):
+        at = block.get("AT") or ""
+        if _TASK_ID.fullmatch(at) and at not in context.tasks:
+            yield Reason.NO_TASK, _WARNING, f"no TASK {at} was given"
+
+
+def _dup_result(record: Record, context: _Context) -> Found:
+    block = record.block if isinstance(record, CspMessage) else None
+    if isinstance(block, Result) and block.id in context.final:
+        yield Reason.DUP_RESULT, _WARNING, f"{block.id} was answered already: {context.final[block.id]}"
+
+
+def _filler(record: Record, context: _Context) -> Found:
+    values = [("the text", record.text)] if isinstance(record, Junk) else list(_values(record))
+    for key, value in values:
+        said = None if value in context.state.names else filler(value)
+        if said is not None:
+            yield Reason.FILLER, _INFO, f"{key} {said}"
+
+
+def _full_rewrite(record: Record, context: _Context) -> Found:
+    block = record.block if isinstance(record, CspMessage) else None
+    if isinstance(block, Patch):
+        before = context.at(block.base)
+        if len(before.defs) >= _REWRITE_LEAST:
+            names = {op.name for op in block.ops}
+            old = ((name, before.defs.get(name)) for name in names)
+            touched = sum(_size(name, value) for name, value in old if value is not None)
+            if touched >= _REWRITE_SHARE * before.size:
+                yield (
+                    Reason.FULL_REWRITE,
+                    _INFO,
+                    f"the patch writes over {touched} of {before.size} bytes of {block.base}",
+                )
+    if isinstance(block, FileOp) and block.op == "CREATE" and block.get("PATH") in context.files:
+        yield Reason.FULL_REWRITE, _INFO, f"{block.get('PATH')} is there already: send a PATCH"
+
+
+def _synonym(record: Record, context: _Context) -> Found:
+    state = context.state
+    if isinstance(record, Preamble):
+        new = list(record.defs.items())
+    elif isinstance(record, CspMessage) and isinstance(record.block, Patch):
+        state = context.at(record.block.base)
+        for op in record.block.ops:
+            state = state.remove(op.name)
+        new = [(op.name, op.value or "") for op in record.block.ops if op.sign != "-"]
+    else:
+        return
+    for name, value in new:
+        other = state.names.get(value)
+        if other is not None and other != name and value:
+            yield Reason.SYNONYM, _INFO, f"{name} and {other} both stand for {value!r}"
+        state = state.set(name, value)
+
+
+_RULES: tuple[Callable[[Record, _Context], Found], ...] = (
+    _restate,
+    _expanded,
+    _undef,
+    _ctx_stale,
+    _no_task,
+    _dup_result,
+    _filler,
+    _full_rewrite,
+    _synonym,
+)
