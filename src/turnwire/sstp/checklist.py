@@ -122,7 +122,7 @@ class Judge(checklists.Judge):
         if how is not None:
             self.fault("raw", line, f"the message stands in {how}", offset)
         for issue in check(message):
-            if issue.severity != "info":
+            if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
         session = self._session(message)
         directed = session.floor.who == ADDRESSEE
