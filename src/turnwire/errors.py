@@ -311,10 +311,11 @@ class DecodeError(WireError):
     """The bytes are no message of the wire.
 
     pending: of an error that a :class:`turnwire.Decoder` raised, how many messages stood in front of the fault; they
-    come with the next call.
+    come with the next call. raw: the damaged range itself, where it was met in a stream or a log.
     """
 
     pending: int = 0
+    raw: bytes | None = None
 
 
 class EncodeError(WireError):

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from turnwire import registry
+from turnwire.errors import DecodeError
 from turnwire.finding.located import Located, checked, located
 from turnwire.finding.wrapping import Text, inside_end, written
 
@@ -18,7 +19,9 @@ class Found(NamedTuple):
 
     start, end: its span in the text, in characters (inside a JSON string: of its escaped form). wrapped: "bare" (it is
     the whole text), "prose", "fence" or "json" (inside a larger JSON value); inside a JSON string, "json_string/"
-    stands before that, once for each level.
+    stands before that, once for each level. error: of a near miss, whose message is None, why it is none: ``reason``,
+    ``path`` (a JSON pointer, where the wire has such), ``offset`` and ``line`` in the text, as bytes; :func:`explain`
+    says it in words for a model. raw: its bytes, in a JSON string those that the string says.
     """
 
     message: Any
@@ -26,22 +29,28 @@ class Found(NamedTuple):
     start: int
     end: int
     wrapped: str
+    error: DecodeError | None = None
+    raw: bytes = b""
 
 
-def extract(text: str, wires: Iterable[str] | None = None) -> list[Found]:
+def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = False) -> list[Found]:
     """Every message of ``wires`` (by default of all) in ``text``, in order, with its span and how it was wrapped.
 
     They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what stands inside a
-    message is its content. Raises DecodeError(unknown_wire) for a name that is no wire.
+    message is its content. With ``rejects``, near misses stand among them: what carries the marks of a wire and is no
+    message, with the reason and the place in ``error``. Raises DecodeError(unknown_wire) for a name that is no wire.
     """
     if not isinstance(text, str):
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")
     wanted = {checked(wire) for wire in (registry.names() if wires is None else wires)}
     raw = text.encode("utf-8", "surrogatepass")
-    records = [one for one in located(raw, rejects=False) if one.wire in wanted]
+    records = [one for one in located(raw, rejects=rejects) if one.wire in wanted]
     found = list(placed(raw, records))
     places = Text(raw).characters(place for _, span, _ in found for place in span)
-    return [Found(one.message, one.wire, places[start], places[end], how) for one, (start, end), how in found]
+    return [
+        Found(one.message, one.wire, places[start], places[end], how, one.error, one.raw if one.error else b"")
+        for one, (start, end), how in found
+    ]
 
 
 def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[int, int], str]]:

@@ -12,6 +12,7 @@ from turnwire.checklists import Checklist as Checklist
 from turnwire.checklists import Clause, Specification, Unjudged
 from turnwire.contract import finding
 from turnwire.errors import DecodeError, Issue, Reason, expect
+from turnwire.sap.contract import output_issues
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.messages import Ack, Nack, Result, Task
@@ -65,6 +66,8 @@ _ORDER = frozenset({Reason.BAD_TRANSITION, Reason.DUPLICATE})
 _SIGNALS = ("policyChecks", "violations")
 
 Message = Task | Result | Ack | Nack
+_TYPES = {"object": (dict,), "array": (list,), "string": (str,), "boolean": (bool,), "null": (type(None),)}
+"""Types of JSON Schema -> those of Python that they are read as."""
 
 
 class _Known(NamedTuple):
@@ -149,10 +152,7 @@ class Judge(checklists.Judge):
         if self._lifecycle[name].done:
             self._waiting.pop(name, None)
         if "output" in result and task.output_contract is not None and task.output_contract.schema is not None:
-            self.applied.add("output")
-            for issue in check(result, task=task):
-                if issue.severity != "info" and str(issue.where).startswith("/output"):
-                    self.fault("output", line, f"{issue.where}: {issue.text}", offset)
+            self._output(task, result, line, offset)
         deadline = _deadline(task)
         if deadline is not None and result.status in TERMINAL:
             self.applied.add("deadline")
@@ -160,6 +160,19 @@ class Judge(checklists.Judge):
             timed_out = result.error is not None and result.error.code == ErrorCode.TIMEOUT
             if reported is not None and reported[0] > deadline and not timed_out:
                 self.doubt("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
+
+    def _output(self, task: Task, result: Result, line: int, offset: int | None) -> None:
+        """Judges an output by the schema of its task: one that names a type alone at once, others by a validator."""
+        self.applied.add("output")
+        schema = task.fields["outputContract"]["schema"]
+        kind = schema.get("type") if len(schema) == 1 else None
+        if kind in _TYPES:
+            if type(result.fields["output"]) not in _TYPES[kind]:
+                self.fault("output", line, f"/output: the output is no {kind}", offset)
+            return
+        for issue in output_issues(result.fields["output"], task):
+            found = self.doubt if issue.severity == "info" else self.fault
+            found("output", line, f"{issue.where}: {issue.text}", offset)
 
     def _receipt(self, message: Ack | Nack, line: int, offset: int | None) -> None:
         name = message.message_id.lower()

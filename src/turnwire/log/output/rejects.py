@@ -245,8 +245,23 @@ def first_error(
     reason = scanner.reasons[found["reason"][0]]
     assert reason is not None, "code 0 is no reason"
     offset, length, fault = (int(found[name][0]) for name in ("offset", "length", "fault"))
-    raw = bytes(buffer[offset - base : offset - base + min(length, 80)])
-    text = f"a record of {length} bytes at byte {offset} is damaged: {raw!r}{'...' if length > 80 else ''}"
+    raw = bytes(buffer[offset - base : offset - base + length])
+    text = f"a record of {length} bytes at byte {offset} is damaged: {raw[:80]!r}{'...' if length > 80 else ''}"
     between = bytes(buffer[max(min(offset, fault) - base, 0) : max(offset, fault) - base]).count(b"\n")
     line = int(found["line"][0]) + (between if fault > offset else -between)
-    return DecodeError(reason, text, offset=fault, line=line, wire=_wire(found, 0, scanner.wire), path=file)
+    wire = _wire(found, 0, scanner.wire)
+    path = file if file is not None else _pointer(raw, wire, reason)
+    error = DecodeError(reason, text, offset=fault, line=line, wire=wire, path=path)
+    error.raw = raw
+    return error
+
+
+def _pointer(raw: bytes, wire: str, reason: Reason) -> str | None:
+    """The JSON pointer that the wire's own reading gives to what is wrong in some bytes, if any."""
+    if wire not in registry.names():
+        return None
+    try:
+        registry.wire(wire).decode(raw)
+    except DecodeError as error:
+        return error.path if error.reason is reason else None
+    return None

@@ -1,0 +1,80 @@
+"""Near misses: what nearly was a message, with reason, pointer and place, and what to tell a model about it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.log.conftest import scan_core as scan_core
+from turnwire import sstp
+from turnwire.errors import DecodeError, Reason
+
+QUERY: dict[str, Any] = {
+    "header": {"kind": "query", "actor_id": "a", "schema_id": "ioc.query.v0", "session_id": "s", "logical_clock": "2"},
+    "payload": {"question": "q", "required_fields": [], "uncertainty": 0.5, "directed_to": "b"},
+}
+BAD = json.dumps(QUERY)
+GOOD = BAD.replace('"2"', "2")
+ANSWER = f"Sure, here it is:\n```json\n{BAD}\n```\nand\n{GOOD}\n"
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_fenced_answer_with_a_wrong_clock() -> None:
+    assert [found.message.logical_clock for found in sstp.salvage(ANSWER)] == [2]
+    miss, good = sstp.salvage(ANSWER, rejects=True)
+    assert (good.error, good.message.logical_clock) == (None, 2)
+    assert miss.message is None and miss.how == "fence" and ANSWER[miss.start : miss.end] == BAD
+    assert miss.error is not None
+    assert (miss.error.reason, miss.error.path, miss.error.line) == (Reason.WRONG_TYPE, "/header/logical_clock", 3)
+    assert ANSWER.encode()[miss.error.offset :].startswith(b'"2"')
+    found = turnwire.extract(ANSWER, rejects=True)
+    assert [(one.wire, one.message is None, one.wrapped) for one in found] == [
+        ("sstp", True, "fence"),
+        ("sstp", False, "prose"),
+    ]
+    assert [one.message is None for one in turnwire.extract(ANSWER)] == [False]
+    assert turnwire.extract(ANSWER, ("nslip",), rejects=True) == []
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("wire", ["sstp", None])
+def test_a_decoder_says_where(wire: str | None) -> None:
+    decoder = turnwire.Decoder(wire)
+    with pytest.raises(DecodeError) as caught:
+        decoder.feed(f"{BAD}\n".encode())
+    assert (caught.value.reason, caught.value.path) == (Reason.WRONG_TYPE, "/header/logical_clock")
+    assert caught.value.raw == BAD.encode()
+    assert "at /header/logical_clock: logical_clock is an integer, not a string" in turnwire.explain(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "wire", "words"),
+    [
+        (BAD, "SSTP", ["/header/logical_clock", "an integer", '"logical_clock": "2"']),
+        ("@a3|f9|c3|S0|d1|T1#\n", "nSLIP", ["frames go from 0 to 4", "@a3|f9|c3|S0|d1|T1#"]),
+        ("CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T001\nIN x\n", "CSP/1", ["missing_req", "TASK T001"]),
+    ],
+)
+def test_what_a_model_is_told(text: str, wire: str, words: list[str]) -> None:
+    (miss,) = turnwire.extract(text, rejects=True)
+    (of_scan,) = turnwire.scan(text.encode()).errors()
+    for said in (turnwire.explain(miss), turnwire.explain(of_scan)):
+        assert said.startswith(f"This is no valid {wire} message.\nWrong")
+        assert all(word in said for word in words), said
+        assert len(said) < 500 and said.isprintable() is False and "\x1b" not in said
+
+
+def test_excerpts_are_escaped() -> None:
+    (miss,) = turnwire.extract(BAD.replace('"2"', '"\x7f\u202e2"'), rejects=True)
+    said = turnwire.explain(miss)
+    assert "\x7f" not in said and "\u202e" not in said and "logical_clock" in said
+
+
+def test_only_near_misses_are_explained() -> None:
+    (good,) = turnwire.extract(GOOD)
+    for wrong in (good, good.message, "text", None, ValueError("x")):
+        with pytest.raises(TypeError, match="is explained, not"):
+            turnwire.explain(wrong)
