@@ -220,3 +220,83 @@ def test_diffs_of_git_and_gnu_diff_apply(tmp_path, tool):
         assert (tmp_path / "old").read_bytes() == new, (seed, content)
         done += 1
     assert done > 40
+
+
+EXAMPLE = """FILEOP F001 PATCH
+PATH src/file.ts
+BASE hash123
+CONTENT
+<<<
+@@ -100,3 +100,5 @@
++new_line_here
+>>>"""
+
+
+def test_the_example_of_the_specification_as_printed(tmp_path):
+    block = csp.decode(f"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\n{EXAMPLE}\n").block
+    file = tmp_path / "src/file.ts"
+    file.parent.mkdir()
+    lines = [f"line {number}\n" for number in range(1, 151)]
+    file.write_text("".join(lines))
+    seen = []
+
+    def resolve(path, base):
+        seen.append((path, base))
+        return base == "hash123"
+
+    assert refused(block, tmp_path) == "base_mismatch"
+    with pytest.raises(RuleError) as caught:
+        block.apply(tmp_path, resolve=resolve)
+    assert str(caught.value.reason) == "bad_diff"
+    with pytest.raises(RuleError) as caught:
+        block.apply(tmp_path, recount=True, resolve=lambda path, base: False)
+    assert str(caught.value.reason) == "base_mismatch"
+    plan = block.apply(tmp_path, recount=True, resolve=resolve)
+    assert (plan.added, plan.removed, seen[-1]) == (1, 0, (file, "hash123"))
+    assert file.read_text() == "".join([*lines[:99], "new_line_here\n", *lines[99:]]), "it is line 100 now"
+
+
+@pytest.mark.parametrize(
+    ("diff", "after"),
+    [
+        ("@@ -1,9 +1,7 @@\n a\n-b\n+B\n", "a\nB\nc\n"),
+        ("@@ -1 +1 @@\n a\n b\n+x\n c\n", "a\nb\nx\nc\n"),
+        ("@@ -1,0 +1,9 @@\n+x\n@@ -3,5 +4 @@\n-c\n", "a\nx\nb\n"),
+        ("@@ -0,0 +1 @@\n+x\n", "x\na\nb\nc\n"),
+        ("@@ -2,3 +2,2 @@\n-b\n-c\n", "a\n"),
+    ],
+)
+def test_hunks_whose_counts_are_wrong(tmp_path, diff, after):
+    (tmp_path / "f").write_text("a\nb\nc\n")
+    op("PATCH", "f", diff).apply(tmp_path, recount=True)
+    assert (tmp_path / "f").read_text() == after
+
+
+@pytest.mark.parametrize("diff", ["@@ -1 +1 @@\n a\nrubbish\n", "@@ x @@\n a\n", ""])
+def test_what_recounting_does_not_mend(tmp_path, diff):
+    (tmp_path / "f").write_text("a\nb\nc\n")
+    with pytest.raises(RuleError) as caught:
+        op("PATCH", "f", diff).apply(tmp_path, recount=True)
+    assert str(caught.value.reason) == "bad_diff" and (tmp_path / "f").read_text() == "a\nb\nc\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "good"),
+    [
+        ("--- a/f\n+++ b/f\n", True),
+        ("diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n", True),
+        ("--- f.orig\t2026-01-01\n+++ f\t2026-01-01\n", True),
+        ('--- "a/f"\n+++ "b/f"\n', True),
+        ("--- a/g\n+++ b/g\n", False),
+        ("+++ src/f\n", False),
+        ('--- "a/\\147"\n+++ "b/\\147"\n', False),
+    ],
+)
+def test_a_diff_of_another_file_is_refused(tmp_path, names, good):
+    (tmp_path / "f").write_text("a\n")
+    block = op("PATCH", "f", f"{names}@@ -1 +1 @@\n-a\n+b\n")
+    if good:
+        block.apply(tmp_path)
+        assert (tmp_path / "f").read_text() == "b\n"
+    else:
+        assert refused(block, tmp_path) == "bad_diff"

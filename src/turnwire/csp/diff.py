@@ -35,8 +35,12 @@ def _split(content: bytes) -> list[bytes]:
     return [line + b"\n" for line in lines] + ([last] if last else [])
 
 
-def parse_diff(text: bytes, path: str) -> list[Hunk]:
-    """The hunks of a diff; lines before the first are its header. Raises RuleError(bad_diff)."""
+def parse_diff(text: bytes, path: str, recount: bool = False) -> list[Hunk]:
+    """The hunks of a diff; lines before the first are its header, whose names must be ``path``.
+
+    recount: a hunk goes up to the next one, whatever its header counts; it begins at the line that its header names.
+    Raises RuleError(bad_diff).
+    """
     lines = _split(text)
     place = 0
     while place < len(lines) and not lines[place].startswith(b"@@"):
@@ -46,9 +50,10 @@ def parse_diff(text: bytes, path: str) -> list[Hunk]:
         place += 1
     if place == len(lines):
         raise _fault(Reason.BAD_DIFF, "the diff has no hunk", path)
+    _check_names(lines[:place], path)
     hunks = []
     while place < len(lines):
-        hunk, place = _hunk(lines, place, path)
+        hunk, place = (_recounted if recount else _hunk)(lines, place, path)
         hunks.append(hunk)
     return hunks
 
@@ -80,12 +85,69 @@ def _hunk(lines: list[bytes], place: int, path: str) -> tuple[Hunk, int]:
     return Hunk(int(match[1]), old, new, found), place
 
 
-def apply_diff(content: bytes, diff: bytes, path: str) -> bytes:
-    """``content`` after the diff. Raises RuleError(bad_diff) for a broken diff, diff_mismatch where it does not fit."""
+def _recounted(lines: list[bytes], place: int, path: str) -> tuple[Hunk, int]:
+    """A hunk with the lines that are there, up to the next hunk or the end."""
+    match = _HUNK.match(lines[place])
+    if match is None:
+        raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is no hunk and no part of one", path)
+    start, counted = int(match[1]), 1 if match[2] is None else int(match[2])
+    found: list[tuple[bytes, bytes]] = []
+    place += 1
+    while place < len(lines) and not lines[place].startswith(b"@@"):
+        line = lines[place]
+        blank = line in (b"\n", b"\r\n")
+        sign = b" " if blank else line[:1]
+        if sign == _NO_NEWLINE and found and found[-1][1].endswith(b"\n"):
+            found[-1] = (found[-1][0], found[-1][1][:-1])
+        elif sign in (b" ", b"+", b"-"):
+            found.append((sign, line if blank else line[1:]))
+        else:
+            raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is no part of a hunk", path)
+        place += 1
+    old = sum(sign != b"+" for sign, _ in found)
+    new = sum(sign != b"-" for sign, _ in found)
+    if not old and counted and start:  # without old lines a header names the line in front: that is one earlier
+        start -= 1
+    return Hunk(start, old, new, found), place
+
+
+_NAME = re.compile(rb"(?:---|\+\+\+) ([^\t\r\n]+)")
+_OLDER = (".orig", ".bak", ".old", "~")
+
+
+def _check_names(header: list[bytes], path: str) -> None:
+    """Refuses a diff whose header names files, none of which is ``path``: of two names one may be that of a copy."""
+    named = [match[1].strip() for line in header if (match := _NAME.match(line)) is not None]
+    wanted = path.removeprefix("./")
+    if named and not any(wanted in _names(name) for name in named):
+        shown = " and ".join(dict.fromkeys(name.decode("utf-8", "replace") for name in named))
+        raise _fault(Reason.BAD_DIFF, f"the diff is of {shown}, not of {path}", path)
+
+
+def _names(written: bytes) -> set[str]:
+    """What a name in the header of a diff may mean: git quotes it and puts a/ or b/ before it."""
+    name = written.decode("utf-8", "surrogateescape")
+    if len(name) > 1 and name[0] == name[-1] == '"':
+        name = _ESCAPE.sub(_unescaped, written[1:-1]).decode("utf-8", "surrogateescape")
+    names = {name, name.removeprefix("./"), name[2:] if name[:2] in ("a/", "b/") else name}
+    return names | {one.removesuffix(ending) for one in names for ending in _OLDER}
+
+
+_ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
+_LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    said = match[1]
+    return bytes([int(said, 8)]) if len(said) == 3 else _LETTERS.get(said, said)
+
+
+def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) -> bytes:
+    """``content`` after the diff; recount as in :func:`parse_diff`. Raises RuleError(bad_diff) for a broken diff, diff_mismatch where it does not fit."""
     lines = _split(content)
     result: list[bytes] = []
     place = 0
-    for hunk in parse_diff(diff, path):
+    for hunk in parse_diff(diff, path, recount):
         start = hunk.start - 1 if hunk.old else hunk.start
         if start < place:
             raise _fault(Reason.BAD_DIFF, "the hunks overlap or are out of order", path)

@@ -73,13 +73,15 @@ def apply(
     root: str | Path,
     *,
     dry_run: bool = False,
+    recount: bool = False,
     resolve: Resolver | None = None,
     allow: Iterable[str] | None = None,
     deny: Iterable[str] = (),
 ) -> Plan:
     """Does a file operation inside ``root`` (a directory), or plans it.
 
-    ``resolve(file, base)`` judges a BASE that is no SHA-256; it must not call ``apply`` on the same root.
+    ``resolve(file, base)`` judges a BASE that is no SHA-256; it must not call ``apply`` on the same root. ``recount``
+    takes hunks whose counts are wrong.
 
     ``allow`` and ``deny`` are patterns as in ``.gitignore`` (:func:`turnwire.csp.paths.matches`). What ``deny`` matches
     is refused; with ``allow``, so is what that does not match. The folders of version control (``.git``, ``.hg``, ...)
@@ -103,18 +105,24 @@ def apply(
         if reason := rules.refused(asked):
             raise refusal(Reason.UNSAFE_PATH, reason, path)
     with nullcontext() if dry_run else locked(top):
-        return _applied(block, top, parts, path, dry_run, resolve)
+        return _applied(block, top, parts, path, dry_run, resolve, recount)
 
 
 def _applied(
-    block: FileOp, top: Path, parts: tuple[str, ...], path: str, dry_run: bool, resolve: Resolver | None
+    block: FileOp,
+    top: Path,
+    parts: tuple[str, ...],
+    path: str,
+    dry_run: bool,
+    resolve: Resolver | None,
+    recount: bool,
 ) -> Plan:
     old = _current(top.joinpath(*parts), path)
-    new = _wanted(block, old, path, resolve, top.joinpath(*parts))
+    new = _wanted(block, old, path, resolve, top.joinpath(*parts), recount)
     missing = tuple(_missing_directories(top, parts[:-1]))
     if block.op == "CREATE":
         _check_parents(top, parts[:-1], path)
-    added, removed = _counted(block, old, new)
+    added, removed = _counted(block, old, new, recount)
     plan = Plan(
         block.op,
         Path(*parts),
@@ -161,7 +169,9 @@ def _current(file: Path, path: str) -> bytes | None:
     return file.read_bytes()
 
 
-def _wanted(block: FileOp, old: bytes | None, path: str, resolve: Resolver | None, file: Path) -> bytes | None:
+def _wanted(
+    block: FileOp, old: bytes | None, path: str, resolve: Resolver | None, file: Path, recount: bool
+) -> bytes | None:
     """The content after the operation, None for no file."""
     base = block.get("BASE")
     if block.op == "CREATE":
@@ -176,7 +186,7 @@ def _wanted(block: FileOp, old: bytes | None, path: str, resolve: Resolver | Non
         _check_base(base, old, path, resolve, file)
     if block.op == "DELETE":
         return None
-    return apply_diff(old, (block.get("CONTENT") or "").encode(), path)
+    return apply_diff(old, (block.get("CONTENT") or "").encode(), path, recount)
 
 
 def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file: Path) -> None:
@@ -190,12 +200,13 @@ def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file
         raise refusal(Reason.BASE_MISMATCH, f"BASE is {base}, the file is {digest(old)}", path)
 
 
-def _counted(block: FileOp, old: bytes | None, new: bytes | None) -> tuple[int, int]:
+def _counted(block: FileOp, old: bytes | None, new: bytes | None, recount: bool) -> tuple[int, int]:
     """Lines added and removed."""
     if block.op == "PATCH":
         from turnwire.csp.diff import parse_diff
 
-        lines = [line for hunk in parse_diff((block.get("CONTENT") or "").encode(), "") for line in hunk.lines]
+        hunks = parse_diff((block.get("CONTENT") or "").encode(), block.get("PATH") or "", recount)
+        lines = [line for hunk in hunks for line in hunk.lines]
         return sum(sign == b"+" for sign, _ in lines), sum(sign == b"-" for sign, _ in lines)
     return len((new or b"").splitlines()), len((old or b"").splitlines())
 

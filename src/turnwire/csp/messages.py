@@ -16,7 +16,7 @@ from turnwire.errors import expect
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turnwire.csp.fileop import Plan
+    from turnwire.csp.fileop import Plan, Resolver
     from turnwire.errors import Issue
 
 Fields = list[tuple[str, str]]
@@ -135,19 +135,25 @@ class FileOp(Block):
         root: str | Path,
         *,
         dry_run: bool = False,
+        recount: bool = False,
+        resolve: Resolver | None = None,
         allow: Iterable[str] | None = None,
         deny: Iterable[str] = (),
     ) -> Plan:
         """Does the operation inside the directory ``root``, or only says what it would do (``dry_run``).
 
-        ``allow``, ``deny``: patterns of paths as in ``.gitignore``; see :func:`turnwire.csp.fileop.apply`.
+        recount: take hunks whose counts are wrong, as models write them. resolve: (file, base) -> whether a BASE that
+        is no SHA-256 is the state of that file. ``allow``, ``deny``: patterns of paths as in ``.gitignore``; see
+        :func:`turnwire.csp.fileop.apply`.
 
         Raises RuleError and changes nothing when the path leaves ``root`` (``..``, absolute, through a symbolic
-        link), the BASE digest is another, or the diff does not fit.
+        link), the BASE is another, or the diff names another file or does not fit.
         """
         from turnwire.csp.fileop import apply
 
-        return apply(self, root, dry_run=dry_run, allow=allow, deny=deny)
+        return apply(
+            self, root, dry_run=dry_run, recount=recount, resolve=resolve, allow=allow, deny=deny
+        )
 
 
 class Generic(Block):

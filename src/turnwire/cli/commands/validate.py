@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
 from turnwire import registry
-from turnwire.cli import inputs, wires
+from turnwire.cli import inputs, policies, wires
 from turnwire.cli.documents import told
 from turnwire.cli.options import fences_option
 from turnwire.cli.outcome import BAD_RECORDS, GOOD
@@ -51,7 +51,7 @@ class Finding(NamedTuple):
 class Judge:
     """What tells the records of a wire, or of all wires (None), and what their own checks doubt."""
 
-    def __init__(self, wire: str | None, unknown: str, fences: bool = False) -> None:
+    def __init__(self, wire: str | None, unknown: str, fences: bool = False, policy: str | None = None) -> None:
         self.wire = wire
         self.unknown = unknown
         self.fences = fences
@@ -59,6 +59,8 @@ class Judge:
         wanted = registry.scanned() if wire is None else (wire,)
         self._decode = {name: registry.bulk_scanner(name).decode for name in wanted}
         self._checks: dict[str, Check] = {name: registry.wire(name).check for name in wanted}
+        for name, value in policies.loaded(policy, wanted).items():
+            self._checks[name] = partial(self._checks[name], policy=value)
         self._wanted = wanted
 
     @cached_property
@@ -118,6 +120,7 @@ class Tally:
     show_default=True,
 )
 @fences_option
+@policies.policy_option
 @click.option("--strict", is_flag=True, help="Warnings of the wire's check count as faults.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of lines for people.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -133,7 +136,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     if mode == "lines" and wire is not None and registry.bulk_scanner(wire).spans_lines:
         raise click.UsageError(f"--mode lines is for messages of one line; one of {wire} may have several lines")
     names = inputs.checked(sources)
-    judge = Judge(wire, options["unknown"], options["fences"])
+    judge = Judge(wire, options["unknown"], options["fences"], options["policy"])
     tally = Tally()
     output = standard_output()
     reader = _of_log if mode == "log" else _of_lines
