@@ -12,7 +12,7 @@ from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY
-from turnwire.kick.rules import judge, judge_other
+from turnwire.kick.rules import is_plain_content, judge, judge_other
 from turnwire.kick.spec import FIELDS, TYPES, WIRE
 
 cdef extern from *:
@@ -235,17 +235,30 @@ cdef bint plain_time(str text) noexcept:
     )
 
 
-cdef bint has_section(str content) noexcept:
-    """As ``space.has_section``, without a call through Python."""
-    cdef size_t size = PyUnicode_GET_LENGTH(content), first
+cdef bint plain_content(str content) except -1:
+    """As ``rules.is_plain_content``, for a content of one ASCII-only header line; that is asked about all others."""
+    cdef Py_ssize_t place = 2, size = PyUnicode_GET_LENGTH(content)
     cdef int kind = PyUnicode_KIND(content)
-    cdef const void *data = PyUnicode_DATA(content)
-    if kind == 1 or tw_damaged(kind, data, 0, size, LEVEL):
+    cdef void *data = PyUnicode_DATA(content)
+    cdef Py_UCS4 letter
+    if size < 2 or PyUnicode_READ(kind, data, 0) != 0x2AFB:
         return False
-    first = tw_mark(kind, data, size)
-    if tw_sigil_at(kind, data, first, size):
-        return True
-    return first < size and tw_next(kind, data, first + 1, size, LEVEL) < size
+    letter = PyUnicode_READ(kind, data, 1)
+    if letter <= 0x20 or letter == 0x2F or letter == 0x3A or letter >= 0x7F:
+        return is_plain_content(content)
+    while place < size:
+        letter = PyUnicode_READ(kind, data, place)
+        if letter == 0x0A:
+            break
+        if letter <= 0x20 or letter >= 0x7F:
+            return is_plain_content(content)
+        place += 1
+    while place < size:
+        letter = PyUnicode_READ(kind, data, place)
+        if letter == 0x2AFB or letter == 0xFEFF or 0xD800 <= letter <= 0xDFFF:
+            return False
+        place += 1
+    return True
 
 
 def is_clean(Envelope envelope not None, dict verdicts not None):
@@ -274,7 +287,7 @@ cdef bint clean(Envelope envelope, dict verdicts) except -1:
         return False
     if correlation is not None and (type(correlation) is not str or not uuid4(<str>correlation)):
         return False
-    return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and has_section(<str>envelope.content)
+    return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and plain_content(<str>envelope.content)
 
 
 def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):

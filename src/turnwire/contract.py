@@ -124,7 +124,8 @@ class Wire:
       the messages in it, where a file holds more than one a line.
     - documents: its documents, if it has any beside messages. replay: what replays a history of it.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
-    - least_doubtful: bytes of the shortest record in which ``check`` can find anything.
+    - least_doubtful: bytes of the shortest record in which ``check`` can find anything. doubtful_kinds: the kinds of
+      records in which it can, by their names in the column ``kind``; () for all.
     - joined: what stands between two messages of one file.
 
     Raises ValueError for a name that is no word in small letters, and for an unknown style.
@@ -154,6 +155,7 @@ class Wire:
         parts: Pattern[str] | None
         plain: Callable[[Any], dict[str, Any]] | None
         least_doubtful: int
+        doubtful_kinds: tuple[str, ...]
         advice: Mapping[str, str]
         shape: Any
         checklist: Any
@@ -189,6 +191,7 @@ class Wire:
         prompt: Any,
         always_strict: bool = False,
         least_doubtful: Any = 0,
+        doubtful_kinds: Any = (),
         joined: str = "",
         marks: tuple[bytes, ...] = (),
         bulk: Any = None,
@@ -227,6 +230,7 @@ class Wire:
                 "replay": replay,
             },
             "least_doubtful": least_doubtful,
+            "doubtful_kinds": doubtful_kinds,
         }
         self._bulk_of_plan = bulk is None and plan is not None and style != OBJECT
 

@@ -135,7 +135,7 @@ class Judge(checklists.Judge):
         self._pass(offset)
         if offset is not None:
             message.line = line
-        self._record(message, line, offset)
+        self._record(message, line, offset, strictly=offset is not None)
 
     def _pass(self, offset: int | None) -> None:
         """Judges what stands in front of a byte beside messages."""
@@ -144,8 +144,9 @@ class Judge(checklists.Judge):
             self._next += 1
             self._record(record, line, place)
 
-    def _record(self, record: Record, line: int, offset: int | None) -> None:
-        for clause, text in _of_record(record):
+    def _record(self, record: Record, line: int, offset: int | None, strictly: bool = False) -> None:
+        """strictly: it was read strictly, and has nothing that ``check`` warns of."""
+        for clause, text in () if strictly else _of_record(record):
             self.fault(clause, line, text, offset)
         self.applied.update(_applies(record))
         for issue in self._linter.feed(record):

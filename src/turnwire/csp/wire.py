@@ -14,6 +14,7 @@ DESCRIPTOR = Wire(
     check=".codec:check",
     prompt=".prompt:prompt",
     joined="\n",
+    doubtful_kinds=("FILE", "TEMPLATE"),
     marks=(b"CSP/1",),
     bulk=".bulk:SCANNER",
     cuts=".cuts:safe_cuts",

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.space.format import has_section
-from turnwire.errors import Issue, Reason, RuleError, expect
+from turnwire.errors import DecodeError, Issue, Reason, RuleError, expect
 from turnwire.kick.policy import Policy
-from turnwire.kick.space import Space
-from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, TYPES, WIRE
+from turnwire.kick.space import Space, parse_space
+from turnwire.kick.spec import BAD_TYPE, FIELDS, RULES, SIGIL, TYPES, WIRE
 from turnwire.kick.times import is_timestamp
 
 if TYPE_CHECKING:
@@ -74,12 +74,35 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     if not has_section(envelope.content):
         text = "the content holds no Space section: no line starts with ⫻"
         issues.append(Issue(Reason.CONTENT_NOT_SPACE, "/content", "warning", text))
+    else:
+        issues += _of_content(envelope.content)
     correlation = envelope.correlation_id
     missing = any(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
     if correlation is not None and not missing and not is_uuid4(correlation):
         text = f"{correlation!r} is no UUID of version 4"
         issues.append(Issue(Reason.CORRELATION_ID_NOT_UUID4, "/correlation_id", "warning", text))
     return issues + [_unknown_key(key) for key in envelope.extra]
+
+
+_NEVER = f"{SIGIL}\ufeff\ud800-\udfff"
+_PLAIN = re.compile(rf"{SIGIL}[^\s/:{_NEVER}][^\s{_NEVER}]*(?:\r?\n[^{_NEVER}]*)?")
+
+
+def is_plain_content(content: str) -> bool:
+    """Whether a content surely is one section that lenient reading has nothing to forgive; False says only that it must
+    be read."""
+    return _PLAIN.fullmatch(content) is not None
+
+
+def _of_content(content: str) -> list[Issue]:
+    """What lenient reading forgives in a content that has a section (rule 1 of section 004)."""
+    if is_plain_content(content):
+        return []
+    try:
+        found = parse_space(content, mode="lenient").issues
+    except DecodeError as error:
+        return [Issue(error.reason, "/content", "info", error.text)]
+    return [Issue(one.reason, "/content", "info", f"line {one.where} of the content: {one.text}") for one in found]
 
 
 _UUID4 = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")

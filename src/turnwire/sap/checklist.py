@@ -59,7 +59,9 @@ UNJUDGED = (
 _FORMS = frozenset({Reason.BAD_UUID, Reason.BAD_TIMESTAMP, Reason.TIMESTAMP_FORM})
 _ABSENT = frozenset({Reason.MISSING_FIELD, Reason.MISSING_MESSAGE})
 _VERSION = frozenset({Reason.UNSUPPORTED_VERSION})
-_VALUES = frozenset({Reason.WRONG_TYPE, Reason.UNKNOWN_VALUE, Reason.BAD_ENUM, Reason.OUT_OF_RANGE, Reason.NOT_FINITE, Reason.NEGATIVE})
+_VALUES = frozenset(
+    {Reason.WRONG_TYPE, Reason.UNKNOWN_VALUE, Reason.BAD_ENUM, Reason.OUT_OF_RANGE, Reason.NOT_FINITE, Reason.NEGATIVE}
+)
 _ERRORS = frozenset({Reason.MISSING_MESSAGE, Reason.NO_NEXT_ACTIONS, Reason.UNKNOWN_CODE})
 _SECRETS = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI, Reason.UNUSUAL_URI})
 _ORDER = frozenset({Reason.BAD_TRANSITION, Reason.DUPLICATE})

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.space.format import has_section
 from turnwire.contract import LIMITS, Limits
 from turnwire.json import text as json_text
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
-from turnwire.kick.rules import is_uuid4, judge, judge_other
+from turnwire.kick.rules import is_plain_content, is_uuid4, judge, judge_other
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool:
         return False
     if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
         return False
-    return is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and has_section(envelope.content)
+    return is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and is_plain_content(envelope.content)
 
 
 def decode(

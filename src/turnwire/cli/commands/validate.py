@@ -72,6 +72,19 @@ class Judge:
         known = self._wanted if self.unknown == "error" else ()
         return np.array([registry.wire(name).least_doubtful if name in known else 0 for name in self._names])
 
+    def doubtful(self, batch: Batch) -> Any:
+        """Which rows of a batch (an array) their wire's check can find anything in, by their length and kind."""
+        import numpy as np
+
+        codes, kinds = batch["wire"], batch.column("kind").names
+        found = batch["length"] >= self.least[codes]
+        for code, name in enumerate(self._names):
+            wanted = registry.wire(name).doubtful_kinds if name in self._wanted else ()
+            if wanted and self.unknown == "error":
+                among = np.array([kind in wanted for kind in kinds])
+                found &= (codes != code) | among[batch["kind"]]
+        return found
+
     @property
     def wires(self) -> tuple[str, ...]:
         """The wires that are judged."""
@@ -158,7 +171,7 @@ def _of_log(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress
     """The findings in logs, in the order of the input."""
     import turnwire
 
-    columns = ["offset", "length", "line", "wire"]
+    columns = ["offset", "length", "line", "wire", "kind"]
     scan = turnwire.scan(list(names), wire=judge.wire, columns=columns, unknown=judge.unknown, fences=judge.fences)
     done = 0
     for batch in scan:
@@ -183,7 +196,7 @@ def _in_order(rejects: list[Finding], batch: Batch, judge: Judge) -> Iterator[Fi
 def _issues_of_batch(batch: Batch, judge: Judge) -> Iterator[Finding]:
     offsets, lines, codes = batch["offset"], batch["line"], batch["wire"]
     names = registry.names()
-    for row in (batch["length"] >= judge.least[codes]).nonzero()[0].tolist():
+    for row in judge.doubtful(batch).nonzero()[0].tolist():
         wire = names[codes[row]]
         message = batch.message(row)
         documents = registry.wire(wire).documents

@@ -1,0 +1,186 @@
+"""How fast messages are judged: ``validate`` and ``conform`` on good logs of each wire, and damaged lines.
+
+Run ``python -m benchmarks.verdicts [megabytes]``. Good logs are made here, the same on every machine. Times are of the
+processor; a doubling is the time of a log over that of its first half.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+from uuid import UUID
+
+import turnwire
+from benchmarks.traffic import SEED, rows, wire
+from turnwire import registry
+from turnwire.cli.commands.validate import Judge, Tally, _of_log
+from turnwire.finding.judging import conform
+from turnwire.progress import Progress
+
+TIME = "2026-01-{:02}T{:02}:{:02}:{:02}Z"
+
+
+def nslip(numbers: random.Random) -> Iterator[str]:
+    """Conversations with short texts."""
+    for row in rows("varied", 200_000):
+        if all(len(value) <= 64 for value in row.values() if isinstance(value, str)):
+            yield wire(row).decode() + "\n"
+
+
+def csp(numbers: random.Random) -> Iterator[str]:
+    """Tasks and their results; each fifth changes the state."""
+    yield "DEF SRC = src/\nDEF LIB = lib/\nDEF CODE_EXP = code-explorer\n\nLAWS\n- L1: Web search/fetch -> WEB_RES only\n\n"
+    state = number = 0
+    while True:
+        number += 1
+        head = f"CSP/1\nFROM MAIN\nTO CODE_EXP\nCTX C{state}\nINTENT "
+        back = f"CSP/1\nFROM CODE_EXP\nTO MAIN\nCTX C{state}\nINTENT "
+        yield f"{head}TASK\n\nTASK T{number}\nREQ find auth middleware {number}\nIN SRC,LIB\nOWNER CODE_EXP\n\n"
+        yield f"{back}RESULT\n\nRESULT T{number}\nSTATUS OK\nDATA src/auth.ts:24-67;lib/jwt.ts:12-45\n\n"
+        if number % 5 == 0:
+            yield f"{head}PATCH\n\nPATCH P{state + 1}\nBASE C{state}\n+ DEF A{state} = v{state}\nAPPLY -> C{state + 1}\n\n"
+            state += 1
+
+
+def sstp(numbers: random.Random) -> Iterator[str]:
+    """Sessions of questions and answers."""
+    for session in range(1 << 30):
+        for clock in range(1, 21):
+            header = {"session_id": f"session-{session}", "logical_clock": clock, "policy_labels": ["retention:90d"]}
+            ask = {"kind": "query", "actor_id": "alex", "schema_id": "ioc.query.v0", **header}
+            say = {"kind": "knowledge", "actor_id": "blake", "schema_id": "ioc.knowledge.v0", **header}
+            text = f"which migration of run {numbers.randrange(10**6)} last changed the table of amounts?"
+            question = {"question": text, "required_fields": ["id"], "uncertainty": 0.5, "directed_to": "blake"}
+            answer = f"migration {numbers.randrange(10**6)} did, with two columns and an index more than before"
+            finding = {"content": answer, "confidence": 0.9, "evidence_refs": ["commit:abc"]}
+            yield json.dumps({"header": ask, "payload": question}) + "\n"
+            yield json.dumps({"header": say, "payload": finding}) + "\n"
+
+
+def sap(numbers: random.Random) -> Iterator[str]:
+    """Tasks and their results."""
+    while True:
+        ids = {"taskId": identifier(numbers), "correlationId": identifier(numbers)}
+        context = {
+            "pressureLevel": "consulted",
+            "territory": "EUFM",
+            "cachePolicy": {"mode": "prefer", "maxAgeSec": 60},
+        }
+        task = {"protocolVersion": "2.0", **ids, "issuedAt": "2026-01-01T10:00:00Z"}
+        task |= {
+            "issuer": {"agentId": "A-prime", "agentKind": "agent"},
+            "payload": {"topic": "plan", "depth": "detailed"},
+        }
+        task |= {"target": {"agentId": "A-1", "capability": "consult.align"}, "constitutionalContext": context}
+        evidence = {"alignment": "VALID", "cache": {"hit": False}}
+        result = {"protocolVersion": "2.0", **ids, "reportedAt": "2026-01-01T10:00:09Z", "status": "SUCCEEDED"}
+        result |= {"producer": {"agentId": "A-1", "agentKind": "agent"}, "output": {"sections": ["Purpose", "Objects"]}}
+        result |= {"metrics": {"latencyMs": 842, "tokensIn": 2100}, "constitutionalEvidence": evidence}
+        yield json.dumps(task) + "\n" + json.dumps(result) + "\n"
+
+
+def kick(numbers: random.Random) -> Iterator[str]:
+    """Tasks from their dispatch to their end."""
+    for number in range(1 << 30):
+        place = (number // 86400 % 28 + 1, number // 3600 % 24, number // 60 % 60, number % 60)
+        request = identifier(numbers)
+        sent = {"timestamp": TIME.format(*place), "sender": "Orchestrator", "receiver": "WePlan", "type": "Command"}
+        text = f"\u2afbtask/dispatch:T-{number}/001\nBuild part {number} of the plan."
+        yield said({"id": request, **sent, "channel": "\u2afbcommand/dispatch", "content": text})
+        for name, word in (("status", "Accepted"), ("artifact", "/plans/a.md"), ("status", "Completed")):
+            back = {"timestamp": TIME.format(*place), "sender": "WePlan", "receiver": "Orchestrator", "type": "Info"}
+            text = f"\u2afbreport/{name}:T-{number}/001\n{word}"
+            envelope = {"id": identifier(numbers), **back, "channel": f"\u2afbreport/{name}", "content": text}
+            yield said({**envelope, "correlation_id": request})
+
+
+def said(envelope: dict[str, Any]) -> str:
+    """An envelope as a line."""
+    return json.dumps(envelope, ensure_ascii=False) + "\n"
+
+
+def identifier(numbers: random.Random) -> str:
+    """A UUID of version 4."""
+    return str(UUID(int=numbers.getrandbits(128), version=4))
+
+
+LOGS: dict[str, Callable[[random.Random], Iterator[str]]] = {
+    "nslip": nslip,
+    "csp": csp,
+    "sstp": sstp,
+    "sap": sap,
+    "kick": kick,
+}
+DAMAGED = {
+    "nslip": "@a3|f9|c3|S0|d1|T1#\n",
+    "csp": "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T001\nIN x\n\n",
+    "sstp": '{"header":{"kind":"intent","actor_id":"a","schema_id":"ioc.intent.v0","logical_clock":"1"},"payload":{}}\n',
+    "sap": '{"protocolVersion":"2.0","taskId":"7","constitutionalContext":{},"issuedAt":"2026-01-01T10:00:00Z"}\n',
+    "kick": '{"sender":"WePlan","receiver":"Orchestrator","channel":"\u2afbreport/status"}\n',
+}
+
+
+def log(name: str, megabytes: float) -> bytes:
+    """A good log of about that size."""
+    parts = []
+    size = 0
+    for part in LOGS[name](random.Random(SEED)):
+        parts.append(part.encode())
+        size += len(parts[-1])
+        if size >= megabytes * 1e6:
+            break
+    return b"".join(parts)
+
+
+def validated(data: bytes, name: str) -> Callable[[], int]:
+    """``turnwire validate`` of some bytes, without its output: how many findings there are."""
+
+    def run() -> int:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            judge, tally = Judge(name, "error"), Tally()
+            return sum(1 for _ in _of_log([file.name], judge, tally, Progress(None, wanted=False)))
+
+    return run
+
+
+def seconds(run: Callable[[], object], rounds: int = 3) -> float:
+    """The least processor time of some runs."""
+    times = []
+    for _ in range(rounds):
+        begun = process_time()
+        run()
+        times.append(process_time() - begun)
+    return min(times)
+
+
+def main(megabytes: float = 4.0) -> None:
+    """Prints a line for each wire."""
+    print(f"turnwire {turnwire.__version__}, {turnwire.backend}")
+    for name in registry.WIRES:
+        if name not in LOGS:
+            continue
+        data = log(name, megabytes)
+        half = data[: data.index(b"\n\n" if name == "csp" else b"\n", len(data) // 2) + 1]
+        verdict = conform(name, data).verdict
+        judged = seconds(lambda data=data, name=name: conform(name, data))  # type: ignore[misc]
+        doubling = judged / seconds(lambda half=half, name=name: conform(name, half))  # type: ignore[misc]
+        checked = seconds(validated(data, name))
+        bad = DAMAGED[name].encode() * 20_000
+        wrong = seconds(validated(bad, name), 1) / 20_000
+        size = len(data) / 1e6
+        print(
+            f"{name:5} {size:.1f} MB {verdict}: conform {size / judged:.1f} MB/s (doubling {doubling:.2f}), "
+            f"validate {size / checked:.1f} MB/s, a damaged record {wrong * 1e6:.1f} microseconds"
+        )
+
+
+if __name__ == "__main__":
+    main(*map(float, sys.argv[1:]))
