@@ -11,7 +11,6 @@ import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from time import process_time
 from typing import Any
 from uuid import UUID
@@ -35,7 +34,8 @@ def nslip(numbers: random.Random) -> Iterator[str]:
 
 def csp(numbers: random.Random) -> Iterator[str]:
     """Tasks and their results; each fifth changes the state."""
-    yield "DEF SRC = src/\nDEF LIB = lib/\nDEF CODE_EXP = code-explorer\n\nLAWS\n- L1: Web search/fetch -> WEB_RES only\n\n"
+    yield "DEF SRC = src/\nDEF LIB = lib/\nDEF CODE_EXP = code-explorer\n\n"
+    yield "LAWS\n- L1: Web search/fetch -> WEB_RES only\n\n"
     state = number = 0
     while True:
         number += 1
@@ -44,7 +44,8 @@ def csp(numbers: random.Random) -> Iterator[str]:
         yield f"{head}TASK\n\nTASK T{number}\nREQ find auth middleware {number}\nIN SRC,LIB\nOWNER CODE_EXP\n\n"
         yield f"{back}RESULT\n\nRESULT T{number}\nSTATUS OK\nDATA src/auth.ts:24-67;lib/jwt.ts:12-45\n\n"
         if number % 5 == 0:
-            yield f"{head}PATCH\n\nPATCH P{state + 1}\nBASE C{state}\n+ DEF A{state} = v{state}\nAPPLY -> C{state + 1}\n\n"
+            yield f"{head}PATCH\n\nPATCH P{state + 1}\nBASE C{state}\n"
+            yield f"+ DEF A{state} = v{state}\nAPPLY -> C{state + 1}\n\n"
             state += 1
 
 
@@ -120,7 +121,7 @@ LOGS: dict[str, Callable[[random.Random], Iterator[str]]] = {
 DAMAGED = {
     "nslip": "@a3|f9|c3|S0|d1|T1#\n",
     "csp": "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T001\nIN x\n\n",
-    "sstp": '{"header":{"kind":"intent","actor_id":"a","schema_id":"ioc.intent.v0","logical_clock":"1"},"payload":{}}\n',
+    "sstp": '{"header":{"kind":"intent","actor_id":"a","schema_id":"ioc.intent.v0","logical_clock":"1"}}\n',
     "sap": '{"protocolVersion":"2.0","taskId":"7","constitutionalContext":{},"issuedAt":"2026-01-01T10:00:00Z"}\n',
     "kick": '{"sender":"WePlan","receiver":"Orchestrator","channel":"\u2afbreport/status"}\n',
 }

@@ -200,8 +200,9 @@ class Specification(NamedTuple):
     clauses: those that a log can show kept or broken; unjudged: those that none can. judge: makes a :class:`Judge` of
     the options that it has by name, of which ``now`` (the moment as of which what is unfinished is judged, seconds
     since 1970-01-01 UTC, or None) is one. around: the judge has ``look(data, found)``, which takes the bytes of the
-    whole file and everything that was found in it, of all wires, before the first message. options: what ``judge`` takes by name.
-    loads: option -> (path) -> its value, for those that users keep in a file; the wire's ``check`` takes them, too.
+    whole file and everything that was found in it, of all wires, before the first message. options: what ``judge``
+    takes by name. loads: option -> (path) -> its value, for those that users keep in a file; the wire's ``check`` takes
+    them, too.
     """
 
     clauses: tuple[Clause, ...]

@@ -69,7 +69,8 @@ def test_a_directory_is_one_table(tmp_path: Path) -> None:
     rows = turnwire("conform", "kick", tmp_path, "--json").records
     assert [row["verdict"] for row in rows] == verdicts
     assert [row["conforms"] for row in rows] == [False, False, True, False]
-    (place,) = [clause["open"] for clause in rows[1]["clauses"] if clause["status"] == "open"][0]
+    (places,) = (clause["open"] for clause in rows[1]["clauses"] if clause["status"] == "open")
+    (place,) = places
     assert place == {
         "file": str(tmp_path / "loop.open"),
         "line": 1,

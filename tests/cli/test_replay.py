@@ -99,7 +99,7 @@ def test_messages_in_an_unclosed_heredoc_are_not_applied() -> None:
     opened = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT MEM\n\nMEM M\nK\n<<<\n"
     done = turnwire("replay", "-", stdin=(opened + patch(1, ("+", "A", "1"))).encode())
     assert done.code == 1
-    assert done.out == b""
+    assert done.out.startswith(b"C0 (init) ")
     assert "damaged: unclosed_heredoc" in done.err
     assert "refused: inside_unclosed_heredoc" in done.err
 
@@ -158,4 +158,4 @@ def test_wrong_use(tmp_path: Path, log: Path) -> None:
     assert "checkpoint_unknown" in unknown.err
     assert (turnwire("replay", "-", stdin=b"").code, turnwire("replay", "-", stdin=b"").out) == (4, b"")
     assert turnwire("replay", "-", stdin=b"DEF A = 1\n").out.startswith(b"C0 (init) sha256:")
-    assert json.loads(turnwire("replay", "-", "--json", stdin=b"\xff\0").out)["defs"] == {}
+    assert turnwire("replay", "-", "--json", stdin=b"\xff\0").code == 4

@@ -150,8 +150,10 @@ class Judge(checklists.Judge):
             self.fault(clause, line, text, offset)
         self.applied.update(_applies(record))
         for issue in self._linter.feed(record):
-            found = self.fault if issue.severity == "warning" else self.doubt
-            found(REASONS[issue.reason], line, f"{issue.reason}: {issue.text}", offset)
+            if issue.severity == "warning":
+                self.fault(REASONS[issue.reason], line, issue.text, offset)
+            else:
+                self.doubt(REASONS[issue.reason], line, f"{issue.reason}: {issue.text}", offset)
         if isinstance(record, Preamble) or (isinstance(record, CspMessage) and isinstance(record.block, Patch)):
             self._stateful = True
         if isinstance(record, (CspMessage, Preamble)):

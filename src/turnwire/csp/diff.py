@@ -143,7 +143,8 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) -> bytes:
-    """``content`` after the diff; recount as in :func:`parse_diff`. Raises RuleError(bad_diff) for a broken diff, diff_mismatch where it does not fit."""
+    """``content`` after the diff; recount as in :func:`parse_diff`. Raises
+    RuleError(bad_diff) for a broken diff, diff_mismatch where it does not fit."""
     lines = _split(content)
     result: list[bytes] = []
     place = 0

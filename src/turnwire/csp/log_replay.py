@@ -57,8 +57,8 @@ class Replaying:
 def replay(source: Any, *, mode: str = "strict", forks: bool = False) -> Replay:
     """The state at the end of a document, or of a log: whatever :func:`turnwire.scan` takes.
 
-    source: a Document, or what ``read_log`` gave; text or bytes of one (read by ``parse`` with ``mode``); else a path, a
-    glob, a file, or a list of these, whose messages are those that a scan finds, as one history. Preambles before the
+    source: a Document, or what ``read_log`` gave; text or bytes of one (read by ``parse`` with ``mode``); else a path,
+    a glob, a file, or a list of these, whose messages are those that a scan finds, as one history. Preambles before the
     first message are C0; a later one is refused. Messages are applied in order; one that is refused changes nothing and
     is listed.
     """

@@ -26,13 +26,12 @@ _POLITE = re.compile(rf"(?<![\w./-])(?:{'|'.join(POLITE.values())})(?![\w/-]|\.\
 _POLITE_SIGNS = re.compile("请|謝謝|谢谢|麻烦|お願い|ください|ありがとう|부탁|감사")
 _CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[/\\_(){}\[\]=<>]\S*|\b\w+(?:\.\w+)+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][A-Z0-9_]+\b")
 """Paths, code, quotes and defined names: no words."""
-_SMALL = frozenset(
-    (
-        "a an and are as at be because been but by can could did do does for from had has have he her him his how i if in "
-        "into is it its me might my not of on or our she should so some than that the their them then there these they "
-        "this those to us was we were what when which who why will with would you your"
-    ).split(" ")
-)
+_SMALL_WORDS = """
+a an and are as at be because been but by can could did do does for from had has have he her him his how i if in into is
+it its me might my not of on or our she should so some than that the their them then there these they this those to us was
+we were what when which who why will with would you your
+"""
+_SMALL = frozenset(_SMALL_WORDS.split())
 _WORD = re.compile(r"[a-z']+")
 _PROSE_LEAST, _PROSE_SHARE = 14, 0.4
 """From so many words on, a text of which this share are small words is prose."""

@@ -60,7 +60,8 @@ class Judge:
         self._decode = {name: registry.bulk_scanner(name).decode for name in wanted}
         self._checks: dict[str, Check] = {name: registry.wire(name).check for name in wanted}
         for name, value in policies.loaded(policy, wanted).items():
-            self._checks[name] = partial(self._checks[name], policy=value)
+            check: Any = self._checks[name]
+            self._checks[name] = partial(check, policy=value)
         self._wanted = wanted
 
     @cached_property
