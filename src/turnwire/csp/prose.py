@@ -28,8 +28,8 @@ _CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\S*[/\\_(){}\[\]=<>]\S*|\b\w+(?:\.\w+)+\
 """Paths, code, quotes and defined names: no words."""
 _SMALL_WORDS = """
 a an and are as at be because been but by can could did do does for from had has have he her him his how i if in into is
-it its me might my not of on or our she should so some than that the their them then there these they this those to us was
-we were what when which who why will with would you your
+it its me might my not of on or our she should so some than that the their them then there these they this those to us
+was we were what when which who why will with would you your
 """
 _SMALL = frozenset(_SMALL_WORDS.split())
 _WORD = re.compile(r"[a-z']+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from turnwire import registry
 from turnwire.errors import DecodeError
@@ -19,9 +19,7 @@ class Found(NamedTuple):
 
     start, end: its span in the text, in characters (inside a JSON string: of its escaped form). wrapped: "bare" (it is
     the whole text), "prose", "fence" or "json" (inside a larger JSON value); inside a JSON string, "json_string/"
-    stands before that, once for each level. error: of a near miss, whose message is None, why it is none: ``reason``,
-    ``path`` (a JSON pointer, where the wire has such), ``offset`` and ``line`` in the text, as bytes; :func:`explain`
-    says it in words for a model. raw: its bytes, in a JSON string those that the string says.
+    stands before that, once for each level.
     """
 
     message: Any
@@ -29,16 +27,48 @@ class Found(NamedTuple):
     start: int
     end: int
     wrapped: str
-    error: DecodeError | None = None
-    raw: bytes = b""
+
+    @property
+    def error(self) -> None:
+        """Nothing is wrong with it; of a near miss (:class:`NearMiss`) this says what."""
+        return None
 
 
-def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = False) -> list[Found]:
+class NearMiss(NamedTuple):
+    """What carries the marks of a wire and is no message.
+
+    error: why it is none: ``reason``, ``path`` (a JSON pointer, where the wire has such), ``offset`` and ``line`` in
+    the text's UTF-8; :func:`turnwire.explain` says it in words for a model. wire: whose marks. start, end, wrapped: as
+    of :class:`Found`. raw: its bytes, in a JSON string those that the string says.
+    """
+
+    error: DecodeError
+    wire: str
+    start: int
+    end: int
+    wrapped: str
+    raw: bytes
+
+    @property
+    def message(self) -> None:
+        """There is none."""
+        return None
+
+
+@overload
+def extract(text: str, wires: Iterable[str] | None = None, *, rejects: Literal[False] = False) -> list[Found]: ...
+
+
+@overload
+def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool) -> list[Found | NearMiss]: ...
+
+
+def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = False) -> Any:
     """Every message of ``wires`` (by default of all) in ``text``, in order, with its span and how it was wrapped.
 
     They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what stands inside a
-    message is its content. With ``rejects``, near misses stand among them: what carries the marks of a wire and is no
-    message, with the reason and the place in ``error``. Raises DecodeError(unknown_wire) for a name that is no wire.
+    message is its content. With ``rejects``, near misses stand among them (:class:`NearMiss`).
+    Raises DecodeError(unknown_wire) for a name that is no wire.
     """
     if not isinstance(text, str):
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")
@@ -48,7 +78,9 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
     found = list(placed(raw, records))
     places = Text(raw).characters(place for _, span, _ in found for place in span)
     return [
-        Found(one.message, one.wire, places[start], places[end], how, one.error, one.raw if one.error else b"")
+        Found(one.message, one.wire, places[start], places[end], how)
+        if one.error is None
+        else NearMiss(one.error, one.wire, places[start], places[end], how, one.raw)
         for one, (start, end), how in found
     ]
 
