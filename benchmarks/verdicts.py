@@ -162,6 +162,16 @@ def seconds(run: Callable[[], object], rounds: int = 3) -> float:
     return min(times)
 
 
+def explained(name: str) -> str:
+    """How many tokens it takes to tell a model what is wrong with a damaged record, where a tokenizer is there."""
+    from turnwire import tokens
+
+    (miss,) = turnwire.extract(DAMAGED[name], rejects=True)
+    said = turnwire.explain(miss)
+    known = tokens.tokenizers()
+    return f"{tokens.count(said, known[0])} tokens of {known[0]}" if known else f"{len(said)} characters"
+
+
 def main(megabytes: float = 4.0) -> None:
     """Prints a line for each wire."""
     print(f"turnwire {turnwire.__version__}, {turnwire.backend}")
@@ -179,7 +189,8 @@ def main(megabytes: float = 4.0) -> None:
         size = len(data) / 1e6
         print(
             f"{name:5} {size:.1f} MB {verdict}: conform {size / judged:.1f} MB/s (doubling {doubling:.2f}), "
-            f"validate {size / checked:.1f} MB/s, a damaged record {wrong * 1e6:.1f} microseconds"
+            f"validate {size / checked:.1f} MB/s, a damaged record "
+            f"{wrong * 1e6:.1f} microseconds, explained in {explained(name)}"
         )
 
 

@@ -27,28 +27,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "DecodeError", "Decoder"]
 __all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "Wire", "WireError"]
-__all__ += [
-    "backend",
-    "check",
-    "convert",
-    "decode",
-    "detect",
-    "encode",
-    "explain",
-    "extract",
-    "nslip",
-    "prompt",
-    "register",
-]
-__all__ += ["scan", "slip", "wires"]
+__all__ += ["backend", "check", "convert", "decode", "detect", "encode", "explain", "extract", "nslip", "prompt"]
+__all__ += ["register", "scan", "slip", "wires"]
 
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
-_LATER |= {
-    "Decoder": "finding.decoder",
-    "extract": "finding.extraction",
-    "explain": "finding.explaining",
-    "prompt": "prompts",
-}
+_LATER |= {"Decoder": "finding.decoder", "extract": "finding.extraction", "prompt": "prompts"}
+_LATER["explain"] = "finding.explaining"
 _LATER |= dict.fromkeys(("convert", "Context", "Converted"), "conversion")
 _ROOMS = {"slip", "log", "tokens", "ledger", "report", "distributed", "polars", "duckdb"}  # beside those of the wires
 

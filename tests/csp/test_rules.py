@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import turnwire
 from tests import vectors
 from turnwire import csp
 
@@ -174,3 +175,70 @@ def test_the_board():
 def test_forms_of_routing_laws(text: str, found: tuple[str, ...] | None) -> None:
     laws = csp.routing_laws({"L1": text})
     assert [law[1:] for law in laws] == ([] if found is None else [found])
+
+
+def test_only_some_kinds_of_records_can_be_doubtful():
+    """What ``validate`` passes over by its kind, check finds nothing in."""
+    from tests.csp.generate import document
+    from turnwire.csp.wire import DESCRIPTOR
+
+    met = 0
+    for seed in range(300):
+        for one in turnwire.scan(document(seed), wire="csp").messages():
+            record = one.message
+            if isinstance(record, csp.CspMessage) and record.block.id and record.intent != "FILE":
+                met += 1
+                assert csp.check(record) == []
+    assert set(DESCRIPTOR.doubtful_kinds) == {"FILE", "TEMPLATE"}
+    assert met > 100
+
+
+def test_logs_are_taken_as_a_scan_takes_them(tmp_path):
+    text = DEFS + task(1) + patch("+ DEF A = 1\n") + result(1, ctx="C1")
+    path = tmp_path / "a.log"
+    path.write_text(text)
+    log = csp.read_log(path)
+    assert log == csp.read_log(str(path)) == csp.read_log(text) == csp.read_log([path])
+    for source in (text, path, str(path), [path], f"{tmp_path}/*.log", log, log.document, log.document.messages):
+        board = csp.board(source)
+        assert (board.answered, board.open) == ({"CODER": ["T1"]}, {})
+    for source in (text, path, str(path), log, log.document):
+        assert csp.replay(source).store.head == "C1"
+
+
+@pytest.mark.parametrize(
+    ("words", "owner", "broken"),
+    [
+        ("web search for jwt", "CODER", True),
+        ("search web for jwt", "CODER", True),
+        ("web search for jwt", "WEB_RES", False),
+        ("fetch the web page", "CODER", True),
+        ("find web search handler", "CODER", False),
+        ("refactor auth", "CODER", True),
+    ],
+)
+def test_a_task_falls_under_the_law_whose_subject_it_begins_with(words, owner, broken):
+    laws = "LAWS\n- L1: Web search/fetch -> WEB_RES only\n- L3: Refactoring -> REF_FIND first\n\n"
+    text = laws + said("TASK", f"TASK T1\nREQ {words}\nOWNER {owner}")
+    status = csp.conformance(text).line("laws").status
+    assert status == ("fail" if broken else "pass")
+
+
+@pytest.mark.parametrize(
+    ("words", "filler"),
+    [
+        ("find hello.ts", False),
+        ("mend the thanks page", False),
+        ("rename str.cheers", False),
+        ("please find it", True),
+        ("bitte finde es", True),
+        ("请查找", True),
+        ("I would like you to look at the place where the token is read and to tell me what is wrong with it", True),
+        ("find `please` in SRC", False),
+    ],
+)
+def test_what_is_filler(words, filler):
+    found = codes(said("TASK", f"TASK T1\nREQ {words}"))
+    assert ("filler" in found) is filler
+    heredoc = codes(said("TASK", f"TASK T1\nREQ\n<<<\n{words}\n>>>"))
+    assert ("filler" in heredoc) is filler, "heredocs are looked into"

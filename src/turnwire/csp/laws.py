@@ -13,6 +13,7 @@ _ARROW = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\s+(only|first)")
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _ENDINGS = re.compile(r"(?:ation|ations|ing|ings|ed|es|e|s)$")
 _STEM_LEAST = 4
+_ARTICLES = frozenset({"a", "an", "the"})
 _MOST = 300
 """Characters of a REQ that are looked at."""
 
@@ -104,6 +105,8 @@ def _stems(text: str) -> list[str]:
     """The words of a text without their endings, as far as enough is left."""
     stems = []
     for word in _WORD.findall(text.lower()):
+        if word in _ARTICLES:
+            continue
         stem = _ENDINGS.sub("", word)
         stems.append(stem if len(stem) >= _STEM_LEAST else word)
     return stems

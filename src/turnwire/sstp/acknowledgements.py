@@ -89,6 +89,10 @@ def is_doubtful(text: str, forms: Collection[str] = ACKNOWLEDGEMENTS) -> bool:
     plain = words(text)
     if _PARAPHRASES.fullmatch(plain):
         return True
-    parts = [words(part) for part in _PARTS.split(plain)]
-    parts = [part for part in parts if part]
-    return bool(parts) and all(part in forms or _PARAPHRASES.fullmatch(part) is not None for part in parts)
+    met = False
+    for each in _PARTS.split(plain):
+        part = words(each)
+        if part and part not in forms and _PARAPHRASES.fullmatch(part) is None:
+            return False
+        met = met or bool(part)
+    return met

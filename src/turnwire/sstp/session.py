@@ -121,6 +121,7 @@ class Session:
         self._forged: set[tuple[str | None, str, int]] = set()
         self._last: tuple[str, str] | None = None  # speaker and main text of the last message
         self._folded: dict[str, str] = {}
+        self._said = ("", "")  # the last text that was compared, and its words
         if isinstance(roster, Mapping):
             self._identities = {
                 actor: [known] if isinstance(known, str) else list(known) for actor, known in roster.items()
@@ -274,6 +275,7 @@ class Session:
     def _contribution(self, message: Message, actor: str) -> Iterator[Issue]:
         where, text = _main_text(message)
         said = words(text)
+        self._said = text, said
         answers = message.KIND is Kind.KNOWLEDGE and self._fold(actor) in self._queries
         if said in self._acknowledgements and not answers:
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
@@ -298,7 +300,8 @@ class Session:
         used = self._clocks.setdefault(key, Clocks())
         if message.logical_clock > 0 and message.logical_clock not in used:
             used.add(message.logical_clock)
-        self._last = (actor, words(_main_text(message)[1]))
+        text = _main_text(message)[1]
+        self._last = (actor, self._said[1] if self._said[0] is text else words(text))
         speaker = self._fold(actor)
         if message.KIND is Kind.KNOWLEDGE:
             self._queries.pop(speaker, None)
