@@ -34,7 +34,7 @@ def routing_laws(laws: Mapping[str, str]) -> list[Law]:
     for name, text in laws.items():
         subject, arrow, rest = text.rpartition("->")
         match = _ARROW.fullmatch(rest.strip())
-        if arrow and subject.strip() and match is not None:
+        if arrow and subject.strip() and "\n" not in subject.strip() and match is not None:
             found.append(Law(name, subject.strip(), match[1], match[2]))
     return found
 

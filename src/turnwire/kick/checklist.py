@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnwire import checklists
@@ -212,8 +213,13 @@ def _applies(envelope: Envelope) -> Iterator[str]:
         yield "correlation"
 
 
+def _policy_in(path: str) -> Policy:
+    """The policy in a TOML file. Raises OSError, and DecodeError for what is none."""
+    return Policy.from_toml(Path(path))
+
+
 CHECKLIST = Specification(
-    CLAUSES, UNJUDGED, Judge, options=("policy", "now", "own_lines"), loads={"policy": Policy.load}
+    CLAUSES, UNJUDGED, Judge, options=("policy", "now", "own_lines"), loads={"policy": _policy_in}
 )
 """What KickLang is judged by."""
 

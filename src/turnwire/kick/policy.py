@@ -138,11 +138,6 @@ class Policy:
         return cls([_row(row, f"/row/{place}") for place, row in enumerate(rows)], _names(roles, "/roles"))
 
     @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """The policy in a TOML file. Raises OSError, and DecodeError as :meth:`from_toml` does."""
-        return cls.from_toml(Path(path))
-
-    @classmethod
     def from_toml(cls, source: str | Path) -> Policy:
         """A policy from a TOML file (a Path) or TOML text (a str): ``roles`` and a ``[[row]]`` for each row.
 

@@ -44,7 +44,7 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **o
     file.
     """
     found = registry.wire(wire)
-    if found.conform is None:
+    if found.conform is None and found.checklist is None:
         raise click.UsageError(f"{wire} has no checklist")
     output = standard_output()
     if clauses:
