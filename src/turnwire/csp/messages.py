@@ -151,9 +151,7 @@ class FileOp(Block):
         """
         from turnwire.csp.fileop import apply
 
-        return apply(
-            self, root, dry_run=dry_run, recount=recount, resolve=resolve, allow=allow, deny=deny
-        )
+        return apply(self, root, dry_run=dry_run, recount=recount, resolve=resolve, allow=allow, deny=deny)
 
 
 class Generic(Block):
