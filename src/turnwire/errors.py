@@ -233,6 +233,7 @@ class Reason(str, Enum):
     UNUSUAL_URI = "unusual_uri"
     UNKNOWN_TASK = "unknown_task"
     BAD_SIGNAL = "bad_signal"
+    BAD_SIGNATURE = "bad_signature"
     # Conversion between wires
     BAD_CONTEXT = "bad_context"
     NO_EXTENSION = "no_extension"
@@ -344,6 +345,22 @@ class ConvertError(WireError):
         """Nothing where the text names the field already, as one that lists all of them does."""
         named = self.text.replace(":", " ").replace(",", " ").split()
         return "" if self.path in named else super()._place()
+
+
+class CallError(Exception):
+    """A call to another agent brought no Result that can be used. The base of all that clients raise for answers."""
+
+
+class Unreachable(CallError, ConnectionError):
+    """Nobody was reached, or the connection was lost: the task may have been accepted."""
+
+
+class Unanswered(CallError, TimeoutError):
+    """There was no answer in time: the task may have been accepted."""
+
+
+class BadAnswer(CallError):
+    """The answer is none: unreadable, too large, or of another task, correlation or producer than was asked."""
 
 
 class MissingDependency(ImportError):

@@ -17,6 +17,7 @@ RULES = sap.Access(
         sap.Rule("Guest", ("work.add",)),
     ]
 )
+CHECKS = [{"principle": "honesty", "status": "PASS"}]
 CONTRACT = {"format": "json", "schema": {"type": "object", "required": ["sum"]}}
 
 
@@ -36,6 +37,7 @@ def make_agent(folder: Path, **more: Any) -> sap.Agent:
         calls[task.task_id] = calls.get(task.task_id, 0) + 1
         return sap.Outcome(
             {"sum": task.payload["a"] + task.payload["b"]},
+            alignment=sap.Alignment.VALID,
             citations=["ubos://arithmetic"],
             policy_checks=[sap.PolicyCheck(principle="honesty", status="PASS")],
             metrics={"calls": calls[task.task_id], "traced": context.trace},
@@ -57,7 +59,7 @@ def make_agent(folder: Path, **more: Any) -> sap.Agent:
 
     @agent.capability("consult.align")
     def align(task: sap.Task, context: sap.Context) -> Any:
-        return sap.Outcome({"sum": None}, alignment=sap.Alignment(task.payload["alignment"]))
+        return sap.Outcome({"sum": None}, alignment=task.payload["alignment"], policy_checks=CHECKS)
 
     return agent
 

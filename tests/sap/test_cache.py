@@ -111,7 +111,8 @@ def test_only_on_a_miss(cache: sap.Cache) -> None:
     assert answer.error is not None
     assert answer.error.message
     assert answer["constitutionalEvidence"] == {
-        "alignment": "VALID",
+        "alignment": "ESCALATE",
+        "policyChecks": [sap.NOT_VETTED],
         "cache": {"hit": False, "cacheKey": sap.cache_key(only)},
     }
     assert sap.check(answer, task=only) == []

@@ -159,3 +159,43 @@ def test_names_from_outside_stay_inside_the_folder(tmp_path: Path) -> None:
     loop.observe(task, result)
     loop.derive()
     assert {path.parent for path in tmp_path.rglob("*-v1.*")} == {tmp_path / "deep" / "er.library"}
+
+
+def fails(number: int, code: str) -> tuple[sap.Task, sap.Result]:
+    task, _ = pair(number, pressure=90)
+    return task, sap.result_for(task, sap.Outcome(error=(code, "no")), "B")
+
+
+def test_only_what_somebody_judged_moves_a_threshold(tmp_path: Path) -> None:
+    loop = LearningLoop(tmp_path / "a")
+    for number, code in enumerate(("CACHE_MISS", "INTERNAL", "TIMEOUT", "UNPROCESSABLE", "RATE_LIMIT")):
+        loop.observe(*fails(number, code))
+    unvetted = pair(7, pressure=5)[0]
+    loop.observe(unvetted, sap.result_for(unvetted, sap.Outcome(1), "B"))
+    assert "thresholds" not in by_kind(loop.derive())
+    loop.judge(fails(1, "INTERNAL")[0], approval=False)
+    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 89}
+    loop.judge(fails(1, "INTERNAL")[0], rating=5)
+    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 100}
+
+
+def test_an_operators_word_is_the_last_where_violations_stand(tmp_path: Path) -> None:
+    loop = LearningLoop(tmp_path / "a")
+    loop.observe(*pair(1, pressure=40, good=False))
+    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 39}
+    loop.judge(pair(1)[0], approval=True)
+    assert thresholds_of(by_kind(loop.derive())["thresholds"]) == {"pause": 100}
+    loop.judge(pair(1)[0], rating=1)
+    loop.observe(*pair(1, pressure=40, good=True))
+    assert thresholds_of(by_kind(loop.derive())["thresholds"])["pause"] == 39
+
+
+def test_thresholds_rise_again(tmp_path: Path) -> None:
+    loop = LearningLoop(tmp_path / "a")
+    loop.observe(*pair(0, pressure=40, good=False))
+    loop.observe(*pair(1, pressure=60, good=False))
+    seen = []
+    for number, pressure in enumerate((39, 45, 50, 55, 61, 62, 63), 2):
+        loop.observe(*pair(number, pressure=pressure))
+        seen.append(thresholds_of(by_kind(loop.derive())["thresholds"])["pause"])
+    assert seen == [39, 39, 39, 59, 59, 59, 100]

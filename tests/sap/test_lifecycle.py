@@ -94,11 +94,28 @@ def test_what_is_open_and_overdue() -> None:
         lifecycle.feed(sap.Ack(message_id="x", correlation_id=None))  # type: ignore[arg-type]
 
 
+CHECKS = [{"principle": "honesty", "status": "PASS"}]
+
+
+def test_an_older_result_again_is_nothing() -> None:
+    lifecycle = sap.Lifecycle()
+    queued = result(status="QUEUED", reportedAt="2025-09-28T10:29:10Z")
+    running = result(status="RUNNING", reportedAt="2025-09-28T10:29:11Z")
+    for one in (task(), queued, running, queued, result(), queued, running, result()):
+        assert lifecycle.feed(one) == []
+    assert lifecycle[TASK["taskId"]].results == 3
+    assert lifecycle[TASK["taskId"]].status == RESULT["status"]
+
+
 def test_outcomes_become_right_results() -> None:
     outcomes = [
-        (sap.Outcome({"a": 1}), "SUCCEEDED", "VALID", None),
-        (sap.Outcome(None), "SUCCEEDED", "VALID", None),
-        (sap.Outcome(error=("TIMEOUT", "late")), "FAILED", "VALID", "TIMEOUT"),
+        (sap.Outcome({"a": 1}), "SUCCEEDED", "ESCALATE", None),
+        (sap.Outcome({"a": 1}, alignment="VALID"), "SUCCEEDED", "ESCALATE", None),
+        (sap.Outcome({"a": 1}, alignment="VALID", policy_checks=CHECKS), "SUCCEEDED", "VALID", None),
+        (sap.Outcome(None), "SUCCEEDED", "ESCALATE", None),
+        (sap.Outcome(error=("TIMEOUT", "late")), "FAILED", "ESCALATE", "TIMEOUT"),
+        (sap.Outcome(error=("TIMEOUT", ""), alignment="VALID", policy_checks=CHECKS), "FAILED", "ESCALATE", "TIMEOUT"),
+        (sap.Outcome(1, alignment="NON_CONSTITUTIONAL"), "FAILED", "NON_CONSTITUTIONAL", "NON_CONSTITUTIONAL"),
         (
             sap.Outcome(1, alignment=sap.Alignment.NON_CONSTITUTIONAL),
             "FAILED",
@@ -108,14 +125,17 @@ def test_outcomes_become_right_results() -> None:
         (sap.Outcome(error=("NON_CONSTITUTIONAL", "no")), "FAILED", "NON_CONSTITUTIONAL", "NON_CONSTITUTIONAL"),
         (sap.Outcome(alignment=sap.Alignment.ESCALATE), "ESCALATED", "ESCALATE", None),
         (sap.Outcome(status=sap.Status.ESCALATED), "ESCALATED", "ESCALATE", None),
-        (sap.Outcome(status=sap.Status.FAILED), "FAILED", "VALID", "INTERNAL"),
-        (sap.Outcome(status=sap.Status.PARTIAL, next_actions=[{"capability": "x.y"}]), "PARTIAL", "VALID", None),
-        (sap.Outcome(error=sap.AgentError(code="MINE")), "FAILED", "VALID", "MINE"),
+        (sap.Outcome(status="FAILED"), "FAILED", "ESCALATE", "INTERNAL"),
+        (sap.Outcome(status=sap.Status.PARTIAL, next_actions=[{"capability": "x.y"}]), "PARTIAL", "ESCALATE", None),
+        (sap.Outcome(error=sap.AgentError(code="MINE")), "FAILED", "ESCALATE", "MINE"),
     ]
     for outcome, status, alignment, code in outcomes:
         made = sap.result_for(task(), outcome, "B", now=datetime(2025, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
         assert (made.status, made.constitutional_evidence.alignment) == (status, alignment)
         assert (made.error.code if made.error else None) == code
+        checks = made.fields["constitutionalEvidence"]["policyChecks"]
+        unsaid = outcome.alignment is None and code != "NON_CONSTITUTIONAL"
+        assert (sap.NOT_VETTED in checks) is (unsaid or (outcome.alignment == "VALID" != alignment))
         assert made.reported_at == "2025-01-02T03:04:05Z"
         assert sap.decode(sap.encode(made)) == made
         sap.Lifecycle().feed(made)

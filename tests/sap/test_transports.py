@@ -24,7 +24,7 @@ import uvicorn
 from tests.sap.documents import TASK
 from tests.sap.scenario import EXPECTED, make_agent, play, summary, task
 from turnwire import sap
-from turnwire.sap.agent import RESULT_KIND, TASK_KIND
+from turnwire.sap.transcripts import RESULT_KIND, STARTED_KIND, TASK_KIND
 from turnwire.sap.transports import bus, http, mcp, nats
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -148,8 +148,10 @@ def test_the_transcript_holds_tasks_and_results_and_the_history_conforms(tmp_pat
 
     _, agent = run(tmp_path, over_bus, what)
     assert agent.transcript is not None
-    logged = [(entry.kind, sap.decode(entry.body)) for entry in agent.transcript]
-    assert [kind for kind, _ in logged] == [TASK_KIND, RESULT_KIND, RESULT_KIND, RESULT_KIND]
+    kinds = [entry.kind for entry in agent.transcript]
+    assert kinds == [TASK_KIND, RESULT_KIND, STARTED_KIND, RESULT_KIND, RESULT_KIND]
+    rows = [entry for entry in agent.transcript if entry.kind != STARTED_KIND]
+    logged = [(entry.kind, sap.decode(entry.body)) for entry in rows]
     assert logged[0][1] == one
     assert [str(result.status) for _, result in logged[1:]] == ["QUEUED", "RUNNING", "SUCCEEDED"]
     assert agent.transcript.verify()
@@ -199,7 +201,7 @@ def test_a_redelivered_task_is_not_done_again_even_after_a_restart(tmp_path: Pat
     second, agent = run(tmp_path, over_bus, what)
     assert first == second
     assert agent.transcript is not None
-    assert [entry.kind for entry in agent.transcript] == [TASK_KIND, RESULT_KIND]
+    assert [entry.kind for entry in agent.transcript] == [TASK_KIND, STARTED_KIND, RESULT_KIND]
 
 
 def test_the_bus_refuses_what_may_not_be_written(tmp_path: Path) -> None:
@@ -269,7 +271,7 @@ def test_http_identity_and_pushed_results(tmp_path: Path) -> None:
 
         app = http.app(agent, identify=identify, receive=received.put)
         async with agent, serve(app) as url:
-            replies = agent.routes["http"] = http.Replies([f"{url}/results"])
+            replies = agent.routes["http"] = http.Replies([f"{url}/results"], headers={"x-user": "B"})
             async with httpx.AsyncClient(headers={"x-user": "A-prime"}) as raw, http.Client(url, client=raw) as client:
                 one = task("work.add", {"a": 1, "b": 1}, replyTo={"endpoint": f"{url}/results"})
                 assert (await client.call(one)).output == {"sum": 2}
@@ -290,16 +292,26 @@ def test_http_identity_and_pushed_results(tmp_path: Path) -> None:
 def test_mcp_lists_capabilities_and_refuses_strange_calls(tmp_path: Path) -> None:
     async def main() -> None:
         agent = make_agent(tmp_path)
-        async with agent, mcp.Client(mcp.server(agent)) as client:
+        async with agent, mcp.Client(mcp.server(agent, identify=lambda _: "A-prime")) as client:
             assert await client.capabilities() == list(agent.capabilities)
             listed = (await client._client.list_tools()).tools[0]
             assert listed.description == "Adds two numbers."
-            assert listed.input_schema["$defs"]["Task"]["properties"]["payload"]["required"] == ["a", "b"]
+            assert listed.input_schema == agent.capabilities["work.add"].schema
             assert (await client.call(task("work.add", {"a": 1, "b": 2}))).output == {"sum": 3}
-            for arguments in ({}, {"task": {"taskId": "x"}}, {"task": task("work.add", {"a": 1, "b": 1}).to_dict()}):
-                answer = await client._client.call_tool("work.sleep", arguments)
+            bare = await client._client.call_tool("work.add", {"a": 1})
+            assert bare.is_error
+            assert bare.content[0].text == "UNPROCESSABLE: /payload: 'b' is a required property"
+            whole = task("work.add", {"a": 1, "b": 1}).to_dict()
+            for tool, meta in (
+                ("work.sleep", {mcp.TASK: {"taskId": "x"}}),
+                ("work.sleep", {mcp.TASK: whole}),
+                ("work.add", {mcp.TASK: whole | {"constitutionalContext": {}}}),
+                ("work.add", {mcp.CONTEXT: {"pressureLevel": "no such"}}),
+            ):
+                answer = await client._client.call_tool(tool, {}, meta=meta)
                 assert answer.is_error
-                assert answer.structured_content["nack"]["reason"].startswith("INVALID_TASK")
+                assert answer.meta[mcp.NACK]["reason"].startswith("INVALID_TASK: "), answer.meta
+                assert answer.content[0].text == answer.meta[mcp.NACK]["reason"]
 
     asyncio.run(main())
 
@@ -404,8 +416,13 @@ def test_whoever_waits_is_told_when_the_agent_stops_or_cannot_write(tmp_path: Pa
         async with agent:
             waiting = asyncio.create_task(agent.call(task("work.sleep", {"seconds": 60})))
             await asyncio.sleep(0.1)
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
+        ended = await waiting
+        assert (ended.status, ended.error.message) == (
+            "CANCELLED",
+            "the agent was closed before the task was finished",
+        )
+        assert agent.transcript is not None
+        assert [entry.kind for entry in agent.transcript] == [TASK_KIND, STARTED_KIND, RESULT_KIND]
         agent = make_agent(tmp_path, queue=1)
         async with agent:
             assert agent.transcript is not None

@@ -45,23 +45,34 @@ if TYPE_CHECKING:
     from turnwire.sap.codec import decode, detect, encode
     from turnwire.sap.rules import check, lint
     from turnwire.sap.schema import json_schema
-    from turnwire.sap.access import Access, Rule
-    from turnwire.sap.agent import Agent, Context, Refusal, Refused
+    from turnwire.sap.access import Access, Action, Rule, authorise
+    from turnwire.sap.agent import Agent
+    from turnwire.sap.handlers import Capability, Context, Refusal
+    from turnwire.sap.calls import Caller
+    from turnwire.sap.principals import ANONYMOUS, Principal
+    from turnwire.sap.receipts import Failed, Refused
+    from turnwire.sap.stages import STAGES, Stage
+    from turnwire.sap.tasks import make_task
+    from turnwire.sap.vetting import Vetting
     from turnwire.sap.cache import Cache, Hit, Miss
     from turnwire.sap.checklist import Checklist, conform_files, conformance
     from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
     from turnwire.sap.learning import LearningLoop
     from turnwire.sap.lifecycle import Lifecycle, Progress
-    from turnwire.sap.results import NOTHING, Outcome, result_for
+    from turnwire.sap.results import NOT_VETTED, NOTHING, Outcome, result_for
     from turnwire.sap.signals import Signal
     from turnwire.sap.transports.bus import Bus
 
 __all__ = [
+    "ANONYMOUS",
     "NOTHING",
+    "NOT_VETTED",
+    "STAGES",
     "WHOLE_PAYLOAD",
     "WIRE",
     "Access",
     "Ack",
+    "Action",
     "Agent",
     "AgentError",
     "AgentKind",
@@ -74,12 +85,15 @@ __all__ = [
     "CacheEvidence",
     "CacheMode",
     "CachePolicy",
+    "Caller",
+    "Capability",
     "Checklist",
     "ConstitutionalContext",
     "ConstitutionalEvidence",
     "Context",
     "ErrorCode",
     "Essence",
+    "Failed",
     "Hit",
     "Issuer",
     "LearningLoop",
@@ -90,6 +104,7 @@ __all__ = [
     "OutputContract",
     "PolicyCheck",
     "PressureLevel",
+    "Principal",
     "Priority",
     "Producer",
     "Progress",
@@ -101,11 +116,14 @@ __all__ = [
     "RiskTolerance",
     "Rule",
     "Signal",
+    "Stage",
     "Status",
     "Target",
     "Task",
     "Telemetry",
+    "Vetting",
     "Violation",
+    "authorise",
     "bus",
     "cache_key",
     "check",
@@ -118,6 +136,7 @@ __all__ = [
     "http",
     "json_schema",
     "lint",
+    "make_task",
     "mcp",
     "nats",
     "result_for",
@@ -133,14 +152,21 @@ __getattr__, __dir__ = lazy(
         "codec": "decode detect encode",
         "rules": "check lint",
         "schema": "json_schema",
-        "access": "Access Rule",
-        "agent": "Agent Context Refusal Refused",
+        "access": "Access Action Rule authorise",
+        "agent": "Agent",
+        "calls": "Caller",
+        "handlers": "Capability Context Refusal",
+        "principals": "ANONYMOUS Principal",
+        "receipts": "Failed Refused",
+        "stages": "STAGES Stage",
+        "tasks": "make_task",
+        "vetting": "Vetting",
         "cache": "Cache Hit Miss",
         "checklist": "Checklist conform_files conformance",
         "cache_keys": "WHOLE_PAYLOAD Essence cache_key fingerprint",
         "learning": "LearningLoop",
         "lifecycle": "Lifecycle Progress",
-        "results": "NOTHING Outcome result_for",
+        "results": "NOT_VETTED NOTHING Outcome result_for",
         "signals": "Signal",
         "transports.bus": "Bus",
     },

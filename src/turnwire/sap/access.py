@@ -1,15 +1,65 @@
-"""Which issuer may ask for which capability (section 11): rules as data, judged before any work."""
+"""Who may do what (section 11): rules as data, judged before any look-up, row or work."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from turnwire.errors import expect
-from turnwire.sap.messages import Task
+from turnwire.sap.messages import Result, Task
+from turnwire.sap.principals import ANONYMOUS, Named, principal_of
 from turnwire.sap.spec import ErrorCode
+
+
+class Action(str, Enum):
+    """What a principal wants to do."""
+
+    SUBMIT = "submit"  # a Task: have it executed
+    READ = "read"  # no message: fetch the Result of a task of its own
+    CANCEL = "cancel"  # no message: end a task of its own
+    DELIVER = "deliver"  # a Result: hand it in, where results are taken
+
+
+Denial = tuple[ErrorCode, str]
+"""A code of section 8 and words."""
+
+
+class Authoriser(Protocol):
+    """What an agent asks about submitted tasks: an :class:`Access`, or anything of your own with this method."""
+
+    def refusal(self, task: Task, principal: Named = ANONYMOUS, /) -> Denial | None:
+        """Why the principal may not have the task executed, or None."""
+
+
+def authorise(
+    principal: Named, action: Action | str, message: Task | Result | None = None, access: Authoriser | None = None
+) -> Denial | None:
+    """Why ``principal`` may not do this, or None. Asked before any look-up, any row in a transcript and any job.
+
+    None as the principal (unknown credentials) is denied whatever the action. A Task is judged by ``access``, if there
+    is one; a Result may be delivered by its producer, or by anybody where nobody is authenticated. Reading and
+    cancelling need no rule: whoever asks reaches tasks of its own only.
+    """
+    caller = principal_of(principal)
+    if caller is None:
+        return ErrorCode.UNAUTHORIZED, "the credentials are unknown"
+    action = Action(action)
+    if action is Action.SUBMIT and isinstance(message, Task):
+        return access.refusal(message, caller) if access is not None else None
+    if action is Action.DELIVER and isinstance(message, Result):
+        producer = message.producer.agent_id
+        if caller is not ANONYMOUS and caller.name != producer:
+            return ErrorCode.UNAUTHORIZED, f"{caller.name} cannot deliver results of {producer[:_SHOWN]}"
+        return None
+    if action in (Action.READ, Action.CANCEL):
+        return None
+    raise TypeError(f"{action.value} needs its message, not {type(message).__name__}")
+
+
+_SHOWN = 100  # characters of a foreign name in a refusal
 
 
 class Rule(NamedTuple):
@@ -42,24 +92,28 @@ class Access:
             raise ValueError("rules are [[allow]] tables")
         return cls(map(_rule, tables))
 
-    def refusal(self, task: Task, identity: str | None = None) -> tuple[ErrorCode, str] | None:
+    def refusal(self, task: Task, principal: Named = ANONYMOUS, /) -> Denial | None:
         """Why a task is refused, or None.
 
-        identity: who the transport knows the sender to be; without one the issuer's own word is taken. UNAUTHORIZED:
+        principal: who the transport knows the sender to be; of ANONYMOUS the issuer's own word is taken. UNAUTHORIZED:
         the issuer is not who was authenticated, or nobody knows it; FORBIDDEN: it may do other things, not this one.
         """
+        caller = principal_of(principal)
+        if caller is None:
+            return ErrorCode.UNAUTHORIZED, "the credentials are unknown"
         issuer, capability = task.issuer, task.target.capability
-        if identity is not None and identity != issuer.agent_id:
-            return ErrorCode.UNAUTHORIZED, f"{identity} cannot issue tasks for {issuer.agent_id}"
+        shown = issuer.agent_id[:_SHOWN]
+        if caller is not ANONYMOUS and caller.name != issuer.agent_id:
+            return ErrorCode.UNAUTHORIZED, f"{caller.name} cannot issue tasks for {shown}"
         known = [
             rule
             for rule in self.rules
             if fnmatchcase(issuer.agent_id, rule.issuer) and (not rule.kinds or str(issuer.agent_kind) in rule.kinds)
         ]
         if not known:
-            return ErrorCode.UNAUTHORIZED, f"no rule knows the issuer {issuer.agent_id}"
+            return ErrorCode.UNAUTHORIZED, f"no rule knows the issuer {shown}"
         if not any(fnmatchcase(capability, pattern) for rule in known for pattern in rule.capabilities):
-            return ErrorCode.FORBIDDEN, f"{issuer.agent_id} may not use {capability}"
+            return ErrorCode.FORBIDDEN, f"{shown} may not use {capability[:_SHOWN]}"
         return None
 
 

@@ -6,81 +6,42 @@ import asyncio
 import inspect
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import EncodeError, Issue
-from turnwire.sap.access import Access
-from turnwire.sap.cache import Cache, mode_of, policy_of
-from turnwire.sap.codec import decode, encode
-from turnwire.sap.contract import output_issues
-from turnwire.sap.identity import content_of
+from turnwire.errors import EncodeError, expect
+from turnwire.sap.access import Action, Authoriser, authorise
+from turnwire.sap.cache import Cache
+from turnwire.sap.deliveries import Deliveries, Route
+from turnwire.sap.execution import Execution, too_large
+from turnwire.sap.handlers import Capability as Capability
+from turnwire.sap.handlers import Context as Context
+from turnwire.sap.handlers import Handler, Pool
+from turnwire.sap.handlers import Refusal as Refusal
+from turnwire.sap.jobs import Job, Reply, failed_admission
 from turnwire.sap.learning import LearningLoop
-from turnwire.sap.messages import Ack, Message, Nack, Producer, Result, Task
-from turnwire.sap.results import NOTHING, Outcome, producer_of, result_for
-from turnwire.sap.spec import CacheMode, ErrorCode, Status
-from turnwire.sap.times import moment_of
+from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
+from turnwire.sap.payloads import validator
+from turnwire.sap.principals import ANONYMOUS, Named, Principal, principal_of
+from turnwire.sap.receipts import Refused as Refused
+from turnwire.sap.receipts import ack, freeze, invalid, nack, thaw
+from turnwire.sap.results import Outcome, producer_of, result_for
+from turnwire.sap.spec import ErrorCode, Status
+from turnwire.sap.stages import Stage
+from turnwire.sap.transcripts import RESULT_KIND, Transcript, key_of, refused_row
+from turnwire.sap.vetting import Vetter, vetters_of
+from turnwire.sap.waiting import WaitingLine, priority_of
 
 if TYPE_CHECKING:
     from typing import Self
 
     from turnwire.ledger import Ledger
 
-TASK_KIND, RESULT_KIND = "sap.task", "sap.result"
+CLOSING_SECONDS = 5.0
+"""How long an agent that is closed waits for receivers of Results."""
+
 _log = logging.getLogger("turnwire.sap")
-
-Reply = Callable[[Result], Awaitable[None]]
-Route = Callable[[str, Result], Awaitable[None]]
-"""(endpoint, result): sends a Result to a replyTo."""
-
-
-class Context(NamedTuple):
-    """What a handler is told beside the task. trace: deep tracing was asked for. seconds: time left, or None."""
-
-    trace: bool
-    seconds: float | None
-    budget: dict[str, Any]
-
-
-Handler = Callable[[Task, Context], Any]
-"""Gives an output, an Outcome, or an awaitable of one; a plain function runs in a thread."""
-
-
-class Capability(NamedTuple):
-    """A capability of an agent: handler, words for people, JSON Schema of its payload or None."""
-
-    name: str
-    handler: Handler
-    description: str
-    schema: dict[str, Any] | None
-
-
-class Refusal(Exception):
-    """Raised by a handler to fail a task with an error code of section 8."""
-
-    def __init__(self, code: ErrorCode | str, message: str) -> None:
-        super().__init__(message)
-        self.code = str(code)
-        self.message = message
-
-
-class Refused(Exception):
-    """A task was refused before any work; ``nack`` says why."""
-
-    def __init__(self, nack: Nack) -> None:
-        super().__init__(nack.reason)
-        self.nack = nack
-
-
-class _Job:
-    __slots__ = ("content", "done", "replies", "task")
-
-    def __init__(self, task: Task, content: bytes, reply: Reply | None) -> None:
-        self.task = task
-        self.content = content
-        self.replies = [] if reply is None else [reply]
-        self.done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
 
 class Agent:
@@ -89,9 +50,15 @@ class Agent:
     Args:
         producer: the agentId, or a Producer.
         cache, learning, transcript: a Cache, a LearningLoop, a Ledger; each may be None.
-        access: who may ask for what; None lets everybody.
+        access: who may ask for what (an :class:`~turnwire.sap.access.Access`, or your own); None lets everybody.
+        vet: who judges outcomes before they leave: one vetter or several, asked in order, before those of a capability.
         queue: how many accepted tasks may wait; one more is refused with a Nack.
         workers: how many are executed at a time.
+        handlers: how many handlers may be at work, those left behind when their time was over included; when all places
+            are held by such, tasks are refused with a Nack.
+        signer: an Ed25519 private key, or its 32 raw bytes, that signs the terminal Results (extra ``sign``).
+        seconds: how long a task may take that brings neither deadline nor budget; None for no limit.
+        lease: seconds after which a task in a shared transcript is free when its agent is not heard of.
         remembered: how many finished tasks are remembered for redelivery, besides those in the transcript.
 
     Use it as an async context manager.
@@ -104,9 +71,14 @@ class Agent:
         cache: Cache | None = None,
         learning: LearningLoop | None = None,
         transcript: Ledger | None = None,
-        access: Access | None = None,
+        access: Authoriser | None = None,
+        vet: Vetter | Iterable[Vetter] | None = None,
         queue: int = 64,
         workers: int = 4,
+        handlers: int = 32,
+        signer: Any = None,
+        seconds: float | None = 3600.0,
+        lease: float = 10.0,
         remembered: int = 10_000,
     ) -> None:
         self.producer = producer_of(producer)
@@ -114,99 +86,185 @@ class Agent:
         self.learning = learning
         self.transcript = transcript
         self.access = access
+        self.vet = vetters_of(vet)
+        self.signer = signer
         self.capabilities: dict[str, Capability] = {}
         self.routes: dict[str, Route] = {}
-        self._queue: asyncio.Queue[_Job] = asyncio.Queue()
+        self._validators: dict[str, Any] = {}
         self._free = queue  # places in the queue; one is taken while a task is being admitted
         self._workers = workers
+        self._handlers = max(handlers, workers)
+        self._seconds = seconds
+        self._lease = lease
         self._remembered = remembered
-        self._jobs: OrderedDict[str, _Job] = OrderedDict()
+        self._jobs: dict[str, Job] = {}  # those that are not delivered
+        self._ended: OrderedDict[str, Job] = OrderedDict()
+        self._deliveries = Deliveries(self.routes, self._delivered)
         self._running: list[asyncio.Task[None]] = []
+        self._line: WaitingLine[Job] = WaitingLine()
+        self._pool = Pool(self._handlers)
+        self._rows: Transcript | None = None
 
     @property
     def agent_id(self) -> str:
         """The agentId of the producer."""
         return self.producer.agent_id
 
+    @property
+    def running(self) -> bool:
+        """Whether somebody works on accepted tasks."""
+        return bool(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """How many accepted tasks wait for their turn."""
+        return len(self._line)
+
     def capability(
-        self, name: str, *, description: str = "", schema: dict[str, Any] | None = None
+        self,
+        name: str,
+        *,
+        description: str = "",
+        schema: dict[str, Any] | None = None,
+        vet: Vetter | Iterable[Vetter] | None = None,
+        redeliver: str = "again",
     ) -> Callable[[Handler], Handler]:
-        """A decorator that offers a capability."""
+        """A decorator that offers a capability.
+
+        Args:
+            description: words for people and models; default: the handler's docstring.
+            schema: JSON Schema of the payload; a task that breaks it FAILS, UNPROCESSABLE (extra ``schema``).
+            vet: further vetters, for this capability.
+            redeliver: of a task that was started before and never finished, "again" executes it once more, "fail" gives
+                it a FAILED Result.
+        """
+        if redeliver not in ("again", "fail"):
+            raise ValueError(f'redeliver is "again" or "fail", not {redeliver!r}')
+        judge = None if schema is None else validator(schema)
 
         def offer(handler: Handler) -> Handler:
-            self.capabilities[name] = Capability(name, handler, description or inspect.getdoc(handler) or "", schema)
+            text = description or inspect.getdoc(handler) or ""
+            self.capabilities[name] = Capability(name, handler, text, schema, vetters_of(vet), redeliver)
+            self._validators.pop(name, None)
+            if judge is not None:
+                self._validators[name] = judge
             return handler
 
         return offer
 
     async def __aenter__(self) -> Self:
-        if not self._running:
-            self._running = [asyncio.create_task(self._work()) for _ in range(self._workers)]
+        if self._running:
+            return self
+        self._pool = Pool(self._handlers)
+        self._stores = ThreadPoolExecutor(8, "sap-stores")
+        self._rows = Transcript(self.transcript, lease=self._lease) if self.transcript is not None else None
+        self._execution = Execution(
+            self.producer,
+            self.capabilities,
+            self._validators,
+            cache=self.cache,
+            transcript=self._rows,
+            vet=self.vet,
+            pool=self._pool,
+            stores=self._stores,
+            seconds=self._seconds,
+            started=self._started,
+        )
+        self._running = [asyncio.create_task(self._work()) for _ in range(self._workers)]
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for worker in self._running:
+        """Ends the work. What is not finished gets a CANCELLED Result, but for tasks that a queue sends again."""
+        workers, self._running = self._running, []
+        for worker in workers:
             worker.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-        self._running = []
-        for job in self._jobs.values():  # whoever still waits is told, instead of waiting for ever
-            job.done.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        self._free += len(self._line.take_all())
+        await self._deliveries.ended(CLOSING_SECONDS)
+        for job in list(self._jobs.values()):
+            if job.done.done():
+                continue
+            if job.kept:
+                await self._let_go(job)
+            else:
+                text = "the agent was closed before the task was finished"
+                await self._finish(job, self._execution.cancelled(job.task, text))
+        await self._deliveries.ended(CLOSING_SECONDS)
+        self._pool.close()
+        self._stores.shutdown(wait=False)
+        if self._rows is not None:
+            self._rows.close()
+
+    async def _let_go(self, job: Job) -> None:
+        self._jobs.pop(job.key, None)
+        job.done.cancel()
+        if job.claimed and self._rows is not None:
+            await self._rows.let_go(job.key)
 
     # ---------------------------------------------------------------- receiving
 
-    async def submit(self, task: Task, reply: Reply | None = None, *, identity: str | None = None) -> Ack | Nack:
+    async def submit(
+        self, task: Task, reply: Reply | None = None, *, principal: Named = ANONYMOUS, kept: bool = False
+    ) -> Ack | Nack:
         """Accepts or refuses a task at once; results go to ``reply`` and to the task's replyTo.
 
-        The same task again is acknowledged, not executed again, and its result sent again. A Nack's reason starts with
-        a code of section 8: INVALID_TASK, NOT_FOUND (unroutable), RATE_LIMIT (the queue is full).
+        principal: who the transport knows the sender to be; None is somebody unknown, who is refused. kept: whether the
+        sender will send the task again if this agent ends before its Result. The same task of the same principal again
+        is acknowledged, not executed again, and its Result sent again. A Nack's reason starts with a code of section 8:
+        INVALID_TASK (with a JSON pointer), UNAUTHORIZED, FORBIDDEN, NOT_FOUND (unroutable), RATE_LIMIT (the queue is
+        full, or all handlers are stuck), INTERNAL (the agent is not running).
         """
-        if (refused := self._unroutable(task)) is not None:
-            return refused
-        content = content_of(task)
-        known = self._jobs.get(task.task_id.lower())
+        job = await self.receive(task, reply, principal=principal, kept=kept)
+        if isinstance(job, Nack):
+            return job
+        if job.stage is Stage.REFUSED:
+            error = thaw(job.done.result()).error
+            return nack(task, error.code, error.message)
+        return ack(task)
+
+    async def receive(
+        self,
+        task: Task,
+        reply: Reply | None = None,
+        *,
+        principal: Named = ANONYMOUS,
+        kept: bool = False,
+        limit: int | None = None,
+    ) -> Job | Nack:
+        """As :meth:`submit`, and answers with the job of an accepted task. For transports.
+
+        limit: bytes that the transport takes; a larger Result becomes a small FAILED one before it is recorded.
+
+        The job of a principal that may not do this is REFUSED: it has a Result that says so, and holds nothing.
+        """
+        expect(task, Task, "a Task is submitted")
+        if not self._running:
+            return nack(task, ErrorCode.INTERNAL, f"{self.agent_id} is not running: async with agent: ...")
+        try:
+            text = freeze(task)
+        except EncodeError as error:
+            return invalid(task, error)
+        caller = principal_of(principal)
+        denial = authorise(caller, Action.SUBMIT, task, self.access)
+        unroutable = self._unroutable(task)
+        if unroutable is not None and (denial is None or denial[0] is ErrorCode.FORBIDDEN):
+            return unroutable  # whoever is known may know what there is
+        if denial is not None:
+            return await self._refuse(text, caller, *denial)
+        job = Job(text, caller or ANONYMOUS, reply, kept=kept, limit=limit)
+        known = self._jobs.get(job.key) or self._ended.get(job.key)
         if known is not None:
-            return await self._again(known, task, content, reply)
+            return await self._again(known, job)
+        if self._pool.stuck:
+            text = f"all {self._handlers} places for handlers are held by tasks that overran their time"
+            return nack(task, ErrorCode.RATE_LIMIT, text)
         if not self._free:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
-        job = self._jobs[task.task_id.lower()] = _Job(task, content, reply)
         self._free -= 1
-        queued = False
-        try:
-            receipt = await self._admit(job, identity)
-            if isinstance(receipt, Nack):
-                self._forget(job)
-            elif not job.done.done():
-                if _traced(task):
-                    await self._report(job, Status.QUEUED)
-                self._queue.put_nowait(job)
-                queued = True
-        except BaseException:  # a full disk, say: nothing was accepted
-            self._forget(job)
-            raise
-        finally:
-            self._free += not queued
-        return receipt
-
-    def _forget(self, job: _Job) -> None:
-        self._jobs.pop(job.task.task_id.lower(), None)
-        job.done.cancel()
-
-    async def _admit(self, job: _Job, identity: str | None) -> Ack | Nack:
-        """Whether a task may have its place in the queue; answers at once what is answered already or refused."""
-        task = job.task
-        if (old := await self._from_transcript(task)) is not None:
-            if old[0] != job.content:
-                return nack(task, ErrorCode.INVALID_TASK, "another task has this taskId already")
-            if old[1] is not None:
-                job.done.set_result(old[1])
-                await self._deliver(job, old[1])
-                return ack(task)
-        else:
-            await self._log_message(TASK_KIND, task)
-        refusal = self.access.refusal(task, identity) if self.access is not None else None
-        if refusal is not None:
-            await self._finish(job, result_for(task, Outcome(error=refusal), self.producer), learn=False)
-        return ack(task)
+        self._jobs[job.key] = job
+        self._deliveries.spawn(self._admit(job))  # whoever asked may be cancelled meanwhile; the admission is not
+        receipt = await asyncio.shield(job.admission)
+        return receipt if isinstance(receipt, Nack) else job
 
     def _unroutable(self, task: Task) -> Nack | None:
         if task.target.agent_id not in (None, self.agent_id):
@@ -215,183 +273,182 @@ class Agent:
             return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {task.target.capability}")
         return None
 
-    async def _again(self, known: _Job, task: Task, content: bytes, reply: Reply | None) -> Ack | Nack:
-        if known.content != content:
-            return nack(task, ErrorCode.INVALID_TASK, "another task has this taskId already")
-        if known.done.done():
-            if reply is not None:
-                await reply(known.done.result())
-        elif reply is not None:
-            known.replies.append(reply)
-        return ack(task)
+    async def _refuse(self, text: str, caller: Principal | None, code: ErrorCode, why: str) -> Job:
+        """A job that ends here: no queue, no name in any table, one small row."""
+        job = Job(text, caller or ANONYMOUS, None)
+        job.advance(Stage.REFUSED)
+        result = result_for(job.task, Outcome(error=(str(code), why)), self.producer)
+        if self._rows is not None:
+            name = "" if caller is None else caller.name
+            await self._rows.append(refused_row(name, job.task_id, job.task.correlation_id, str(code), why))
+        job.done.set_result(job.leaves(result))
+        return job
 
-    async def _from_transcript(self, task: Task) -> tuple[bytes, Result | None] | None:
-        """The content of the task with this id in the transcript, and its final result."""
-        if self.transcript is None:
-            return None
-        ledger, key = self.transcript, task.task_id.lower()
-        logged = await asyncio.to_thread(lambda: next(ledger.find(TASK_KIND, key), None))
-        if logged is None:
-            return None
-        entry = await asyncio.to_thread(lambda: next(ledger.find(RESULT_KIND, key), None))
-        result = decode(entry.body) if entry is not None else None
-        final = result if isinstance(result, Result) and result.status not in (Status.QUEUED, Status.RUNNING) else None
-        return content_of(decode(logged.body)), final
+    async def _admit(self, job: Job) -> None:
+        queued = False
+        try:
+            receipt = await self._judge(job)
+            if isinstance(receipt, Nack):
+                self._jobs.pop(job.key, None)
+                job.done.cancel()
+            elif not job.done.done():
+                self._line.put(job, priority_of(job.task))
+                queued = True
+            job.admission.set_result(receipt)
+        except Exception as error:  # a full disk, say: nothing was accepted
+            self._jobs.pop(job.key, None)
+            failed_admission(job, error)
+        finally:
+            self._free += not queued
 
-    async def call(self, task: Task, *, identity: str | None = None) -> Result:
+    async def _judge(self, job: Job) -> Ack | Nack:
+        """Whether a task may have its place in the queue; one that is answered already gets its old Result."""
+        known = await self._rows.admit(job.key, job.text) if self._rows is not None else None
+        if known is not None and known.content not in (None, job.content):
+            job.advance(Stage.REFUSED)
+            return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
+        job.advance(Stage.ACCEPTED)
+        if known is not None and known.result is not None:
+            self._end(job, known.result)
+        if job.traced and not job.done.done() and (known is None or known.content is None):
+            await self._report(job, Status.QUEUED)
+        return ack(job.task)
+
+    async def _again(self, known: Job, job: Job) -> Job | Nack:
+        if known.content != job.content:
+            return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
+        if known.done.done() and not known.done.cancelled():
+            if job.replies:
+                self._deliveries.deliver(job, known.done.result(), known)
+            return known
+        known.replies += job.replies
+        known.kept = known.kept or job.kept
+        receipt = await asyncio.shield(known.admission)
+        return receipt if isinstance(receipt, Nack) else known
+
+    # ---------------------------------------------------------------- asking
+
+    async def call(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
         """The final Result of a task. Raises Refused for a Nack, RuntimeError outside ``async with agent:``."""
         if not self._running:  # nobody would ever work on it
             raise RuntimeError("an agent works only while it is entered: async with agent: ...")
-        receipt = await self.submit(task, identity=identity)
-        if isinstance(receipt, Nack):
-            raise Refused(receipt)
-        return await self.result(task.task_id)
+        job = await self.receive(task, principal=principal)
+        if isinstance(job, Nack):
+            raise Refused(job)
+        return await job.wait()
 
-    async def result(self, task_id: str) -> Result:
-        """The final Result of an accepted task. Raises KeyError for an unknown one."""
-        return await asyncio.shield(self._jobs[task_id.lower()].done)
+    async def result(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
+        """The final Result of an accepted task of this principal; waits for it. Raises KeyError for an unknown one."""
+        caller = self._reader(task_id, principal)
+        if (job := await self._accepted(caller, task_id)) is not None:
+            return await job.wait()
+        found = await self.look_up(task_id, principal=caller)
+        if not isinstance(found, Result):
+            raise KeyError(task_id)
+        return found
 
-    def finished(self, task_id: str) -> Result | None:
-        """The final Result, or None while there is none. Raises KeyError for an unknown task."""
-        done = self._jobs[task_id.lower()].done
-        return done.result() if done.done() else None
+    async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
+        """What there is of a task of this principal: its final Result, from the transcript if need be, or the Ack.
 
-    def task(self, task_id: str) -> Task:
-        """An accepted task by its id. Raises KeyError for an unknown one."""
-        return self._jobs[task_id.lower()].task
+        Raises KeyError for an unknown task, and for those of others.
+        """
+        caller = self._reader(task_id, principal)
+        if (job := await self._accepted(caller, task_id)) is not None:
+            return job.result() or ack(job.task)
+        known = await self._rows.known(key_of(caller, task_id)) if self._rows is not None else None
+        if known is None or known.content is None:
+            raise KeyError(task_id)
+        if known.result is None:
+            return Ack(message_id=task_id, correlation_id=known.correlation)
+        result: Result = thaw(known.result)
+        return result
+
+    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
+        """Cancels a task of this principal and answers with its Result, which may be another one if that came first.
+
+        Raises KeyError for an unknown task, and for those of others.
+        """
+        job = await self._accepted(self._reader(task_id, principal, Action.CANCEL), task_id)
+        if job is None:
+            raise KeyError(task_id)
+        job.cancel()
+        return await job.wait()
+
+    def _reader(self, task_id: str, principal: Named, action: Action = Action.READ) -> Principal:
+        caller = principal_of(principal)
+        if caller is None or authorise(caller, action) is not None:
+            raise KeyError(task_id)
+        return caller
+
+    async def _accepted(self, principal: Principal, task_id: str) -> Job | None:
+        """The job of a task, once it is accepted."""
+        key = key_of(principal, task_id)
+        job = self._jobs.get(key) or self._ended.get(key)
+        if job is None or isinstance(await asyncio.shield(job.admission), Nack):
+            return None
+        return job
 
     # ---------------------------------------------------------------- working
 
     async def _work(self) -> None:
         while True:
-            job = await self._queue.get()
+            job = await self._line.get()
             self._free += 1
-            try:
-                await self._finish(job, await self._execute(job))
-            except Exception:  # a worker outlives a full disk; whoever waits for the task hears of it
-                _log.exception("task %s could not be finished", job.task.task_id)
-                if not job.done.done():
-                    outcome = Outcome(error=(ErrorCode.INTERNAL, "the result could not be recorded"))
-                    job.done.set_result(result_for(job.task, outcome, self.producer))
+            await self._finish(job, await self._execution.result(job))
 
-    async def _execute(self, job: _Job) -> Result:
-        task = job.task
-        if (left := seconds_left(task)) is not None and left <= 0:
-            return self._failed(task, ErrorCode.TIMEOUT, "the deadline had passed before the work began")
-        if _traced(task):
+    async def _started(self, job: Job) -> None:
+        job.advance(Stage.RUNNING)
+        if job.traced:
             await self._report(job, Status.RUNNING)
-        mode = mode_of(policy_of(task))
-        if self.cache is not None and mode is not CacheMode.BYPASS:
-            found = await asyncio.to_thread(self.cache.get, task)
-            if found or mode is CacheMode.ONLY:
-                return found.result(task, self.producer)
-        elif mode is CacheMode.ONLY:
-            return self._failed(task, ErrorCode.CACHE_MISS, "this agent has no cache")
-        result = await self._compute(task, left)
-        issues = _contract_issues(task, result)
-        if issues:
-            result.meta = {**(result.meta or {}), "outputIssues": [f"{issue.where}: {issue.text}" for issue in issues]}
-        elif self.cache is not None:
-            await asyncio.to_thread(self.cache.put, task, result)
-        return result
 
-    async def _compute(self, task: Task, left: float | None) -> Result:
-        handler = self.capabilities[task.target.capability].handler
-        context = Context(_traced(task), left, _budget(task))
+    async def _report(self, job: Job, status: Status) -> None:
+        text = job.leaves(result_for(job.task, Outcome(status=status), self.producer))
+        if self._rows is not None:
+            await self._rows.append((RESULT_KIND, text, job.key))
+        self._deliveries.deliver(job, text, job)
+
+    async def _finish(self, job: Job, result: Result | str) -> None:
+        """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
         try:
-            async with asyncio.timeout(left):
-                if inspect.iscoroutinefunction(handler):
-                    made = await handler(task, context)
-                else:
-                    made = await asyncio.to_thread(handler, task, context)
-                    made = await made if inspect.isawaitable(made) else made
-            outcome = made if isinstance(made, Outcome) else Outcome(NOTHING if made is NOTHING else made)
-            result = result_for(task, outcome, self.producer)
-            encode(result)
+            text = result if isinstance(result, str) else self._frozen(job, result)
+            if self._rows is not None and text is not result:
+                text = await self._rows.settle(job.key, text)
+        except Exception:  # whoever waits for the task hears of a full disk, too
+            _log.exception("the result of task %s could not be recorded", job.task_id)
+            text = freeze(self._execution.failed(job.task, ErrorCode.INTERNAL, "the result could not be recorded"))
+        if self.learning is not None:
+            await self._learn(self.learning, job.task, thaw(text))
+        self._end(job, text)
+
+    def _frozen(self, job: Job, result: Result) -> str:
+        """The Result as it leaves: signed where the agent signs, and of a size that the transport takes."""
+        text = freeze(self._signed(result))
+        size = len(text.encode())
+        return (
+            text if job.limit is None or size <= job.limit else freeze(self._signed(too_large(result, size, job.limit)))
+        )
+
+    def _signed(self, result: Result) -> Result:
+        if self.signer is None:
             return result
-        except TimeoutError:
-            return self._failed(task, ErrorCode.TIMEOUT, "the time for this task is over")
-        except Refusal as refusal:
-            return self._failed(task, refusal.code, refusal.message)
-        except EncodeError as error:
-            return self._failed(task, ErrorCode.INTERNAL, f"the capability gave no right result: {error}")
-        except Exception as error:  # whatever a capability does, its task gets a Result
-            _log.exception("capability %s failed", task.target.capability)
-            return self._failed(task, ErrorCode.INTERNAL, f"{type(error).__name__} in {task.target.capability}")
+        from turnwire.sap.signing import signed_message
 
-    def _failed(self, task: Task, code: ErrorCode | str, message: str) -> Result:
-        return result_for(task, Outcome(error=(str(code), message)), self.producer)
+        return signed_message(result, self.agent_id, self.signer)
 
-    async def _report(self, job: _Job, status: Status) -> None:
-        result = result_for(job.task, Outcome(status=status), self.producer)
-        await self._log_message(RESULT_KIND, result)
-        await self._deliver(job, result)
+    async def _learn(self, learning: LearningLoop, task: Task, result: Result) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._stores, learning.observe, task, result)
+        except Exception:  # what is not learned does not change what was done
+            _log.exception("nothing was learned from task %s", task.task_id)
 
-    async def _finish(self, job: _Job, result: Result, *, learn: bool = True) -> None:
-        await self._log_message(RESULT_KIND, result)
-        if learn and self.learning is not None:  # what strangers ask for in vain teaches nothing
-            await asyncio.to_thread(self.learning.observe, job.task, result)
-        job.done.set_result(result)
-        await self._deliver(job, result)
-        while len(self._jobs) > self._remembered:
-            oldest = next(iter(self._jobs))
-            if not self._jobs[oldest].done.done():
-                break
-            del self._jobs[oldest]
+    def _end(self, job: Job, text: str) -> None:
+        job.advance(Stage.FINISHED)
+        job.leaves(thaw(text))
+        job.done.set_result(text)
+        self._deliveries.deliver(job, text, job)
 
-    async def _log_message(self, kind: str, message: Task | Result) -> None:
-        if self.transcript is not None:
-            text, key = encode(message, strict=False), message.task_id.lower()
-            await asyncio.to_thread(lambda ledger: ledger.append(kind, text, key=key), self.transcript)
-
-    async def _deliver(self, job: _Job, result: Result) -> None:
-        sends = [(reply, (result,)) for reply in job.replies]
-        endpoint = job.task.reply_to.endpoint if job.task.reply_to is not None else None
-        route = self.routes.get(endpoint.partition(":")[0]) if endpoint else None
-        for send, values in [*sends, *([(route, (endpoint, result))] if route else [])]:
-            try:
-                await send(*values)  # type: ignore[operator]
-            except Exception:  # a receiver that is gone must not stop the others
-                _log.exception("the result of task %s could not be sent", result.task_id)
-
-
-def _contract_issues(task: Task, result: Result) -> list[Issue]:
-    if result.status is not Status.SUCCEEDED or "output" not in result:
-        return []
-    return [issue for issue in output_issues(result.output, task) if issue.severity == "warning"]
-
-
-def _traced(task: Task) -> bool:
-    return bool(task.telemetry is not None and task.telemetry.trace)
-
-
-def _budget(task: Task) -> dict[str, Any]:
-    telemetry = task.fields.get("telemetry", {})
-    return dict(telemetry.get("budget", {}))
-
-
-def seconds_left(task: Task, now: datetime | None = None) -> float | None:
-    """Seconds until telemetry.deadline or budget.seconds, whichever is sooner; None without either."""
-    telemetry = task.fields.get("telemetry", {})
-    limits = []
-    seconds = _budget(task).get("seconds")
-    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
-        limits.append(float(seconds))
-    if "deadline" in telemetry:
-        limits.append((moment_of(telemetry["deadline"]) - (now or datetime.now(UTC))).total_seconds())
-    return min(limits, default=None)
-
-
-def ack(task: Task) -> Ack:
-    """The Ack of a task."""
-    return Ack(message_id=task.task_id, correlation_id=task.correlation_id)
-
-
-def nack(task: Task, code: ErrorCode, text: str) -> Nack:
-    """The Nack of a task; the reason starts with a code of section 8."""
-    return Nack(message_id=task.task_id, correlation_id=task.correlation_id, reason=f"{code}: {text}")
-
-
-def copy_of(message: Message) -> Any:
-    """A message as its receiver gets it: written strictly and read again. Raises EncodeError."""
-    return decode(encode(message))
+    def _delivered(self, job: Job) -> None:
+        self._jobs.pop(job.key, None)
+        self._ended[job.key] = job
+        while len(self._ended) > self._remembered:
+            self._ended.popitem(last=False)

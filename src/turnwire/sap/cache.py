@@ -12,9 +12,10 @@ from turnwire.json import text as json_text
 from turnwire.ledger import Ledger
 from turnwire.sap.alignment import SNAPSHOT, Align, aligned
 from turnwire.sap.cache_keys import WHOLE_PAYLOAD, Essence, cache_key, fingerprint
+from turnwire.sap.identity import same_id
 from turnwire.sap.messages import CacheEvidence, Producer, Result, Task
 from turnwire.sap.results import Outcome, result_for
-from turnwire.sap.spec import WIRE, CacheMode, ErrorCode
+from turnwire.sap.spec import WIRE, Alignment, CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of, write_time
 
 if TYPE_CHECKING:
@@ -42,7 +43,14 @@ class Hit(NamedTuple):
     def result(self, task: Task, producer: str | Producer, *, now: Moment | None = None) -> Result:
         """The Result of ``task`` with the cached output and its evidence (section 6)."""
         evidence = CacheEvidence(hit=True, cache_key=self.cache_key, age_sec=self.age_sec)
-        outcome = Outcome(citations=self.record.get("citations"), cache=evidence)
+        vetted = self.record.get("alignment") == Alignment.VALID
+        outcome = Outcome(
+            status=Status.SUCCEEDED,
+            alignment=Alignment.VALID if vetted else None,
+            policy_checks=self.record.get("policyChecks") or ([_VETTED_THEN] if vetted else None),
+            citations=self.record.get("citations"),
+            cache=evidence,
+        )
         result = result_for(task, outcome, producer, now=_moment(now))
         if "output" in self.record:
             result.output = self.record["output"]
@@ -50,6 +58,9 @@ class Hit(NamedTuple):
 
     def __bool__(self) -> bool:
         return True
+
+
+_VETTED_THEN = {"principle": "constitution", "status": "PASS", "notes": "vetted when it was stored"}
 
 
 class Miss(NamedTuple):
@@ -78,6 +89,7 @@ class Cache:
         essence: how the essence is drawn from a payload (default: all of it).
         salt: a tenant's salt; keys of different salts never meet.
         align: the check behind mustAlign (default :func:`turnwire.sap.alignment.aligned`).
+        unvetted: store successes that nobody vetted, too (alignment ESCALATE); a hit then says so again.
     """
 
     def __init__(
@@ -87,11 +99,13 @@ class Cache:
         essence: Essence = WHOLE_PAYLOAD,
         salt: bytes = b"",
         align: Align = aligned,
+        unvetted: bool = False,
     ) -> None:
         self.ledger = path if isinstance(path, Ledger) else Ledger(path)
         self.essence = essence
         self.align = align
         self._salt = salt
+        self._stored = {Alignment.VALID.value, *([Alignment.ESCALATE.value] if unvetted else ())}
 
     def __enter__(self) -> Self:
         return self
@@ -142,17 +156,18 @@ class Cache:
     def put(self, task: Task, result: Result, now: Moment | None = None) -> int | None:
         """Stores an outcome and answers its row, or None for what is not stored.
 
-        Stored are SUCCEEDED and VALID results of tasks that do not bypass the cache; never one that came out of the
-        cache. Raises RuleError(wrong_task, wrong_correlation) when the result is not the task's.
+        Stored are SUCCEEDED and VALID results of tasks that do not bypass the cache (with ``unvetted``, SUCCEEDED and
+        ESCALATE as well); never one that came out of the cache. Raises RuleError(wrong_task, wrong_correlation) when
+        the result is not the task's.
         """
         expect(task, Task, "the outcome of a Task is stored")
         expect(result, Result, "a Result is stored")
         fields, evidence = result.fields, result.fields["constitutionalEvidence"]
-        if fields["taskId"] != task.fields["taskId"]:
+        if not same_id(fields["taskId"], task.fields["taskId"]):
             raise RuleError(Reason.WRONG_TASK, "the result answers another task", rule="task-id", wire=WIRE)
-        if fields["correlationId"] != task.fields["correlationId"]:
+        if not same_id(fields["correlationId"], task.fields["correlationId"]):
             raise RuleError(Reason.WRONG_CORRELATION, "the result has another one", rule="correlation", wire=WIRE)
-        if (fields["status"], evidence["alignment"]) != ("SUCCEEDED", "VALID"):
+        if fields["status"] != Status.SUCCEEDED or evidence["alignment"] not in self._stored:
             return None
         if evidence.get("cache", {}).get("hit") or mode_of(policy_of(task)) is CacheMode.BYPASS:
             return None
@@ -172,6 +187,8 @@ class Cache:
             "essence": self.essence.name,
             "context": {name: context[name] for name in SNAPSHOT if name in context},
         }
+        if evidence.get("policyChecks"):
+            record["policyChecks"] = evidence["policyChecks"]
         if "output" in fields:
             record["output"] = fields["output"]
         return self.ledger.append(KIND, json_text.write(record, WIRE), key=key)

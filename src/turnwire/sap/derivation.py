@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from turnwire.sap.identity import uuid_key
 from turnwire.sap.signals import OPERATOR, PRODUCER, Signal
 
 Numbered = Sequence[tuple[int, Signal]]
 
 HIGHEST = 100
 GOOD_RATING = 3  # of five
-ENOUGH = 3  # observations of a payload field before it may be called idle
+ENOUGH = 3  # observations: of a payload field before it may be called idle, good ones before a bad one is outweighed
 NOTES_KEPT = 5
 
 
@@ -31,41 +32,66 @@ def contents(capability: str, territory: str | None, found: Numbered) -> Iterato
     yield "playbook", playbook, [seq for seq, _ in found]
 
 
-def _verdicts(found: Numbered) -> dict[str, bool]:
-    """task id -> whether it went well. An operator's newest word beats the producer's."""
-    verdicts: dict[str, bool] = {}
+class Verdict(NamedTuple):
+    """Whether the outcome of a task was good, who said so last, and which principles are blamed (none: all)."""
+
+    good: bool
+    blamed: frozenset[str]
+
+
+def _verdicts(found: Numbered) -> dict[str, Verdict]:
+    """Task id -> the verdict on its outcome, for those that somebody judged. An operator's newest word is the last.
+
+    A producer's Result is bad when it is NON_CONSTITUTIONAL or shows violations, good when it is VALID. What failed
+    otherwise (a miss, a deadline, an error), and what nobody vetted, says nothing about pressure.
+    """
+    verdicts: dict[str, Verdict] = {}
     spoken: set[str] = set()
     for _, signal in found:
-        if signal.source == PRODUCER and signal.task_id not in spoken:
-            verdicts[signal.task_id] = signal.alignment == "VALID" and signal.status in ("SUCCEEDED", "PARTIAL")
+        task = uuid_key(signal.task_id)
+        if signal.source == PRODUCER and task not in spoken:
+            blamed = frozenset(str(violation.get("principle", "")) for violation in signal.violations)
+            if blamed or signal.alignment == "NON_CONSTITUTIONAL":
+                verdicts[task] = Verdict(False, blamed)
+            elif signal.alignment == "VALID":
+                verdicts[task] = Verdict(True, frozenset())
         elif signal.source == OPERATOR and (signal.approval is not None or signal.rating is not None):
             good = signal.approval if signal.approval is not None else (signal.rating or 0) >= GOOD_RATING
-            verdicts[signal.task_id] = good
-            spoken.add(signal.task_id)
+            before = verdicts.get(task)
+            verdicts[task] = Verdict(good, before.blamed if before is not None and not good else frozenset())
+            spoken.add(task)
     return verdicts
 
 
 def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
-    """For each principle, the highest pressure below every outcome that went wrong (100 when none did)."""
+    """For each principle, the highest pressure below every bad outcome that stands (100 when none does).
+
+    A bad outcome no longer stands when as many as ENOUGH later ones were good at its pressure or a higher one, so
+    thresholds fall and rise.
+    """
     verdicts = _verdicts(found)
     good: Counter[str] = Counter()
-    bad: dict[str, list[float]] = defaultdict(list)
+    bad: Counter[str] = Counter()
+    standing: dict[str, list[list[float]]] = defaultdict(list)  # [pressure, good ones since at that or more]
     evidence = []
     for seq, signal in found:
-        if signal.source != PRODUCER or not signal.pressure:
+        verdict = verdicts.get(uuid_key(signal.task_id))
+        if signal.source != PRODUCER or not signal.pressure or verdict is None:
             continue
         evidence.append(seq)
-        blamed = {violation.get("principle") for violation in signal.violations}
         for principle, pressure in signal.pressure.items():
-            if principle in blamed or (not blamed and not verdicts[signal.task_id]):
-                bad[principle].append(pressure)
-            else:
-                good[principle] += 1
+            if not verdict.good and (not verdict.blamed or principle in verdict.blamed):
+                bad[principle] += 1
+                standing[principle].append([pressure, 0])
+                continue
+            good[principle] += 1
+            for one in standing[principle]:
+                one[1] += pressure >= one[0]
     made = {}
     for principle in sorted(good.keys() | bad.keys()):
-        lowest = min(bad[principle]) if bad[principle] else HIGHEST + 1
+        lowest = min((pressure for pressure, since in standing[principle] if since < ENOUGH), default=HIGHEST + 1)
         threshold = max(0, min(HIGHEST, -int(-lowest // 1) - 1))
-        made[principle] = {"threshold": threshold, "good": good[principle], "bad": len(bad[principle])}
+        made[principle] = {"threshold": threshold, "good": good[principle], "bad": bad[principle]}
     return made, evidence
 
 
@@ -129,7 +155,7 @@ def _playbook(
     idle: list[str],
 ) -> str:
     verdicts = _verdicts(found)
-    wins = sum(verdicts.values())
+    wins = sum(verdict.good for verdict in verdicts.values())
     lines = [f"# Playbook: {_cell(capability)}", ""]
     if territory is not None:
         lines += [f"Territory: {_cell(territory)}", ""]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from turnwire.errors import Issue, Reason, RuleError
-from turnwire.sap.identity import content_of
+from turnwire.sap.identity import content_of, digest_of, same_id, uuid_key
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.spec import TERMINAL, TRANSITIONS, WIRE, Status
 from turnwire.sap.times import read_time
@@ -29,14 +29,13 @@ class Progress(NamedTuple):
 
 
 class _Track:
-    __slots__ = ("correlation", "last", "results", "status", "task")
+    __slots__ = ("correlation", "seen", "status", "task")
 
     def __init__(self, correlation: str) -> None:
         self.correlation = correlation
         self.task: Task | None = None
         self.status: Status | None = None
-        self.last = b""  # content of the newest result, to know it again
-        self.results = 0
+        self.seen: set[bytes] = set()  # digests of all its results: queues deliver old ones again, too
 
 
 class Lifecycle:
@@ -63,14 +62,14 @@ class Lifecycle:
         raise TypeError(f"a Task or a Result is followed, not {type(message).__name__}")
 
     def _feed_task(self, task: Task) -> list[Issue]:
-        track = self._tracks.get(_identity(task.task_id))
+        track = self._tracks.get(uuid_key(task.task_id))
         if track is None:
-            track = self._tracks[_identity(task.task_id)] = _Track(task.correlation_id)
+            track = self._tracks[uuid_key(task.task_id)] = _Track(task.correlation_id)
         if track.task is not None:
             if content_of(track.task) == content_of(task):
                 return []
             return self._broken(Reason.DUPLICATE, "/taskId", "another task has this id already", "task-id")
-        if _identity(track.correlation) != _identity(task.correlation_id):
+        if not same_id(track.correlation, task.correlation_id):
             return self._broken(
                 Reason.WRONG_CORRELATION, "/correlationId", "its results had another one", "correlation"
             )
@@ -78,23 +77,23 @@ class Lifecycle:
         return []
 
     def _feed_result(self, result: Result) -> list[Issue]:
-        track = self._tracks.get(_identity(result.task_id))
+        track = self._tracks.get(uuid_key(result.task_id))
         issues = []
         if track is None:
-            track = self._tracks[_identity(result.task_id)] = _Track(result.correlation_id)
+            track = self._tracks[uuid_key(result.task_id)] = _Track(result.correlation_id)
             issues.append(Issue(Reason.UNKNOWN_TASK, "/taskId", "info", "the task of this result was not seen"))
-        if _identity(track.correlation) != _identity(result.correlation_id):
+        if not same_id(track.correlation, result.correlation_id):
             text = "the correlationId of the task must be preserved (section 5)"
             return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
-        content = content_of(result)
-        if content == track.last:
+        content = digest_of(result)
+        if content in track.seen:
             return issues
         status = Status(result.status)
         if status not in TRANSITIONS[track.status]:
             text = f"{track.status} is not followed by {status} (section 5)"
             return self._broken(Reason.BAD_TRANSITION, "/status", text, "status")
-        track.status, track.last = status, content
-        track.results += 1
+        track.status = status
+        track.seen.add(content)
         return issues
 
     def _broken(self, reason: Reason, where: str, text: str, rule: str) -> list[Issue]:
@@ -104,11 +103,11 @@ class Lifecycle:
 
     def __getitem__(self, task_id: str) -> Progress:
         """Where a task is. Raises KeyError for one that was never seen."""
-        track = self._tracks[_identity(task_id)]
-        return Progress(task_id, track.correlation, track.status, track.task, track.results)
+        track = self._tracks[uuid_key(task_id)]
+        return Progress(task_id, track.correlation, track.status, track.task, len(track.seen))
 
     def __contains__(self, task_id: str) -> bool:
-        return _identity(task_id) in self._tracks
+        return uuid_key(task_id) in self._tracks
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tracks)
@@ -124,12 +123,7 @@ class Lifecycle:
 
     def forget(self, task_id: str) -> None:
         """Drops what is known of a task, so that a long-lived lifecycle stays small."""
-        self._tracks.pop(_identity(task_id), None)
-
-
-def _identity(uuid: str) -> str:
-    """UUIDs are compared without regard to case (RFC 4122, section 3)."""
-    return uuid.lower()
+        self._tracks.pop(uuid_key(task_id), None)
 
 
 def _late(task: Task, now: datetime) -> bool:

@@ -146,6 +146,13 @@ def _wire_names(cls: type[Record]) -> set[str]:
 
 def plain(value: Any) -> Any:
     """A copy of a value in which every record is a dict, every tuple a list and every enum member its value."""
+    kind = type(value)
+    if kind in _PLAIN:  # most values, and quicker than what follows
+        return value
+    if kind is dict:
+        return {name if type(name) is str else str(name): plain(item) for name, item in value.items()}
+    if kind is list:
+        return [plain(item) for item in value]
     if isinstance(value, Record):
         return plain(value.fields)
     if isinstance(value, Mapping):
@@ -153,6 +160,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value.value if isinstance(value, Enum) else value
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 class Member(Generic[T]):

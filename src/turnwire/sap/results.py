@@ -27,13 +27,14 @@ NOTHING: Any = _Nothing()
 class Outcome:
     """What a capability made of a task. Only what is given is written.
 
-    output: anything JSON has, or NOTHING. status, alignment: where None, from each other and from ``error``.
-    error: (code, message) or an AgentError. The rest as in section 4.2.
+    output: anything JSON has, or NOTHING. status: where None, from ``alignment`` and ``error``. alignment: where None,
+    or VALID without policy checks, the outcome is not vetted. error: (code, message) or an AgentError. The rest as in
+    section 4.2. Members of enums may be given as their texts.
     """
 
     output: Any = NOTHING
-    status: Status | None = None
-    alignment: Alignment | None = None
+    status: Status | str | None = None
+    alignment: Alignment | str | None = None
     error: AgentError | tuple[str, str] | None = None
     pressure_readings: Mapping[str, float] | None = None
     policy_checks: Sequence[Record | Mapping[str, Any]] | None = None
@@ -55,7 +56,9 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     """The Result of ``task``: its ids, the time, the outcome and its evidence; right by construction.
 
     A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
-    gets its code for one.
+    gets its code for one. The alignment is VALID only of a success whose outcome says so and brings policy checks;
+    where nobody judged it is ESCALATE, with the policy check "not vetted". Raises ValueError for a status or an
+    alignment that is none.
     """
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
@@ -63,7 +66,7 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     evidence = ConstitutionalEvidence(
         alignment=alignment,
         pressure_readings=outcome.pressure_readings,
-        policy_checks=outcome.policy_checks,
+        policy_checks=_checks(outcome, alignment),
         violations=outcome.violations,
         citations=outcome.citations,
         cache=outcome.cache,
@@ -88,23 +91,52 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
 
 
 def _settled(outcome: Outcome) -> tuple[Status, Alignment, AgentError | None]:
+    """Status, alignment and error that fit each other (sections 4.2, 5 and 8)."""
     error = outcome.error
     if isinstance(error, tuple):
         error = AgentError(code=error[0], message=error[1])
-    alignment = outcome.alignment
-    if alignment is None:
-        refused = error is not None and error.code == ErrorCode.NON_CONSTITUTIONAL
-        alignment = Alignment.NON_CONSTITUTIONAL if refused else Alignment.VALID
-        alignment = Alignment.ESCALATE if outcome.status is Status.ESCALATED else alignment
-    status = outcome.status
+    said = said_of(outcome)
+    status = Status(outcome.status) if outcome.status is not None else None
     if status is None:
-        status = Status.SUCCEEDED if error is None else Status.FAILED
-        status = Status.ESCALATED if alignment is Alignment.ESCALATE and error is None else status
-    if status is Status.SUCCEEDED and alignment is Alignment.NON_CONSTITUTIONAL:
+        status = Status.ESCALATED if said is Alignment.ESCALATE else Status.SUCCEEDED
+        status = Status.FAILED if error is not None else status
+    if status is Status.SUCCEEDED and said is Alignment.NON_CONSTITUTIONAL:
         status = Status.FAILED
         error = error or AgentError(code=ErrorCode.NON_CONSTITUTIONAL, message="the output is not constitutional")
     if status is Status.FAILED:
-        error = error or AgentError(code=ErrorCode.INTERNAL)
+        error = AgentError(code=ErrorCode.INTERNAL) if error is None else error.replace()
         if error.message is None:
             error.message = str(error.code)
+    alignment = Alignment.ESCALATE if said is None else said
+    if alignment is Alignment.VALID and (status not in _GOOD or not outcome.policy_checks):
+        alignment = Alignment.ESCALATE
     return status, alignment, error
+
+
+_GOOD = frozenset({Status.SUCCEEDED, Status.PARTIAL})
+
+
+def said_of(outcome: Outcome) -> Alignment | None:
+    """The alignment that a capability or a vetter gave: as such, or as the code of its error. None: nobody judged."""
+    if outcome.alignment is not None:
+        return Alignment(outcome.alignment)
+    error = outcome.error
+    code = error[0] if isinstance(error, tuple) else None if error is None else error.code
+    return Alignment.NON_CONSTITUTIONAL if code == ErrorCode.NON_CONSTITUTIONAL else None
+
+
+def _checks(outcome: Outcome, alignment: Alignment) -> list[Any]:
+    """The policy checks of the outcome, and one that says so where nobody judged it, or judged it without a check."""
+    checks = list(outcome.policy_checks or ())
+    said = said_of(outcome)
+    if said is None or said is Alignment.VALID is not alignment:
+        return [*checks, NOT_VETTED]
+    return checks or [{"principle": "constitution", "status": str(alignment)}]
+
+
+NOT_VETTED: Mapping[str, str] = {
+    "principle": "constitution",
+    "status": "not vetted",
+    "notes": "not vetted: neither a vetter nor the capability gave an alignment with policy checks",
+}
+"""The policy check of an outcome that nobody judged; its alignment is ESCALATE."""

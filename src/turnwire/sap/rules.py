@@ -8,6 +8,7 @@ from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
 from turnwire.sap.codec import findings, is_clean_task, is_quiet, issue_of
+from turnwire.sap.identity import same_id
 from turnwire.sap.messages import Ack, Nack, Record, Result, Task
 from turnwire.sap.secrets import secrets
 from turnwire.sap.spec import ERROR_CODES
@@ -62,9 +63,9 @@ def conditions(message: Record) -> list[Issue]:
 
 
 def _answers(message: Result | Ack | Nack, task: Task) -> Iterator[Issue]:
-    if isinstance(message, Result) and message.fields["taskId"] != task.fields.get("taskId"):
+    if isinstance(message, Result) and not same_id(message.fields["taskId"], task.fields.get("taskId")):
         yield Issue(Reason.WRONG_TASK, "/taskId", "warning", "the result answers another task (section 5)")
-    if message.fields["correlationId"] != task.fields.get("correlationId"):
+    if not same_id(message.fields["correlationId"], task.fields.get("correlationId")):
         yield Issue(
             Reason.WRONG_CORRELATION, "/correlationId", "warning", "the correlationId is not the task's (section 5)"
         )

@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turnwire.ledger import Ledger
-from turnwire.sap.agent import Agent, Refused, copy_of, nack
-from turnwire.sap.messages import Ack, Nack, Result, Task
+from turnwire.sap.agent import Agent
+from turnwire.sap.calls import Caller, is_final
+from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
+from turnwire.sap.principals import ANONYMOUS, Named, Principal
+from turnwire.sap.receipts import Refused, copy_of, nack
+from turnwire.sap.routing import Provider, provider_for
 from turnwire.sap.spec import ErrorCode
 
 if TYPE_CHECKING:
@@ -62,29 +67,33 @@ class Mailbox:
         return await self._envelopes.get()
 
 
-class Bus:
-    """Routes tasks to agents by target.agentId, or else by capability.
+class Bus(Caller):
+    """Routes tasks to agents by target.agentId, or else by capability and target.routingHints.
 
     Args:
         transcript: ledger file (or Ledger) for the transcript; without one, a new file in the system's folder for
             temporary files, see ``transcript.path``.
+        issuer: who issues the tasks that :meth:`call` makes of a capability and a payload.
 
     Use it as an async context manager; agents are started with it.
     """
 
-    def __init__(self, transcript: str | os.PathLike[str] | Ledger | None = None) -> None:
+    def __init__(
+        self, transcript: str | os.PathLike[str] | Ledger | None = None, *, issuer: str | Issuer | None = None
+    ) -> None:
+        super().__init__(issuer)
         if transcript is None:
             transcript = os.path.join(tempfile.mkdtemp(prefix="turnwire-bus-"), "transcript.ledger")
         self._owned = not isinstance(transcript, Ledger)
         self.transcript = transcript if isinstance(transcript, Ledger) else Ledger(transcript)
-        self._agents: dict[str, Agent] = {}
+        self._providers: dict[str, Provider] = {}
         self._mailboxes: dict[str, list[Mailbox]] = {}
         self._stack: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
-        for agent in self._agents.values():
-            await self._stack.enter_async_context(agent)
+        for provider in self._providers.values():
+            await self._stack.enter_async_context(provider.agent)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -94,16 +103,19 @@ class Bus:
         if self._owned:
             self.transcript.close()
 
-    def register(self, agent: Agent) -> Agent:
-        """Adds an agent (before the bus is entered); the bus's transcript becomes its own if it has none."""
+    def register(self, agent: Agent, *, labels: Mapping[str, Any] | None = None) -> Agent:
+        """Adds an agent (before the bus is entered); the bus's transcript becomes its own if it has none.
+
+        labels: what target.routingHints are compared with where several agents have a capability, e.g. ``shard``.
+        """
         if self._stack is not None:
             raise RuntimeError("agents are registered before the bus is entered")
-        if agent.agent_id in self._agents:
+        if agent.agent_id in self._providers:
             raise ValueError(f"the bus has an agent {agent.agent_id} already")
         if agent.transcript is None:
             agent.transcript = self.transcript
         agent.routes.setdefault(SCHEME, self._route)
-        self._agents[agent.agent_id] = agent
+        self._providers[agent.agent_id] = Provider(agent, dict(labels or {}))
         return agent
 
     def subscribe(self, endpoint: str, size: int = 64) -> Mailbox:
@@ -114,32 +126,84 @@ class Bus:
         self._mailboxes.setdefault(endpoint, []).append(mailbox)
         return mailbox
 
-    async def send(self, task: Task, *, identity: str | None = None) -> Ack | Nack:
+    def acting(self, principal: Named) -> BusClient:
+        """A client for one caller, who is known to be ``principal``."""
+        return BusClient(self, principal)
+
+    async def send(self, task: Task, *, principal: Named = ANONYMOUS) -> Ack | Nack:
         """Dispatches a task and answers with its receipt. Raises EncodeError for one that may not be written, and
         RuntimeError outside ``async with bus:``."""
+        agent, copy = self._dispatch(task)
+        return _nobody(task) if agent is None else await agent.submit(copy, principal=principal)
+
+    async def call(
+        self,
+        what: Task | str,
+        payload: Mapping[str, Any] | None = None,
+        /,
+        *,
+        principal: Named = ANONYMOUS,
+        **more: Any,
+    ) -> Any:
+        """As :meth:`Caller.call`, for a caller who is known to be ``principal``."""
+        if principal is ANONYMOUS:
+            return await super().call(what, payload, **more)  # type: ignore[arg-type]
+        return await self.acting(principal).call(what, payload, **more)  # type: ignore[arg-type]
+
+    async def statuses(self, task: Task, *, principal: Named = ANONYMOUS) -> AsyncIterator[Result]:
+        """The Results of a task as they come. Raises as :meth:`call`."""
+        agent, copy = self._dispatch(task)
+        coming: asyncio.Queue[Result] = asyncio.Queue()
+        job = _nobody(task) if agent is None else await agent.receive(copy, coming.put, principal=principal)
+        if isinstance(job, Nack):
+            raise Refused(job)
+        if (known := job.result()) is not None:
+            yield self.checked(task, known)
+            return
+        while True:
+            result = self.checked(task, await coming.get())
+            yield result
+            if is_final(result):
+                return
+
+    async def _result_of(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
+        agent, copy = self._dispatch(task)
+        if agent is None:
+            raise Refused(_nobody(task))
+        return await agent.call(copy, principal=principal)
+
+    def _dispatch(self, task: Task) -> tuple[Agent | None, Task]:
         if self._stack is None:  # nobody would ever work on it, and whoever waits would wait for ever
             raise RuntimeError("agents work only while the bus is entered: async with bus: ...")
-        envelope = TaskEnvelope(copy_of(task), task.task_id, task.correlation_id)
-        agent = self._agent_for(envelope.task)
-        if agent is None:
-            return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus takes the task")
-        return await agent.submit(envelope.task, identity=identity)
-
-    async def call(self, task: Task, *, identity: str | None = None) -> Result:
-        """The final Result of a task. Raises Refused for a Nack, EncodeError for a task that may not be written."""
-        receipt = await self.send(task, identity=identity)
-        agent = self._agent_for(task)
-        if isinstance(receipt, Nack) or agent is None:
-            raise Refused(receipt if isinstance(receipt, Nack) else nack(task, ErrorCode.NOT_FOUND, "no agent"))
-        result: Result = copy_of(await agent.result(task.task_id))
-        return result
-
-    def _agent_for(self, task: Task) -> Agent | None:
-        if task.target.agent_id is not None:
-            return self._agents.get(task.target.agent_id)
-        capability = task.target.capability
-        return next((agent for agent in self._agents.values() if capability in agent.capabilities), None)
+        copy = copy_of(task)
+        return provider_for(copy, self._providers), copy
 
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):
             mailbox.put(ResultEnvelope(copy_of(result), result.task_id, result.correlation_id, endpoint))
+
+
+class BusClient(Caller):
+    """Calls the agents of a bus as one principal; made by :meth:`Bus.acting`."""
+
+    def __init__(self, bus: Bus, principal: Named) -> None:
+        name = principal.name if isinstance(principal, Principal) else principal
+        super().__init__(issuer=name or None)
+        self._bus = bus
+        self._principal = principal
+
+    async def send(self, task: Task) -> Ack | Nack:
+        """As :meth:`Bus.send`."""
+        return await self._bus.send(task, principal=self._principal)
+
+    async def statuses(self, task: Task) -> AsyncIterator[Result]:
+        """As :meth:`Bus.statuses`."""
+        async for result in self._bus.statuses(task, principal=self._principal):
+            yield result
+
+    async def _result_of(self, task: Task) -> Result:
+        return await self._bus._result_of(task, principal=self._principal)
+
+
+def _nobody(task: Task) -> Nack:
+    return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus takes the task")

@@ -1,43 +1,50 @@
-"""HTTP: a Starlette app around an agent, an httpx client, results pushed to replyTo (section 10). Extra: ``http``.
+"""HTTP: a Starlette app around an agent, and results pushed to replyTo (section 10). Extra: ``http``.
 
-    POST /tasks              a Task; answers 200 with the Result, or 202 with the Ack when the request says
-                             ``Prefer: respond-async``
+    POST /tasks              a Task; answers 200 with the Result, 202 with the Ack when the request says
+                             ``Prefer: respond-async``, or each Result as a line when it accepts application/x-ndjson
     GET  /tasks/{taskId}     200 with the final Result, 202 with the Ack while there is none, 404
     POST /results            takes Results for a replyTo (where the app was given a receiver)
 
-A refusal is ``application/problem+json`` (RFC 9457) with the Nack as its member ``nack``. X-Correlation-Id goes both
-ways; the body wins over the header.
+A refusal is ``application/problem+json`` (RFC 9457) with the Nack as its member ``nack``; a task that its sender may
+not have executed gets its FAILED Result with 401 or 403. X-Correlation-Id goes both ways; the body wins over the
+header.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+import asyncio
+import hmac
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import Any
 
 from turnwire.errors import DecodeError, MissingDependency
-from turnwire.sap.agent import Agent, Refused, ack
+from turnwire.sap.access import Action, authorise
+from turnwire.sap.agent import Agent
+from turnwire.sap.calls import is_final
 from turnwire.sap.codec import decode, encode
+from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Nack, Result, Task
-from turnwire.sap.spec import ErrorCode, Status
+from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
+from turnwire.sap.receipts import ack, code_of, nack, unreadable
+from turnwire.sap.spec import ErrorCode
+from turnwire.sap.stages import Stage
 from turnwire.sap.times import UUID
 
 try:
     import httpx
     from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse, Response
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
 except ImportError as missing:
     raise MissingDependency(
         "HTTP needs starlette and httpx: pip install 'turnwire[http]', or '.[http]' in a checkout"
     ) from missing
 
-if TYPE_CHECKING:
-    from typing import Self
-
-CORRELATION = "X-Correlation-Id"
-PROBLEM = "application/problem+json"
-MAX_BODY = 1 << 20  # bytes of a request or response
+from turnwire.sap.transports.http_client import CORRELATION as CORRELATION
+from turnwire.sap.transports.http_client import LINES, MAX_BODY, PROBLEM
+from turnwire.sap.transports.http_client import Client as Client
 
 _HTTP_STATUS = {
     ErrorCode.INVALID_TASK.value: 400,
@@ -46,31 +53,56 @@ _HTTP_STATUS = {
     ErrorCode.NOT_FOUND.value: 404,
     ErrorCode.UNPROCESSABLE.value: 422,
     ErrorCode.RATE_LIMIT.value: 429,
+    ErrorCode.INTERNAL.value: 503,
 }
 
-Identify = Callable[[Request], Awaitable[str | None]]
+Identify = Callable[[Request], Named | Awaitable[Named]]
 Receive = Callable[[Result], Awaitable[None]]
+BODY_SECONDS = 30.0
+"""How long the body of a request may take."""
 
 
-class _TooLarge(Exception):
-    pass
+class _Unread(Exception):
+    """A body that was not read, and with which status that is answered."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def bearer(table: Mapping[str, Named]) -> Identify:
+    """An ``identify`` by ``Authorization: Bearer <token>``: the principal of the token, None where it is unknown."""
+    known = [(token.encode(), principal) for token, principal in table.items()]
+
+    def identify(request: Request) -> Named:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        given, found = token.strip().encode(), None
+        for secret, principal in known:  # all of them, so that the time says nothing
+            if hmac.compare_digest(secret, given) and scheme.lower() == "bearer":
+                found = principal
+        return found
+
+    return identify
 
 
 def app(
     agent: Agent,
     *,
     max_body: int = MAX_BODY,
-    identify: Identify | None = None,
+    identify: Identify | Mapping[str, Named] | None = None,
     receive: Receive | None = None,
+    body_seconds: float = BODY_SECONDS,
 ) -> Starlette:
     """The Starlette app of an agent; the agent is started by whoever made it.
 
     Args:
-        max_body: bytes a request may have; more is 413.
-        identify: who the sender of a request is known to be, for the agent's access rules.
+        max_body: bytes a request may have; more is 413. body_seconds: how long it may take; more is 408.
+        identify: who the sender of a request is: a callable, or a table of bearer tokens. Where it is set, None is
+            denied everything, and nobody is taken at a task's word. Without it all senders are ANONYMOUS.
         receive: takes the Results that other agents post to /results.
     """
-    endpoint = _Endpoint(agent, max_body, identify, receive)
+    judge = bearer(identify) if isinstance(identify, Mapping) else identify
+    endpoint = _Endpoint(agent, max_body, judge, receive, body_seconds)
     routes = [
         Route("/tasks", endpoint.post_task, methods=["POST"]),
         Route("/tasks/{task_id}", endpoint.get_task, methods=["GET"]),
@@ -81,43 +113,73 @@ def app(
 
 
 class _Endpoint:
-    def __init__(self, agent: Agent, max_body: int, identify: Identify | None, receive: Receive | None) -> None:
+    def __init__(
+        self, agent: Agent, max_body: int, identify: Identify | None, receive: Receive | None, body_seconds: float
+    ) -> None:
         self.agent = agent
         self.max_body = max_body
         self.identify = identify
         self.receive = receive
+        self.body_seconds = body_seconds
+
+    async def principal(self, request: Request) -> Principal | None:
+        if self.identify is None:
+            return ANONYMOUS
+        found = self.identify(request)
+        return authenticated(await found if inspect.isawaitable(found) else found)
 
     async def post_task(self, request: Request) -> Response:
+        caller = await self.principal(request)
         message = await self._message(request)
         if isinstance(message, Response):
             return message
         if not isinstance(message, Task):
             return _problem(request, ErrorCode.INVALID_TASK, f"a Task is posted here, not a {type(message).__name__}")
-        identity = await self.identify(request) if self.identify is not None else None
-        receipt = await self.agent.submit(message, identity=identity)
-        if isinstance(receipt, Nack):
-            return _refusal(receipt)
-        if "respond-async" in request.headers.get("prefer", ""):
-            return _answer(receipt, 202, receipt.correlation_id)
-        return _answer(await self.agent.result(message.task_id), 200, message.correlation_id)
+        if LINES in request.headers.get("accept", ""):
+            return await self._stream(message, caller)
+        job = await self.agent.receive(message, principal=caller)
+        if isinstance(job, Nack):
+            return _refusal(job)
+        wants_ack = "respond-async" in request.headers.get("prefer", "")
+        if job.stage is Stage.REFUSED:
+            return _denied(job, as_nack=wants_ack)
+        if wants_ack:
+            return _answer(ack(message), 202, message.correlation_id)
+        return Response(
+            await job.text_of_result(), 200, {CORRELATION: message.correlation_id}, media_type="application/json"
+        )
+
+    async def _stream(self, task: Task, caller: Principal | None) -> Response:
+        coming: asyncio.Queue[Result] = asyncio.Queue()
+        job = await self.agent.receive(task, coming.put, principal=caller)
+        if isinstance(job, Nack):
+            return _refusal(job)
+        if job.stage is Stage.REFUSED:
+            return _denied(job, as_nack=True)
+        headers = {CORRELATION: task.correlation_id}
+        return StreamingResponse(_lines(job, coming), 200, headers, media_type=LINES)
 
     async def get_task(self, request: Request) -> Response:
-        task_id = request.path_params["task_id"]
+        caller = await self.principal(request)
+        if (denial := authorise(caller, Action.READ)) is not None:
+            return _problem(request, *denial)
         try:
-            result = self.agent.finished(task_id)
+            found = await self.agent.look_up(request.path_params["task_id"], principal=caller)
         except KeyError:
             return _problem(request, ErrorCode.NOT_FOUND, "no such task")
-        if result is None:
-            task = self.agent.task(task_id)
-            return _answer(ack(task), 202, task.correlation_id)
-        return _answer(result, 200, result.correlation_id)
+        return _answer(found, 202 if isinstance(found, Ack) else 200, found.correlation_id)
 
     async def post_result(self, request: Request) -> Response:
+        caller = await self.principal(request)
+        if caller is None:
+            return _problem(request, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
         message = await self._message(request)
         if isinstance(message, Response):
             return message
         if not isinstance(message, Result) or self.receive is None:
             return _problem(request, ErrorCode.INVALID_TASK, "a Result is posted here")
+        if (denial := authorise(caller, Action.DELIVER, message)) is not None:
+            return _problem(request, *denial)
         await self.receive(message)
         return Response(status_code=204, headers={CORRELATION: message.correlation_id})
 
@@ -125,26 +187,45 @@ class _Endpoint:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return _problem(request, ErrorCode.INVALID_TASK, "the body is application/json", status=415)
+        body = b""
         try:
-            return decode(await _body(request, self.max_body))
-        except _TooLarge:
-            return _problem(request, ErrorCode.INVALID_TASK, f"more than {self.max_body} bytes", status=413)
+            async with asyncio.timeout(self.body_seconds):
+                body = await _body(request, self.max_body)
+            return decode(body)
+        except _Unread as unread:
+            return _problem(request, ErrorCode.INVALID_TASK, str(unread), status=unread.status)
+        except TimeoutError:
+            text = f"the body took more than {self.body_seconds:g} seconds"
+            return _problem(request, ErrorCode.INVALID_TASK, text, status=408)
         except DecodeError as error:
             more = {"reason": str(error.reason), "offset": error.offset, "path": error.path}
-            return _problem(request, ErrorCode.INVALID_TASK, str(error), more=more)
+            refused = unreadable(body, error, message_id=request.url.path, correlation=request.headers.get(CORRELATION))
+            return _refusal(refused, more)
+
+
+async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
+    known = job.result()
+    while True:
+        result = known or await coming.get()
+        yield encode(result) + "\n"
+        if is_final(result):
+            return
 
 
 async def _body(request: Request, limit: int) -> bytes:
     """The body, never more of it in memory than the limit and one chunk."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
-        raise _TooLarge
+        raise _Unread(413, f"more than {limit} bytes")
     chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > limit:
-            raise _TooLarge
-        chunks.append(chunk)
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > limit:
+                raise _Unread(413, f"more than {limit} bytes")
+            chunks.append(chunk)
+    except ClientDisconnect as gone:
+        raise _Unread(400, "the connection ended within the body") from gone
     return b"".join(chunks)
 
 
@@ -153,103 +234,40 @@ def _answer(message: Result | Ack, status: int, correlation: str | None) -> Resp
     return Response(encode(message, strict=False), status, headers, media_type="application/json")
 
 
-def _refusal(refused: Nack) -> Response:
-    code = (refused.reason or "").partition(":")[0]
-    return _problem_response(code, refused.reason or "", {"nack": refused.fields}, refused.correlation_id)
+def _denied(job: Job, *, as_nack: bool) -> Response:
+    """The FAILED Result of somebody who may not do this; a Nack where a receipt was asked for."""
+    result = job.result()
+    assert result is not None and result.error is not None
+    code = str(result.error.code)
+    if as_nack:
+        return _refusal(nack(job.task, code, result.error.message or ""))
+    return _answer(result, _HTTP_STATUS.get(code, 403), result.correlation_id)
 
 
-def _problem(
-    request: Request, code: ErrorCode, text: str, *, status: int | None = None, more: dict[str, Any] | None = None
-) -> Response:
+def _refusal(refused: Nack, more: Mapping[str, Any] | None = None) -> Response:
+    body = {**(more or {}), "nack": refused.fields}
+    return _problem_response(code_of(refused), refused.reason or "", body, refused.correlation_id)
+
+
+def _problem(request: Request, code: ErrorCode, text: str, *, status: int | None = None) -> Response:
     """A problem met before a task was read; its correlation can only be that of the header."""
     header = request.headers.get(CORRELATION, "")
     correlation = header if UUID.fullmatch(header) else None
     refused = Nack(message_id=request.url.path, correlation_id=correlation, reason=f"{code}: {text}")
-    return _problem_response(str(code), text, {**(more or {}), "nack": refused.fields}, correlation, status)
+    return _problem_response(str(code), text, {"nack": refused.fields}, correlation, status)
 
 
 def _problem_response(
-    code: str, text: str, more: dict[str, Any], correlation: str | None, status: int | None = None
+    code: str, text: str, more: Mapping[str, Any], correlation: str | None, status: int | None = None
 ) -> Response:
     status = status or _HTTP_STATUS.get(code, 500)
     body = {"type": f"urn:ubos:sap:{code}", "title": code, "status": status, "detail": text, **more}
     headers = {CORRELATION: correlation} if correlation is not None else {}
-    if status == 429:
+    if status in (429, 503):
         headers["Retry-After"] = "1"
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
     return JSONResponse(body, status, headers, media_type=PROBLEM)
-
-
-class Client:
-    """Calls an agent behind :func:`app`. Use it as an async context manager.
-
-    Args:
-        base_url: where the app is mounted.
-        client: an httpx.AsyncClient to use (it is not closed); made when None.
-        timeout: seconds for one request.
-        max_body: bytes an answer may have.
-    """
-
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        client: httpx.AsyncClient | None = None,
-        timeout: float = 60.0,
-        max_body: int = MAX_BODY,
-    ) -> None:
-        self._base = base_url.rstrip("/")
-        self._owned = client is None
-        self._client = client or httpx.AsyncClient(timeout=timeout)
-        self._max_body = max_body
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._owned:
-            await self._client.aclose()
-
-    async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt. Raises EncodeError for one that may not be written."""
-        answer = await self._post("/tasks", task, {"Prefer": "respond-async"})
-        if not isinstance(answer, (Ack, Nack)):
-            raise TypeError(f"the server answered with a {type(answer).__name__}")
-        return answer
-
-    async def call(self, task: Task) -> Result:
-        """The final Result. Raises Refused for a Nack, EncodeError, httpx.HTTPError."""
-        answer = await self._post("/tasks", task, {})
-        if isinstance(answer, Nack):
-            raise Refused(answer)
-        if not isinstance(answer, Result):
-            raise TypeError(f"the server answered with a {type(answer).__name__}")
-        return answer
-
-    async def result(self, task_id: str) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
-        answer = await self._request("GET", f"/tasks/{task_id}", None, {})
-        if isinstance(answer, Nack):
-            raise KeyError(task_id)
-        return answer if isinstance(answer, Result) and answer.status not in (Status.QUEUED, Status.RUNNING) else None
-
-    async def _post(self, path: str, message: Task | Result, headers: dict[str, str]) -> Any:
-        sent = {**headers, CORRELATION: message.correlation_id, "Content-Type": "application/json"}
-        return await self._request("POST", path, encode(message), sent)
-
-    async def _request(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Any:
-        async with self._client.stream(method, self._base + path, content=body, headers=headers) as response:
-            chunks, size = [], 0
-            async for chunk in response.aiter_bytes():
-                size += len(chunk)
-                if size > self._max_body:
-                    raise httpx.HTTPError(f"the answer has more than {self._max_body} bytes")
-                chunks.append(chunk)
-        content = b"".join(chunks)
-        if response.headers.get("content-type", "").startswith(PROBLEM):
-            problem = httpx.Response(response.status_code, content=content).json()
-            return Nack.from_dict(problem["nack"])
-        response.raise_for_status()
-        return decode(content) if content else None
 
 
 class Replies:
@@ -258,19 +276,42 @@ class Replies:
     Args:
         allowed: prefixes of endpoints, with scheme and host. Nothing else is ever called: a task must not be able to
             make this machine send requests to wherever it likes.
+        headers: sent with each Result, e.g. the Authorization by which the receiver knows this agent.
     """
 
-    def __init__(self, allowed: Iterable[str], *, client: httpx.AsyncClient | None = None) -> None:
-        self._allowed = tuple(prefix if prefix.endswith("/") else prefix + "/" for prefix in allowed)
+    def __init__(
+        self,
+        allowed: Iterable[str],
+        *,
+        client: httpx.AsyncClient | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._allowed = [_parts(prefix) for prefix in allowed]
         self._client = client or httpx.AsyncClient(timeout=30.0, follow_redirects=False)
+        self._headers = dict(headers or {})
 
     async def __call__(self, endpoint: str, result: Result) -> None:
-        if not (endpoint + "/").startswith(self._allowed) or "@" in endpoint or ".." in endpoint:
+        try:
+            origin, steps = _parts(endpoint)
+        except (ValueError, httpx.InvalidURL) as error:
+            raise PermissionError(f"{endpoint} is no allowed replyTo: {error}") from error
+        if not any(origin == where and steps[: len(path)] == path for where, path in self._allowed):
             raise PermissionError(f"{endpoint} is no allowed replyTo")
-        headers = {CORRELATION: result.correlation_id, "Content-Type": "application/json"}
+        headers = {**self._headers, CORRELATION: result.correlation_id, "Content-Type": "application/json"}
         answer = await self._client.post(endpoint, content=encode(result, strict=False), headers=headers)
         answer.raise_for_status()
 
     async def aclose(self) -> None:
         """Closes the connections."""
         await self._client.aclose()
+
+
+def _parts(text: str) -> tuple[tuple[str, str, int | None], list[str]]:
+    """(scheme, host, port) of a URL and the steps of its path. Raises ValueError for what could lead elsewhere."""
+    url = httpx.URL(text)
+    path = url.path  # without its escapes
+    if url.userinfo or url.scheme not in ("http", "https") or not url.host:
+        raise ValueError("an endpoint is http(s)://host/path")
+    if any(mark in path for mark in ("\\", "%", "//")) or {".", ".."} & set(path.split("/")):
+        raise ValueError("the path is not a plain one")
+    return (url.scheme, url.host, url.port), [step for step in path.split("/") if step]

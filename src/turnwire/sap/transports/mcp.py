@@ -1,24 +1,42 @@
 """MCP: a server whose tools are an agent's capabilities, and a client that calls them (section 10). Extra: ``mcp``.
 
-A tool takes ``{"task": <Task>}`` and gives ``{"result": <Result>}``, or ``{"nack": <Nack>}`` as an error of the tool:
-taskId and correlationId stay inside the messages and are not translated.
+A tool is for a model: its arguments are the payload, by the capability's own schema, and it gives the output. The
+envelope is made by the server: fresh ids, the principal of the session as issuer, the context that the server was given
+(pressureLevel instant by default), and ``meta`` that says so. Whoever has an envelope sends it in ``_meta``:
+
+    urn:ubos:sap/task             a whole Task; its payload stands for the arguments where there are none
+    urn:ubos:sap/context          a constitutionalContext
+    urn:ubos:sap/correlationId    the correlationId
+
+The answer's ``_meta`` has the whole Result or Nack (urn:ubos:sap/result, urn:ubos:sap/nack) and the correlationId, so
+that ids and evidence are kept.
 """
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import DecodeError, MissingDependency
+from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.agent import Agent, Capability, Refused
+from turnwire.sap.agent import Agent
+from turnwire.sap.calls import USABLE, Caller
 from turnwire.sap.codec import decode, encode
-from turnwire.sap.messages import Nack, Result, Task
-from turnwire.sap.schema import json_schema
-from turnwire.sap.spec import WIRE, ErrorCode
+from turnwire.sap.handlers import Capability
+from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
+from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
+from turnwire.sap.receipts import Refused, ack, nack, unreadable
+from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Status
+from turnwire.sap.stages import Stage
+from turnwire.sap.tasks import NOBODY, ContextLike, make_task
+from turnwire.sap.times import UUID
 
 try:
     import mcp_types as types
     from mcp import Client as McpClient
+    from mcp import MCPError
     from mcp.server.lowlevel import Server
 except ImportError as missing:
     raise MissingDependency(
@@ -29,69 +47,179 @@ if TYPE_CHECKING:
     from typing import Self
 
 CORRELATION = "urn:ubos:sap/correlationId"
-"""Key in ``_meta`` of a call."""
+TASK, CONTEXT = "urn:ubos:sap/task", "urn:ubos:sap/context"
+RESULT, NACK = "urn:ubos:sap/result", "urn:ubos:sap/nack"
+ENVELOPE = "urn:ubos:sap/envelope"
+"""Keys in ``_meta`` of calls and answers. ENVELOPE stands in the meta of a Task that the server made: "server"."""
+
+Identify = Callable[[Any], Named | Awaitable[Named]]
+"""Who makes a request (the SDK's ServerRequestContext); None is denied."""
+
+_PROGRESS = {Status.QUEUED: 0.0, Status.RUNNING: 0.5}  # of 1
 
 
-def server(agent: Agent, *, name: str = "turnwire-sap", version: str = "2.0") -> Server[Any]:
-    """The MCP server of an agent, to run over any transport of the SDK; the agent is started by whoever made it."""
+def server(
+    agent: Agent,
+    *,
+    name: str = "turnwire-sap",
+    version: str = "2.0",
+    context: ContextLike | None = None,
+    identify: Identify | None = None,
+) -> Server[Any]:
+    """The MCP server of an agent, to run over any transport of the SDK; the agent is started by whoever made it.
+
+    Args:
+        context: the constitutionalContext of tasks for which the caller gives none (default: pressureLevel instant).
+        identify: who makes a request, e.g. :func:`by_token`. Without it all callers are ANONYMOUS.
+    """
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_tool(capability) for capability in agent.capabilities.values()])
 
-    async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _call(agent, params.name, params.arguments or {})
+    async def call_tool(request: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        caller: Principal | None = ANONYMOUS
+        if identify is not None:
+            found = identify(request)
+            caller = authenticated(await found if inspect.isawaitable(found) else found)
+        return await _call(agent, request, params, caller, context)
 
     return Server(name, version=version, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
+def by_token(_request: Any) -> Named:
+    """The client that the SDK's bearer authentication let in, None for nobody: an ``identify`` over HTTP."""
+    from mcp.server.auth.middleware.auth_context import get_access_token
+
+    token = get_access_token()
+    return None if token is None else token.client_id
+
+
 def _tool(capability: Capability) -> types.Tool:
-    objects = json_schema()["$defs"]
-    task = dict(objects["Task"])
-    if capability.schema is not None:
-        task["properties"] = {**task["properties"], "payload": capability.schema}
-    schema = {
-        "type": "object",
-        "required": ["task"],
-        "properties": {"task": {"$ref": "#/$defs/Task"}},
-        "$defs": {**objects, "Task": task},
-    }
+    schema = capability.schema or {"type": "object"}
     return types.Tool(name=capability.name, description=capability.description or None, input_schema=schema)
 
 
-async def _call(agent: Agent, tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
+async def _call(
+    agent: Agent,
+    request: Any,
+    params: types.CallToolRequestParams,
+    caller: Principal | None,
+    context: ContextLike | None,
+) -> types.CallToolResult:
+    meta: Mapping[str, Any] = params.meta or {}
+    task = _task_of(agent, params, caller, context, meta)
+    if isinstance(task, Nack):
+        return _refused(task)
+    if task.target.capability != params.name:
+        text = f"the task is for {task.target.capability}, the tool is {params.name}"
+        return _refused(nack(task, ErrorCode.INVALID_TASK, text))
+    job = await agent.receive(task, _progress(request), principal=caller)
+    if isinstance(job, Nack):
+        return _refused(job)
+    if job.stage is not Stage.REFUSED:
+        await request.session.report_progress(_PROGRESS[Status.QUEUED], 1.0, "accepted")
     try:
-        task = decode(json_text.write(arguments.get("task"), WIRE))
+        return _answered(await job.wait())
+    except asyncio.CancelledError:
+        job.cancel()
+        raise
+
+
+def _progress(request: Any) -> Callable[[Result], Awaitable[None]]:
+    """Tells the states of a task to a caller who asked for progress; the SDK sends nothing to others."""
+
+    async def send(result: Result) -> None:
+        status = Status(result.status)
+        if status not in TERMINAL:
+            await request.session.report_progress(_PROGRESS[status], 1.0, str(status))
+
+    return send
+
+
+def _task_of(
+    agent: Agent,
+    params: types.CallToolRequestParams,
+    caller: Principal | None,
+    context: ContextLike | None,
+    meta: Mapping[str, Any],
+) -> Task | Nack:
+    arguments = dict(params.arguments or {})
+    correlation = meta.get(CORRELATION)
+    correlation = correlation if isinstance(correlation, str) and UUID.fullmatch(correlation) else None
+    if (whole := meta.get(TASK)) is not None:
+        return _whole(whole, arguments, params.name, correlation)
+    issuer = NOBODY if caller is None or caller is ANONYMOUS else Issuer(agent_id=caller.name, agent_kind="agent")
+    given = meta.get(CONTEXT, context)
+    return make_task(
+        params.name,
+        arguments,
+        issuer=issuer,
+        context=given if isinstance(given, (Mapping, ConstitutionalContext)) or given is None else {"given": given},
+        agent_id=agent.agent_id,
+        correlation_id=correlation,
+        meta={ENVELOPE: "server"},
+    )
+
+
+def _whole(whole: Any, arguments: dict[str, Any], tool: str, correlation: str | None) -> Task | Nack:
+    """The Task that a caller brings. Its body wins over the key of the correlation."""
+    text = json_text.write(whole, WIRE)
+    try:
+        task = decode(text)
     except DecodeError as error:
-        return _refused(Nack(message_id=tool, correlation_id=None, reason=f"{ErrorCode.INVALID_TASK}: {error}"))
+        return unreadable(text, error, message_id=tool, correlation=correlation)
     if not isinstance(task, Task):
-        return _refused(Nack(message_id=tool, correlation_id=None, reason=f"{ErrorCode.INVALID_TASK}: no Task"))
-    if task.target.capability != tool:
-        text = f"{ErrorCode.INVALID_TASK}: the task is for {task.target.capability}, the tool is {tool}"
-        return _refused(Nack(message_id=task.task_id, correlation_id=task.correlation_id, reason=text))
-    try:
-        result = await agent.call(task)
-    except Refused as refused:
-        return _refused(refused.nack)
-    return _content({"result": result.fields}, encode(result, strict=False), failed=False)
+        reason = f"{ErrorCode.INVALID_TASK}: a {type(task).__name__} is no Task"
+        return Nack(message_id=tool, correlation_id=correlation, reason=reason)
+    if arguments and arguments != task.payload:
+        return nack(task, ErrorCode.INVALID_TASK, "/payload: the arguments are not the payload of the task")
+    return task
 
 
-def _refused(nack: Nack) -> types.CallToolResult:
-    return _content({"nack": nack.fields}, encode(nack, strict=False), failed=True)
+def _answered(result: Result) -> types.CallToolResult:
+    """The output alone; where there is none, what a model can do something with."""
+    text = encode(result, strict=False)
+    meta = {RESULT: json_text.read_object(text, WIRE), CORRELATION: result.correlation_id}
+    if result.status in USABLE:
+        output = result.output
+        structured = output if isinstance(output, dict) else {"output": output}
+        shown = output if isinstance(output, str) else json_text.write(output, WIRE)
+        return _content(shown, structured, meta, failed=False)
+    error = result.error
+    said = [str(result.status)] if error is None else [str(error.code or result.status), str(error.message or "")]
+    return _content(": ".join(said), None, meta, failed=True)
 
 
-def _content(structured: dict[str, Any], text: str, *, failed: bool) -> types.CallToolResult:
+def _refused(refused: Nack) -> types.CallToolResult:
+    meta = {NACK: dict(refused.fields), CORRELATION: refused.correlation_id}
+    return _content(refused.reason or "", None, meta, failed=True)
+
+
+def _content(
+    text: str, structured: dict[str, Any] | None, meta: Mapping[str, Any], *, failed: bool
+) -> types.CallToolResult:
     content: list[Any] = [types.TextContent(type="text", text=text)]
-    return types.CallToolResult(content=content, structured_content=structured, is_error=failed)
+    return types.CallToolResult(content=content, structured_content=structured, is_error=failed, _meta=dict(meta))
 
 
-class Client:
+class Client(Caller):
     """Calls an agent behind :func:`server`. Use it as an async context manager.
 
     Args:
         where: what the SDK's Client takes: a URL, the parameters of a stdio server, or a Server in this process.
+        issuer, producer, keys: as in :class:`turnwire.sap.Caller`.
     """
 
-    def __init__(self, where: Any, *, timeout: float = 60.0) -> None:
+    def __init__(
+        self,
+        where: Any,
+        *,
+        timeout: float = 60.0,
+        issuer: str | Issuer | None = None,
+        producer: str | None = None,
+        keys: Mapping[str, bytes] | None = None,
+    ) -> None:
+        super().__init__(issuer, producer, keys)
         self._client = McpClient(where, read_timeout_seconds=timeout)
 
     async def __aenter__(self) -> Self:
@@ -112,17 +240,45 @@ class Client:
             if cursor is None:
                 return names
 
-    async def call(self, task: Task) -> Result:
-        """The final Result. Raises Refused for a Nack, EncodeError for a task that may not be written."""
+    async def send(self, task: Task) -> Ack | Nack:
+        """Dispatches a task and answers with its receipt. MCP has none of its own: this waits until the task is done.
+
+        A Nack for what was refused, an Ack for what got a Result. Raises EncodeError, CallError.
+        """
+        try:
+            result = await self._result_of(task)
+        except Refused as refused:
+            return refused.nack
+        error = result.error
+        if error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
+            return nack(task, str(error.code), error.message or "")
+        return ack(task)
+
+    async def statuses(self, task: Task) -> AsyncIterator[Result]:
+        """The final Result: the states before it come as progress notifications of MCP, which are no Results."""
+        yield self.checked(task, await self._result_of(task))
+
+    async def _result_of(self, task: Task) -> Result:
         sent = json_text.read_object(encode(task), WIRE)
-        meta: Any = {CORRELATION: task.correlation_id}
-        answer = await self._client.call_tool(task.target.capability, {"task": sent}, meta=meta)
-        content = answer.structured_content
-        if isinstance(content, dict) and "nack" in content:
-            raise Refused(Nack.from_dict(content["nack"]))
-        if not isinstance(content, dict) or "result" not in content:
-            raise TypeError("the server answered with neither result nor nack")
-        result = decode(json_text.write(content["result"], WIRE))
-        if not isinstance(result, Result):
-            raise TypeError(f"the server answered with a {type(result).__name__}")
-        return result
+        meta: Any = {CORRELATION: task.correlation_id, TASK: sent}
+        try:
+            answer = await self._client.call_tool(task.target.capability, sent["payload"], meta=meta)
+        except MCPError as error:
+            raise _lost(error) from error
+        except (OSError, TimeoutError) as error:
+            raise Unreachable(f"{type(error).__name__}: {error}") from error
+        said: Mapping[str, Any] = answer.meta or {}
+        if isinstance(said.get(NACK), dict):
+            raise Refused(Nack.from_dict(dict(said[NACK])))
+        if not isinstance(said.get(RESULT), dict):
+            raise BadAnswer("the server answered with neither Result nor Nack")
+        try:
+            result = decode(json_text.write(said[RESULT], WIRE))
+        except (DecodeError, EncodeError) as error:
+            raise BadAnswer(f"the Result cannot be read: {error}") from error
+        return result  # type: ignore[return-value]
+
+
+def _lost(error: MCPError) -> CallError:
+    kind = Unanswered if "timed out" in str(error).lower() else BadAnswer
+    return kind(f"the server answered with an error: {error}")

@@ -1,0 +1,137 @@
+"""What the clients of all transports have in common: tasks in one line, answers that are checked, retries."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from turnwire.errors import BadAnswer, RuleError, Unanswered, Unreachable
+from turnwire.sap.identity import same_id
+from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
+from turnwire.sap.receipts import Failed, Refused
+from turnwire.sap.spec import TERMINAL, ErrorCode, Status
+from turnwire.sap.tasks import NOBODY, TaskFields, make_task
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+RETRIED = frozenset({ErrorCode.RATE_LIMIT.value})
+"""Codes of section 8 after which the same task may be sent again: nothing was accepted, and later it may be."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between tries; doubled each time, and up to half of it by chance
+USABLE = frozenset({Status.SUCCEEDED, Status.PARTIAL})
+
+
+class Caller:
+    """A client of any transport.
+
+    Args:
+        issuer: who issues the tasks that :meth:`task` and :meth:`call` make: an agentId, or an Issuer.
+        producer: the agentId that Results must come from, where a task names no agent itself; None takes any.
+        keys: agentId -> Ed25519 public key (32 raw bytes): Results must be signed by their producer (extra ``sign``).
+    """
+
+    def __init__(
+        self,
+        issuer: str | Issuer | None = None,
+        producer: str | None = None,
+        keys: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self._issuer = NOBODY if issuer is None else issuer
+        self._producer = producer
+        self._keys = keys
+
+    def task(self, capability: str, payload: Mapping[str, Any], /, **fields: Unpack[TaskFields]) -> Task:
+        """A Task of the client's issuer; ``fields`` as those of :func:`turnwire.sap.make_task`."""
+        return make_task(capability, payload, **{"issuer": self._issuer, **fields})  # type: ignore[arg-type]
+
+    async def send(self, task: Task) -> Ack | Nack:
+        """Dispatches a task and answers with its receipt."""
+        raise NotImplementedError
+
+    async def statuses(self, task: Task) -> AsyncIterator[Result]:
+        """The Results of a task, progress (of one with ``trace``) before the terminal one, as they come."""
+        yield await self._result_of(task)
+
+    async def _result_of(self, task: Task) -> Result:
+        """The final Result from the transport, not yet checked. Raises Refused for a Nack."""
+        raise NotImplementedError
+
+    @overload
+    async def call(self, what: Task, /, *, retries: int = 0) -> Result: ...
+    @overload
+    async def call(
+        self, what: str, payload: Mapping[str, Any], /, *, retries: int = 2, **fields: Unpack[TaskFields]
+    ) -> Any: ...
+    async def call(
+        self,
+        what: Task | str,
+        payload: Mapping[str, Any] | None = None,
+        /,
+        *,
+        retries: int | None = None,
+        **fields: Any,
+    ) -> Any:
+        """Of a Task, its final Result; of a capability with its payload, the output.
+
+        Args:
+            retries: how often the same task is sent again after RATE_LIMIT or a lost connection; it is not executed
+                twice, since its taskId stays (default: 0 for a Task, 2 for a capability).
+            fields: as those of :func:`turnwire.sap.make_task`.
+
+        Raises the family of :class:`~turnwire.errors.CallError`: Refused for a Nack, Unreachable, Unanswered, BadAnswer
+        for a Result of another task, correlation or producer; Failed (of a capability) when the task did not succeed.
+        EncodeError for a task that may not be written.
+        """
+        if isinstance(what, Task):
+            if payload is not None or fields:
+                raise TypeError("a Task has its payload and its fields already")
+            return await self._tried(what, retries or 0)
+        result = await self._tried(self.task(what, payload or {}, **fields), 2 if retries is None else retries)
+        if result.status not in USABLE:
+            raise Failed(result)
+        return result.output
+
+    async def _tried(self, task: Task, retries: int) -> Result:
+        pause = FIRST_PAUSE
+        for left in range(retries, -1, -1):
+            try:
+                return self.checked(task, await self._result_of(task))
+            except Refused as refused:
+                if not left or refused.code not in RETRIED:
+                    raise
+            except (Unreachable, Unanswered):
+                if not left:
+                    raise
+            await asyncio.sleep(pause * (1 + random.random() / 2))
+            pause = min(LONGEST_PAUSE, pause * 2)
+        raise AssertionError("unreachable")
+
+    def checked(self, task: Task, result: Result) -> Result:
+        """The Result, if it answers the task and comes from who was asked. Raises BadAnswer."""
+        if not isinstance(result, Result):
+            raise BadAnswer(f"a {type(result).__name__} came instead of a Result")
+        if not same_id(result.task_id, task.task_id):
+            raise BadAnswer(f"a Result of task {result.task_id} came for task {task.task_id}")
+        if not same_id(result.correlation_id, task.correlation_id):
+            raise BadAnswer(f"the Result of task {task.task_id} has another correlationId: {result.correlation_id}")
+        asked = task.target.agent_id or self._producer
+        if asked is not None and result.producer.agent_id != asked:
+            raise BadAnswer(f"{result.producer.agent_id} answered task {task.task_id}, {asked} was asked")
+        if self._keys is not None and is_final(result):
+            from turnwire.sap.signing import verify_message
+
+            try:
+                signer = verify_message(result, self._keys)
+            except RuleError as error:
+                raise BadAnswer(f"the Result of task {task.task_id}: {error}") from error
+            if signer != result.producer.agent_id:
+                raise BadAnswer(f"{signer} signed a Result of {result.producer.agent_id}")
+        return result
+
+
+def is_final(result: Result) -> bool:
+    """Whether nothing comes after it."""
+    return result.status in TERMINAL

@@ -1,0 +1,74 @@
+"""Results on their way to those who wait for them, in order for each task; who is slow or gone stops nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any
+
+from turnwire.sap.jobs import Job
+from turnwire.sap.messages import Result
+from turnwire.sap.receipts import thaw
+from turnwire.sap.stages import Stage
+
+REPLY_SECONDS = 30.0
+"""How long a receiver of Results may take for one before it is given up."""
+
+_log = logging.getLogger("turnwire.sap")
+
+Route = Callable[[str, Result], Awaitable[None]]
+"""(endpoint, result): sends a Result to a replyTo."""
+
+
+class Deliveries:
+    """What one agent sends, and its other work in the background.
+
+    Args:
+        routes: by the scheme of an endpoint. delivered: is told when the terminal Result of a job has been sent.
+    """
+
+    def __init__(self, routes: Mapping[str, Route], delivered: Callable[[Job], None]) -> None:
+        self._routes = routes
+        self._delivered = delivered
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Does something that no caller's cancellation reaches."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def ended(self, seconds: float) -> None:
+        """Waits for all that is under way, so long; then it is cancelled."""
+        if self._tasks:
+            _, pending = await asyncio.wait(set(self._tasks), timeout=seconds)
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
+    def deliver(self, to: Job, text: str, of: Job) -> None:
+        """Sends a Result of the job ``of`` to those who wait with ``to``, behind what is on its way to them already."""
+        to.sending = self.spawn(self._send(to, text, of, to.sending))
+
+    async def _send(self, to: Job, text: str, of: Job, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait({before})
+        for reply in list(to.replies):
+            await _sent(reply(thaw(text)), of.task_id)
+        endpoint = of.task.reply_to.endpoint if of.task.reply_to is not None else None
+        route = self._routes.get(endpoint.partition(":")[0]) if endpoint else None
+        if route is not None and endpoint is not None:
+            await _sent(route(endpoint, thaw(text)), of.task_id)
+        if of.stage is Stage.FINISHED and of.done.result() == text:
+            of.advance(Stage.DELIVERED)
+            self._delivered(of)
+
+
+async def _sent(sending: Awaitable[None], task_id: str) -> None:
+    try:
+        async with asyncio.timeout(REPLY_SECONDS):
+            await sending
+    except Exception:  # a receiver that is gone must not stop the others
+        _log.exception("a result of task %s could not be sent", task_id)

@@ -1,0 +1,285 @@
+"""What an agent makes of an accepted task: schema, cache, claim, handler, vetting, contract. Gives a Result, always."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from time import time
+from typing import Any, TypeVar
+
+from turnwire.errors import EncodeError
+from turnwire.sap.cache import Cache, mode_of, policy_of
+from turnwire.sap.contract import output_issues
+from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Overrun, Pool, Refusal, Stuck
+from turnwire.sap.jobs import Job
+from turnwire.sap.messages import AgentError, Producer, Result, Task
+from turnwire.sap.payloads import Faults
+from turnwire.sap.receipts import copy_of, freeze
+from turnwire.sap.results import NOT_VETTED, NOTHING, Outcome, result_for
+from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
+from turnwire.sap.times import moment_of
+from turnwire.sap.transcripts import Transcript
+from turnwire.sap.vetting import Vetter, vetted
+
+_log = logging.getLogger("turnwire.sap")
+_POLLS = (0.02, 0.05, 0.1, 0.25, 0.5)  # seconds between looks at what another agent makes of a task
+Value = TypeVar("Value")
+Started = Callable[[Job], Awaitable[None]]
+
+
+class Execution:
+    """Executes the jobs of one agent.
+
+    Args:
+        producer: of the Results. capabilities, validators: by name. vet: vetters of all capabilities. seconds: how long
+            a task may take that brings no limit of its own. started: is awaited before a handler begins.
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        capabilities: Mapping[str, Capability],
+        validators: Mapping[str, Callable[[Any], Faults]],
+        *,
+        cache: Cache | None,
+        transcript: Transcript | None,
+        vet: tuple[Vetter, ...],
+        pool: Pool,
+        stores: ThreadPoolExecutor,
+        seconds: float | None,
+        started: Started,
+    ) -> None:
+        self.producer = producer
+        self._capabilities = capabilities
+        self._validators = validators
+        self._cache = cache
+        self._transcript = transcript
+        self._vet = vet
+        self._pool = pool
+        self._stores = stores
+        self._seconds = seconds
+        self._started = started
+
+    async def result(self, job: Job) -> Result | str:
+        """The Result of a job; as a text, the one that another agent has written down for it."""
+        try:
+            return await self._result(job)
+        except Exception as error:  # a full disk, say
+            _log.exception("task %s could not be executed", job.task_id)
+            return self.failed(job.task, ErrorCode.INTERNAL, f"{type(error).__name__} in {self.producer.agent_id}")
+
+    async def _result(self, job: Job) -> Result | str:
+        task = job.task
+        left = seconds_left(task)
+        if job.stop.done():
+            return self.cancelled(task)
+        if left is not None and left <= 0:
+            return self.failed(task, ErrorCode.TIMEOUT, "the deadline had passed before the work began")
+        name = task.target.capability
+        if name in self._validators and (faults := self._validators[name](task.fields["payload"])):
+            return self._unprocessable(task, faults)
+        if (known := await self._from_cache(task)) is not None:
+            return known
+        try:
+            other = await self._claimed(job)
+        except Cancelled:
+            return self.cancelled(task)
+        if other is not None:
+            return other
+        if job.attempt > 1 and self._capabilities[name].redeliver == "fail":
+            text = f"{name} was started before and never finished, and is not to be started again"
+            return self.failed(task, ErrorCode.INTERNAL, text, attempts=job.attempt)
+        await self._started(job)
+        async with self._held(job):
+            return await self._computed(job)
+
+    # ---------------------------------------------------------------- cache
+
+    async def _from_cache(self, task: Task) -> Result | None:
+        mode = mode_of(policy_of(task))
+        if mode is CacheMode.BYPASS:
+            return None
+        if self._cache is None:
+            missed = "this agent has no cache"
+            return self.failed(task, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
+        found = await self._stored(self._cache.get, task)
+        return found.result(task, self.producer) if found or mode is CacheMode.ONLY else None
+
+    async def _kept(self, task: Task, result: Result) -> None:
+        """Writes the outcome to the cache, which decides what it takes. A cache that is full costs no Result."""
+        if self._cache is None:
+            return
+        try:
+            await self._stored(self._cache.put, task, result)
+        except Exception:
+            _log.exception("the outcome of task %s could not be cached", task.task_id)
+
+    async def _stored(self, call: Callable[..., Value], *values: Any) -> Value:
+        return await asyncio.get_running_loop().run_in_executor(self._stores, call, *values)
+
+    # ---------------------------------------------------------------- one agent of several
+
+    async def _claimed(self, job: Job) -> str | None:
+        """None when the task is ours to execute; the Result that another agent has made of it, else."""
+        if self._transcript is None:
+            return None
+        while True:
+            job.claimed = True  # from now on it may be; if this is cancelled, it is let go
+            claim = await self._transcript.claim(job.key)
+            if claim.mine:
+                job.attempt = claim.attempt
+                return (await self._transcript.known(job.key)).result if claim.attempt > 1 else None
+            if (text := await self._of_other(job, claim.until)) is not None:
+                return text
+            if job.stop.done():
+                raise Cancelled
+
+    async def _of_other(self, job: Job, until: float) -> str | None:
+        """Waits for the Result of the agent that has the task, as long as it may have it without saying so again."""
+        assert self._transcript is not None
+        pauses = iter(_POLLS)
+        pause = _POLLS[0]
+        while True:
+            if (text := (await self._transcript.known(job.key)).result) is not None:
+                return text
+            if time() >= until or job.stop.done():
+                return None
+            pause = next(pauses, pause)
+            await asyncio.wait({job.stop}, timeout=min(pause, max(0.0, until - time())))
+
+    @asynccontextmanager
+    async def _held(self, job: Job) -> AsyncIterator[None]:
+        """Says again and again that the task is being executed."""
+        if self._transcript is None:
+            yield
+            return
+        saying = asyncio.create_task(self._say(job, self._transcript))
+        try:
+            yield
+        finally:
+            saying.cancel()
+
+    async def _say(self, job: Job, transcript: Transcript) -> None:
+        while True:
+            await asyncio.sleep(transcript.lease / 3)
+            try:
+                await transcript.go_on(job.key)
+            except Exception:  # a full disk, say; it may be written the next time
+                _log.exception("it could not be written down that task %s is being executed", job.task_id)
+
+    # ---------------------------------------------------------------- the handler
+
+    async def _computed(self, job: Job) -> Result:
+        task = job.task
+        capability = self._capabilities[task.target.capability]
+        limits = [limit for limit in (seconds_left(task), self._seconds) if limit is not None]
+        left = min(limits, default=None)
+        context = Context(job.traced, left, _budget(task), job.principal.name, job.attempt)
+        try:
+            result = await self._made(job, capability, context, left)
+        except Overrun:
+            return self.failed(task, ErrorCode.TIMEOUT, "the time for this task is over")
+        except Cancelled:
+            return self.cancelled(task)
+        except Stuck as stuck:
+            return self.failed(task, ErrorCode.RATE_LIMIT, str(stuck))
+        except Refusal as refusal:
+            return self.failed(task, refusal.code, refusal.message)
+        except EncodeError as error:
+            return self.failed(task, ErrorCode.INTERNAL, f"the capability gave no right result: {error}")
+        except Exception as error:  # whatever a capability does, its task gets a Result
+            _log.exception("capability %s failed", capability.name)
+            shown = type(error.cause if isinstance(error, Died) else error).__name__
+            return self.failed(task, ErrorCode.INTERNAL, f"{shown} in {capability.name}")
+        if issues := _contract_issues(task, result):
+            result.meta = {**(result.meta or {}), "outputIssues": issues}
+            return result
+        await self._kept(task, result)
+        return result
+
+    async def _made(self, job: Job, capability: Capability, context: Context, seconds: float | None) -> Result:
+        loop = asyncio.get_running_loop()
+        end = None if seconds is None else loop.time() + seconds
+
+        def left() -> float | None:
+            return None if end is None else end - loop.time()
+
+        made = await self._pool.run(capability.handler, job.copy(), context, seconds=left(), stop=job.stop)
+        outcome = made if isinstance(made, Outcome) else Outcome(NOTHING if made is NOTHING else made)
+        draft: Result = copy_of(_terminal(result_for(job.task, outcome, self.producer)))
+
+        async def ask(vetter: Vetter, _task: Task, result: Result) -> Any:
+            return await self._pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
+
+        vetters = (*self._vet, *capability.vet)
+        if not vetters:
+            return draft
+        if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
+            outcome = replace(outcome, output=draft.fields["output"])
+        outcome = await vetted(outcome, draft, vetters, ask, job.task)
+        result = result_for(job.task, outcome, self.producer)
+        freeze(result)
+        return result
+
+    # ---------------------------------------------------------------- Results of our own
+
+    def failed(self, task: Task, code: ErrorCode | str, message: str, **details: Any) -> Result:
+        """The Result of a task that failed."""
+        error = AgentError(code=str(code), message=message, details=details or None)
+        return result_for(task, Outcome(error=error), self.producer)
+
+    def cancelled(self, task: Task, message: str = "the task was cancelled") -> Result:
+        """The Result of a task that was cancelled."""
+        return result_for(task, Outcome(status=Status.CANCELLED, error=AgentError(message=message)), self.producer)
+
+    def _unprocessable(self, task: Task, faults: Faults) -> Result:
+        text = "; ".join(f"{pointer}: {words}" for pointer, words in faults[:3])
+        issues = [{"pointer": pointer, "message": words} for pointer, words in faults]
+        return self.failed(task, ErrorCode.UNPROCESSABLE, text, issues=issues)
+
+
+def too_large(result: Result, size: int, limit: int) -> Result:
+    """The small FAILED Result instead of one that does not fit the transport."""
+    text = f"the Result has {size} bytes, the transport takes {limit}"
+    error = AgentError(code=ErrorCode.INTERNAL, message=text, details={"bytes": size, "limit": limit})
+    made = result.replace(status=Status.FAILED, error=error, artifacts=None, metrics=None, next_actions=None, meta=None)
+    del made.output
+    evidence = {"alignment": Alignment.ESCALATE.value, "policyChecks": [dict(NOT_VETTED)]}
+    made.fields["constitutionalEvidence"] = evidence
+    return made
+
+
+def _terminal(result: Result) -> Result:
+    """A handler's Result is the end. Raises Refusal for a status that promises more."""
+    if result.status not in TERMINAL:
+        raise Refusal(ErrorCode.INTERNAL, f"the capability answered {result.status}, which is no terminal status")
+    return result
+
+
+def _contract_issues(task: Task, result: Result) -> list[str]:
+    if result.status is not Status.SUCCEEDED or "output" not in result:
+        return []
+    found = output_issues(result.output, task)
+    return [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
+
+
+def _budget(task: Task) -> dict[str, Any]:
+    telemetry = task.fields.get("telemetry", {})
+    return dict(telemetry.get("budget", {}))
+
+
+def seconds_left(task: Task, now: datetime | None = None) -> float | None:
+    """Seconds until telemetry.deadline or budget.seconds, whichever is sooner; None without either."""
+    telemetry = task.fields.get("telemetry", {})
+    limits = []
+    seconds = _budget(task).get("seconds")
+    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
+        limits.append(float(seconds))
+    if "deadline" in telemetry:
+        limits.append((moment_of(telemetry["deadline"]) - (now or datetime.now(UTC))).total_seconds())
+    return min(limits, default=None)

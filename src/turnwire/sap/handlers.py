@@ -1,0 +1,246 @@
+"""Capabilities' handlers, and how they are run so that nothing they do reaches the agent around them.
+
+A plain function runs in a thread of the agent's own pool, a coroutine function in an asyncio task of its own. Whatever
+it raises, ``SystemExit`` and a cancellation of its own included, comes back as a value; one that overruns its time is
+left behind and holds its place in the pool until it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import queue
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.sap.spec import ErrorCode
+
+if TYPE_CHECKING:
+    from turnwire.sap.messages import Task
+    from turnwire.sap.vetting import Vetter
+
+
+class Context(NamedTuple):
+    """What a handler is told beside the task.
+
+    trace: deep tracing was asked for. seconds: time left, or None. budget: of telemetry. principal: the name of the
+    caller, "" where nobody was authenticated. attempt: 1, or more for a task that was started before and not finished.
+    """
+
+    trace: bool
+    seconds: float | None
+    budget: dict[str, Any]
+    principal: str = ""
+    attempt: int = 1
+
+
+Handler = Callable[["Task", Context], Any]
+"""Gives an output, an Outcome, or an awaitable of one; a plain function runs in a thread."""
+
+
+class Capability(NamedTuple):
+    """A capability of an agent.
+
+    handler; description: words for people; schema: JSON Schema of its payload or None; vet: its vetters; redeliver:
+    "again" or "fail", what becomes of a task that was started and never finished.
+    """
+
+    name: str
+    handler: Handler
+    description: str
+    schema: dict[str, Any] | None
+    vet: tuple[Vetter, ...] = ()
+    redeliver: str = "again"
+
+
+class Refusal(Exception):
+    """Raised by a handler to fail a task with an error code of section 8."""
+
+    def __init__(self, code: ErrorCode | str, message: str) -> None:
+        super().__init__(message)
+        self.code = str(code)
+        self.message = message
+
+
+class Overrun(Exception):
+    """The time of a task was over before its handler was done."""
+
+
+class Cancelled(Exception):
+    """A task was cancelled before its handler was done."""
+
+
+class Stuck(Exception):
+    """Every place of the pool is held by a call that overran its time."""
+
+
+class Died(Exception):
+    """A call ended with what no call may end with; ``cause`` is that."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"{type(cause).__name__}")
+        self.cause = cause
+
+
+class _Place:
+    """The place of one call in a pool; ``thread`` is done when the thread of a plain function has ended."""
+
+    __slots__ = ("thread",)
+
+    def __init__(self) -> None:
+        self.thread: asyncio.Future[Any] | None = None
+
+
+class Pool:
+    """Places for calls of handlers and vetters, and daemon threads for the plain ones.
+
+    Args:
+        size: how many calls may be going on, those left behind included.
+    """
+
+    def __init__(self, size: int) -> None:
+        if size < 1:
+            raise ValueError("a pool has at least one place")
+        self.size = size
+        self.left_behind: set[_Place] = set()
+        self._places = asyncio.Semaphore(size)
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._idle = 0
+        self._threads = 0
+        self._lock = threading.Lock()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether no call can begin before one that was left behind ends."""
+        return len(self.left_behind) >= self.size
+
+    async def run(
+        self, call: Callable[..., Any], *values: Any, seconds: float | None, stop: asyncio.Future[None] | None = None
+    ) -> Any:
+        """What the call gives. Raises what it raises (Died for what is no Exception), Overrun, Cancelled, Stuck.
+
+        seconds: how long it may take, waiting for a place included. stop: ends the wait when it is done.
+        """
+        loop = asyncio.get_running_loop()
+        end = None if seconds is None else loop.time() + seconds
+        if self.stuck:
+            raise Stuck(f"all {self.size} places for handlers are held by calls that overran their time")
+        await self._place(end, stop)
+        place = _Place()
+        running = loop.create_task(self._guarded(place, call, values))
+        running.add_done_callback(lambda _: self._ended(place))
+        try:
+            await _first(running, stop, None if end is None else end - loop.time())
+        finally:
+            if not running.done():
+                self.left_behind.add(place)
+                running.cancel()  # a coroutine may heed it; a thread cannot
+        if not running.done():
+            raise Cancelled if stop is not None and stop.done() else Overrun
+        value, error = running.result()
+        if error is None:
+            return value
+        if isinstance(error, Exception) and not isinstance(error, StopIteration):  # no coroutine may raise that
+            raise error
+        raise Died(error)
+
+    async def _place(self, end: float | None, stop: asyncio.Future[None] | None) -> None:
+        if not self._places.locked():
+            await self._places.acquire()
+            return
+        loop = asyncio.get_running_loop()
+        taking = loop.create_task(self._places.acquire())
+        try:
+            await _first(taking, stop, None if end is None else end - loop.time())
+        except BaseException:
+            self._give_back(taking)
+            raise
+        if not taking.done() or taking.cancelled():
+            self._give_back(taking)
+            raise Cancelled if stop is not None and stop.done() else Overrun
+
+    def _give_back(self, taking: asyncio.Task[Any]) -> None:
+        if taking.done() and not taking.cancelled():
+            self._places.release()
+        taking.cancel()
+
+    def _ended(self, place: _Place) -> None:
+        """The call has ended, or what waited for its thread; the thread keeps the place until it ends, too."""
+        if place.thread is not None and not place.thread.done():
+            self.left_behind.add(place)
+            place.thread.add_done_callback(lambda _: self._ended(place))
+            return
+        self.left_behind.discard(place)
+        self._places.release()
+
+    async def _guarded(
+        self, place: _Place, call: Callable[..., Any], values: tuple[Any, ...]
+    ) -> tuple[Any, BaseException | None]:
+        """The value, or what was raised as a value: a task that ends with SystemExit would end the event loop."""
+        try:
+            if _is_coroutine_function(call):
+                return await call(*values), None
+            place.thread = self._in_thread(call, values)
+            made, error = await asyncio.shield(place.thread)
+            if error is None and inspect.isawaitable(made):
+                made = await made
+            return made, error
+        except BaseException as error:
+            return None, error
+
+    def _in_thread(
+        self, call: Callable[..., Any], values: tuple[Any, ...]
+    ) -> asyncio.Future[tuple[Any, BaseException | None]]:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+        context = contextvars.copy_context()
+
+        def work() -> None:
+            try:
+                made: tuple[Any, BaseException | None] = (context.run(call, *values), None)
+            except BaseException as error:
+                made = (None, error)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(done.set_result, made)
+
+        self._start(work)
+        return done
+
+    def _start(self, work: Callable[[], None]) -> None:
+        with self._lock:
+            if self._idle:
+                self._idle -= 1
+                fresh = False
+            else:
+                self._threads += 1
+                fresh = True
+            number = self._threads
+        self._work.put(work)
+        if fresh:
+            threading.Thread(target=self._serve, name=f"sap-handler-{number}", daemon=True).start()
+
+    def _serve(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()
+            with self._lock:
+                self._idle += 1
+
+    def close(self) -> None:
+        """Ends the idle threads; those of calls that go on end with their call."""
+        with self._lock:
+            threads, self._threads, self._idle = self._threads, 0, 0
+        for _ in range(threads):
+            self._work.put(None)
+
+
+def _is_coroutine_function(call: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+
+
+async def _first(running: asyncio.Future[Any], stop: asyncio.Future[None] | None, seconds: float | None) -> None:
+    """Waits for the call, for ``stop``, or for the time, whichever is first."""
+    waited = {running} if stop is None else {running, stop}
+    await asyncio.wait(waited, timeout=None if seconds is None else max(0.0, seconds), return_when="FIRST_COMPLETED")

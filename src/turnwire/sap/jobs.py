@@ -1,0 +1,138 @@
+"""A task within an agent, frozen when it was admitted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from turnwire.errors import Unreachable
+from turnwire.sap.identity import content_of, uuid_key
+from turnwire.sap.lifecycle import Lifecycle
+from turnwire.sap.messages import Ack, Nack, Result, Task
+from turnwire.sap.principals import Principal
+from turnwire.sap.receipts import freeze, thaw
+from turnwire.sap.spec import Status
+from turnwire.sap.stages import SHOWN, Stage, follows
+from turnwire.sap.transcripts import key_of
+
+Reply = Callable[[Result], Awaitable[None]]
+"""Takes each Result of a task, progress included, in order."""
+
+
+class Job:
+    """One task of one principal on its way through :data:`turnwire.sap.stages.STAGES`.
+
+    What decides about it is taken here, once: ``text`` (the Task as it came), ``content`` (to know it again) and
+    ``key`` (principal and taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
+
+    Attributes:
+        admission: done with the receipt. done: done with the frozen terminal Result. stop: done when the task is to be
+            cancelled.
+        kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
+            have, None for any number.
+    """
+
+    __slots__ = (
+        "admission",
+        "attempt",
+        "claimed",
+        "content",
+        "done",
+        "kept",
+        "key",
+        "lifecycle",
+        "limit",
+        "principal",
+        "replies",
+        "sending",
+        "stage",
+        "stop",
+        "task",
+        "text",
+    )
+
+    def __init__(
+        self, text: str, principal: Principal, reply: Reply | None, *, kept: bool = False, limit: int | None = None
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.text = text
+        self.task: Task = thaw(text)
+        self.content = content_of(self.task)
+        self.principal = principal
+        self.key = key_of(principal, self.task.task_id)
+        self.replies = [] if reply is None else [reply]
+        self.kept = kept
+        self.limit = limit
+        self.stage = Stage.RECEIVED
+        self.attempt = 1
+        self.claimed = False
+        self.admission: asyncio.Future[Ack | Nack] = loop.create_future()
+        self.done: asyncio.Future[str] = loop.create_future()
+        self.stop: asyncio.Future[None] = loop.create_future()
+        self.sending: asyncio.Task[None] | None = None
+        self.lifecycle = Lifecycle()
+        self.lifecycle.feed(self.task)
+
+    @property
+    def task_id(self) -> str:
+        """The id as the task has it."""
+        return self.task.task_id
+
+    @property
+    def traced(self) -> bool:
+        """Whether every state is to be reported."""
+        telemetry = self.task.fields.get("telemetry", {})
+        return bool(telemetry.get("trace"))
+
+    def copy(self) -> Task:
+        """The task, for somebody who may do with it what he likes."""
+        copy: Task = thaw(self.text)
+        return copy
+
+    def advance(self, stage: Stage) -> None:
+        """Goes on to a stage. Raises RuntimeError for a step that is not in the table: a fault of ours."""
+        if not follows(self.stage, stage):
+            raise RuntimeError(f"a task that is {self.stage} does not become {stage}")
+        self.stage = stage
+
+    def leaves(self, result: Result) -> str:
+        """Freezes a Result that is to leave in this stage. Raises RuleError, RuntimeError, EncodeError."""
+        text = freeze(result)
+        if Status(result.status) not in SHOWN[self.stage]:
+            raise RuntimeError(f"a task that is {self.stage} gives no Result {result.status}")
+        if uuid_key(result.task_id) != uuid_key(self.task_id):
+            raise RuntimeError("the Result is of another task")
+        self.lifecycle.feed(result)
+        return text
+
+    def result(self) -> Result | None:
+        """A copy of the terminal Result, None while there is none."""
+        if not self.done.done() or self.done.cancelled():
+            return None
+        result: Result = thaw(self.done.result())
+        return result
+
+    async def wait(self) -> Result:
+        """A copy of the terminal Result; waits for it. Raises Unreachable when its agent was closed before."""
+        result: Result = thaw(await self.text_of_result())
+        return result
+
+    async def text_of_result(self) -> str:
+        """The terminal Result as it was frozen; as :meth:`wait`."""
+        await asyncio.wait({self.done})
+        if self.done.cancelled():
+            raise Unreachable(f"the agent was closed before task {self.task_id} was finished; its queue sends it again")
+        return self.done.result()
+
+    def cancel(self) -> None:
+        """Asks for an end before the handler's."""
+        if not self.stop.done():
+            self.stop.set_result(None)
+
+
+def failed_admission(job: Job, error: BaseException) -> None:
+    """Tells those who wait for the receipt that there is none."""
+    if not job.admission.done():
+        job.admission.set_exception(error)
+        job.admission.exception()  # nobody may be waiting
+    job.done.cancel()

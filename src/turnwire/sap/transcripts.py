@@ -1,0 +1,282 @@
+"""What an agent writes down of its tasks in a ledger, many rows to a commit, and what it finds there again.
+
+    sap.task      key: a Task, as it was accepted
+    sap.started   key: {"holder", "until", …}: an agent begins the work, goes on with it, or leaves it
+    sap.result    key: a Result; the first terminal one of a task is its Result, whoever wrote a further one
+    sap.refused   {"taskId", "code", …}: somebody was refused; at most 1 KiB, and found by no key
+
+A key is the taskId in lower case, and behind it the name of the principal, where there is one: tasks of different
+principals never meet. Agents that share a transcript execute a task once: the row ``sap.started`` that comes first has
+it, until it is let go, or its time is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.json import text as json_text
+from turnwire.sap.codec import decode
+from turnwire.sap.identity import content_of, uuid_key
+from turnwire.sap.messages import Result
+from turnwire.sap.principals import Principal
+from turnwire.sap.spec import TERMINAL, WIRE
+
+if TYPE_CHECKING:
+    from turnwire.ledger import Entry, Ledger
+
+TASK_KIND, STARTED_KIND, RESULT_KIND, REFUSED_KIND = "sap.task", "sap.started", "sap.result", "sap.refused"
+REFUSED_LIMIT = 1024  # bytes of a row about a refusal
+_reader = json_text.reader(WIRE)
+
+Row = tuple[str, str, str]
+"""kind, body, key."""
+
+
+def key_of(principal: Principal, task_id: str) -> str:
+    """Under which key the rows of a task stand."""
+    return f"{uuid_key(task_id)} {principal.name}" if principal.name else uuid_key(task_id)
+
+
+def refused_row(principal: str, task_id: str, correlation_id: str, code: str, text: str) -> Row:
+    """The bounded row about a refusal."""
+    said = {"taskId": task_id, "correlationId": correlation_id, "code": code}
+    for name, value in (("principal", principal), ("reason", text)):
+        said[name] = value[:60].encode("ascii", "backslashreplace").decode()[:300]
+    return REFUSED_KIND, json_text.write(said, WIRE), ""
+
+
+class Known(NamedTuple):
+    """What a transcript has of a task: the content of the Task or None, the terminal Result's text or None."""
+
+    content: bytes | None
+    correlation: str | None
+    result: str | None
+
+
+class Claim(NamedTuple):
+    """Whose a task is. mine: granted. attempt: how often it was begun, this time included. until: Unix seconds."""
+
+    mine: bool
+    attempt: int
+    until: float
+
+
+Prepare = Callable[[], tuple[list[Row], Any]]
+"""Looks at the ledger: which rows are to be appended, and the answer where there are none, or nothing is read then."""
+
+
+class Transcript:
+    """A ledger, reached from an event loop: what is asked for at the same time shares one commit and one thread hop.
+
+    Args:
+        ledger: where the rows go; it stays open when the transcript is closed.
+        lease: seconds for which a started task is an agent's before it must say so again.
+    """
+
+    def __init__(self, ledger: Ledger, *, lease: float = 10.0) -> None:
+        self.ledger = ledger
+        self.lease = lease
+        self.holder = f"{_machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+        self._thread = ThreadPoolExecutor(1, "sap-transcript")
+        self._waiting: list[tuple[Prepare, Callable[[], Any] | None, asyncio.Future[Any]]] = []
+        self._flushing: asyncio.Task[None] | None = None
+
+    def close(self) -> None:
+        """Ends the thread, when what is waiting has been written."""
+        self._thread.shutdown(wait=False)
+
+    async def append(self, *rows: Row) -> None:
+        """Appends rows, all or none; they are in the ledger when this returns."""
+        await self._do(lambda: (list(rows), None), None)
+
+    async def known(self, key: str) -> Known:
+        """What there is of the task with this key."""
+        found: Known = await self._do(lambda: ([], self._known(key)), None)
+        return found
+
+    async def admit(self, key: str, text: str) -> Known:
+        """What there was of the task with this key; where that is nothing, its Task is appended."""
+
+        def unknown() -> tuple[list[Row], Known]:
+            found = self._known(key)
+            return ([(TASK_KIND, text, key)] if found.content is None else []), found
+
+        found: Known = await self._do(unknown, None)
+        return found
+
+    async def settle(self, key: str, text: str) -> str:
+        """Appends a terminal Result and answers the first one of the task: this one, or what another agent wrote."""
+
+        def first() -> tuple[list[Row], str | None]:
+            found = self._result(key)
+            return ([(RESULT_KIND, text, key)] if found is None else []), found
+
+        found: str | None = await self._do(first, lambda: self._result(key))
+        return text if found is None else found
+
+    async def claim(self, key: str) -> Claim:
+        """Asks for a task, to execute it. Not granted while another agent has it."""
+
+        def free() -> tuple[list[Row], Claim | None]:
+            before = self._held(key)
+            if before is not None and not before.mine and before.until > time.time():
+                return [], before
+            return [self._started(key, None if before is None else before.attempt)], None
+
+        found: Claim = await self._do(free, lambda: self._held(key))
+        return found
+
+    async def go_on(self, key: str) -> None:
+        """Says that a task is still being executed."""
+        await self.append(self._started(key, None))
+
+    async def let_go(self, key: str) -> None:
+        """Says that a task is nobody's now, if it is this agent's."""
+
+        def mine() -> tuple[list[Row], None]:
+            held = self._held(key)
+            return ([self._started(key, None, released=True)] if held is not None and held.mine else []), None
+
+        await self._do(mine, None)
+
+    def _started(self, key: str, over: int | None, *, released: bool = False) -> Row:
+        said: dict[str, Any] = {"holder": self.holder, "until": 0 if released else round(time.time() + self.lease, 3)}
+        if over is not None:
+            said["over"] = over
+        return STARTED_KIND, json_text.write(said, WIRE), key
+
+    # ---------------------------------------------------------------- in the thread
+
+    def _known(self, key: str) -> Known:
+        logged = next(self.ledger.find(TASK_KIND, key), None)
+        if logged is None:
+            return Known(None, None, None)
+        task = decode(logged.body)
+        return Known(content_of(task), task.correlation_id, self._result(key))
+
+    def _result(self, key: str) -> str | None:
+        """The oldest terminal Result."""
+        oldest = None
+        for entry in self.ledger.find(RESULT_KIND, key):
+            result = decode(entry.body)
+            if isinstance(result, Result) and result.status in TERMINAL:
+                oldest = entry.body
+        return None if oldest is None else oldest.decode()
+
+    def _held(self, key: str) -> Claim | None:
+        """Who has the task, by its rows in their order: a row takes it where it was free, let go, or over."""
+        holder, until, attempt = None, 0.0, 0
+        for entry in reversed(list(self.ledger.find(STARTED_KIND, key))):
+            said = _said(entry)
+            free = holder is None or until <= entry.at / 1e6 or said.get("over") == attempt
+            if said["holder"] == holder:
+                until = said["until"]
+            elif free:
+                holder, until, attempt = said["holder"], said["until"], attempt + 1
+        if holder is None:
+            return None
+        if holder != self.holder and _is_gone(holder):
+            until = 0.0
+        return Claim(holder == self.holder and until > 0, attempt, until)
+
+    # ---------------------------------------------------------------- together
+
+    async def _do(self, prepare: Prepare, read: Callable[[], Any] | None) -> Any:
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((prepare, read, done))
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush())
+        return await done
+
+    async def _flush(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            waiting, self._waiting = self._waiting, []
+            answers: list[tuple[Any, Exception | None]]
+            try:
+                wanted = [entry[:2] for entry in waiting]
+                answers = await loop.run_in_executor(self._thread, self._write, wanted)
+            except asyncio.CancelledError:  # the loop ends
+                for _, _, done in waiting:
+                    done.cancel()
+                raise
+            except Exception as error:  # the thread is gone: the transcript was closed
+                answers = [(None, error)] * len(waiting)
+            for (_, _, done), (value, failure) in zip(waiting, answers, strict=True):
+                if done.done():  # whoever asked has gone
+                    continue
+                if failure is None:
+                    done.set_result(value)
+                else:
+                    done.set_exception(failure)
+
+    def _write(self, wanted: list[tuple[Prepare, Callable[[], Any] | None]]) -> list[tuple[Any, Exception | None]]:
+        """Prepares all, appends their rows in one commit, then reads for them: each its answer, or its error."""
+        answers: list[tuple[Any, Exception | None]] = []
+        rows: list[Row] = []
+        writers: list[int] = []
+        for number, (prepare, _) in enumerate(wanted):
+            try:
+                some, answer = prepare()
+            except Exception as error:
+                answers.append((None, error))
+                continue
+            answers.append((answer, None))
+            if some:
+                rows += some
+                writers.append(number)
+        failed: Exception | None = None
+        if rows:
+            try:
+                self.ledger.append_many(rows)
+            except Exception as error:
+                failed = error
+        for number in writers:
+            read = wanted[number][1]
+            if failed is not None:
+                answers[number] = (None, failed)
+            elif read is not None:
+                answers[number] = _tried(read)
+        return answers
+
+
+def _tried(read: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    try:
+        return read(), None
+    except Exception as error:
+        return None, error
+
+
+def _said(entry: Entry) -> dict[str, Any]:
+    said: dict[str, Any] = _reader.read(entry.body)
+    return said
+
+
+def _machine() -> str:
+    """This machine and, where there is such a thing, its space of process ids: what os.getpid means something in."""
+    try:
+        space = os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        space = 0
+    return f"{socket.gethostname()}/{space}".replace(":", "_")
+
+
+def _is_gone(holder: str) -> bool:
+    """Whether the process of a holder has surely ended: it was one of this machine, and there is none of that id."""
+    machine, pid, _ = holder.rsplit(":", 2)
+    if machine != _machine() or os.name != "posix":
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

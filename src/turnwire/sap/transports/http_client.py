@@ -1,0 +1,187 @@
+"""A client of agents behind HTTP (section 10). Extra: ``http``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
+from turnwire.json import text as json_text
+from turnwire.sap.calls import Caller, is_final
+from turnwire.sap.codec import decode, encode
+from turnwire.sap.identity import same_id
+from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
+from turnwire.sap.receipts import Refused, code_of, nack
+from turnwire.sap.spec import WIRE, ErrorCode
+
+try:
+    import httpx
+except ImportError as missing:
+    raise MissingDependency(
+        "HTTP needs starlette and httpx: pip install 'turnwire[http]', or '.[http]' in a checkout"
+    ) from missing
+
+if TYPE_CHECKING:
+    from typing import Self
+
+CORRELATION = "X-Correlation-Id"
+PROBLEM = "application/problem+json"
+LINES = "application/x-ndjson"
+MAX_BODY = 1 << 20  # bytes of a request or response
+_GATEWAYS = frozenset({502, 503, 504})
+_reader = json_text.reader(WIRE)
+
+
+class Client(Caller):
+    """Calls an agent behind :func:`turnwire.sap.http.app`. Use it as an async context manager.
+
+    Args:
+        base_url: where the app is mounted.
+        client: an httpx.AsyncClient to use (it is not closed); made when None.
+        timeout: seconds for one request. ack_seconds: for a receipt.
+        max_body: bytes an answer may have.
+        token: sent as ``Authorization: Bearer``.
+        issuer, producer, keys: as in :class:`turnwire.sap.Caller`.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        client: httpx.AsyncClient | None = None,
+        timeout: float = 60.0,
+        ack_seconds: float = 10.0,
+        max_body: int = MAX_BODY,
+        token: str | None = None,
+        issuer: str | Issuer | None = None,
+        producer: str | None = None,
+        keys: Mapping[str, bytes] | None = None,
+    ) -> None:
+        super().__init__(issuer, producer, keys)
+        self._base = base_url.rstrip("/")
+        self._owned = client is None
+        self._client = client or httpx.AsyncClient(timeout=timeout)
+        self._ack_seconds = ack_seconds
+        self._max_body = max_body
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._owned:
+            await self._client.aclose()
+
+    async def send(self, task: Task) -> Ack | Nack:
+        """Dispatches a task and answers with its receipt, for which it waits ``ack_seconds``.
+
+        Raises EncodeError for one that may not be written, CallError.
+        """
+        body, headers = encode(task), {**self._sent(task), "Prefer": "respond-async"}
+        answer = await self._request("POST", "/tasks", body, headers, timeout=self._ack_seconds)
+        if isinstance(answer, Result):  # a server that did not care for the preference
+            self.checked(task, answer)
+            error = answer.error
+            denied = error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN)
+            return nack(task, str(error.code), error.message or "") if denied and error else _acked(task)
+        if not isinstance(answer, (Ack, Nack)):
+            raise BadAnswer(f"the server answered with a {type(answer).__name__}")
+        return answer
+
+    async def result(self, task_id: str) -> Result | None:
+        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
+        answer = await self._request("GET", f"/tasks/{task_id}", None, dict(self._headers))
+        if isinstance(answer, Nack):
+            if code_of(answer) == ErrorCode.NOT_FOUND:
+                raise KeyError(task_id)
+            raise Refused(answer)
+        if not isinstance(answer, Result) or not is_final(answer):
+            return None
+        if not same_id(answer.task_id, task_id):
+            raise BadAnswer(f"a Result of task {answer.task_id} came for task {task_id}")
+        return answer
+
+    async def statuses(self, task: Task) -> AsyncIterator[Result]:
+        """The Results of a task as they come. Raises as :meth:`call`."""
+        headers = {**self._sent(task), "Accept": LINES}
+        try:
+            async with self._client.stream(
+                "POST", self._base + "/tasks", content=encode(task), headers=headers
+            ) as response:
+                if not response.headers.get("content-type", "").startswith(LINES):
+                    answer = _read(response, await self._content(response))
+                    raise Refused(answer) if isinstance(answer, Nack) else BadAnswer("no stream of Results came")
+                async for line in response.aiter_lines():
+                    result = self.checked(task, _message(line.encode()))
+                    yield result
+                    if is_final(result):
+                        return
+        except httpx.HTTPError as error:
+            raise _lost(error) from error
+        raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
+
+    async def _result_of(self, task: Task) -> Result:
+        answer = await self._request("POST", "/tasks", encode(task), self._sent(task))
+        if isinstance(answer, Nack):
+            raise Refused(answer)
+        return answer  # type: ignore[no-any-return]
+
+    def _sent(self, message: Task | Result) -> dict[str, str]:
+        return {**self._headers, CORRELATION: message.correlation_id, "Content-Type": "application/json"}
+
+    async def _request(
+        self, method: str, path: str, body: str | None, headers: Mapping[str, str], *, timeout: float | None = None
+    ) -> Any:
+        more: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+        try:
+            async with self._client.stream(
+                method, self._base + path, content=body, headers=dict(headers), **more
+            ) as response:
+                content = await self._content(response)
+        except httpx.HTTPError as error:
+            raise _lost(error) from error
+        return _read(response, content)
+
+    async def _content(self, response: httpx.Response) -> bytes:
+        chunks, size = [], 0
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > self._max_body:
+                raise BadAnswer(f"the answer has more than {self._max_body} bytes")
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+
+def _acked(task: Task) -> Ack:
+    return Ack(message_id=task.task_id, correlation_id=task.correlation_id)
+
+
+def _lost(error: httpx.HTTPError) -> Exception:
+    kind = Unanswered if isinstance(error, httpx.TimeoutException) else Unreachable
+    return kind(f"{type(error).__name__}: {error}")
+
+
+def _read(response: httpx.Response, content: bytes) -> Any:
+    """The message of an answer. Raises BadAnswer, and Unreachable where a gateway says that it reaches nobody."""
+    status, kind = response.status_code, response.headers.get("content-type", "")
+    if kind.startswith(PROBLEM):
+        try:
+            fields = _reader.read(content).get("nack")
+        except DecodeError as error:
+            raise BadAnswer(f"HTTP {status} with a problem that cannot be read: {error}") from error
+        if isinstance(fields, dict):
+            answer = _message(json_text.write(fields, WIRE).encode())
+            if isinstance(answer, Nack):
+                return answer
+    elif kind.startswith("application/json"):
+        return _message(content)
+    if status in _GATEWAYS:
+        raise Unreachable(f"HTTP {status}")
+    raise BadAnswer(f"HTTP {status} with {kind or 'no content type'} instead of a SAP message")
+
+
+def _message(content: bytes) -> Any:
+    try:
+        return decode(content)
+    except DecodeError as error:
+        raise BadAnswer(f"the answer cannot be read: {error}") from error

@@ -1,0 +1,149 @@
+"""The names and streams of one prefix on a NATS server, and the principals of its messages. Extra: ``nats``.
+
+<prefix>.tasks.<queue>                  Tasks of anybody; one stream, and one bound, for each queue
+<prefix>.tasks.<queue>.<principal>      Tasks of those whom the server lets publish there (see ``by_subject``)
+<prefix>.receipts.<taskId>              Ack or Nack
+<prefix>.results.<taskId>               Results, kept for a while
+<prefix>.results.<principal>.<taskId>   Results of tasks whose principal is known
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from turnwire.errors import MissingDependency, Unreachable
+from turnwire.sap.principals import Named, Principal
+
+try:
+    import nats as nats_py
+    from nats.errors import Error as NatsError
+    from nats.js.api import DiscardPolicy, RetentionPolicy, StreamConfig
+    from nats.js.errors import NotFoundError
+except ImportError as missing:
+    raise MissingDependency(
+        "the queue needs nats-py: pip install 'turnwire[nats]', or '.[nats]' in a checkout"
+    ) from missing
+
+CORRELATION = "X-Correlation-Id"
+TASK_ID = "Sap-Task-Id"
+INBOX = "Sap-Inbox"
+SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
+
+Identify = Callable[[Any], Named | Awaitable[Named]]
+"""Who sent a message (of nats-py): None for somebody unknown, who is refused."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be one step of a subject."""
+    return _NAME.fullmatch(text) is not None
+
+
+def is_inbox(text: str) -> bool:
+    """Whether a subject is the inbox of a client, where receipts may be sent."""
+    return _INBOX.fullmatch(text) is not None
+
+
+def step_of(principal: Principal) -> str:
+    """The step of a subject that stands for a principal: its name, or that in hexadecimal."""
+    return principal.name if is_name(principal.name) else "x" + principal.name.encode().hex()
+
+
+def by_subject(message: Any) -> Named:
+    """The principal in ``<prefix>.tasks.<queue>.<principal>``, None elsewhere: the server's permissions say who may
+    publish there."""
+    steps = message.subject.split(".")
+    return steps[3] if len(steps) == 4 and is_name(steps[3]) else None
+
+
+def signed(keys: Mapping[str, bytes]) -> Identify:
+    """The principal whose Ed25519 signature of the message stands in its headers, None where it does not fit.
+
+    keys: name of each principal -> its public key, 32 raw bytes. Extra ``sign``.
+    """
+    from turnwire.sap.signing import verify
+
+    def identify(message: Any) -> Named:
+        headers = message.headers or {}
+        name, signature = headers.get(SIGNER, ""), headers.get(SIGNATURE, "")
+        if name not in keys:
+            return None
+        return name if verify(message.data, _unbase64(signature), keys[name]) else None
+
+    return identify
+
+
+def _unbase64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return b""
+
+
+class Link:
+    """A connection and the names of one prefix."""
+
+    def __init__(self, url: str, prefix: str, options: Mapping[str, Any] | None = None) -> None:
+        if not is_name(prefix):
+            raise ValueError("a prefix is 1 to 64 letters, digits, _ and -")
+        self.url = url
+        self.prefix = prefix
+        self.connection: Any = None
+        self.stream: Any = None
+        self._options = dict(options or {})
+
+    async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
+        """Connects, and makes the streams that are not there. Raises Unreachable."""
+        subject = self.subject("tasks", queue)
+        try:
+            self.connection = await nats_py.connect(self.url, **self._options)
+        except (OSError, NatsError, TimeoutError) as error:
+            raise Unreachable(f"no NATS server at {self.url}: {error}") from error
+        self.stream = self.connection.jetstream()
+        tasks = StreamConfig(
+            name=self.tasks_stream(queue),
+            subjects=[subject, f"{subject}.*"],
+            retention=RetentionPolicy.WORK_QUEUE,
+            max_msgs=waiting,
+            discard=DiscardPolicy.NEW,
+        )
+        results = StreamConfig(name=self.results_stream, subjects=[f"{self.prefix}.results.>"], max_age=keep_seconds)
+        for config in (tasks, results):
+            try:
+                await self.stream.stream_info(config.name)
+            except NotFoundError:
+                await self.stream.add_stream(config)
+
+    async def close(self) -> None:
+        """Ends the connection."""
+        if self.connection is not None:
+            await self.connection.close()
+            self.connection = None
+
+    def tasks_stream(self, queue: str) -> str:
+        """The stream of a queue."""
+        return f"{self.prefix}_tasks_{queue}"
+
+    @property
+    def results_stream(self) -> str:
+        """The stream of all Results."""
+        return f"{self.prefix}_results"
+
+    @property
+    def largest(self) -> int:
+        """Bytes that one message may have, headers included."""
+        size: int = self.connection.max_payload
+        return size
+
+    def subject(self, kind: str, name: str, principal: Principal | None = None) -> str:
+        """A subject of this prefix. Raises ValueError for a name that cannot be part of one."""
+        if not is_name(name):
+            raise ValueError(f"{name!r} cannot be part of a subject")
+        middle = f".{step_of(principal)}" if principal is not None and principal.name else ""
+        if kind == "tasks":
+            return f"{self.prefix}.tasks.{name}{middle}"
+        return f"{self.prefix}.{kind}{middle}.{name}"

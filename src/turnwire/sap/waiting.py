@@ -1,0 +1,62 @@
+"""The queue of an agent: by priority (telemetry.priority, section 4.1), and nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from heapq import heappop, heappush
+from itertools import count
+from typing import Generic, TypeVar
+
+from turnwire.sap.messages import Task
+from turnwire.sap.spec import Priority
+
+T = TypeVar("T")
+
+ALLOWANCE: dict[str, int] = {
+    Priority.URGENT.value: 0,
+    Priority.HIGH.value: 16,
+    Priority.NORMAL.value: 64,
+    Priority.LOW.value: 256,
+}
+"""How many later tasks may go before one of this priority, at most: ageing, counted in tasks instead of seconds."""
+
+
+def priority_of(task: Task) -> str:
+    """telemetry.priority, else routingHints.priority, else normal."""
+    telemetry = task.fields.get("telemetry", {})
+    hints = task.fields["target"].get("routingHints", {})
+    for said in (telemetry.get("priority"), hints.get("priority")):
+        if isinstance(said, str) and said in ALLOWANCE:
+            return said
+    return Priority.NORMAL.value
+
+
+class WaitingLine(Generic[T]):
+    """What waits, the next one first. One that came n tasks later goes first only if its allowance is n smaller."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, T]] = []
+        self._numbers = count()
+        self._some = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def put(self, item: T, priority: str) -> None:
+        """Adds one."""
+        number = next(self._numbers)
+        heappush(self._heap, (number + ALLOWANCE[priority], number, item))
+        self._some.set()
+
+    async def get(self) -> T:
+        """Takes the next one; waits for it."""
+        while not self._heap:
+            self._some.clear()
+            await self._some.wait()
+        return heappop(self._heap)[2]
+
+    def take_all(self) -> list[T]:
+        """Takes all that wait, in no order."""
+        items = [item for _, _, item in self._heap]
+        self._heap.clear()
+        return items

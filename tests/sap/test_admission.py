@@ -1,0 +1,225 @@
+"""What an agent takes, from whom, in which order, and what several agents on one transcript make of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sap.test_agent import do, offering, run
+from turnwire import sap
+from turnwire.ledger import Ledger
+from turnwire.sap.transcripts import REFUSED_KIND, REFUSED_LIMIT, RESULT_KIND, TASK_KIND, Transcript
+
+
+@pytest.fixture(autouse=True)
+def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+
+
+RULES = sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))])
+
+
+def test_nobody_gets_another_ones_result_or_place(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def do_it(one: sap.Task, context: sap.Context) -> Any:
+        calls.append(context.principal)
+        return {"for": context.principal}
+
+    async def what(agent: sap.Agent) -> None:
+        one = do()
+        foreign = await agent.call(one, principal="M-allory")
+        assert foreign.error is not None and foreign.error.code == "UNAUTHORIZED"
+        unknown = await agent.call(one, principal=None)
+        assert unknown.error is not None and unknown.error.code == "UNAUTHORIZED"
+        assert calls == []
+        assert (await agent.call(one, principal="A-prime")).output == {"for": "A-prime"}
+        mine = one.replace(issuer=sap.Issuer(agent_id="M-allory", agent_kind="agent"), payload={"other": 1})
+        assert (await agent.call(mine, principal="M-allory")).output == {"for": "M-allory"}
+        for who in ("M-allory", sap.ANONYMOUS, None):
+            assert (await agent.call(one, principal=who)).output is None or who is sap.ANONYMOUS
+        for who in ("A-nother", None):
+            with pytest.raises(KeyError):
+                await agent.result(one.task_id, principal=who)
+            with pytest.raises(KeyError):
+                await agent.look_up(one.task_id, principal=who)
+        found = await agent.look_up(one.task_id.upper(), principal="A-prime")
+        assert isinstance(found, sap.Result) and found.output == {"for": "A-prime"}
+
+    run(offering(do_it, access=RULES, transcript=Ledger(tmp_path / "t")), what)
+
+
+def test_refusals_hold_nothing_and_cost_a_bounded_row(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "t")
+
+    async def what(agent: sap.Agent) -> None:
+        for who in ("mallory", None, "é" * 200):
+            big = do({"text": "x" * 100_000}, issuer={"agentId": "é" * 5000, "agentKind": "agent"})
+            receipt = await agent.submit(big, principal=who)
+            assert isinstance(receipt, sap.Nack)
+            assert (receipt.reason or "").startswith("UNAUTHORIZED: ")
+            assert receipt.correlation_id == big.correlation_id
+        assert not agent._jobs and not agent._ended
+        assert [entry.kind for entry in ledger] == [REFUSED_KIND] * 3
+        assert max(len(entry.body) + len(entry.key) for entry in ledger) <= REFUSED_LIMIT
+
+    run(offering(lambda task, context: 1, access=RULES, transcript=ledger), what)
+
+
+def test_what_strict_writing_refuses_is_a_nack_with_a_pointer() -> None:
+    async def what(agent: sap.Agent) -> None:
+        for change, pointer in (
+            ({"constitutionalContext__pressureLevel": ...}, "/constitutionalContext/pressureLevel"),
+            ({"constitutionalContext__pressure": {"p": 101}}, "/constitutionalContext/pressure/p"),
+            ({"issuedAt": "2025-09-28T10:15:23+01:00"}, "/issuedAt"),
+        ):
+            one = do(**change)
+            receipt = await agent.submit(one)
+            assert isinstance(receipt, sap.Nack)
+            assert (receipt.reason or "").startswith(f"INVALID_TASK: {pointer}: ")
+            assert receipt.correlation_id == one.correlation_id
+
+    run(offering(lambda task, context: 1), what)
+
+
+def test_payloads_are_judged_by_their_schema() -> None:
+    calls: list[Any] = []
+    schema = {
+        "type": "object",
+        "required": ["a"],
+        "properties": {"a": {"type": "integer"}, "b": {"items": {"minimum": 1}}},
+    }
+
+    async def what(agent: sap.Agent) -> None:
+        result = await agent.call(do({"a": "x", "b": [1, 0]}))
+        assert result.error is not None
+        assert (result.status, result.error.code) == ("FAILED", "UNPROCESSABLE")
+        pointers = [issue["pointer"] for issue in (result.error.details or {})["issues"]]
+        assert sorted(pointers) == ["/payload/a", "/payload/b/1"]
+        assert not calls
+        assert (await agent.call(do({"a": 1}))).status == "SUCCEEDED"
+        with pytest.raises(ValueError, match="no JSON Schema"):
+            agent.capability("x", schema={"type": 5})
+        with pytest.raises(ValueError, match="redeliver"):
+            agent.capability("x", redeliver="perhaps")
+
+    run(offering(lambda task, context: calls.append(task), schema=schema), what)
+
+
+# ---------------------------------------------------------------- order
+
+
+def test_priority_orders_the_queue_and_nobody_waits_for_ever() -> None:
+    order: list[str] = []
+    gate = asyncio.Event()
+
+    async def note(one: sap.Task, _context: sap.Context) -> None:
+        if one.payload["name"] == "first":
+            await gate.wait()
+        order.append(one.payload["name"])
+
+    async def what(agent: sap.Agent) -> None:
+        await agent.submit(do({"name": "first"}))
+        await asyncio.sleep(0.02)
+        sent = [("low", "low"), ("normal", None), ("hinted", "hint"), ("urgent", "urgent")]
+        for name, priority in sent:
+            change: dict[str, Any] = {"telemetry": {"priority": priority}} if priority not in (None, "hint") else {}
+            if priority == "hint":
+                change = {"target": {"capability": "work.do", "routingHints": {"priority": "high"}}}
+            await agent.submit(do({"name": name}, **change))
+        for number in range(300):
+            await agent.submit(do({"name": f"u{number}"}, telemetry={"priority": "urgent"}))
+        gate.set()
+        while len(order) < 305:
+            await asyncio.sleep(0.01)
+
+    run(offering(note, workers=1, queue=1000), what)
+    assert order[:3] == ["first", "urgent", "u0"]
+    places = [order.index(name) for name in ("urgent", "hinted", "normal", "low")]
+    assert places == sorted(places)
+    assert order.index("low") < order.index("u299")
+
+
+# ---------------------------------------------------------------- several agents, restarts
+
+
+def test_two_agents_that_share_a_transcript_execute_a_task_once(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def offered(name: str) -> sap.Agent:
+        async def do_it(_task: sap.Task, _context: sap.Context) -> Any:
+            calls.append(name)
+            await asyncio.sleep(0.1)
+            return {"by": name}
+
+        agent = sap.Agent("B", transcript=Ledger(tmp_path / "t"))
+        agent.capability("work.do")(do_it)
+        return agent
+
+    async def main() -> None:
+        async with offered("one") as one, offered("two") as two:
+            same = do()
+            results = await asyncio.gather(*(agent.call(same) for agent in (one, two) * 3))
+            assert all(result == results[0] for result in results)
+        assert len(calls) == 1
+        kinds = [entry.kind for entry in Ledger(tmp_path / "t")]
+        assert kinds.count(RESULT_KIND) == 1, "whoever asked in vain left a row as well"
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+@pytest.mark.parametrize("redeliver", ["again", "fail"])
+def test_a_task_that_was_started_and_never_finished(tmp_path: Path, redeliver: str) -> None:
+    ledger = Ledger(tmp_path / "t")
+    one = do()
+    attempts: list[int] = []
+
+    async def what(agent: sap.Agent) -> sap.Result:
+        dead = Transcript(ledger, lease=0.1)
+        await dead.append((TASK_KIND, sap.encode(one), one.task_id))
+        assert (await dead.claim(one.task_id)).mine
+        dead.close()
+        return await agent.call(one)
+
+    def do_it(_task: sap.Task, context: sap.Context) -> str:
+        attempts.append(context.attempt)
+        return "done"
+
+    result = run(offering(do_it, redeliver=redeliver, transcript=ledger), what)
+    assert attempts == ([2] if redeliver == "again" else [])
+    assert result.status == ("SUCCEEDED" if redeliver == "again" else "FAILED")
+    assert result.error is None or "never finished" in (result.error.message or "")
+
+
+def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
+    one = do(telemetry={"trace": True})
+
+    async def first(agent: sap.Agent) -> sap.Result:
+        return await agent.call(one, principal="A-prime")
+
+    async def second(agent: sap.Agent) -> Any:
+        with pytest.raises(KeyError):
+            await agent.look_up(one.task_id)
+        return await agent.look_up(one.task_id, principal="A-prime"), await agent.result(
+            one.task_id, principal="A-prime"
+        )
+
+    made = run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), first)
+    assert run(offering(lambda task, context: 1, transcript=Ledger(tmp_path / "t")), second) == (made, made)
+
+
+def test_a_result_over_the_limit_of_its_transport_is_a_small_failed_one(tmp_path: Path) -> None:
+    async def what(agent: sap.Agent) -> None:
+        one = do()
+        job = await agent.receive(one, limit=2000)
+        assert not isinstance(job, sap.Nack)
+        result = await job.wait()
+        assert result.error is not None and "2000" in (result.error.message or "")
+        assert (result.status, "output" in result) == ("FAILED", False)
+        assert await agent.call(one) == result, "one Result for each task"
+
+    run(offering(lambda task, context: "x" * 5000, transcript=Ledger(tmp_path / "t")), what)

@@ -1,0 +1,246 @@
+"""Who says that an outcome is constitutional: vetters, the capability itself, or nobody; and what the cache takes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sap.scenario import CHECKS, task
+from tests.sap.test_agent import do, offering, run
+from turnwire import sap
+from turnwire.ledger import Ledger
+
+PREFER = {"constitutionalContext__cachePolicy": {"mode": "prefer"}}
+FAIL = {"principle": "honesty", "status": "FAIL"}
+HARM = {"principle": "honesty", "severity": "high", "evidence": "it is not so"}
+
+
+@pytest.fixture(autouse=True)
+def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+
+
+def says(word: Any, *checks: Any, violations: Any = ()) -> Any:
+    def vet(_task: sap.Task, _result: sap.Result) -> Any:
+        return sap.Vetting(word, checks, violations)
+
+    return vet
+
+
+def abstains(_task: sap.Task, _result: sap.Result) -> None:
+    return None
+
+
+async def breaks(_task: sap.Task, _result: sap.Result) -> Any:
+    raise SystemExit
+
+
+def edits(one: sap.Task, result: sap.Result) -> str:
+    one.payload["edited"] = True
+    result.output = "edited"
+    result.task_id = "00000000-0000-0000-0000-000000000000"
+    return "VALID"
+
+
+VALID = sap.Outcome("out", alignment="VALID", policy_checks=CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "vet", "status", "alignment", "principles"),
+    [
+        ("out", None, "SUCCEEDED", "ESCALATE", ["constitution"]),
+        (VALID, None, "SUCCEEDED", "VALID", ["honesty"]),
+        ("out", says("VALID"), "SUCCEEDED", "VALID", ["vet"]),
+        ("out", [says("VALID", *CHECKS), edits], "SUCCEEDED", "VALID", ["honesty", "edits"]),
+        ("out", [abstains], "SUCCEEDED", "ESCALATE", ["constitution"]),
+        (VALID, [abstains], "SUCCEEDED", "ESCALATE", ["honesty", "constitution"]),
+        ("out", [says("VALID"), says("ESCALATE")], "ESCALATED", "ESCALATE", ["vet", "vet"]),
+        ("out", [says("NON_CONSTITUTIONAL", FAIL), says("VALID")], "FAILED", "NON_CONSTITUTIONAL", ["honesty", "vet"]),
+        (VALID, says("NON_CONSTITUTIONAL", violations=[HARM]), "FAILED", "NON_CONSTITUTIONAL", ["honesty", "vet"]),
+        (
+            sap.Outcome(1, alignment="ESCALATE", policy_checks=CHECKS),
+            says("VALID"),
+            "ESCALATED",
+            "ESCALATE",
+            ["honesty"],
+        ),
+        ("out", breaks, "ESCALATED", "ESCALATE", ["breaks"]),
+        (sap.Outcome(error=("TIMEOUT", "late")), says("VALID"), "FAILED", "ESCALATE", ["constitution"]),
+    ],
+)
+def test_who_said_what(
+    outcome: Any, vet: Any, status: str, alignment: str, principles: list[str], tmp_path: Path
+) -> None:
+    cache = sap.Cache(tmp_path / "c")
+
+    async def what(agent: sap.Agent) -> None:
+        result = await agent.call(do({"a": 1}, **PREFER))
+        evidence = result.fields["constitutionalEvidence"]
+        assert (result.status, evidence["alignment"]) == (status, alignment)
+        assert [check["principle"] for check in evidence["policyChecks"]] == principles
+        unsaid = "constitution" in principles and getattr(outcome, "alignment", None) != "ESCALATE"
+        assert (sap.NOT_VETTED in evidence["policyChecks"]) is unsaid
+        assert sap.check(result) == [] or getattr(outcome, "alignment", None) == "ESCALATE", "vetters show a path"
+        assert len(cache.ledger) == (alignment == "VALID")
+        if status == "SUCCEEDED":
+            assert result.output == "out"
+
+    run(offering(lambda task, context: outcome, vet=vet, cache=cache), what)
+
+
+def test_vetters_of_the_agent_come_first_and_take_the_tasks_time() -> None:
+    asked: list[str] = []
+
+    def first(_task: sap.Task, _result: sap.Result) -> None:
+        asked.append("agent")
+
+    async def second(_task: sap.Task, _result: sap.Result) -> str:
+        asked.append("capability")
+        await asyncio.sleep(10)
+        return "VALID"
+
+    async def what(agent: sap.Agent) -> None:
+        agent.vet = (first,)
+        result = await agent.call(do(telemetry={"budget": {"seconds": 0.05}}))
+        assert result.error is not None and result.error.code == "TIMEOUT"
+
+    agent = sap.Agent("B", vet=first)
+    agent.capability("work.do", vet=second)(lambda task, context: 1)
+    run(agent, what)
+    assert asked == ["agent", "capability"]
+
+
+def test_what_nobody_vetted_is_cached_only_where_that_is_said(tmp_path: Path) -> None:
+    async def what(agent: sap.Agent) -> None:
+        first, again = [await agent.call(do({"a": 1}, **PREFER)) for _ in range(2)]
+        assert first.output == again.output == 1
+        evidence = again.fields["constitutionalEvidence"]
+        assert (evidence["cache"]["hit"], evidence["alignment"]) == (True, "ESCALATE")
+        assert sap.NOT_VETTED in evidence["policyChecks"]
+
+    run(offering(lambda task, context: 1, cache=sap.Cache(tmp_path / "c", unvetted=True)), what)
+
+
+def test_a_hit_has_the_checks_of_then(tmp_path: Path) -> None:
+    async def what(agent: sap.Agent) -> None:
+        for _ in range(2):
+            result = await agent.call(do({"a": 1}, **PREFER))
+            evidence = result.fields["constitutionalEvidence"]
+            assert (evidence["alignment"], evidence["policyChecks"]) == ("VALID", CHECKS)
+
+    run(offering(lambda task, context: VALID, cache=sap.Cache(tmp_path / "c")), what)
+
+
+def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "t")
+    agent = offering(
+        lambda one, context: {"raise": 1 / one.payload["n"], "out": 1}["out"],
+        transcript=ledger,
+        cache=sap.Cache(tmp_path / "c", unvetted=True),
+        schema={"required": ["n"]},
+    )
+
+    async def what(agent: sap.Agent) -> None:
+        only = {"constitutionalContext__cachePolicy": {"mode": "only"}}
+        for payload, change in (
+            ({"n": 1}, {"telemetry": {"trace": True}}),
+            ({"n": 0}, {}),
+            ({}, {}),
+            ({"n": 1}, PREFER),
+            ({"n": 1}, PREFER),
+            ({"n": 7}, only),
+            ({"n": 1}, {"telemetry": {"deadline": "2020-01-01T00:00:00Z"}}),
+        ):
+            await agent.call(do(payload, **change))
+
+    run(agent, what)
+    history = [sap.decode(entry.body) for entry in ledger if entry.kind != "sap.started"]
+    checklist = sap.conformance(*history)
+    assert checklist, str(checklist)
+    assert {line.status for line in checklist.lines} == {"pass"}, str(checklist)
+
+
+# ---------------------------------------------------------------- one line, and who gets it
+
+
+def test_a_client_in_one_line(tmp_path: Path) -> None:
+    async def main() -> None:
+        line = sap.Bus(tmp_path / "t", issuer="A-prime")
+        agent = line.register(sap.Agent("B"))
+
+        @agent.capability("consult.align")
+        async def align(one: sap.Task, context: sap.Context) -> Any:
+            if one.payload.get("fail"):
+                raise sap.Refusal("UNPROCESSABLE", "no")
+            return {"by": one.issuer.agent_id, "level": one.constitutional_context.pressure_level}
+
+        async with line:
+            context = {"pressureLevel": "consulted", "territory": "EUFM"}
+            output = await line.call("consult.align", {"plan": 1}, context=context, priority="high", seconds=5)
+            assert output == {"by": "A-prime", "level": "consulted"}
+            with pytest.raises(sap.Failed, match="UNPROCESSABLE no") as caught:
+                await line.call("consult.align", {"fail": True}, context=context)
+            assert caught.value.result.status == "FAILED"
+            with pytest.raises(sap.Refused) as refused:
+                await line.call("consult.nothing", {}, context=context)
+            assert refused.value.code == "NOT_FOUND"
+            one = line.task("consult.align", {}, context=context, trace=True, cache="bypass", parent=task("x", {}))
+            assert sap.check(one) == []
+            assert [str(result.status) async for result in line.statuses(one)] == ["QUEUED", "RUNNING", "SUCCEEDED"]
+            assert [str(result.status) async for result in line.statuses(one)] == ["SUCCEEDED"]
+            with pytest.raises(TypeError, match="has its payload"):
+                await line.call(one, {})
+
+    asyncio.run(main())
+
+
+def test_a_call_that_met_a_full_queue_is_tried_again() -> None:
+    tries: list[int] = []
+
+    class Busy(sap.Caller):
+        async def _result_of(self, one: sap.Task) -> sap.Result:
+            tries.append(len(tries))
+            if len(tries) < 3:
+                raise sap.Refused(sap.Nack(message_id=one.task_id, correlation_id=None, reason="RATE_LIMIT: full"))
+            return sap.result_for(one, sap.Outcome("done"), "B")
+
+    async def main() -> None:
+        assert await Busy().call("work.do", {}, retries=2) == "done"
+        tries.clear()
+        with pytest.raises(sap.Refused):
+            await Busy().call(do())
+        assert len(tries) == 1
+
+    asyncio.run(main())
+
+
+def test_hints_choose_among_providers(tmp_path: Path) -> None:
+    async def main() -> None:
+        line = sap.Bus(tmp_path / "t")
+        for name, labels in (
+            ("one", {"shard": "eu"}),
+            ("two", {"shard": "us"}),
+            ("three", {"shard": "us", "gpu": True}),
+        ):
+            agent = sap.Agent(name)
+            agent.capability("work.do")(lambda task, context, name=name: name)
+            line.register(agent, labels=labels)
+        async with line:
+
+            async def asked(**hints: Any) -> Any:
+                return await line.call("work.do", {}, routing_hints=hints)
+
+            assert await asked(shard="eu") == "one"
+            assert await asked(shard="us", gpu=True) == "three"
+            assert await asked(affinity="two") == "two"
+            assert await asked() == "one", "the first registered of those with the fewest waiting"
+            sticky = [await asked(affinity=f"user {number}") for number in range(12)]
+            assert sticky == [await asked(affinity=f"user {number}") for number in range(12)]
+            assert len(set(sticky)) > 1
+            assert await asked(shard="nowhere") in ("one", "two", "three")
+
+    asyncio.run(main())
