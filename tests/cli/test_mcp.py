@@ -1,0 +1,100 @@
+"""``turnwire mcp``, tried with the SDK's client: in this process, over stdio and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.sap.documents import TASK
+from tests.sap.test_transports import free_port
+from turnwire import tokens
+from turnwire.cli import model_tools
+from turnwire.sap.transports import mcp
+
+LOG = f'noise\n{json.dumps(TASK)}\n@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#\n{{"log":"@a3|f0|c"}}\n'
+
+
+async def ask(client: Any, tool: str, **arguments: Any) -> Any:
+    return await client.call_tool(tool, arguments)
+
+
+async def try_all(client: Any) -> None:
+    listed = await client.list_tools()
+    assert [tool.name for tool in listed.tools] == ["scan", "validate", "tokens", "convert", "extract"]
+    scanned = (await ask(client, "scan", text=LOG)).structured_content
+    assert (scanned["records"], scanned["wires"]) == (2, {"nslip": 1, "sap": 1})
+    assert [one["line"] for one in scanned["found"]] == [2, 3]
+    broken = json.dumps(TASK).replace("2.0", "3.0")
+    judged = (await ask(client, "validate", text=broken)).structured_content
+    assert (judged["records"], judged["rejects"]) == (0, 1)
+    assert judged["faults"][0]["reason"] == "unsupported_version"
+    counted = (await ask(client, "tokens", text=LOG)).structured_content
+    assert counted["tokens"] == tokens.count(LOG)
+    assert counted["messages"] == 2
+    made = (await ask(client, "convert", text=LOG.splitlines()[2], to="csp")).structured_content
+    assert len(made["messages"]) + len(made["refused"]) == 1
+    found = (await ask(client, "extract", text=f"Look: {json.dumps(TASK)} there")).structured_content
+    assert [(one["wire"], one["start"], one["wrapped"]) for one in found["messages"]] == [("sap", 6, "prose")]
+    for tool, arguments, said in (
+        ("scan", {}, "UNPROCESSABLE: /payload: 'text' is a required property"),
+        ("convert", {"text": "", "to": "esperanto"}, "UNPROCESSABLE: /payload/to: 'esperanto' is not one of"),
+        ("tokens", {"text": "", "tokenizer": "no such"}, "UNPROCESSABLE: "),
+        ("no such", {}, "NOT_FOUND: "),
+    ):
+        answer = await client.call_tool(tool, arguments)
+        assert answer.is_error
+        assert answer.content[0].text.startswith(said), answer.content[0].text
+
+
+def test_the_tools_in_this_process() -> None:
+    async def main() -> None:
+        async with model_tools.agent() as agent, Client(mcp.server(agent)) as client:
+            await try_all(client)
+
+    asyncio.run(main())
+
+
+def test_over_stdio() -> None:
+    async def main() -> None:
+        command = StdioServerParameters(command=sys.executable, args=["-m", "turnwire", "mcp"])
+        async with Client(command) as client:
+            await try_all(client)
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_over_http() -> None:
+    async def main() -> None:
+        port = free_port()
+        process = await asyncio.create_subprocess_exec(sys.executable, "-m", "turnwire", "mcp", "--http", str(port))
+        try:
+            for _ in range(300):
+                try:
+                    (await asyncio.open_connection("127.0.0.1", port))[1].close()
+                    break
+                except OSError:
+                    await asyncio.sleep(0.05)
+            async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+                await try_all(client)
+        finally:
+            process.terminate()
+            await process.wait()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+@pytest.mark.parametrize("count", [34])
+def test_many_tools_cost_a_model_little(count: int) -> None:
+    from turnwire import sap
+
+    agent = sap.Agent("B")
+    for number in range(count):
+        agent.capability(f"work.do{number}", description="Does one thing with a plan.")(lambda task, context: None)
+    listed = [mcp._tool(capability) for capability in agent.capabilities.values()]
+    shown = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
+    assert tokens.count(shown) <= 1500
