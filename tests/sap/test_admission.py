@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +195,22 @@ def test_a_task_that_was_started_and_never_finished(tmp_path: Path, redeliver: s
     assert attempts == ([2] if redeliver == "again" else [])
     assert result.status == ("SUCCEEDED" if redeliver == "again" else "FAILED")
     assert result.error is None or "never finished" in (result.error.message or "")
+
+
+def test_a_task_of_a_process_that_is_gone_is_free_at_once(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "t")
+    one = do()
+
+    async def what(agent: sap.Agent) -> sap.Result:
+        dead = Transcript(ledger, lease=3600)
+        ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+        machine, _, name = dead.holder.rsplit(":", 2)
+        dead.holder = f"{machine}:{int(ended.stdout)}:{name}"
+        assert (await dead.claim(one.task_id)).until
+        dead.close()
+        return await agent.call(one)
+
+    assert run(offering(lambda task, context: context.attempt, transcript=ledger), what).output == 2
 
 
 def test_results_are_found_after_a_restart(tmp_path: Path) -> None:
