@@ -355,11 +355,10 @@ def test_mcp_progress_and_cancellation(tmp_path: Path) -> None:
             assert told and told[0] == (0.0, "accepted")
             assert answer.meta[mcp.RESULT]["status"] == "SUCCEEDED"
             calling = asyncio.create_task(client._client.call_tool("work.wait", {"seconds": 30}))
-            while not agent._jobs:
-                await asyncio.sleep(0.01)
-            (job,) = agent._jobs.values()
+            while not (jobs := [job for job in agent._jobs.values() if job.task.payload.get("seconds")]):
+                await asyncio.sleep(0)
             calling.cancel()
-            assert (await job.wait()).status == "CANCELLED"
+            assert (await jobs[0].wait()).status == "CANCELLED"
 
     asyncio.run(asyncio.wait_for(main(), 20))
 

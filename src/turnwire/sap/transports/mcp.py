@@ -25,6 +25,7 @@ from turnwire.sap.agent import Agent
 from turnwire.sap.calls import USABLE, Caller
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.handlers import Capability
+from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
 from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
 from turnwire.sap.receipts import Refused, ack, nack, unreadable
@@ -113,16 +114,22 @@ async def _call(
     if task.target.capability != params.name:
         text = f"the task is for {task.target.capability}, the tool is {params.name}"
         return _refused(nack(task, ErrorCode.INVALID_TASK, text))
-    job = await agent.receive(task, _progress(request), principal=caller)
-    if isinstance(job, Nack):
-        return _refused(job)
-    if job.stage is not Stage.REFUSED:
-        await request.session.report_progress(_PROGRESS[Status.QUEUED], 1.0, "accepted")
+    receiving = asyncio.ensure_future(agent.receive(task, _progress(request), principal=caller))
     try:
+        job = await asyncio.shield(receiving)
+        if isinstance(job, Nack):
+            return _refused(job)
+        if job.stage is not Stage.REFUSED:
+            await request.session.report_progress(_PROGRESS[Status.QUEUED], 1.0, "accepted")
         return _answered(await job.wait())
-    except asyncio.CancelledError:
-        job.cancel()
+    except asyncio.CancelledError:  # the caller's wish, whatever has become of the task by now
+        receiving.add_done_callback(_cancel)
         raise
+
+
+def _cancel(receiving: asyncio.Future[Job | Nack]) -> None:
+    if not receiving.cancelled() and receiving.exception() is None and isinstance(job := receiving.result(), Job):
+        job.cancel()
 
 
 def _progress(request: Any) -> Callable[[Result], Awaitable[None]]:
