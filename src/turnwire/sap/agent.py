@@ -7,11 +7,11 @@ import inspect
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import EncodeError, expect
 from turnwire.sap.access import Action, Authoriser, authorise
+from turnwire.sap.batching import Batching
 from turnwire.sap.cache import Cache
 from turnwire.sap.deliveries import Deliveries, Route
 from turnwire.sap.execution import Execution, too_large
@@ -27,6 +27,7 @@ from turnwire.sap.principals import ANONYMOUS, Named, Principal, principal_of
 from turnwire.sap.receipts import Refused as Refused
 from turnwire.sap.receipts import ack, freeze, invalid, nack, thaw
 from turnwire.sap.results import Outcome, producer_of, result_for
+from turnwire.sap.signals import from_result
 from turnwire.sap.spec import ErrorCode, Status
 from turnwire.sap.stages import Stage
 from turnwire.sap.transcripts import RESULT_KIND, Transcript, key_of, refused_row
@@ -104,6 +105,7 @@ class Agent:
         self._line: WaitingLine[Job] = WaitingLine()
         self._pool = Pool(self._handlers)
         self._rows: Transcript | None = None
+        self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
 
     @property
     def agent_id(self) -> str:
@@ -156,8 +158,10 @@ class Agent:
         if self._running:
             return self
         self._pool = Pool(self._handlers)
-        self._stores = ThreadPoolExecutor(8, "sap-stores")
-        self._rows = Transcript(self.transcript, lease=self._lease) if self.transcript is not None else None
+        self._ledgers = {}
+        self._rows = None
+        if self.transcript is not None:
+            self._rows = self._ledgers[id(self.transcript)] = Transcript(self.transcript, lease=self._lease)
         self._execution = Execution(
             self.producer,
             self.capabilities,
@@ -166,7 +170,7 @@ class Agent:
             transcript=self._rows,
             vet=self.vet,
             pool=self._pool,
-            stores=self._stores,
+            rows_of=self._batched,
             seconds=self._seconds,
             started=self._started,
         )
@@ -191,9 +195,13 @@ class Agent:
                 await self._finish(job, self._execution.cancelled(job.task, text))
         await self._deliveries.ended(CLOSING_SECONDS)
         self._pool.close()
-        self._stores.shutdown(wait=False)
-        if self._rows is not None:
-            self._rows.close()
+        for ledger in self._ledgers.values():
+            ledger.close()
+
+    def _batched(self, ledger: Ledger) -> Batching:
+        if (found := self._ledgers.get(id(ledger))) is None:
+            found = self._ledgers[id(ledger)] = Batching(ledger)
+        return found
 
     async def _let_go(self, job: Job) -> None:
         self._jobs.pop(job.key, None)
@@ -437,7 +445,8 @@ class Agent:
 
     async def _learn(self, learning: LearningLoop, task: Task, result: Result) -> None:
         try:
-            await asyncio.get_running_loop().run_in_executor(self._stores, learning.observe, task, result)
+            row = learning.row(from_result(task, result, essence=learning.essence))
+            await self._batched(learning.ledger).do(lambda: ([row], None))
         except Exception:  # what is not learned does not change what was done
             _log.exception("nothing was learned from task %s", task.task_id)
 

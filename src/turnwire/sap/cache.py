@@ -160,6 +160,11 @@ class Cache:
         ESCALATE as well); never one that came out of the cache. Raises RuleError(wrong_task, wrong_correlation) when
         the result is not the task's.
         """
+        row = self.row(task, result, now)
+        return None if row is None else self.ledger.append(row[0], row[1], key=row[2])
+
+    def row(self, task: Task, result: Result, now: Moment | None = None) -> tuple[str, str, str] | None:
+        """(kind, body, key) of what :meth:`put` appends, None where that is nothing. Raises as it does."""
         expect(task, Task, "the outcome of a Task is stored")
         expect(result, Result, "a Result is stored")
         fields, evidence = result.fields, result.fields["constitutionalEvidence"]
@@ -191,7 +196,7 @@ class Cache:
             record["policyChecks"] = evidence["policyChecks"]
         if "output" in fields:
             record["output"] = fields["output"]
-        return self.ledger.append(KIND, json_text.write(record, WIRE), key=key)
+        return KIND, json_text.write(record, WIRE), key
 
 
 _reader = json_text.reader(WIRE)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import EncodeError
-from turnwire.sap.cache import Cache, mode_of, policy_of
+from turnwire.sap.batching import Batching
+from turnwire.sap.cache import Cache, Hit, Miss, mode_of, policy_of
 from turnwire.sap.contract import output_issues
 from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Overrun, Pool, Refusal, Stuck
 from turnwire.sap.jobs import Job
@@ -26,9 +26,11 @@ from turnwire.sap.times import moment_of
 from turnwire.sap.transcripts import Transcript
 from turnwire.sap.vetting import Vetter, vetted
 
+if TYPE_CHECKING:
+    from turnwire.ledger import Ledger
+
 _log = logging.getLogger("turnwire.sap")
 _POLLS = (0.02, 0.05, 0.1, 0.25, 0.5)  # seconds between looks at what another agent makes of a task
-Value = TypeVar("Value")
 Started = Callable[[Job], Awaitable[None]]
 
 
@@ -37,7 +39,8 @@ class Execution:
 
     Args:
         producer: of the Results. capabilities, validators: by name. vet: vetters of all capabilities. seconds: how long
-            a task may take that brings no limit of its own. started: is awaited before a handler begins.
+            a task may take that brings no limit of its own. rows_of: through what a ledger is reached.
+            started: is awaited before a handler begins.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Execution:
         transcript: Transcript | None,
         vet: tuple[Vetter, ...],
         pool: Pool,
-        stores: ThreadPoolExecutor,
+        rows_of: Callable[[Ledger], Batching],
         seconds: float | None,
         started: Started,
     ) -> None:
@@ -61,7 +64,7 @@ class Execution:
         self._transcript = transcript
         self._vet = vet
         self._pool = pool
-        self._stores = stores
+        self._rows_of = rows_of
         self._seconds = seconds
         self._started = started
 
@@ -107,7 +110,8 @@ class Execution:
         if self._cache is None:
             missed = "this agent has no cache"
             return self.failed(task, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
-        found = await self._stored(self._cache.get, task)
+        cache = self._cache
+        found: Hit | Miss = await self._rows_of(cache.ledger).do(lambda: ([], cache.get(task)))
         return found.result(task, self.producer) if found or mode is CacheMode.ONLY else None
 
     async def _kept(self, task: Task, result: Result) -> None:
@@ -115,12 +119,10 @@ class Execution:
         if self._cache is None:
             return
         try:
-            await self._stored(self._cache.put, task, result)
+            if (row := self._cache.row(task, result)) is not None:
+                await self._rows_of(self._cache.ledger).do(lambda: ([row], None))
         except Exception:
             _log.exception("the outcome of task %s could not be cached", task.task_id)
-
-    async def _stored(self, call: Callable[..., Value], *values: Any) -> Value:
-        return await asyncio.get_running_loop().run_in_executor(self._stores, call, *values)
 
     # ---------------------------------------------------------------- one agent of several
 

@@ -119,8 +119,13 @@ class LearningLoop:
 
     def record(self, signal: Signal) -> int:
         """Appends a signal and answers its number."""
+        kind, body, key = self.row(signal)
+        return self.ledger.append(kind, body, key=key)
+
+    def row(self, signal: Signal) -> tuple[str, str, str]:
+        """(kind, body, key) of what :meth:`record` appends."""
         expect(signal, Signal, "a Signal is recorded")
-        return self.ledger.append(SIGNAL_KIND, write(signal.to_dict()), key=signal.key)
+        return SIGNAL_KIND, write(signal.to_dict()), signal.key
 
     def observe(self, task: Task, result: Result) -> int:
         """Records the signal in a Result."""

@@ -12,16 +12,14 @@ it, until it is let go, or its time is over.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import time
 import uuid
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.json import text as json_text
+from turnwire.sap.batching import Batching, Row
 from turnwire.sap.codec import decode
 from turnwire.sap.identity import content_of, uuid_key
 from turnwire.sap.messages import Result
@@ -34,9 +32,6 @@ if TYPE_CHECKING:
 TASK_KIND, STARTED_KIND, RESULT_KIND, REFUSED_KIND = "sap.task", "sap.started", "sap.result", "sap.refused"
 REFUSED_LIMIT = 1024  # bytes of a row about a refusal
 _reader = json_text.reader(WIRE)
-
-Row = tuple[str, str, str]
-"""kind, body, key."""
 
 
 def key_of(principal: Principal, task_id: str) -> str:
@@ -68,12 +63,8 @@ class Claim(NamedTuple):
     until: float
 
 
-Prepare = Callable[[], tuple[list[Row], Any]]
-"""Looks at the ledger: which rows are to be appended, and the answer where there are none, or nothing is read then."""
-
-
-class Transcript:
-    """A ledger, reached from an event loop: what is asked for at the same time shares one commit and one thread hop.
+class Transcript(Batching):
+    """The transcript of an agent.
 
     Args:
         ledger: where the rows go; it stays open when the transcript is closed.
@@ -81,24 +72,17 @@ class Transcript:
     """
 
     def __init__(self, ledger: Ledger, *, lease: float = 10.0) -> None:
-        self.ledger = ledger
+        super().__init__(ledger)
         self.lease = lease
         self.holder = f"{_machine()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
-        self._thread = ThreadPoolExecutor(1, "sap-transcript")
-        self._waiting: list[tuple[Prepare, Callable[[], Any] | None, asyncio.Future[Any]]] = []
-        self._flushing: asyncio.Task[None] | None = None
-
-    def close(self) -> None:
-        """Ends the thread, when what is waiting has been written."""
-        self._thread.shutdown(wait=False)
 
     async def append(self, *rows: Row) -> None:
         """Appends rows, all or none; they are in the ledger when this returns."""
-        await self._do(lambda: (list(rows), None), None)
+        await self.do(lambda: (list(rows), None), None)
 
     async def known(self, key: str) -> Known:
         """What there is of the task with this key."""
-        found: Known = await self._do(lambda: ([], self._known(key)), None)
+        found: Known = await self.do(lambda: ([], self._known(key)), None)
         return found
 
     async def admit(self, key: str, text: str) -> Known:
@@ -108,7 +92,7 @@ class Transcript:
             found = self._known(key)
             return ([(TASK_KIND, text, key)] if found.content is None else []), found
 
-        found: Known = await self._do(unknown, None)
+        found: Known = await self.do(unknown, None)
         return found
 
     async def settle(self, key: str, text: str) -> str:
@@ -118,7 +102,7 @@ class Transcript:
             found = self._result(key)
             return ([(RESULT_KIND, text, key)] if found is None else []), found
 
-        found: str | None = await self._do(first, lambda: self._result(key))
+        found: str | None = await self.do(first, lambda: self._result(key))
         return text if found is None else found
 
     async def claim(self, key: str) -> Claim:
@@ -130,7 +114,7 @@ class Transcript:
                 return [], before
             return [self._started(key, None if before is None else before.attempt)], None
 
-        found: Claim = await self._do(free, lambda: self._held(key))
+        found: Claim = await self.do(free, lambda: self._held(key))
         return found
 
     async def go_on(self, key: str) -> None:
@@ -144,7 +128,7 @@ class Transcript:
             held = self._held(key)
             return ([self._started(key, None, released=True)] if held is not None and held.mine else []), None
 
-        await self._do(mine, None)
+        await self.do(mine, None)
 
     def _started(self, key: str, over: int | None, *, released: bool = False) -> Row:
         said: dict[str, Any] = {"holder": self.holder, "until": 0 if released else round(time.time() + self.lease, 3)}
@@ -185,73 +169,6 @@ class Transcript:
         if holder != self.holder and _is_gone(holder):
             until = 0.0
         return Claim(holder == self.holder and until > 0, attempt, until)
-
-    # ---------------------------------------------------------------- together
-
-    async def _do(self, prepare: Prepare, read: Callable[[], Any] | None) -> Any:
-        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((prepare, read, done))
-        if self._flushing is None or self._flushing.done():
-            self._flushing = asyncio.create_task(self._flush())
-        return await done
-
-    async def _flush(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            waiting, self._waiting = self._waiting, []
-            answers: list[tuple[Any, Exception | None]]
-            try:
-                wanted = [entry[:2] for entry in waiting]
-                answers = await loop.run_in_executor(self._thread, self._write, wanted)
-            except asyncio.CancelledError:  # the loop ends
-                for _, _, done in waiting:
-                    done.cancel()
-                raise
-            except Exception as error:  # the thread is gone: the transcript was closed
-                answers = [(None, error)] * len(waiting)
-            for (_, _, done), (value, failure) in zip(waiting, answers, strict=True):
-                if done.done():  # whoever asked has gone
-                    continue
-                if failure is None:
-                    done.set_result(value)
-                else:
-                    done.set_exception(failure)
-
-    def _write(self, wanted: list[tuple[Prepare, Callable[[], Any] | None]]) -> list[tuple[Any, Exception | None]]:
-        """Prepares all, appends their rows in one commit, then reads for them: each its answer, or its error."""
-        answers: list[tuple[Any, Exception | None]] = []
-        rows: list[Row] = []
-        writers: list[int] = []
-        for number, (prepare, _) in enumerate(wanted):
-            try:
-                some, answer = prepare()
-            except Exception as error:
-                answers.append((None, error))
-                continue
-            answers.append((answer, None))
-            if some:
-                rows += some
-                writers.append(number)
-        failed: Exception | None = None
-        if rows:
-            try:
-                self.ledger.append_many(rows)
-            except Exception as error:
-                failed = error
-        for number in writers:
-            read = wanted[number][1]
-            if failed is not None:
-                answers[number] = (None, failed)
-            elif read is not None:
-                answers[number] = _tried(read)
-        return answers
-
-
-def _tried(read: Callable[[], Any]) -> tuple[Any, Exception | None]:
-    try:
-        return read(), None
-    except Exception as error:
-        return None, error
 
 
 def _said(entry: Entry) -> dict[str, Any]:
