@@ -7,11 +7,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from turnwire.errors import Reason, RuleError
+
 if TYPE_CHECKING:
     from turnwire.ledger import Ledger
 
 Row = tuple[str, str, str]
 """kind, body, key."""
+
+ATTEMPTS = 100
+"""How often others may write between a look and its rows before that is given up."""
 
 Prepare = Callable[[], tuple[list[Row], Any]]
 """Looks at the ledger: which rows are to be appended, and the answer where there are none, or nothing is read then."""
@@ -68,33 +73,31 @@ class Batching:
                     done.set_exception(failure)
 
     def _write(self, wanted: list[tuple[Prepare, Callable[[], Any] | None]]) -> list[tuple[Any, Exception | None]]:
-        """Prepares all, appends their rows in one commit, then reads for them: each its answer, or its error."""
-        answers: list[tuple[Any, Exception | None]] = []
-        rows: list[Row] = []
-        writers: list[int] = []
-        for number, (prepare, _) in enumerate(wanted):
-            try:
-                some, answer = prepare()
-            except Exception as error:
-                answers.append((None, error))
-                continue
-            answers.append((answer, None))
-            if some:
-                rows += some
-                writers.append(number)
+        """Prepares all, appends their rows in one commit, then reads for them: each its answer, or its error.
+
+        What was looked at still holds when the rows are written: where somebody else has written meanwhile, all is
+        looked at again.
+        """
         failed: Exception | None = None
-        if rows:
+        for _ in range(ATTEMPTS):
+            last = len(self.ledger)
+            answers = [_tried(prepare) for prepare, _ in wanted]
+            rows = {number: answer[0] for number, (answer, error) in enumerate(answers) if error is None and answer[0]}
+            failed = None
+            if not rows:
+                break
             try:
-                self.ledger.append_many(rows)
+                self.ledger.append_many([row for some in rows.values() for row in some], expect=last)
+                break
             except Exception as error:
                 failed = error
-        for number in writers:
+                if not isinstance(error, RuleError) or error.reason is not Reason.APPEND_CONFLICT:
+                    break
+        made = [(None if error is not None else answer[1], error) for answer, error in answers]
+        for number in rows:
             read = wanted[number][1]
-            if failed is not None:
-                answers[number] = (None, failed)
-            elif read is not None:
-                answers[number] = _tried(read)
-        return answers
+            made[number] = (None, failed) if failed is not None else made[number] if read is None else _tried(read)
+        return made
 
 
 def _tried(read: Callable[[], Any]) -> tuple[Any, Exception | None]:
