@@ -10,6 +10,7 @@ HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each). A test that sets ``max_examples
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
@@ -59,6 +60,19 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     for name in NAMES:
         turnwire.register(import_module(f"tests.toy_wires.{name}.wire").DESCRIPTOR)
     return NAMES
+
+
+def pytest_configure() -> None:
+    """Commands are ended by signals here: one that whoever started the tests ignores (nohup, a shell's ``&``) would be
+    ignored by them, too."""
+    for name, handler in (
+        ("SIGINT", signal.default_int_handler),
+        ("SIGTERM", signal.SIG_DFL),
+        ("SIGHUP", signal.SIG_DFL),
+    ):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -195,7 +195,10 @@ def test_a_signal_leaves_nothing(tmp_path: Path, name: str, number: signal.Signa
         while not any(path.endswith(".tmp") for path in os.listdir(tmp_path)) and time.monotonic() < deadline:
             time.sleep(0.02)
         running.send_signal(number)
-        assert running.wait(30) == 128 + number
+        try:
+            assert running.wait(30) == 128 + number
+        finally:
+            running.kill()
         said = b"interrupted" if number == signal.SIGINT else b"ended by " + number.name.encode()
         assert running.stderr.read() == b"turnwire: " + said + b"\n"
     assert os.listdir(tmp_path) == []

@@ -122,7 +122,10 @@ def test_following_ends_well_with_a_signal(tmp_path: Path, output: bool, number:
         else:
             assert running.stdout.readline() == b'{"line":2}\n'
         running.send_signal(number)
-        assert running.wait(30) == 1
+        try:
+            assert running.wait(30) == 1
+        finally:
+            running.kill()
         assert running.stderr.read() == b""
     if output:
         assert (file / "part-00001.ndjson").read_bytes() == b'{"line":1}\n{"line":2}\n'
