@@ -119,8 +119,7 @@ ENDS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def cells() -> list[Any]:
-    """(wire, container, good): all that can be. Further wires of lines are not found behind prefixes, and heredocs
-    that hold CSP/1 not where only the first line has one."""
+    """(wire, container, good): all that can be. Further wires of lines are not found behind prefixes."""
     found = []
     for wire, texts in ((wire, (GOOD[wire], BAD[wire])) for wire in GOOD):
         for good in (True, False):
@@ -129,7 +128,7 @@ def cells() -> list[Any]:
             names += PREFIXED if wire != "memo" else []
             names += ONE_LINE if "\n" not in text else []
             names += OBJECT if good and text.startswith("{") else []
-            found += [(wire, name, good) for name in names if (wire, name, good) != ("csp", "prefix", True)]
+            found += [(wire, name, good) for name in names]
     return found
 
 

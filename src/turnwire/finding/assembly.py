@@ -8,20 +8,45 @@ a search for a capital P and a look at every 16 KiB.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from turnwire import _backend
 from turnwire.finding.lines import MOST_PREFIX, Assembly, Block
 from turnwire.finding.parts import CRI, LEAST_DOCKER, Read, assembled, cri_part, docker_part, joined
 from turnwire.finding.prefixes import Prefixed
 
-__all__ = ["Assembly", "find", "undecided"]
+__all__ = ["Assembly", "Claimed", "find", "undecided"]
 
 _heads = _backend.load("log.line_heads")
 
 
+class Claimed(Protocol):
+    """What is claimed of the lines already. What begins first wins: a line that is claimed begins no assembly, and one
+    that reaches over claims takes their lines. It is asked in the order of the lines."""
+
+    def behind(self, line: int) -> int:
+        """Behind what is claimed of the line that begins there; its start where nothing is."""
+
+    def take(self, found: Assembly) -> None:
+        """The lines of this assembly are its own."""
+
+
+class _Nothing:
+    def behind(self, line: int) -> int:
+        return line
+
+    def take(self, found: Assembly) -> None:
+        """Nothing is claimed."""
+
+
 def find(
-    data: Any, start: int, stop: int, final: bool, limit: int, reach: int | None = None
+    data: Any,
+    start: int,
+    stop: int,
+    final: bool,
+    limit: int,
+    reach: int | None = None,
+    claimed: Claimed | None = None,
 ) -> tuple[list[Assembly], int]:
     """The lines of ``data[start:stop]`` (contiguous bytes) that belong together, in the order of their first lines, and
     the position where the next block has to begin.
@@ -30,11 +55,11 @@ def find(
     the first line of something begins that may go on behind ``stop``, and what is found lies in front of it. The last
     line, where it has no end yet and begins nothing, is not looked at (:func:`undecided`). limit: most bytes of the
     text of one assembly (``limits.message``); what goes on behind that begins anew. reach: up to there the bytes behind
-    ``stop`` are known, though nothing is looked for in them: they tell how what stands in front of them ends. Linear in
-    the bytes that are looked at.
+    ``stop`` are known, though nothing is looked for in them: they tell how what stands in front of them ends. claimed:
+    what the lines are already. Linear in the bytes that are looked at.
     """
     block = Block(data, start, max(stop, reach or 0), final, limit)
-    return _Search(block, stop).run()
+    return _Search(block, stop, claimed or _Nothing()).run()
 
 
 def undecided(line: bytes) -> bool:
@@ -46,9 +71,10 @@ def undecided(line: bytes) -> bool:
 
 
 class _Search:
-    def __init__(self, block: Block, stop: int) -> None:
+    def __init__(self, block: Block, stop: int, others: Claimed) -> None:
         self.block = block
         self.stop = stop
+        self.others = others
         self.claimed: set[int] = set()
         self.prefixed = Prefixed(block, self.claimed)
         self.found: list[Assembly] = []
@@ -60,7 +86,9 @@ class _Search:
         long = self.long(place)
         while hint >= 0 or long >= 0:
             line = max(hint, long) if min(hint, long) < 0 else min(hint, long)
-            place = self.look(line)
+            place = self.others.behind(line)
+            if place == line:
+                place = self.look(line)
             if 0 <= hint < place:
                 hint = self.hint(place)
             if 0 <= long < place:
@@ -116,6 +144,7 @@ class _Search:
     def take(self, found: Assembly, behind: int) -> int:
         """Keeps what was found. Where other lines stand among its own, the search goes on at the next one."""
         self.found.append(found)
+        self.others.take(found)
         if len(found.spans) == 1:
             return found.stop
         for piece in found.pieces:

@@ -236,19 +236,24 @@ class Prefixed:
                 self.done = True
                 break
             if body.run and isinstance(form, Bare) and stream is None and place >= sure:
-                sure = self._closing(found[-1].behind, body.run, first.line)
-                if not sure:
+                closing = self._closing(found[-1].behind, body.run, first.line)
+                if closing is None:
                     self.done = False
                     return []
+                if closing < 0:  # as of any message, what stands behind that is none of it
+                    pieces += _without(found, taken)
+                    self.done = True
+                    return pieces
+                sure = closing
             pieces += _without(found, taken)
             kept = len(pieces) if text.strip(_BLANKS) or body.run else kept
         else:
             self.done = self.done or body.state == Body.TAIL
         return pieces[:kept]
 
-    def _closing(self, place: int, run: int, start: int) -> int:
-        """Where the line begins that closes a heredoc, lines without prefix; ``place`` where none does that can; 0
-        where it may still come."""
+    def _closing(self, place: int, run: int, start: int) -> int | None:
+        """Where the line begins that closes a heredoc, lines without prefix; -1 where none does that can; None where
+        it may still come."""
         if self._closings is None:
             self._closings = {}
             for match in _CLOSING.finditer(self.block.view, self.block.start, self.block.stop):
@@ -258,7 +263,7 @@ class Prefixed:
         if number < len(closings) and closings[number] - start <= self.block.limit:
             return closings[number]
         more = not self.block.final and number == len(closings) and self.block.stop - start <= self.block.limit
-        return 0 if more else place
+        return None if more else -1
 
 
 def _last(prefix: bytes) -> str:

@@ -15,6 +15,7 @@ from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, TEXTS, 
 from turnwire.log.engine.columns import table_dtypes, text_spans
 from turnwire.log.engine.document_rows import fill_documents, read_document
 from turnwire.log.engine.fill import read_again
+from turnwire.log.engine.left_to_right import LeftToRight
 from turnwire.log.engine.nested import Together, merged
 from turnwire.log.engine.text_rows import claim, fill_claimed, fill_common
 from turnwire.log.input.reading import line_end
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from turnwire.finding.assembly import Assembly
     from turnwire.log.engine.all_wires import Finder, State
 
     Arrays = dict[str, Any]
@@ -105,6 +107,7 @@ class Pass:
         self.keep = keep
         self.limit = limit
         self.view = memoryview(block.data)[: self.size].cast("B")
+        self._counted = (0, 0)  # a place and the newlines in front of it
         self.rows = 0
         self.rejects: list[tuple[Arrays, int]] = []
         self.table = quarantine.table(quarantine.ROOM, mixed=True)
@@ -170,10 +173,14 @@ class Pass:
         """Whether lines were met that may belong together."""
         return bool(self.signs & _TOGETHER) and not self.inside
 
-    def _look_between(self, found: Claims, start: int) -> None:
-        """Behind the first magic only what nobody claims, or what is damaged, shows signs."""
-        good, since = found.what == CLAIMED, max(self.magic, start)
-        self.signs |= _heads.signs_between(self.view, found.starts[good], found.stops[good], since, self.size)
+    def belong_together(self, found: Claims, start: int, stop: int) -> bool:
+        """Whether lines from ``start`` to ``stop`` may belong together. Behind the first magic only what nobody claims,
+        or what is damaged, shows signs."""
+        since = max(self.magic, start)
+        if self.magic >= 0 and since < stop:
+            good = found.what == CLAIMED
+            self.signs |= _heads.signs_between(self.view, found.starts[good], found.stops[good], since, stop)
+        return self._belong_together()
 
     def _spans(self) -> list[tuple[int, int]]:
         """Where the records and rejects of the block stand in it, in order."""
@@ -261,7 +268,13 @@ class Pass:
         return not self.final and self.state.lines.held >= 0
 
     def _newlines(self, stop: int) -> int:
-        return int(np.count_nonzero(np.frombuffer(self.view[:stop], np.uint8) == ord("\n")))
+        """How many newlines stand in front of a place; mostly one behind the place that was asked for last."""
+        last, count = self._counted
+        if stop < last:
+            last, count = 0, 0
+        count += int(np.count_nonzero(np.frombuffer(self.view[last:stop], np.uint8) == ord("\n")))
+        self._counted = stop, count
+        return count
 
     def _parts(self, parts: Arrays) -> int | None:
         """Finds JSON and nSLIP around the claims of CSP/1, and leaves rows open for these. Where an object begins that
@@ -359,7 +372,7 @@ class Pass:
                 present |= there.astype(np.uint64) << np.uint64(valid[name])
         return present
 
-    def _claims(self, start: int, size: int, final: bool) -> Claims:
+    def claims(self, start: int, size: int, final: bool) -> Claims:
         """What wires of lines claim: CSP/1 first, then those that have a plan."""
         before = self.state.csp[:]
         found = self._claimed_by_csp(start, size, final)
@@ -392,26 +405,21 @@ class Pass:
         """What CSP/1 claims, and what lines say together; then all that is left: (position, line)."""
         before = self.state.csp[:]
         stop, final = self.size if not documents or documents[-1].whole else documents[-1].start, self.final
-        reach = 0
+        reach = stop  # what is known behind what was open tells how what stands in front of that ends
         while True:
-            found = self._around(documents, start, stop) if documents else self._claims(start, stop, final)
-            if self.magic >= 0:
-                self._look_between(found, start)
-            signs = self._belong_together()
-            further = bool(found.wires.any())
-            start = min(start, found.position)
-            reach = reach or found.position
-            together = Together(self, found, start, signs, reach) if signs or documents or further else None
-            if together is None or together.position >= found.position:
+            ranges = self._around(documents, start, stop, final, reach)
+            end = ranges[-1].position
+            start = min(start, ranges[0].claims.position)
+            if end >= ranges[-1].claims.position:
                 break
             self.state.csp = before[:]  # the lines behind are read with the next block
-            stop, final = self._with_mark(together.position), False
+            stop, final = self._with_mark(end), False
             start = min(start, stop)
             documents = [one for one in documents if one.stop <= stop]
+        found, assemblies = ranges[0].claims, self._with_documents(ranges, documents)
         position, line = found.position, found.line
-        if together is not None and (together.found or documents or further):
-            together.drop(found)
-            held = self._all_claimed(found, together)
+        if assemblies or documents or found.wires.any():
+            held = self._all_claimed(found, Together(self, position, assemblies))
         else:
             parts = found.parts(self.finder.csp.code)
             held = self._parts(parts)
@@ -424,26 +432,37 @@ class Pass:
             return self._lines(line, position)
         return position, line
 
-    def _around(self, documents: list[Document], start: int, stop: int) -> Claims:
-        """The claims of a block up to ``stop`` with documents in it, in which nothing is claimed."""
+    def _around(
+        self, documents: list[Document], start: int, stop: int, final: bool, reach: int
+    ) -> list[LeftToRight]:
+        """What is claimed of a block up to ``stop`` in front of its documents, between them and behind; in them nothing
+        is claimed. reach: up to there the bytes behind ``stop`` are known."""
         whole = [one for one in documents if one.whole]
-        self.texts = []
-        ends = [one.start for one in whole]
-        first = ends[0] if ends else stop
-        found = self._claims(min(start, first), first, bool(ends))  # a document may begin with a byte order mark
+        last = documents[-1].start if documents and not documents[-1].whole else stop
+        final = final and last == stop
+        ends = [*(one.start for one in whole), last]
+        # A document may begin with a byte order mark.
+        ranges = [LeftToRight(self, min(start, ends[0]), ends[0], bool(whole) or final, ends[0] if whole else reach)]
         for number, one in enumerate(whole):
+            self.state.csp = self.finder.csp_state()
+            more = number + 1 < len(whole)
+            end = ends[number + 1]
+            ranges.append(LeftToRight(self, one.stop, end, more or final, end if more else reach))
+        return ranges
+
+    def _with_documents(self, ranges: list[LeftToRight], documents: list[Document]) -> list[Assembly]:
+        """Adds the documents, and what is claimed behind them, to the claims of the first range; all assemblies."""
+        self.texts = []
+        found = ranges[0].claims
+        for one, behind in zip([one for one in documents if one.whole], ranges[1:], strict=True):
             self.texts.append(read_document(self, one))
             what = REFUSED if isinstance(self.texts[-1], DecodeError) else DOCUMENT
             found.add(one.start, one.stop, self.line_of(one.start), what)
-            self.state.csp = self.finder.csp_state()
-            last = ends[number + 1] if number + 1 < len(ends) else stop
-            final = last != stop or (self.final and stop == self.size)
-            found.join(self._claims(one.stop, last, final))
-        return found
+            found.join([behind.claims])
+        return [one for part in ranges for one in part.assemblies]
 
     def _all_claimed(self, found: Claims, together: Together) -> int | None:
         """The claims and the assemblies of a block, and what is left of it; where an object is open, or None."""
-        together.position = found.position
         together.scan()
         parts = together.parts(found)
         together.lines(parts)

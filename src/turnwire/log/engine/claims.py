@@ -108,18 +108,20 @@ class Claims:
             self.faults[damaged] = rejects["fault"]
             self.reasons[damaged] = reasons[rejects["reason"]]
 
-    def keep(self, wanted: NDArray[np.bool_]) -> None:
-        """Drops the claims of damage that are not wanted: what they cover is read like any text."""
-        if not wanted.all():
-            for name in _ORDERED:
-                setattr(self, name, getattr(self, name)[wanted])
-
-    def join(self, other: Claims) -> None:
-        """Adds what was claimed behind a document."""
-        self.records = together([self.records, other.records])
+    def cut(self, count: int) -> None:
+        """Keeps the first ``count`` claims: what the others cover is something else's."""
+        records = int(np.count_nonzero(self.what[:count] == CLAIMED))
+        self.records = {name: array[:records] for name, array in self.records.items()}
         for name in _ORDERED:
-            setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)]))
-        self.position, self.line = other.position, other.line
+            setattr(self, name, getattr(self, name)[:count])
+
+    def join(self, others: list[Claims]) -> None:
+        """Adds what was claimed behind all there is."""
+        if others:
+            self.records = together([self.records, *(other.records for other in others)])
+            for name in _ORDERED:
+                setattr(self, name, np.concatenate([getattr(one, name) for one in (self, *others)]))
+            self.position, self.line = others[-1].position, others[-1].line
 
     def add(self, start: int, stop: int, line: int, what: int) -> None:
         """Adds the claim of a document behind all there is."""

@@ -6,98 +6,36 @@ they are written there; their texts stand in the arena, behind what JSON strings
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from turnwire import _backend
-from turnwire.finding.assembly import Assembly, find
-from turnwire.finding.parts import LEAST_DOCKER
-from turnwire.log.engine.claims import BAD_TEXT, BETWEEN, CLAIMED, DAMAGED, DOCUMENT, REFUSED, TEXT, Claims, empty_parts
+from turnwire.log.engine.claims import BAD_TEXT, BETWEEN, CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, empty_parts
 from turnwire.log.input.reading import Block
 from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from turnwire.finding.assembly import Assembly
     from turnwire.log.engine.block_pass import Pass
 
     Arrays = dict[str, Any]
 
-_heads = _backend.load("log.line_heads")
 _DOCKER = "docker"
 _FOR_THE_CORE = {DOCUMENT: CLAIMED, REFUSED: BETWEEN, TEXT: CLAIMED, BAD_TEXT: BETWEEN}
-_LONGEST_INDENT = 4096
-_INDENTED = re.compile(rb"[ \t]+CSP/1\r?\n")
-
-
-def _first_long(view: memoryview, start: int, stop: int, least: int) -> int:
-    """Where the first long line begins, or -1."""
-    place: int = _heads.first_long(view, start, stop, least)
-    return place
 
 
 class Together:
     """The assemblies of a block around the claims of line wires: ``position`` is where the next block begins."""
 
-    def __init__(self, search: Pass, found: Claims, start: int, wanted: bool, reach: int) -> None:
-        """reach: up to where the claims of the whole block went, which may end now where something was open."""
+    def __init__(self, search: Pass, position: int, found: list[Assembly]) -> None:
         self.search = search
-        self.reach = reach
-        self.found: list[Assembly] = []
-        self.position = found.position
+        self.position = position
+        self.found = found
         self.results: list[Result] = []
-        if wanted:
-            self._find(found, start)
-
-    def _find(self, found: Claims, start: int) -> None:
-        # A line that is only indented looks like a damaged message to CSP/1 itself.
-        kept = self._sure(found)
-        firsts = [start, *found.stops[kept].tolist()]
-        lasts = [*found.starts[kept].tolist(), found.position]
-        for number in self._hinted(firsts, lasts):
-            first, last = firsts[number], lasts[number]
-            ends = last != found.position or (self.search.final and last == self.search.size)
-            reach = self.reach if last == found.position and not ends else last
-            assemblies, position = find(self.search.data, first, last, ends, self.search.limit, reach)
-            self.found += assemblies
-            if last == found.position:
-                self.position = position
-
-    def _hinted(self, firsts: list[int], lasts: list[int]) -> list[int]:
-        """The numbers of the gaps between claims in which lines may belong together."""
-        view, stop = self.search.view, lasts[-1]
-        numbers = set()
-        for first_sign in (_heads.first_hint, partial(_first_long, least=LEAST_DOCKER)):
-            place = first_sign(view, firsts[0], stop)
-            while place >= 0:
-                number = bisect_right(firsts, place) - 1
-                if place < lasts[number]:
-                    numbers.add(number)
-                if number + 1 == len(firsts):
-                    break
-                place = first_sign(view, firsts[number + 1], stop)
-        return sorted(numbers)
-
-    def _sure(self, found: Claims) -> NDArray[np.bool_]:
-        """Which claims are more than a ``CSP/1`` line that is only indented."""
-        return ~np.array([self._indented(found, number) for number in range(len(found.starts))], bool)
-
-    def _indented(self, found: Claims, number: int) -> bool:
-        """Whether a damaged claim begins with a line that is the magic but for its indentation."""
-        if found.what[number] != DAMAGED:
-            return False
-        first = int(found.starts[number])
-        return _INDENTED.match(self.search.view[first : first + _LONGEST_INDENT].tobytes()) is not None
-
-    def drop(self, found: Claims) -> None:
-        """Takes back the claims of damage that are lines of an assembly."""
-        taken = [span for one in self.found for span in one.spans]
-        within = [any(first <= place < last for first, last in taken) for place in found.starts.tolist()]
-        found.keep(self._sure(found) | ~np.array(within, bool))
+        self._texts: list[bytes] = []  # what is added to the arena of the block
+        self._end = 0  # where they end, counted from the start of the block
 
     def scan(self) -> None:
         """Searches what the assemblies say."""
@@ -150,8 +88,24 @@ class Together:
             for number, result in enumerate(self.results)
             for row, segment in enumerate(result.openings())
         )
+        arrays = self.search.space.arrays
+        self._texts = [arrays.get("arena", b"")]
+        self._end = self.search.size + len(self._texts[0])
+        moved: dict[int, int] = {}
         for (_, number, row), into in zip(ordered, rows, strict=True):
-            self.results[number].into(row, into)
+            if number not in moved:
+                moved[number] = self._add(self.results[number])
+            self.results[number].into(row, into, moved[number])
+        if ordered:
+            arrays["arena"] = b"".join(self._texts)
+
+    def _add(self, result: Result) -> int:
+        """Adds a text and its arena to those of the block; how far its places move."""
+        shift = self._end
+        texts = (result.assembly.text, result.inner.space.arrays.get("arena", b""))
+        self._texts += texts
+        self._end += sum(map(len, texts))
+        return shift
 
     def rejects(self) -> list[Arrays]:
         """What was damaged in the assemblies, as tables with columns like those of the block."""
@@ -167,7 +121,6 @@ class Result:
         block = Block(assembly.text, len(assembly.text), 0, True, True)
         self.inner = search.nested(block)
         self.rows, self.tables, _, _ = self.inner.run()
-        self._shift: int | None = None
 
     def written(self, at: int) -> int:
         """Where a byte of the text is written in the block."""
@@ -184,10 +137,9 @@ class Result:
         rows = [(start, start, CLAIMED, -1) for (start,) in self.openings()]
         return rows + [(first, last, BETWEEN, -1) for first, last in self.assembly.spans]
 
-    def into(self, row: int, into: int) -> None:
-        """Copies a row to its place among those of the block."""
+    def into(self, row: int, into: int, shift: int) -> None:
+        """Copies a row to its place among those of the block; shift: how far places in the text move."""
         mine, arrays = self.inner.space.arrays, self.search.space.arrays
-        shift = self._moved()
         for name, array in arrays.items():
             if name == "arena":
                 continue
@@ -217,7 +169,7 @@ class Result:
             arrays["present"][into] |= np.uint64(1 << self.search.finder.valid["inner"])
         return self.assembly.pieces[number].place - 1
 
-    @property
+    @cached_property
     def starts(self) -> list[int]:
         """Where the pieces begin in the text."""
         starts, size = [], 0
@@ -225,15 +177,6 @@ class Result:
             starts.append(size)
             size += len(piece.text)
         return starts
-
-    def _moved(self) -> int:
-        """How far places move: the text and its arena stand at the end of the block's arena."""
-        if self._shift is None:
-            arrays = self.search.space.arrays
-            before = arrays.get("arena", b"")
-            self._shift = self.search.size + len(before)
-            arrays["arena"] = b"".join([before, self.assembly.text, self.inner.space.arrays.get("arena", b"")])
-        return self._shift
 
     def rejects(self) -> list[Arrays]:
         """The damage in the assembly, in places of the block."""
