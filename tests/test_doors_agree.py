@@ -126,7 +126,7 @@ def cells() -> list[Any]:
             text = texts[0] if good else texts[1]
             names = [*ANY]
             names += PREFIXED if wire != "memo" else []
-            names += ONE_LINE if "\n" not in text else []
+            names += ONE_LINE if "\n" not in text else ["CRI parts"] if wire == "csp" else []
             names += OBJECT if good and text.startswith("{") else []
             found += [(wire, name, good) for name in names]
     return found
@@ -185,6 +185,50 @@ def test_all_doors_agree(wire: str, tmp_path: Path) -> None:
             check_doors(data, found, wire, file, packed)
             if number % 4 == 0:
                 check_commands(data, found, wire, file)
+
+
+ALIKE = {
+    "look_alike": "CSP/1 MODE;STRICT;V2\nSTATUS ok\nSCOPE all\nREAD_RECS x",
+    "look_alike of a message": "CSP/1\nSTATUS ok\nSCOPE all\nPOSITION x",
+    "title": "CSP/1;A;B\nCompact Symbol Protocol, version 2\nSTATUS ok",
+    "template": "CSP/1 MODE;STRICT;V2\nTASK T1",
+    "flags alone": "CSP/1;A;B",
+}
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+@pytest.mark.parametrize("name", ALIKE)
+def test_templates_and_look_alikes_of_csp(name: str, tmp_path: Path) -> None:
+    file, packed = tmp_path / "a.log", tmp_path / "a.log.gz"
+    for number, (container, wrap) in enumerate({**ANY, **PREFIXED, "CRI parts": parts}.items()):
+        end = [*ENDS][number % len(ENDS)]
+        data = ENDS[end](str(wrap(ALIKE[name])).encode())
+        if name == "template" and container == "prefix":
+            continue  # what follows a template without a prefix is another record of the log
+        found = read(turnwire.scan(data))
+        mine = [one for one in found if one[0] == "csp"]
+        assert [one[1] for one in mine] == [None if name in ("template", "flags alone") else "look_alike"], data
+        assert len(found) == 1 + 2 * (end == "neighbours"), (container, end, found)
+        file.write_bytes(data)
+        packed.write_bytes(gzip.compress(data))
+        check_doors(data, found, "csp", file, packed)
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We use CSP/1; it is nice",
+        "see CSP/1;STRICT;V2 for more",
+        "He said: CSP/1; fine",
+        "use `CSP/1;` here",
+        "so CSP/1 MODE;STRICT is one",
+    ],
+)
+def test_prose_about_templates_is_text(text: str) -> None:
+    for wrap in (str, "{}\nSTATUS ok".format, "> {}\n> more".format):
+        data = wrap(text).encode()
+        assert read(turnwire.scan(data)) == [], data
 
 
 def check_doors(data: bytes, found: list[tuple[Any, ...]], wire: str, file: Path, packed: Path) -> None:

@@ -75,17 +75,21 @@ cdef inline bint is_part(const uint8_t *s, Py_ssize_t place, Py_ssize_t start) n
 
 
 cdef inline bint is_magic(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Whether the "P" there belongs to a "CSP/1" that ends a line and does not begin it."""
+    """Whether the "P" there belongs to a "CSP/1" that ends a line, or to a template, and does not begin the line."""
     cdef Py_ssize_t first = place - 2
     cdef Py_ssize_t behind = place + 3
     if first <= start or s[first - 1] == c"\n" or behind >= stop or memcmp(s + first, b"CSP/1", 5):
         return False
-    return s[behind] == c"\n" or (s[behind] == c"\r" and behind + 1 < stop and s[behind + 1] == c"\n")
+    if s[behind] == c"\r":
+        return behind + 1 < stop and s[behind + 1] == c"\n"
+    if s[behind] == c" ":
+        return stop - behind >= 6 and memcmp(s + behind, b" MODE;", 6) == 0
+    return s[behind] == c"\n" or s[behind] == c";"
 
 
 def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
     """Where the first line of ``data[start:stop]`` begins that may begin lines that belong together (a part in a log of
-    CRI, "CSP/1" behind a prefix), or -1; a line begins at ``start``."""
+    CRI, "CSP/1" or a template of it behind a prefix), or -1; a line begins at ``start``."""
     cdef const uint8_t *s
     cdef const uint8_t *letter
     cdef Py_ssize_t found = -1

@@ -150,13 +150,32 @@ TW_SIGNS_AVX2 static int tw_line_signs_avx2(const uint8_t *s, size_t start, size
 }
 #endif
 
-static int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+/* Whether a template of CSP/1 stands in s[start .. stop), where a line begins, and begins no line. */
+static int tw_sign_template(const uint8_t *s, size_t start, size_t stop)
+{
+    for (size_t p = start; p < stop; p++) {
+        const uint8_t *semicolon = (const uint8_t *)memchr(s + p, ';', stop - p);
+        if (!semicolon) return 0;
+        p = (size_t)(semicolon - s);
+        size_t end = p - start >= 5 && !memcmp(s + p - 5, " MODE", 5) ? p - 5 : p;
+        if (end - start > 5 && !memcmp(s + end - 5, "CSP/1", 5) && s[end - 6] != '\n') return TW_SIGN_MAGIC_BEHIND;
+    }
+    return 0;
+}
+
+static int tw_lines_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
 {
 #ifdef TW_SIGNS_AVX2
     if (stop - start >= 128 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
         return tw_line_signs_avx2(s, start, stop, magic);
 #endif
     return tw_line_signs_plain(s, start, stop, magic);
+}
+
+static int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+{
+    int signs = tw_lines_signs(s, start, stop, magic);
+    return signs | tw_sign_template(s, start, magic ? *magic : stop);
 }
 
 /* The signs of the lines in s[start .. stop) outside of `count` claims [starts[i], stops[i]), which are in order. */

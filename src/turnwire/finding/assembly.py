@@ -14,6 +14,7 @@ from turnwire import _backend
 from turnwire.finding.lines import MOST_PREFIX, Assembly, Block
 from turnwire.finding.parts import CRI, LEAST_DOCKER, Read, assembled, cri_part, docker_part, joined
 from turnwire.finding.prefixes import Prefixed
+from turnwire.finding.templates import MOST_LINE, template_at
 
 __all__ = ["Assembly", "Claimed", "find", "undecided"]
 
@@ -64,8 +65,10 @@ def find(
 
 def undecided(line: bytes) -> bool:
     """Whether a line that begins so, and has no end yet, may still be the first of an assembly: one that is short
-    enough to become a prefix with ``CSP/1``, or begins as parts of CRI and Docker do."""
+    enough to become a prefix with ``CSP/1`` or a template, or begins as parts of CRI and Docker do."""
     if len(line) <= MOST_PREFIX + len(b"CSP/1\r"):
+        return True
+    if len(line) <= MOST_LINE and 0 <= template_at(line) <= MOST_PREFIX:
         return True
     return CRI.match(line) is not None or line.lstrip(b" \t").startswith(b"{")
 
@@ -137,6 +140,12 @@ class _Search:
         found = joined(self.block, line, read, stream, self.claimed)
         if not found.done:
             return self.wait(line)
+        if kind == "cri" and found.pieces:
+            begun = self.prefixed.behind_parts(found, stream)
+            if begun is not None:
+                return self.take(begun, behind)
+            if not self.prefixed.done:
+                return self.wait(line)
         if found.pieces:
             return self.take(assembled(self.block, kind, found), behind)
         return behind

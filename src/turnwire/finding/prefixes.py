@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from turnwire.finding.lines import MOST_PREFIX, Assembly, Block, Piece
-from turnwire.finding.parts import CRI, cri_part, joined
+from turnwire.finding.parts import CRI, Joined, cri_part, joined
+from turnwire.finding.templates import MOST_LINE, Alike, is_one, template_at
 
 __all__ = ["Prefixed"]
 
@@ -157,27 +158,73 @@ class Prefixed:
         self.done = True
         head = self.block.view[max(line, behind - 8) : behind].tobytes()
         magic = _MAGIC.search(head)
-        if magic is None:
+        if magic is not None:
+            at = behind - len(head) + magic.start()
+        elif behind - line <= MOST_LINE:
+            at = line + template_at(self.block.view[line:behind].tobytes())
+        else:
             return None
-        at = behind - len(head) + magic.start()
         if not 0 < at - line <= MOST_PREFIX:
             return None
         prefix = self.block.view[line:at].tobytes()
-        if prefix == _BOM or _last(prefix).isalnum() or prefix.endswith(b"_") or _RECORD.search(prefix):
-            return None
-        first = Piece(line, behind, at, self.block.view[at:behind].tobytes())
         cri = CRI.match(prefix)
-        stream = None if cri is None else cri[1]
-        form = self._form(prefix if cri is None else prefix[cri.end() :], behind, stream)
-        if form is None and cri is not None and self.done:
-            stream, form = None, self._form(prefix, behind, None)  # no log of CRI: what stands there only looks so
-        if form is None:
+        first = [Piece(line, behind, at, self.block.view[at:behind].tobytes())]
+        return self._begun(first, prefix, None if cri is None else cri.end(), cri and cri[1], magic is not None)
+
+    def behind_parts(self, found: Joined, stream: bytes | None) -> Assembly | None:
+        """The same for a first line that CRI cut into parts."""
+        self.done = True
+        line = b"".join(piece.text for piece in found.pieces)
+        magic = _MAGIC.search(line[-8:])
+        at = template_at(line[:MOST_LINE]) if magic is None else max(len(line) - 8, 0) + magic.start()
+        if not 0 <= at <= MOST_PREFIX or (magic is None and len(line) > MOST_LINE):
             return None
-        pieces = self._pieces(first, form, stream)
+        return self._begun(_without(found.pieces, at), line[:at], 0, stream, magic is not None)
+
+    def _begun(
+        self, first: list[Piece], prefix: bytes, head: int | None, stream: bytes | None, exact: bool
+    ) -> Assembly | None:
+        """The message that begins with these pieces of a line. head: bytes of the prefix that are CRI's, None where it
+        is no line of CRI, exact: whether the line is ``CSP/1`` but for its prefix."""
+        if prefix == _BOM or _RECORD.search(prefix) or (prefix and (_last(prefix).isalnum() or prefix.endswith(b"_"))):
+            return None
+        own = prefix if head is None else prefix[head:]
+        form = self._form(own, first[-1].behind, stream) if exact else None
+        if form is None and head and exact and self.done:
+            stream, own = None, prefix  # no log of CRI: what stands there only looks so
+            form = self._form(prefix, first[-1].behind, None)
         if not self.done:
             return None
+        if form is None:
+            pieces = self._template(first, own, stream, exact)
+        else:
+            pieces = self._pieces(first, form, stream)
+        if not self.done or not pieces:
+            return None
         kind = "indent" if _INDENT.fullmatch(prefix) or isinstance(form, Hanging) else "prefix"
-        return Assembly(kind, pieces, self.block.time(line))
+        return Assembly(kind, pieces, self.block.time(first[0].line))
+
+    def _template(self, first: list[Piece], own: bytes, stream: bytes | None, exact: bool) -> list[Piece]:
+        """The lines of a template or a look-alike; nothing where it is none."""
+        text = b"".join(piece.text for piece in first)
+        alike = Alike(text, exact, plain=_INDENT.fullmatch(own) is not None)
+        if not alike.may_be:
+            return []
+        forms: list[Form] = [Repeated(own), Hanging(len(own)), Bare(own)] if own else [Bare(own)]
+        pieces, kept = [*first], len(first)
+        for found in self._lines(first[-1].behind, stream):
+            line = _content(found)
+            taken, forms = _agreed(forms, line, alike)
+            if taken < 0 or not alike.takes(line[taken:]):
+                self.done = True
+                break
+            pieces += _without(found, taken)
+            kept = len(pieces) if line[taken:].strip(_BLANKS) else kept
+        if not self.done:
+            return []
+        pieces = pieces[:kept]
+        said = b"".join(piece.text for piece in pieces)
+        return pieces if is_one(said, own, exact) else []
 
     def _lines(self, place: int, stream: bytes | None) -> Iterator[list[Piece]]:
         """The lines from ``place`` on, each as its pieces; of a log of CRI those of the stream. A line of more than
@@ -219,14 +266,14 @@ class Prefixed:
                 return None
         return None
 
-    def _pieces(self, first: Piece, form: Form, stream: bytes | None) -> list[Piece]:
+    def _pieces(self, first: list[Piece], form: Form, stream: bytes | None) -> list[Piece]:
         """The lines of the message; no blank ones at the end."""
         body = Body()
-        pieces = [first]
-        kept = 1
-        size = len(first.text)
-        sure = first.behind  # up to there all lines belong to an open heredoc
-        for found in self._lines(first.behind, stream):
+        pieces = [*first]
+        kept = len(pieces)
+        size = sum(len(piece.text) for piece in first)
+        sure = first[-1].behind  # up to there all lines belong to an open heredoc
+        for found in self._lines(sure, stream):
             line = _content(found)
             place = found[0].place
             taken = 0 if place < sure else form.taken(line)
@@ -236,7 +283,7 @@ class Prefixed:
                 self.done = True
                 break
             if body.run and isinstance(form, Bare) and stream is None and place >= sure:
-                closing = self._closing(found[-1].behind, body.run, first.line)
+                closing = self._closing(found[-1].behind, body.run, first[0].line)
                 if closing is None:
                     self.done = False
                     return []
@@ -264,6 +311,17 @@ class Prefixed:
             return closings[number]
         more = not self.block.final and number == len(closings) and self.block.stop - start <= self.block.limit
         return None if more else -1
+
+
+def _agreed(forms: list[Form], line: bytes, alike: Alike) -> tuple[int, list[Form]]:
+    """How much of a line is prefix (-1: too little), and the forms that it still may have."""
+    if not line.strip(_BLANKS):
+        return len(line), forms
+    for form in forms:
+        taken = form.taken(line)
+        if taken >= 0 and alike.own(line[taken:], isinstance(form, Bare) and form.prefix != b""):
+            return taken, [form]
+    return -1, forms
 
 
 def _last(prefix: bytes) -> str:

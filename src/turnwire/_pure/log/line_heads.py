@@ -7,18 +7,18 @@ from typing import Any
 
 CRI, DOCKER, MAGIC_BEHIND, SIGIL, FENCE = 1, 2, 4, 8, 16
 """The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
-ends with the magic of CSP/1 behind something else; one that begins with the sigil of the Space Format; one that begins
+ends with the magic of CSP/1, or has a template of it, behind something else; one that begins with the sigil of the Space Format; one that begins
 as the fences of Markdown do."""
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
 _SIGNS = (
     (CRI, re.compile(rb"^(?:\xef\xbb\xbf)?[0-9].{3}-.{5}T.{8}[^ \n]{0,23} std(?:out|err) P[ :]", re.MULTILINE)),
     (DOCKER, re.compile(rb'^(?=[^\n]{16384}).*"log"', re.MULTILINE)),
-    (MAGIC_BEHIND, re.compile(rb".CSP/1\r?$", re.MULTILINE)),
+    (MAGIC_BEHIND, re.compile(rb".CSP/1(?:\r?$|(?: MODE)?;)", re.MULTILINE)),
     (SIGIL, re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
     (FENCE, re.compile(rb"^ {0,3}(?:```|~~~)", re.MULTILINE)),
 )
-_HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1\r?\n")
+_HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1(?:\r?\n|(?: MODE)?;)")
 _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, or of all
 _FENCE = re.compile(rb"(?<!.) {0,3}(?:```|~~~)")
 _PIECE = 4096
@@ -90,7 +90,7 @@ def plain_gaps(
 
 def first_hint(data: Any, start: int, stop: int) -> int:
     """Where the first line of ``data[start:stop]`` begins that may begin lines that belong together (a part in a log of
-    CRI, "CSP/1" behind a prefix), or -1; a line begins at ``start``."""
+    CRI, "CSP/1" or a template of it behind a prefix), or -1; a line begins at ``start``."""
     view = memoryview(data).cast("B")
     if not 0 <= start <= stop <= len(view):
         raise ValueError("start and stop must lie in the data")
