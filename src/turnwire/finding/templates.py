@@ -1,7 +1,7 @@
 """Templates and look-alikes of CSP/1 behind something that stands in front of their lines: which lines they have.
 
-A template is ``CSP/1;`` or ``CSP/1 MODE;`` with its flags; the Compact Symbol Protocol begins like one, or
-like a message. What such lines are is judged as at the start of a line (``_pure/csp/marks.py``). Prose that mentions one is text: a
+A template is ``CSP/1;`` or ``CSP/1 MODE;`` with its flags; the Compact Symbol Protocol begins like one, or like a
+message. What such lines are is judged as at the start of a line (``_pure/csp/marks.py``). Prose is text: a
 template needs a prefix that is no sentence, a look-alike what betrays it.
 """
 
