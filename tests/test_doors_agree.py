@@ -94,6 +94,9 @@ ANY: dict[str, Callable[[str], str]] = {
     "depth eight": strings(8),
     "fence in a string": lambda text: json.dumps({"said": f"So:\n```\n{text}\n```\n"}),
     "string in an array": lambda text: json.dumps({"all": ["x", text]}),
+    "array": lambda text: json.dumps(["x", text, 1]),
+    "string alone": json.dumps,
+    "array over lines": lambda text: json.dumps([["x", text]], ensure_ascii=False, indent=2),
     "string over lines": lambda text: json.dumps({"all": ["x", text]}, indent=2),
 }
 PREFIXED: dict[str, Callable[[str], str]] = {

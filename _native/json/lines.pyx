@@ -305,7 +305,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             strings said, which is set here, and continued by the next call for the same block.
         rejects: as there, and where they are there ``wire`` (u8, the code of its plan), ``inner`` (i64: as of a row; -1
             outside of strings) and ``row`` (i64: how many rows stand before the reject).
-        state: an object with at, known, time and held (see ``json.scanner.LineState``), which goes from block to block of
+        state: an object with at, known, time, values and held (see ``json.scanner.LineState``), which goes from block to block of
             one input.
         keep: for nSLIP, as there.
         parts: which parts of the block are read, where another wire has claimed ranges of it. ``start`` is then the
@@ -361,6 +361,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         k.head = start
         if state is not None and state.at == base + start:
             k.carried, k.head_known, k.head_time = 1, state.known, state.time
+            k.values = state.values
         if before:
             k.arena = <uint8_t *>malloc(len(before))
             if k.arena is NULL:
@@ -377,7 +378,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             columns["arena"] = PyBytes_FromStringAndSize(<const char *>k.arena, k.arena_size)
         if state is not None:
             state.at = base + k.position if k.carried else -1
-            state.known, state.time = k.head_known, k.head_time
+            state.known, state.time, state.values = k.head_known, k.head_time, bool(k.values)
             state.held = -1 if k.open_at == <size_t>-1 else base + <int64_t>k.open_at
         return k.rows.count, k.rejects.count, part if among else k.position, k.line
     finally:

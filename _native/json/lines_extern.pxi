@@ -163,6 +163,7 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t arena_room
         size_t head
         int carried
+        int values "values"
         int head_known
         int64_t head_time
         size_t open_at

@@ -26,6 +26,7 @@ typedef struct tw_region {
     size_t quote;                            /* of the outermost string, in k->s */
     size_t inside, until;                    /* where the string's inside starts and ends in the outer text */
     size_t seen, written;                    /* a place in here and the same place in the outer text, for tw_outside */
+    int values;                              /* level 0: it is a line of strings and arrays */
     int cut;                                 /* level 0: the line goes on behind the end */
     int numbers;                             /* the string is written as an array of bytes */
     int around;                              /* 0, or it stands in the good object at `object`: 1 its time is not looked */
@@ -64,6 +65,7 @@ typedef struct tw_lines {
     uint8_t *arena;
     size_t arena_size, arena_room;
     size_t head;                             /* where the line (or the piece of one) starts */
+    int values;                              /* the line at k->position is one of strings and arrays */
     int carried;                             /* the line began before k->position, its head is known */
     int head_known;                          /* 0: not looked at, 1: head_time is its time, 2: it has none */
     int64_t head_time;

@@ -198,6 +198,7 @@ static size_t tw_broken(tw_lines *k, tw_region *r, tw_way *w, size_t q)
 }
 
 #include "over_lines.h"
+#include "values.h"
 
 /* The next '{' of a region from q on, or its end. */
 static inline size_t tw_next_brace(tw_lines *k, const tw_region *r, size_t q)
@@ -238,7 +239,9 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
             q++;
             continue;
         }
-        if ((k->find || k->plan->mark_count) && ((result = tw_others(k, r, &w, &q, &met, stopped)) != TW_FINE || met)) continue;
+        if (r->values) {
+            if ((result = tw_strings(k, r, &w, &q, &met, stopped)) != TW_FINE || met) continue;
+        } else if ((k->find || k->plan->mark_count) && ((result = tw_others(k, r, &w, &q, &met, stopped)) != TW_FINE || met)) continue;
         if (brace >= within) break;
         if (w.bad == TW_NOWHERE) tw_mark(k, &w);
         *stopped = w.bad == TW_NOWHERE ? q : w.bad;
@@ -262,6 +265,7 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
                 return result;
             }
             r->end = tw_broken(k, r, &w, q);
+            r->values = 0;
             q++;
         } else if (tried.what == TW_TRIED_RECORD) {
             if ((result = tw_settle_before(k, r, &w, q)) == TW_FINE) result = tw_emit(k, r, q, &tried);
@@ -363,7 +367,9 @@ static int tw_json_lines(tw_lines *k)
         if (!k->carried) {
             k->head = p;
             k->head_known = 0;
+            k->values = !line.cut && tw_are_values(k->s, p, line.end);
         }
+        line.values = k->values && !line.cut;
         k->carried = 1;
         result = tw_walk(k, &line, p, &stopped);
         k->position = stopped;

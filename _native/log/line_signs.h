@@ -205,6 +205,10 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
         return q == stop || s[q] == '"' || s[q] == '}' || s[q] == '\\';
     case '\\':
         return escapes;
+    case '"':                                /* the first of a line of strings and arrays: what stands in one ends with it */
+        if (kind == TW_GAP_LINES) return 0;
+        while (q > gap && (tw_sign_space(s[q - 1]) || s[q - 1] == '[')) q--;
+        return q == gap || s[q - 1] == '\n';
     case 0xE2:
         return stop - p >= 3 && s[p + 1] == 0xAB && s[p + 2] == 0xBB;
     case '`':
@@ -224,7 +228,7 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
 static int tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
                          size_t start, size_t stop, int kind, int escapes)
 {
-    static const uint8_t shown[256] = { ['{'] = 1, ['\\'] = 1, [0xE2] = 1, [' '] = 1, ['/'] = 1,
+    static const uint8_t shown[256] = { ['{'] = 1, ['\\'] = 1, ['"'] = 1, [0xE2] = 1, [' '] = 1, ['/'] = 1,
                                         ['`'] = 1, ['~'] = 1 };
     size_t p = start;
     for (size_t row = 0; row <= rows; row++) {

@@ -23,13 +23,14 @@ class LineState:
     """What goes from block to block: the time at the head of the line that a block ended in.
 
     at: offset in the input at which the rest of that line begins, or -1; known: 0 (not looked at), 1, or 2 (none);
-    held: where an object begins that is open at the end of what was there, or -1.
+    values: whether the line is one of strings and arrays; held: where an object begins that is open at the end of what
+    was there, or -1.
     """
 
-    __slots__ = ("at", "held", "known", "time")
+    __slots__ = ("at", "held", "known", "time", "values")
 
     def __init__(self) -> None:
-        self.at, self.known, self.time, self.held = -1, 0, 0, -1
+        self.at, self.known, self.time, self.values, self.held = -1, 0, 0, False, -1
 
 
 def follows(state: LineState, left: LineState, block: memoryview) -> bool:

@@ -21,6 +21,7 @@ from turnwire._pure.json.region import BROKEN, DEEPEST_STRING, Region, Tried, Wa
 from turnwire._pure.json.rows import Filled, filled, time_of
 from turnwire._pure.json.text import Reader
 from turnwire._pure.json.unescape import plain
+from turnwire._pure.json.values import Values, are_values
 from turnwire._pure.json.wrapper import Times
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
@@ -33,7 +34,7 @@ _OPENING = re.compile(rb'\{[ \t\r\n]*(?:(["}])|(\Z)|(?:[ \t\r\n]|\\+[nrt])*+\\+"
 _QUOTE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 
 
-class _Lines(among.Among, Inside, LineWires, OverLines, Times):
+class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
     """One call of :func:`scan_block`: the same state as tw_lines in json/region.h."""
 
     plan: Plan
@@ -56,7 +57,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times):
         self.line = 1
         self.head_known = 0
         self.head_time = 0
-        self.carried = False
+        self.carried = self.values = False
         self.string_rejects = 0
         self.stopped = 0
         self.partial = -1
@@ -315,7 +316,10 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times):
             if hopeless or (string and region.level >= DEEPEST_STRING):
                 place += 1
                 continue
-            behind = self.others(region, way, place) if self.plan.nslip or self.plan.marks else None
+            if region.values:
+                behind = self.strings(region, way, place)
+            else:
+                behind = self.others(region, way, place) if self.plan.nslip or self.plan.marks else None
             if behind is not None:
                 place = behind
                 continue
@@ -340,6 +344,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times):
                     self.stopped = region.start + place
                     return None
                 self.broken(region, way, place, tried)
+                region.values = False
                 place += 1
             elif tried.what == RECORD:
                 self.settle_before(region, way, place)
@@ -375,6 +380,8 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times):
             region.cut = cut
             if not self.carried:
                 self.head, self.head_known = position, 0
+                self.values = not cut and are_values(region.raw)
+            region.values = self.values and not cut
             self.carried = True
             try:
                 region = self.walk(region)
@@ -434,6 +441,7 @@ def scan_block(
     lines.claims = claims
     if state is not None and state.at == base + start:
         lines.carried, lines.head_known, lines.head_time = True, state.known, state.time
+        lines.values = state.values
     if parts is None:
         place = position = lines.read(start, size, final)
     else:
@@ -443,6 +451,6 @@ def scan_block(
         columns["arena"] = b"".join(lines.arena)
     if state is not None:
         state.at = base + place if lines.carried else -1
-        state.known, state.time = lines.head_known, lines.head_time
+        state.known, state.time, state.values = lines.head_known, lines.head_time, lines.values
         state.held = -1 if lines.open_at < 0 else base + lines.open_at
     return lines.rows, lines.bad, position, lines.line

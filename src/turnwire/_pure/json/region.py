@@ -33,6 +33,7 @@ class Region:
         self.end = len(raw)
         self.cut = False
         self.several = False  # level 0: it has several lines
+        self.values = False  # level 0: it is a line of strings and arrays
         self.written: Written | Numbers | None = None
         self.numbers = False  # the string is written as an array of bytes
         self.around = -1  # where the good object starts that is looked into

@@ -7,8 +7,8 @@ from typing import Any
 
 CRI, DOCKER, MAGIC_BEHIND, SIGIL, FENCE = 1, 2, 4, 8, 16
 """The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
-ends with the magic of CSP/1, or has a template of it, behind something else; one that begins with the sigil of the Space Format; one that begins
-as the fences of Markdown do."""
+ends with the magic of CSP/1, or has a template of it, behind something else; one that begins with the sigil of the
+Space Format; one that begins as the fences of Markdown do."""
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
 _SIGNS = (
@@ -23,7 +23,7 @@ _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, 
 _FENCE = re.compile(rb"(?<!.) {0,3}(?:```|~~~)")
 _PIECE = 4096
 _MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t]*/"
-_IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|' + _MAYBE)
+_IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|"|' + _MAYBE)
 _IN_LINES = re.compile(_MAYBE)
 
 
@@ -77,6 +77,8 @@ def plain_gaps(
         while found is not None and found.start() < end:
             if found.start() < place:  # within a record; another one may begin in what was found
                 found = pattern.search(text, place)
+            elif found[0] == b'"' and not _begins_line(text, place, found.start()):
+                found = pattern.search(text, found.start() + 1)
             elif (found.end() - 1 if found[0].endswith(b"/") else found.start()) < end:
                 return False
             else:
@@ -86,6 +88,12 @@ def plain_gaps(
         if row < rows:
             place = end + int(lengths[row])
     return True
+
+
+def _begins_line(text: bytes, gap: int, place: int) -> bool:
+    """Whether nothing but brackets stands in front of a quote in its line, as far as the gap says."""
+    before = text[gap:place].rstrip(b" \t[")
+    return not before or before.endswith(b"\n")
 
 
 def first_hint(data: Any, start: int, stop: int) -> int:

@@ -86,7 +86,7 @@ class State:
         """An independent copy."""
         lines = type(self.lines)()
         lines.at, lines.known, lines.time = self.lines.at, self.lines.known, self.lines.time
-        lines.held = self.lines.held
+        lines.values, lines.held = self.lines.values, self.lines.held
         documents = Documents(self.documents.limit, self.documents.inside)
         for name in Documents.__slots__:
             setattr(documents, name, getattr(self.documents, name))

@@ -10,6 +10,7 @@ import numpy as np
 
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason
+from turnwire.finding.documents import BOM
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.block_pass import is_text
 from turnwire.log.engine.block_scanner import Engine, Found
@@ -266,8 +267,11 @@ class BlockStream:
         self._due = 0
         self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
         begun = self._joined()
+        within = self._state["state"].within_line
+        if not within and begun.removeprefix(BOM).lstrip(b" \t").startswith((b"[", b'"')):
+            return  # it may be a line of strings and arrays, which is known at its end
         text = is_text(begun) and not self._further.goes_on(begun)
-        if self._object is None and not (self._state["state"].within_line or text):
+        if self._object is None and not (within or text):
             return
         for _ in range(2):
             state = {name: value.copy() for name, value in self._state.items()}
