@@ -432,9 +432,7 @@ class Pass:
             return self._lines(line, position)
         return position, line
 
-    def _around(
-        self, documents: list[Document], start: int, stop: int, final: bool, reach: int
-    ) -> list[LeftToRight]:
+    def _around(self, documents: list[Document], start: int, stop: int, final: bool, reach: int) -> list[LeftToRight]:
         """What is claimed of a block up to ``stop`` in front of its documents, between them and behind; in them nothing
         is claimed. reach: up to there the bytes behind ``stop`` are known."""
         whole = [one for one in documents if one.whole]

@@ -268,7 +268,7 @@ class BlockStream:
         self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2
         begun = self._joined()
         within = self._state["state"].within_line
-        if not within and begun.removeprefix(BOM).lstrip(b" \t").startswith((b"[", b'"')):
+        if not within and self._object is None and begun.removeprefix(BOM).lstrip(b" \t").startswith((b"[", b'"')):
             return  # it may be a line of strings and arrays, which is known at its end
         text = is_text(begun) and not self._further.goes_on(begun)
         if self._object is None and not (within or text):
