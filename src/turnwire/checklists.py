@@ -174,6 +174,11 @@ class Judge:
         """Judges one message. line: its place, or its number; raw: its bytes, where they are known."""
         raise NotImplementedError
 
+    def settled(self, raw: bytes) -> bool:
+        """Judges a good record by its bytes alone, where that gives what judging its message would; else changes
+        nothing, and it is False."""
+        return False
+
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges what cannot be read."""
         raise NotImplementedError

@@ -125,7 +125,8 @@ class Wire:
     - documents: its documents, if it has any beside messages. replay: what replays a history of it.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
     - least_doubtful: bytes of the shortest record in which ``check`` can find anything. doubtful_kinds: the kinds of
-      records in which it can, by their names in the column ``kind``; () for all.
+      records in which it can, by their names in the column ``kind``; () for all. doubtful_texts: (columns, bytes): it
+      can only where a text in one of these columns has more bytes, as it is written; () for anywhere.
     - joined: what stands between two messages of one file.
 
     Raises ValueError for a name that is no word in small letters, and for an unknown style.
@@ -156,6 +157,7 @@ class Wire:
         plain: Callable[[Any], dict[str, Any]] | None
         least_doubtful: int
         doubtful_kinds: tuple[str, ...]
+        doubtful_texts: tuple[()] | tuple[tuple[str, ...], int]
         advice: Mapping[str, str]
         shape: Any
         checklist: Any
@@ -192,6 +194,7 @@ class Wire:
         always_strict: bool = False,
         least_doubtful: Any = 0,
         doubtful_kinds: Any = (),
+        doubtful_texts: Any = (),
         joined: str = "",
         marks: tuple[bytes, ...] = (),
         bulk: Any = None,
@@ -231,6 +234,7 @@ class Wire:
             },
             "least_doubtful": least_doubtful,
             "doubtful_kinds": doubtful_kinds,
+            "doubtful_texts": doubtful_texts,
         }
         self._bulk_of_plan = bulk is None and plan is not None and style != OBJECT
 

@@ -240,7 +240,11 @@ class Reason(str, Enum):
     BAD_CARRY = "bad_carry"
 
     def __str__(self) -> str:
-        return self.value
+        word: str = self._value_  # ``value`` is a descriptor, and each error that is told comes by here
+        return word
+
+    def __format__(self, form: str) -> str:
+        return format(self._value_, form)
 
 
 class WireError(ValueError):

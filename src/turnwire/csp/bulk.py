@@ -25,7 +25,8 @@ _core = _backend.load("csp.codec")
 def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
     """One record of a scan as a message or a template. What a record may hold does not depend on ``unknown``."""
     text = bytes(raw)
-    records = parse(text, limits=LIMITS._replace(message=max(len(text), 1))).records
+    limits = LIMITS if len(text) <= LIMITS.message else LIMITS._replace(message=len(text))
+    records = parse(text, limits=limits).records
     record = records[0]
     assert isinstance(record, (CspMessage, Template)), "a scan gives these only"
     return record

@@ -47,7 +47,9 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     """
     found = specification(wire)
     judge = judge_of(wire, **options)
-    ones: Iterable[Located] = located(data, None if found.around else wire, fences=fences)
+    settles = type(judge).settled is not Judge.settled and not found.around
+    settled = judge.settled if settles else None
+    ones: Iterable[Located] = located(data, None if found.around else wire, fences=fences, settled=settled)
     if found.around:
         ones = list(ones)
         judge.look(data, ones)  # type: ignore[attr-defined]
@@ -55,7 +57,8 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     for one in ones:
         if one.error is None:
             judge.records += 1
-            judge.message(one.message, one.line, one.offset, one.raw)
+            if one.message is not None:
+                judge.message(one.message, one.line, one.offset, one.raw)
         else:
             judge.rejects += 1
             judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)

@@ -3,7 +3,7 @@ reads these."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
@@ -53,6 +53,7 @@ def located(
     limits: Limits = LIMITS,
     fences: bool = False,
     rejects: bool = True,
+    settled: Callable[[bytes], bool] | None = None,
 ) -> Iterator[Located]:
     """Every record and reject of :func:`turnwire.scan`, in the order of the input, in bounded memory.
 
@@ -61,6 +62,7 @@ def located(
         wire: the wire whose records and rejects are wanted; None for all.
         unknown, limits, fences: as ``scan`` has them.
         rejects: whether rejects are wanted; what is wrong with each takes longer to say than to find it.
+        settled: of which bytes of a record no message has to be made: ``message`` is None then.
 
     Raises what ``scan`` raises.
     """
@@ -71,7 +73,7 @@ def located(
     found = scan(source, wire=wire, columns=columns, unknown=unknown, limits=limits, fences=fences, errors=errors)
     if not rejects:
         for batch in found:
-            yield from _of_batch(batch)
+            yield from _of_batch(batch, settled)
         return
     done = 0
     for batch in found:
@@ -79,7 +81,8 @@ def located(
         done += len(new)
         yield from (one for one in new if one.file != batch.file)
         here = [one for one in new if one.file == batch.file]
-        yield from sorted([*here, *_of_batch(batch)], key=_place) if here else _of_batch(batch)
+        ones = _of_batch(batch, settled)
+        yield from sorted([*here, *ones], key=_place) if here else ones
     yield from (_of_reject(reject, unknown) for reject in found.rejects.since(done))
 
 
@@ -87,17 +90,18 @@ def _place(one: Located) -> tuple[int, int]:
     return one.place
 
 
-def _of_batch(batch: Batch) -> Iterator[Located]:
-    names = registry.names()
+def _of_batch(batch: Batch, settled: Callable[[bytes], bool] | None) -> Iterator[Located]:
+    names, file = registry.names(), batch.file
+    codes = set(batch["wire"].tolist())
+    decoders = {code: batch.decoder(names[code]) for code in codes}
     numbers = (batch[name].tolist() for name in ("offset", "length", "line", "wire"))
-    inners = batch["inner"].tolist()
-    inside = batch.valid("inner").tolist()
+    inside = zip(batch["inner"].tolist(), batch.valid("inner").tolist(), strict=True)
+    inners = [inner if there else None for inner, there in inside]
     doubts = batch[_UNCLOSED].tolist() if _UNCLOSED in batch.names else [False] * len(batch)
-    rows = zip(*numbers, inners, inside, doubts, strict=True)
-    for row, (offset, length, line, code, inner, there, doubtful) in enumerate(rows):
-        place = inner if there else None
-        raw, message = bytes(batch.raw(row)), batch.message(row)
-        yield Located(batch.file, offset, length, line, place, names[code], raw, message, None, doubtful)
+    rows = zip(*numbers, inners, doubts, batch.raws(), strict=True)
+    for offset, length, line, code, inner, doubtful, raw in rows:
+        message = None if settled is not None and settled(raw) else decoders[code](raw)
+        yield Located(file, offset, length, line, inner, names[code], raw, message, None, doubtful)
 
 
 def _of_reject(reject: dict[str, Any], unknown: str) -> Located:

@@ -8,6 +8,9 @@ import re
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\]}]++")
+_KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
+_SIMPLE = re.compile(rb'(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s,\]}{\["]++)[ \t\n\r]*+(?:,[ \t\n\r]*+)?', re.DOTALL)
+"""A value that holds no other, and the comma behind it."""
 _LETTERS = re.compile(rb"[A-Za-z0-9_]++")
 _OPENING = b"{["
 
@@ -39,10 +42,8 @@ def _child(data: bytes, at: int, step: str) -> int | None:
     if opening != b"{" or _is_nowhere(data, written):
         return None
     at = _skip_space(data, at + 1)
-    while data[at : at + 1] not in (b"}", b""):
-        end = _value_end(data, at)
-        key = data[at + 1 : end - 1]
-        at = _skip_space(data, _skip_space(data, end) + 1)
+    while (found := _KEY.match(data, at)) is not None:
+        key, at = found[1], found.end()
         if key == written or (b"\\" in key and json.loads(b'"%b"' % key) == step):
             return at
         at = _behind(data, at)
@@ -67,6 +68,9 @@ def _item(data: bytes, at: int, step: str) -> int | None:
 
 def _behind(data: bytes, at: int) -> int:
     """Where the next member or item begins, or the bracket that closes."""
+    simple = _SIMPLE.match(data, at)
+    if simple is not None:
+        return simple.end()
     at = _skip_space(data, _value_end(data, at))
     return _skip_space(data, at + 1) if data[at : at + 1] == b"," else at
 

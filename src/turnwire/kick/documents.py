@@ -58,8 +58,8 @@ def read(data: str | Buffer, *, mode: str = "strict", **options: Any) -> Envelop
 
 
 def read_record(data: Any) -> Envelope | Space:
-    """One record of a scan: documents are read leniently there."""
-    return read(data, mode="lenient")
+    """One record of a scan: documents are read leniently there, and one that opens an object is an envelope."""
+    return codec.decode(data) if data[:1] == b"{" else read(data, mode="lenient")
 
 
 def faults(data: str | Buffer, *, fences: bool = False) -> list[DecodeError]:

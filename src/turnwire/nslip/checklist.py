@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import encode
 from turnwire.nslip.messages import SlipMessage
 from turnwire.nslip.rules import check
-from turnwire.nslip.spec import STRING_SLOTS, WIRE
+from turnwire.nslip.spec import HEADER, SHORT_STRING, SLOT_PREFIX, STRING_SLOTS, WIRE
 
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
 
@@ -71,8 +72,30 @@ UNJUDGED = (
 """What the specification says and no log can show."""
 
 
+_INTEGER = rb"(?:0|[1-9A-Za-z][0-9A-Za-z]*+)"
+_LETTER = rb'(?:[^"\\\x80-\xbf][\x80-\xbf]*+|\\.)'
+_STRING = rb'"(?:[^"\\]{0,%d}+"|%b{0,%d}+")' % (SHORT_STRING, _LETTER, SHORT_STRING)
+_SLOT = rb"(?:\|[%b]%b|(\|[%b]%b))" % (
+    "".join(prefix for slot, prefix in SLOT_PREFIX.items() if slot not in STRING_SLOTS).encode(),
+    _INTEGER,
+    "".join(SLOT_PREFIX[slot] for slot in STRING_SLOTS).encode(),
+    _STRING,
+)
+_HEAD = rb"\|".join(b"%b%b" % (prefix.encode(), _INTEGER) for prefix, _ in HEADER)
+_PLAIN = re.compile(rb"@%b(%b)*+#" % (_HEAD, _SLOT))
+"""A good record in the form in which ``encode`` writes it, with no long string. Groups: the last slot, the last one with a string."""
+
+
 class Judge(checklists.Judge):
     """Judges messages one by one: nothing in nSLIP is about their order."""
+
+    def settled(self, raw: bytes) -> bool:
+        """Judges a good record by its bytes, where they are as ``encode`` writes them and no string may be long."""
+        found = _PLAIN.fullmatch(raw)
+        if found is None:
+            return False
+        self.applied.update(_PLAINLY if found[1] is None else _WITH_SLOTS if found[2] is None else _WITH_STRINGS)
+        return True
 
     def message(self, message: SlipMessage, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one message, and its text where that is known."""
@@ -100,7 +123,10 @@ class Judge(checklists.Judge):
         self.fault(REASONS[error.reason], line, f"{error.reason}: {error.text}", offset)
 
 
-_ALWAYS = ("framing", "header", "acts", "frames", "integers")
+_ALWAYS = frozenset(("framing", "header", "acts", "frames", "integers"))
+_PLAINLY = _ALWAYS | {"shape"}
+_WITH_SLOTS = _PLAINLY | {"slots", "types"}
+_WITH_STRINGS = _WITH_SLOTS | {"strings", "short"}
 CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge)
 """What nSLIP is judged by."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip.spec import CANDIDATE, WIRE
 
+_FIRST_SEEN, _LAST_SEEN = ord("!"), ord("~")
+"""Between these no byte is white space, or a part of a letter."""
 _AMONG = "; turnwire.scan and turnwire.Decoder read messages among other text"
 _TEXT = {
     Reason.BAD_FRAMING: "a message starts with '@' and ends with '#', and {half}",
@@ -86,6 +88,8 @@ def encode_fault(reason: Reason, text: str, path: str | None = None) -> EncodeEr
 
 def strip_span(data: bytes) -> tuple[int, int]:
     """(start, end) of ``data`` without the white space around it: what ``str.strip`` drops, the original's rule."""
+    if data and _FIRST_SEEN <= data[0] <= _LAST_SEEN and _FIRST_SEEN <= data[-1] <= _LAST_SEEN:
+        return 0, len(data)
     text = data.decode("utf-8", "surrogateescape")
     left = len(text) - len(text.lstrip())
     right = len(text.rstrip())

@@ -15,6 +15,7 @@ DESCRIPTOR = Wire(
     prompt=".prompt:prompt",
     always_strict=True,
     least_doubtful=".spec:LEAST_DOUBTFUL",
+    doubtful_texts=".spec:DOUBTFUL_TEXTS",
     marks=(b"@",),
     bulk=".bulk:SCANNER",
     search=".search:search",

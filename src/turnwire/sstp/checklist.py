@@ -166,9 +166,11 @@ class Judge(checklists.Judge):
         self.fault(_clause(error.reason, error.path or ""), line, f"{error.reason}: {error.text}", offset)
 
     def end(self) -> None:
-        """Whoever was asked and has not responded may still do so."""
+        """Whoever was asked and has not responded may still do so. A query that names nobody breaks another clause."""
         for session in self._sessions.values():
             for waiting in (*session.open_queries, *session.open_delegations):
+                if waiting.addressee is None:
+                    continue
                 line, offset, message = self._asked[id(waiting)]
                 text = f"{message.addressee} has not responded to the {message.KIND} of {message.actor_id}"
                 since = f"clock {message.logical_clock}"

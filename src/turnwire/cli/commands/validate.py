@@ -73,12 +73,21 @@ class Judge:
         known = self._wanted if self.unknown == "error" else ()
         return np.array([registry.wire(name).least_doubtful if name in known else 0 for name in self._names])
 
+    @cached_property
+    def texts(self) -> tuple[tuple[str, ...], int] | None:
+        """The columns of which one must have a text of more bytes than this where the check can find anything."""
+        known = self.unknown == "error" and self.wire is not None
+        return registry.wire(self.wire).doubtful_texts or None if known else None  # type: ignore[arg-type]
+
     def doubtful(self, batch: Batch) -> Any:
-        """Which rows of a batch (an array) their wire's check can find anything in, by their length and kind."""
+        """Which rows of a batch (an array) their wire's check can find anything in, by their length, kind and texts."""
         import numpy as np
 
         codes, kinds = batch["wire"], batch.column("kind").names
         found = batch["length"] >= self.least[codes]
+        if self.texts is not None:
+            columns, most = self.texts
+            found &= np.any([batch.valid(name) & (batch[name].lengths > most) for name in columns], axis=0)
         for code, name in enumerate(self._names):
             wanted = registry.wire(name).doubtful_kinds if name in self._wanted else ()
             if wanted and self.unknown == "error":
@@ -172,7 +181,7 @@ def _of_log(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress
     """The findings in logs, in the order of the input."""
     import turnwire
 
-    columns = ["offset", "length", "line", "wire", "kind"]
+    columns = ["offset", "length", "line", "wire", "kind", *(judge.texts[0] if judge.texts else ())]
     scan = turnwire.scan(list(names), wire=judge.wire, columns=columns, unknown=judge.unknown, fences=judge.fences)
     done = 0
     for batch in scan:
@@ -195,20 +204,26 @@ def _in_order(rejects: list[Finding], batch: Batch, judge: Judge) -> Iterator[Fi
 
 
 def _issues_of_batch(batch: Batch, judge: Judge) -> Iterator[Finding]:
-    offsets, lines, codes = batch["offset"], batch["line"], batch["wire"]
-    names = registry.names()
-    for row in judge.doubtful(batch).nonzero()[0].tolist():
-        wire = names[codes[row]]
-        message = batch.message(row)
-        documents = registry.wire(wire).documents
-        if documents is not None and isinstance(message, documents.message):
-            raw = bytes(batch.raw(row))
-            for one in told(raw, documents.faults(raw, fences=judge.fences), judge.issues(message, wire)):
-                line, offset = int(lines[row]) + one.line - 1, int(offsets[row]) + one.offset
-                yield Finding(batch.file or "", line, offset, wire, one.severity, one.reason, one.text)
+    """What the checks find in the records that can be doubted; no message is made of any other."""
+    doubted = judge.doubtful(batch).nonzero()[0]
+    if not len(doubted):
+        return
+    names, file = registry.names(), batch.file or ""
+    places = (batch[name][doubted].tolist() for name in ("offset", "line", "wire"))
+    decoders = {name: batch.decoder(name) for name in judge.wires}
+    documents = {name: registry.wire(name).documents for name in judge.wires}
+    for offset, line, code, raw in zip(*places, batch.raws(doubted), strict=True):
+        wire = names[code]
+        message = decoders[wire](raw)
+        issues = judge.issues(message, wire)
+        own = documents[wire]
+        if own is not None and isinstance(message, own.message):
+            for one in told(raw, own.faults(raw, fences=judge.fences), issues):
+                place = line + one.line - 1, offset + one.offset
+                yield Finding(file, *place, wire, one.severity, one.reason, one.text)
             continue
-        for issue in judge.issues(message, wire):
-            yield _of_issue(issue, batch.file or "", int(lines[row]), int(offsets[row]), wire)
+        for issue in issues:
+            yield _of_issue(issue, file, line, offset, wire)
 
 
 def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Finding:

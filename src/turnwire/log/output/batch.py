@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -325,10 +325,7 @@ class Batch:
         """The scanned bytes, and what JSON strings in them said: of each the bytes, the rows whose records stand there
         in the order of their places, and where these start and stop (i64 arrays)."""
         rows = self._rows
-        if "place" in rows.arrays:
-            starts, sizes = rows.arrays["place"][: rows.count], rows.arrays["size"][: rows.count]
-        else:
-            starts, sizes = rows.arrays["offset"][: rows.count] - rows.base, rows.arrays["length"][: rows.count]
+        starts, sizes = self._spans
         inside = starts >= len(rows.buffer)
         for data, mask, shift in ((rows.buffer, ~inside, 0), (self._arena, inside, len(rows.buffer))):
             numbers = np.flatnonzero(mask)
@@ -336,15 +333,31 @@ class Batch:
             if len(numbers):
                 yield data, numbers, starts[numbers] - shift, starts[numbers] - shift + sizes[numbers]
 
+    @cached_property
+    def _spans(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where records begin in the buffer, or behind its end in the arena, and how many bytes they have."""
+        arrays, count = self._rows.arrays, self._rows.count
+        if "place" in arrays:
+            return arrays["place"][:count], arrays["size"][:count]
+        return arrays["offset"][:count] - self._rows.base, arrays["length"][:count]
+
     def raw(self, row: int) -> memoryview:
         """The bytes of one record as they stand in the input; inside a JSON string, what the string says there."""
         place = range(len(self))[row]
-        rows = self._rows
-        if "place" in rows.arrays:
-            start, size = int(rows.arrays["place"][place]), int(rows.arrays["size"][place])
-        else:
-            start, size = int(rows.arrays["offset"][place]) - rows.base, int(rows.arrays["length"][place])
-        return _span(rows.buffer, self._arena, start, size)
+        starts, sizes = self._spans
+        return _span(self._rows.buffer, self._arena, int(starts[place]), int(sizes[place]))
+
+    def raws(self, rows: Any = slice(None)) -> Iterator[bytes]:
+        """The bytes of some records (a mask, or their numbers), or of all: quicker than ``raw`` for each."""
+        starts, sizes = (array[rows].tolist() for array in self._spans)
+        buffer, arena, end = self._rows.buffer, self._arena, len(self._rows.buffer)
+        for start, size in zip(starts, sizes, strict=True):
+            yield bytes(buffer[start : start + size] if start < end else arena[start - end : start - end + size])
+
+    def decoder(self, wire: str) -> Callable[[bytes], Any]:
+        """What makes messages of the bytes of records of a wire, as ``message`` does."""
+        scanner = registry.bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
+        return partial(scanner.decode, unknown="keep" if self._rows.keep else "error")
 
     def begins_line(self) -> NDArray[np.bool_]:
         """Whether nothing but white space stands in front of each record on its line; of a record in a JSON string, in
@@ -376,11 +389,10 @@ class Batch:
 
     def message(self, row: int) -> Any:
         """One record as a message of its wire."""
-        unknown = "keep" if self._rows.keep else "error"
+        wire = self._scanner.wire
         if "wire" in own(self._scanner):  # several wires
             wire = registry.names()[self._rows.arrays["wire"][range(len(self))[row]]]
-            return self._scanner.decode(self.raw(row), wire=wire, unknown=unknown)
-        return self._scanner.decode(self.raw(row), unknown=unknown)
+        return self.decoder(wire)(self.raw(row))
 
     def _repr_html_(self) -> str:
         from turnwire.log.output.showing import batch_html

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import repeat
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -153,23 +154,32 @@ class Rejects:
     def since(self, start: int) -> Iterator[dict[str, Any]]:
         """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
         number = place = 0
+        codes = registry.names()
         for (file, wire, reasons, count), part in zip(self._names, self._parts, strict=True):
             skipped = min(max(start - number, 0), count)
+            number += count
             at = place + int(part["length"][:skipped].sum())
-            lengths = part["length"].tolist() if skipped < count else []
-            for row in range(skipped, count):
-                self._raw.seek(at)
-                at += lengths[row]
+            place += int(part["length"].sum())
+            if skipped == count:
+                continue
+            self._raw.seek(at)
+            raw = self._raw.read(place - at)  # of one block
+            numbers = (part[name][skipped:].tolist() for name in (*_NUMBERS, "reason"))
+            wires = [codes[code] for code in part["wire"][skipped:].tolist()] if "wire" in part else repeat(wire)
+            at = 0
+            for offset, length, line, fault, inner, reason, name in zip(*numbers, wires):  # noqa: B905 (repeat ends not)
                 yield {
                     "file": file,
-                    **{name: int(part[name][row]) for name in _NUMBERS[:4]},
-                    "wire": _wire(part, row, wire),
-                    "reason": str(reasons[part["reason"][row]]),
-                    "raw": self._raw.read(lengths[row]),
-                    "inner": None if part["inner"][row] < 0 else int(part["inner"][row]),
+                    "offset": offset,
+                    "length": length,
+                    "line": line,
+                    "fault": fault,
+                    "wire": name,
+                    "reason": str(reasons[reason]),
+                    "raw": raw[at : at + length],
+                    "inner": None if inner < 0 else inner,
                 }
-            number += count
-            place += int(part["length"].sum())
+                at += length
 
     def forget(self) -> None:
         """Keeps the counts only, and no longer the ranges met so far."""
