@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from turnwire import checklists
@@ -148,7 +149,9 @@ class Judge(checklists.Judge):
         """strictly: it was read strictly, and has nothing that ``check`` warns of."""
         for clause, text in () if strictly else _of_record(record):
             self.fault(clause, line, text, offset)
-        self.applied.update(_applies(record))
+        laws = isinstance(record, Preamble) and bool(record.laws)
+        block = type(record.block) if isinstance(record, CspMessage) else type(None)
+        self.applied |= _applied(type(record), block, laws)
         for issue in self._linter.feed(record):
             if issue.severity == "warning":
                 self.fault(REASONS[issue.reason], line, issue.text, offset)
@@ -157,16 +160,16 @@ class Judge(checklists.Judge):
         if isinstance(record, Preamble) or (isinstance(record, CspMessage) and isinstance(record.block, Patch)):
             self._stateful = True
         if isinstance(record, (CspMessage, Preamble)):
-            self._state(record, line, offset)
+            self._state(record, line, offset, strictly)
         if isinstance(record, CspMessage):
             self._tasks(record, line, offset)
             self._laws(record, line, offset)
 
-    def _state(self, record: CspMessage | Preamble, line: int, offset: int | None) -> None:
+    def _state(self, record: CspMessage | Preamble, line: int, offset: int | None, strictly: bool) -> None:
         """Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds."""
         if not self._stateful:
             return
-        error = self._replaying.feed(record)
+        error = self._replaying.feed(record, kept=not strictly)
         if error is not None:
             self.fault("state", line, f"{error.reason}: {error.text}", offset)
 
@@ -270,17 +273,18 @@ def _of_record(record: Record) -> Iterator[tuple[str, str]]:
             yield REASONS[issue.reason], f"{issue.reason}: {issue.text}"
 
 
-def _applies(record: Record) -> Iterator[str]:
-    if isinstance(record, Preamble):
-        yield from ("state", "restate")
-        if record.laws:
-            yield "laws"
-    if not isinstance(record, CspMessage):
-        return
-    yield from _SPOKEN
-    if isinstance(record.block, (Task, Result)):
-        yield "answers"
-    if isinstance(record.block, FileOp):
-        yield from ("fileop", "rewrite")
-    if isinstance(record.block, Patch):
-        yield from ("state", "rewrite")
+@cache
+def _applied(record: type, block: type, laws: bool) -> frozenset[str]:
+    """The clauses that have something to say of such a record, with such a block. laws: whether it states any."""
+    found: set[str] = set()
+    if issubclass(record, Preamble):
+        found.update(("state", "restate", *(["laws"] if laws else [])))
+    if issubclass(record, CspMessage):
+        found.update(_SPOKEN)
+    if issubclass(block, (Task, Result)):
+        found.add("answers")
+    if issubclass(block, FileOp):
+        found.update(("fileop", "rewrite"))
+    if issubclass(block, Patch):
+        found.update(("state", "rewrite"))
+    return frozenset(found)

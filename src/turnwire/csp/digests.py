@@ -59,6 +59,11 @@ def refusal(reason: Reason, text: str, path: str | None, rule: str | None = None
     return RuleError(reason, text, rule=rule, wire=WIRE, path=path)
 
 
+def unknown_context(name: str | None) -> RuleError:
+    """A RuleError about a CTX that names no checkpoint."""
+    return refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {name}", name, rule="ctx")
+
+
 def damage(line: int, offset: int, text: str) -> RuleError:
     """A RuleError about a line of a dump."""
     return RuleError(Reason.DIGEST_MISMATCH, text, rule="digest", wire=WIRE, line=line, offset=offset)

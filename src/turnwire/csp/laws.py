@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from turnwire.csp.messages import CspMessage, Document, Task
@@ -92,13 +93,17 @@ def by_subject(message: CspMessage, laws: list[Law]) -> list[str]:
     said = _stems((block.get("REQ") or "")[:_MOST]) if isinstance(block, Task) else []
     found = []
     for law in laws:
-        *first, last = law.subject.split() or [""]
-        for word in last.split("/"):
-            subject = _stems(" ".join((*first, word)))
-            if subject and sorted(said[: len(subject)]) == sorted(subject):
-                found.append(law.id)
-                break
+        if any(sorted(said[: len(subject)]) == subject for subject in _subjects(law.subject)):
+            found.append(law.id)
     return found
+
+
+@lru_cache(256)
+def _subjects(text: str) -> list[list[str]]:
+    """The stems of each alternative of a subject, sorted."""
+    *first, last = text.split() or [""]
+    several = (_stems(" ".join((*first, word))) for word in last.split("/"))
+    return [sorted(stems) for stems in several if stems]
 
 
 def _stems(text: str) -> list[str]:

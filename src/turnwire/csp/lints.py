@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
@@ -81,11 +82,25 @@ class _Context:
         self.final: dict[str, str] = {}
         self.files: set[str] = set()
         self.spoken = False
+        self.values: list[tuple[str, str]] = []  # of the record that is judged: (key, value)
+        self._tokens: list[tuple[str, list[str]]] | None = None
         if store is not None:
             self.passed.update(name for name in store.checkpoints if name != self.head)
             for entry in store.log:
                 self.learn(entry.message, state=False)
             self.spoken = True
+
+    def take(self, record: Record) -> None:
+        """What is judged now."""
+        self.values = list(_values(record))
+        self._tokens = None
+
+    @property
+    def tokens(self) -> list[tuple[str, list[str]]]:
+        """Of the values of the record that is judged, what stands between commas."""
+        if self._tokens is None:
+            self._tokens = [(key, _tokens(value)) for key, value in self.values]
+        return self._tokens
 
     def at(self, ctx: str | None) -> _State:
         """The names at a checkpoint; at the head where it is not known."""
@@ -153,12 +168,14 @@ class Linter:
 
     def feed(self, record: Record) -> list[Issue]:
         """What the token rules say of the next record; ``where`` is its line."""
+        context = self._context
+        context.take(record)
+        block = type(record.block) if isinstance(record, CspMessage) else type(None)
         issues = []
-        for rule in _RULES:
-            issues += [
-                Issue(reason, record.line, severity, text) for reason, severity, text in rule(record, self._context)
-            ]
-        self._context.learn(record)
+        for rule in _rules_of(type(record), block):
+            for reason, severity, text in rule(record, context):
+                issues.append(Issue(reason, record.line, severity, text))
+        context.learn(record)
         return issues
 
 
@@ -218,9 +235,11 @@ def _expanded(record: Record, context: _Context) -> Found:
     if not isinstance(record, CspMessage):
         return
     names = context.at(record.ctx).names
-    headers = [("FROM", record.sender or ""), ("TO", record.receiver or "")]
-    for key, value in [*headers, *_values(record)] if names else ():
-        for token in _tokens(value):
+    if not names:
+        return
+    headers = [("FROM", _tokens(record.sender or "")), ("TO", _tokens(record.receiver or ""))]
+    for key, tokens in (*headers, *context.tokens):
+        for token in tokens:
             name = names.get(token) if token else None
             if name is not None and name != token:
                 yield Reason.EXPANDED, _INFO, f"{key} writes {token!r} out: its id is {name}"
@@ -230,10 +249,10 @@ def _undef(record: Record, context: _Context) -> Found:
     if not isinstance(record, CspMessage):
         return
     defs = context.at(record.ctx).defs
-    for key, value in _values(record) if defs else ():
+    for key, tokens in context.tokens if defs else ():
         if key not in _SCOPES:
             continue
-        for token in _tokens(value):
+        for token in tokens:
             if not _NAME.fullmatch(token) or _ID.fullmatch(token) or token in (record.sender, record.receiver):
                 continue
             if token not in context.agents and token not in context.produced and token not in defs:
@@ -266,10 +285,10 @@ def _dup_result(record: Record, context: _Context) -> Found:
 
 
 def _filler(record: Record, context: _Context) -> Found:
-    values = [("the text", record.text)] if isinstance(record, Junk) else list(_values(record))
+    values = [("the text", record.text)] if isinstance(record, Junk) else context.values
     for key, value in values:
-        said = None if value in context.state.names else filler(value)
-        if said is not None:
+        said = filler(value)
+        if said is not None and value not in context.state.names:
             yield Reason.FILLER, _INFO, f"{key} {said}"
 
 
@@ -309,14 +328,21 @@ def _synonym(record: Record, context: _Context) -> Found:
         state = state.set(name, value)
 
 
-_RULES: tuple[Callable[[Record, _Context], Found], ...] = (
-    _restate,
-    _expanded,
-    _undef,
-    _ctx_stale,
-    _no_task,
-    _dup_result,
-    _filler,
-    _full_rewrite,
-    _synonym,
+Rule = Callable[[Record, _Context], Found]
+_RULES: tuple[tuple[Rule, tuple[type, ...]], ...] = (
+    (_restate, (CspMessage, Preamble)),
+    (_expanded, (CspMessage,)),
+    (_undef, (CspMessage,)),
+    (_ctx_stale, (CspMessage,)),
+    (_no_task, (Result, Error)),
+    (_dup_result, (Result,)),
+    (_filler, (CspMessage, Junk)),
+    (_full_rewrite, (Patch, FileOp)),
+    (_synonym, (Preamble, Patch)),
 )
+"""Each rule, and the records or blocks of messages that it can say something of."""
+
+
+@cache
+def _rules_of(record: type, block: type) -> tuple[Rule, ...]:
+    return tuple(rule for rule, kinds in _RULES if issubclass(record, kinds) or issubclass(block, kinds))

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from turnwire.csp.codec import Log, names_files, parse, read_log
-from turnwire.csp.messages import CspMessage, Document, Preamble
+from turnwire.csp.digests import unknown_context
+from turnwire.csp.messages import CspMessage, Document, Patch, Preamble
 from turnwire.csp.spec import WIRE
 from turnwire.csp.store import Store
 from turnwire.errors import Reason, RuleError, WireError
@@ -37,8 +38,12 @@ class Replaying:
             self._store = Store(self._defs, self._laws, forks=self._forks)
         return self._store
 
-    def feed(self, record: CspMessage | Preamble) -> WireError | None:
-        """Takes the next record; why it is refused, where it is. Then it changes nothing."""
+    def feed(self, record: CspMessage | Preamble, *, kept: bool = True) -> WireError | None:
+        """Takes the next record; why it is refused, where it is. Then it changes nothing.
+
+        kept: whether a message goes into the store's log. Of one that was read strictly, and is no PATCH, the store
+        asks for nothing but its CTX, and it changes no state.
+        """
         if isinstance(record, Preamble):
             twice = sorted((self._defs.keys() & record.defs.keys()) | (self._laws.keys() & record.laws.keys()))
             if self._store is not None or twice:
@@ -47,6 +52,8 @@ class Replaying:
             self._defs.update(record.defs)
             self._laws.update(record.laws)
             return None
+        if not kept and not isinstance(record.block, Patch):
+            return None if record.ctx in self.store else unknown_context(record.ctx)
         try:
             self.store.apply(record)
         except WireError as error:

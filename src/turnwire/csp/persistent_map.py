@@ -7,13 +7,13 @@ compare in the time of what they do not share, and a map, once made, never chang
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar, overload
 
 _BITS = 5
 _MASK = 31
 _HASH_MASK = (1 << 60) - 1
-_DEEPEST = 60
 _MISSING: Any = object()
+_Default = TypeVar("_Default")
 
 # A node is (bitmap, entry, entry, ...): the entry of a hash part is a leaf or a node; its place is the number of lower
 # bits set. A leaf is (key, value, hash, next leaf or None); keys with equal hashes share one chain at the bottom. All
@@ -148,16 +148,28 @@ class PersistentMap(Mapping[str, str]):
         return self._made(_without(self._root, 0, _hash(key), key), self._size - 1)
 
     def _find(self, key: str) -> Any:
-        hash_ = _hash(key)
+        left = hash_ = hash(key) & _HASH_MASK
         node: Any = self._root
-        for shift in range(0, _DEEPEST + _BITS, _BITS):
-            bit = 1 << ((hash_ >> shift) & _MASK)
-            if not node[0] & bit:
+        while type(bitmap := node[0]) is int:  # no calls: every name that is spoken comes by here
+            bit = 1 << (left & _MASK)
+            if not bitmap & bit:
                 return _MISSING
-            node = node[_place(node[0], bit)]
-            if type(node[0]) is not int:
-                return next((leaf[1] for leaf in _chain(node) if leaf[0] == key), _MISSING)
-        raise AssertionError("a trie is never deeper than its hashes")
+            node = node[(bitmap & (bit - 1)).bit_count() + 1]
+            left >>= _BITS
+        if node[2] != hash_:
+            return _MISSING
+        return next((leaf[1] for leaf in _chain(node) if leaf[0] == key), _MISSING)
+
+    @overload
+    def get(self, key: str, /) -> str | None: ...
+
+    @overload
+    def get(self, key: str, /, default: str | _Default) -> str | _Default: ...
+
+    def get(self, key: str, /, default: Any = None) -> Any:
+        """The value of ``key``, or ``default``."""
+        value = self._find(key) if isinstance(key, str) else _MISSING
+        return default if value is _MISSING else value
 
     def __getitem__(self, key: str) -> str:
         value = self._find(key) if isinstance(key, str) else _MISSING

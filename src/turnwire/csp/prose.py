@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 POLITE: dict[str, str] = {
     "en": r"please|thanks(?= (?:for|in advance|again|a lot)\b)|thanks(?=\W*$)|thank you|kindly"
@@ -37,8 +38,16 @@ _PROSE_LEAST, _PROSE_SHARE = 14, 0.4
 """From so many words on, a text of which this share are small words is prose."""
 
 
+_REMEMBERED = 64
+"""Texts of so many characters come again: statuses, agents, paths."""
+
+
 def filler(text: str) -> str | None:
     """What in a text is politeness or prose, in words; None where nothing is."""
+    return _said_before(text) if len(text) <= _REMEMBERED else _filler(text)
+
+
+def _filler(text: str) -> str | None:
     if text.isascii() and " " not in text and text[-1:] not in ",.!":
         lone = text.lower()
         if "." in lone or "/" in lone or "_" in lone:
@@ -54,3 +63,6 @@ def filler(text: str) -> str | None:
     if len(found) >= _PROSE_LEAST and small >= _PROSE_SHARE * len(found):
         return f"is prose of {len(found)} words"
     return None
+
+
+_said_before = lru_cache(4096)(_filler)

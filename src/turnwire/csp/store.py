@@ -25,6 +25,7 @@ from turnwire.csp.digests import (
     json_line,
     next_free,
     refusal,
+    unknown_context,
     whole_digest,
 )
 from turnwire.csp.journal import INIT, Journal, first_entry, is_shared, read_init, read_message, write_all
@@ -295,7 +296,7 @@ class Store:
         """What a message would do, None where it was done already. Changes nothing; raises RuleError."""
         context = self._checkpoints.get(message.ctx or "")
         if context is None:
-            raise refusal(Reason.CTX_UNKNOWN, f"there is no checkpoint {message.ctx}", message.ctx, rule="ctx")
+            raise unknown_context(message.ctx)
         before = self._log[-1].digest if self._log else self._checkpoints["C0"].digest
         entry = LogEntry(len(self._log) + 1, text, chained(before, text))
         if not isinstance(message.block, Patch):
