@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import EncodeError, expect
 from turnwire.sap.access import Action, Authoriser, authorise
+from turnwire.sap.asking import Asking
 from turnwire.sap.batching import Batching
 from turnwire.sap.cache import Cache
 from turnwire.sap.deliveries import Deliveries, Route
-from turnwire.sap.execution import Execution, too_large
+from turnwire.sap.execution import Execution
 from turnwire.sap.handlers import Capability as Capability
 from turnwire.sap.handlers import Context as Context
 from turnwire.sap.handlers import Handler, Pool
@@ -22,15 +22,16 @@ from turnwire.sap.handlers import Refusal as Refusal
 from turnwire.sap.jobs import Job, Reply, failed_admission
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
+from turnwire.sap.objects import Objects
 from turnwire.sap.payloads import validator
 from turnwire.sap.principals import ANONYMOUS, Named, Principal, principal_of
 from turnwire.sap.receipts import Refused as Refused
-from turnwire.sap.receipts import ack, freeze, invalid, nack, thaw
+from turnwire.sap.receipts import ack, denied, freeze, invalid, nack, thaw
 from turnwire.sap.results import Outcome, producer_of, result_for
-from turnwire.sap.signals import from_result
+from turnwire.sap.settling import MAX_RESULT, Settlement
 from turnwire.sap.spec import ErrorCode, Status
 from turnwire.sap.stages import Stage
-from turnwire.sap.transcripts import RESULT_KIND, Transcript, key_of, refused_row
+from turnwire.sap.transcripts import RESULT_KIND, Transcript, refused_row
 from turnwire.sap.vetting import Vetter, vetters_of
 from turnwire.sap.waiting import WaitingLine, priority_of
 
@@ -45,7 +46,7 @@ CLOSING_SECONDS = 5.0
 _log = logging.getLogger("turnwire.sap")
 
 
-class Agent:
+class Agent(Asking):
     """Executes tasks for the transports: receipts, authorisation, cache, deadlines, evidence, transcript, learning.
 
     Args:
@@ -61,6 +62,8 @@ class Agent:
         seconds: how long a task may take that brings neither deadline nor budget; None for no limit.
         lease: seconds after which a task in a shared transcript is free when its agent is not heard of.
         remembered: how many finished tasks are remembered for redelivery, besides those in the transcript.
+        max_result: bytes that a Result may have; a larger one becomes a small FAILED one.
+        objects: where the outputs of Results go that are too large, instead (see :mod:`turnwire.sap.objects`).
 
     Use it as an async context manager.
     """
@@ -81,7 +84,10 @@ class Agent:
         seconds: float | None = 3600.0,
         lease: float = 10.0,
         remembered: int = 10_000,
+        max_result: int = MAX_RESULT,
+        objects: Objects | None = None,
     ) -> None:
+        super().__init__()
         self.producer = producer_of(producer)
         self.cache = cache
         self.learning = learning
@@ -89,6 +95,8 @@ class Agent:
         self.access = access
         self.vet = vetters_of(vet)
         self.signer = signer
+        self.max_result = max_result
+        self.objects = objects
         self.capabilities: dict[str, Capability] = {}
         self.routes: dict[str, Route] = {}
         self._validators: dict[str, Any] = {}
@@ -98,13 +106,10 @@ class Agent:
         self._seconds = seconds
         self._lease = lease
         self._remembered = remembered
-        self._jobs: dict[str, Job] = {}  # those that are not delivered
-        self._ended: OrderedDict[str, Job] = OrderedDict()
         self._deliveries = Deliveries(self.routes, self._delivered)
         self._running: list[asyncio.Task[None]] = []
         self._line: WaitingLine[Job] = WaitingLine()
         self._pool = Pool(self._handlers)
-        self._rows: Transcript | None = None
         self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
 
     @property
@@ -174,6 +179,15 @@ class Agent:
             seconds=self._seconds,
             started=self._started,
         )
+        self._settlement = Settlement(
+            self._execution,
+            transcript=self._rows,
+            learning=self.learning,
+            rows=None if self.learning is None else self._batched(self.learning.ledger),
+            signer=self.signer,
+            largest=self.max_result,
+            objects=self.objects,
+        )
         self._running = [asyncio.create_task(self._work()) for _ in range(self._workers)]
         return self
 
@@ -225,10 +239,7 @@ class Agent:
         job = await self.receive(task, reply, principal=principal, kept=kept)
         if isinstance(job, Nack):
             return job
-        if job.stage is Stage.REFUSED:
-            error = thaw(job.done.result()).error
-            return nack(task, error.code, error.message)
-        return ack(task)
+        return denied(job) if job.stage is Stage.REFUSED else ack(task)
 
     async def receive(
         self,
@@ -334,68 +345,6 @@ class Agent:
         receipt = await asyncio.shield(known.admission)
         return receipt if isinstance(receipt, Nack) else known
 
-    # ---------------------------------------------------------------- asking
-
-    async def call(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
-        """The final Result of a task. Raises Refused for a Nack, RuntimeError outside ``async with agent:``."""
-        if not self._running:  # nobody would ever work on it
-            raise RuntimeError("an agent works only while it is entered: async with agent: ...")
-        job = await self.receive(task, principal=principal)
-        if isinstance(job, Nack):
-            raise Refused(job)
-        return await job.wait()
-
-    async def result(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """The final Result of an accepted task of this principal; waits for it. Raises KeyError for an unknown one."""
-        caller = self._reader(task_id, principal)
-        if (job := await self._accepted(caller, task_id)) is not None:
-            return await job.wait()
-        found = await self.look_up(task_id, principal=caller)
-        if not isinstance(found, Result):
-            raise KeyError(task_id)
-        return found
-
-    async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
-        """What there is of a task of this principal: its final Result, from the transcript if need be, or the Ack.
-
-        Raises KeyError for an unknown task, and for those of others.
-        """
-        caller = self._reader(task_id, principal)
-        if (job := await self._accepted(caller, task_id)) is not None:
-            return job.result() or ack(job.task)
-        known = await self._rows.known(key_of(caller, task_id)) if self._rows is not None else None
-        if known is None or known.content is None:
-            raise KeyError(task_id)
-        if known.result is None:
-            return Ack(message_id=task_id, correlation_id=known.correlation)
-        result: Result = thaw(known.result)
-        return result
-
-    async def cancel(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result:
-        """Cancels a task of this principal and answers with its Result, which may be another one if that came first.
-
-        Raises KeyError for an unknown task, and for those of others.
-        """
-        job = await self._accepted(self._reader(task_id, principal, Action.CANCEL), task_id)
-        if job is None:
-            raise KeyError(task_id)
-        job.cancel()
-        return await job.wait()
-
-    def _reader(self, task_id: str, principal: Named, action: Action = Action.READ) -> Principal:
-        caller = principal_of(principal)
-        if caller is None or authorise(caller, action) is not None:
-            raise KeyError(task_id)
-        return caller
-
-    async def _accepted(self, principal: Principal, task_id: str) -> Job | None:
-        """The job of a task, once it is accepted."""
-        key = key_of(principal, task_id)
-        job = self._jobs.get(key) or self._ended.get(key)
-        if job is None or isinstance(await asyncio.shield(job.admission), Nack):
-            return None
-        return job
-
     # ---------------------------------------------------------------- working
 
     async def _work(self) -> None:
@@ -417,38 +366,7 @@ class Agent:
 
     async def _finish(self, job: Job, result: Result | str) -> None:
         """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
-        try:
-            text = result if isinstance(result, str) else self._frozen(job, result)
-            if self._rows is not None and text is not result:
-                text = await self._rows.settle(job.key, text)
-        except Exception:  # whoever waits for the task hears of a full disk, too
-            _log.exception("the result of task %s could not be recorded", job.task_id)
-            text = freeze(self._execution.failed(job.task, ErrorCode.INTERNAL, "the result could not be recorded"))
-        if self.learning is not None:
-            await self._learn(self.learning, job.task, thaw(text))
-        self._end(job, text)
-
-    def _frozen(self, job: Job, result: Result) -> str:
-        """The Result as it leaves: signed where the agent signs, and of a size that the transport takes."""
-        text = freeze(self._signed(result))
-        size = len(text.encode())
-        return (
-            text if job.limit is None or size <= job.limit else freeze(self._signed(too_large(result, size, job.limit)))
-        )
-
-    def _signed(self, result: Result) -> Result:
-        if self.signer is None:
-            return result
-        from turnwire.sap.signing import signed_message
-
-        return signed_message(result, self.agent_id, self.signer)
-
-    async def _learn(self, learning: LearningLoop, task: Task, result: Result) -> None:
-        try:
-            row = learning.row(from_result(task, result, essence=learning.essence))
-            await self._batched(learning.ledger).do(lambda: ([row], None))
-        except Exception:  # what is not learned does not change what was done
-            _log.exception("nothing was learned from task %s", task.task_id)
+        self._end(job, await self._settlement.settled(job, result))
 
     def _end(self, job: Job, text: str) -> None:
         job.advance(Stage.FINISHED)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire.contract import LIMITS
 from turnwire.errors import EncodeError, Reason, RuleError, expect
 from turnwire.json import text as json_text
 from turnwire.ledger import Ledger
@@ -157,8 +158,8 @@ class Cache:
         """Stores an outcome and answers its row, or None for what is not stored.
 
         Stored are SUCCEEDED and VALID results of tasks that do not bypass the cache (with ``unvetted``, SUCCEEDED and
-        ESCALATE as well); never one that came out of the cache. Raises RuleError(wrong_task, wrong_correlation) when
-        the result is not the task's.
+        ESCALATE as well); never one that came out of the cache, or that is larger than a message may be. Raises
+        RuleError(wrong_task, wrong_correlation) when the result is not the task's.
         """
         row = self.row(task, result, now)
         return None if row is None else self.ledger.append(row[0], row[1], key=row[2])
@@ -196,7 +197,8 @@ class Cache:
             record["policyChecks"] = evidence["policyChecks"]
         if "output" in fields:
             record["output"] = fields["output"]
-        return KIND, json_text.write(record, WIRE), key
+        body = json_text.write(record, WIRE)
+        return None if len(body.encode()) > LIMITS.message else (KIND, body, key)
 
 
 _reader = json_text.reader(WIRE)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from turnwire.errors import BadAnswer, RuleError, Unanswered, Unreachable
 from turnwire.sap.identity import same_id
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
+from turnwire.sap.objects import Objects, output_of
 from turnwire.sap.receipts import Failed, Refused
 from turnwire.sap.spec import TERMINAL, ErrorCode, Status
 from turnwire.sap.tasks import NOBODY, TaskFields, make_task
@@ -31,6 +32,7 @@ class Caller:
         issuer: who issues the tasks that :meth:`task` and :meth:`call` make: an agentId, or an Issuer.
         producer: the agentId that Results must come from, where a task names no agent itself; None takes any.
         keys: agentId -> Ed25519 public key (32 raw bytes): Results must be signed by their producer (extra ``sign``).
+        objects: where outputs are fetched from that went by reference (see :mod:`turnwire.sap.objects`).
     """
 
     def __init__(
@@ -38,10 +40,12 @@ class Caller:
         issuer: str | Issuer | None = None,
         producer: str | None = None,
         keys: Mapping[str, bytes] | None = None,
+        objects: Objects | None = None,
     ) -> None:
         self._issuer = NOBODY if issuer is None else issuer
         self._producer = producer
         self._keys = keys
+        self._objects = objects
 
     def task(self, capability: str, payload: Mapping[str, Any], /, **fields: Unpack[TaskFields]) -> Task:
         """A Task of the client's issuer; ``fields`` as those of :func:`turnwire.sap.make_task`."""
@@ -92,7 +96,7 @@ class Caller:
         result = await self._tried(self.task(what, payload or {}, **fields), 2 if retries is None else retries)
         if result.status not in USABLE:
             raise Failed(result)
-        return result.output
+        return await output_of(result, self._objects)
 
     async def _tried(self, task: Task, retries: int) -> Result:
         pause = FIRST_PAUSE

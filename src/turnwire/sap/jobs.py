@@ -26,8 +26,8 @@ class Job:
     ``key`` (principal and taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
 
     Attributes:
-        admission: done with the receipt. done: done with the frozen terminal Result. stop: done when the task is to be
-            cancelled.
+        admission: done with the receipt. begun: done when it is RUNNING. done: done with the frozen terminal Result.
+        stop: done when the task is to be cancelled.
         kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
             have, None for any number.
     """
@@ -35,6 +35,7 @@ class Job:
     __slots__ = (
         "admission",
         "attempt",
+        "begun",
         "claimed",
         "content",
         "done",
@@ -69,6 +70,7 @@ class Job:
         self.admission: asyncio.Future[Ack | Nack] = loop.create_future()
         self.done: asyncio.Future[str] = loop.create_future()
         self.stop: asyncio.Future[None] = loop.create_future()
+        self.begun: asyncio.Future[None] = loop.create_future()
         self.sending: asyncio.Task[None] | None = None
         self.lifecycle = Lifecycle()
         self.lifecycle.feed(self.task)
@@ -94,6 +96,8 @@ class Job:
         if not follows(self.stage, stage):
             raise RuntimeError(f"a task that is {self.stage} does not become {stage}")
         self.stage = stage
+        if stage is Stage.RUNNING:
+            self.begun.set_result(None)
 
     def leaves(self, result: Result) -> str:
         """Freezes a Result that is to leave in this stage. Raises RuleError, RuntimeError, EncodeError."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from turnwire.contract import LIMITS
 from turnwire.errors import CallError, DecodeError, EncodeError, WireError
 from turnwire.json import text as json_text
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.messages import Ack, Message, Nack, Result, Task
 from turnwire.sap.spec import WIRE, ErrorCode
 from turnwire.sap.times import UUID
+
+if TYPE_CHECKING:
+    from turnwire.sap.jobs import Job
 
 _reader = json_text.reader(WIRE)
 _SHOWN = 500  # characters of an error in a reason
@@ -87,8 +91,23 @@ def _ids(data: bytes | str) -> dict[str, str]:
     return {name: value for name, value in found.items() if value is not None}
 
 
+def expects_ack(task: Task) -> bool:
+    """replyTo.expectAck; true by default (section 4.1)."""
+    return task.reply_to is None or task.reply_to.expect_ack is not False
+
+
+def denied(job: Job) -> Nack:
+    """The receipt instead of the FAILED Result of a job that was refused."""
+    result = thaw(job.done.result())
+    return nack(job.task, str(result.error.code), result.error.message or "")
+
+
 def _uuid(value: Any) -> str | None:
     return value if isinstance(value, str) and UUID.fullmatch(value) else None
+
+
+OURS = LIMITS._replace(message=1 << 30)
+"""Limits for what this program has written itself: it may be larger than what strangers may send."""
 
 
 def freeze(message: Message) -> str:
@@ -96,11 +115,11 @@ def freeze(message: Message) -> str:
     return encode(message)
 
 
-def thaw(text: str) -> Any:
+def thaw(text: str | bytes) -> Any:
     """A copy of a frozen message, for whoever asks."""
-    return decode(text)
+    return decode(text, limits=OURS)
 
 
 def copy_of(message: Task | Result) -> Any:
     """A message as its receiver gets it: written strictly and read again. Raises EncodeError."""
-    return decode(encode(message))
+    return decode(encode(message), limits=OURS)

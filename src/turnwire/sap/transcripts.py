@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.json import text as json_text
 from turnwire.sap.batching import Batching, Row
-from turnwire.sap.codec import decode
 from turnwire.sap.identity import content_of, uuid_key
 from turnwire.sap.messages import Result
 from turnwire.sap.principals import Principal
+from turnwire.sap.receipts import thaw
 from turnwire.sap.spec import TERMINAL, WIRE
 
 if TYPE_CHECKING:
@@ -142,14 +142,14 @@ class Transcript(Batching):
         logged = next(self.ledger.find(TASK_KIND, key), None)
         if logged is None:
             return Known(None, None, None)
-        task = decode(logged.body)
+        task = thaw(logged.body)
         return Known(content_of(task), task.correlation_id, self._result(key))
 
     def _result(self, key: str) -> str | None:
         """The oldest terminal Result."""
         oldest = None
         for entry in self.ledger.find(RESULT_KIND, key):
-            result = decode(entry.body)
+            result = thaw(entry.body)
             if isinstance(result, Result) and result.status in TERMINAL:
                 oldest = entry.body
         return None if oldest is None else oldest.decode()

@@ -14,6 +14,7 @@ from turnwire.ledger import Ledger
 from turnwire.sap.agent import Agent
 from turnwire.sap.calls import Caller, is_final
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
+from turnwire.sap.objects import Objects
 from turnwire.sap.principals import ANONYMOUS, Named, Principal
 from turnwire.sap.receipts import Refused, copy_of, nack
 from turnwire.sap.routing import Provider, provider_for
@@ -74,14 +75,19 @@ class Bus(Caller):
         transcript: ledger file (or Ledger) for the transcript; without one, a new file in the system's folder for
             temporary files, see ``transcript.path``.
         issuer: who issues the tasks that :meth:`call` makes of a capability and a payload.
+        objects: as in :class:`turnwire.sap.Caller`.
 
     Use it as an async context manager; agents are started with it.
     """
 
     def __init__(
-        self, transcript: str | os.PathLike[str] | Ledger | None = None, *, issuer: str | Issuer | None = None
+        self,
+        transcript: str | os.PathLike[str] | Ledger | None = None,
+        *,
+        issuer: str | Issuer | None = None,
+        objects: Objects | None = None,
     ) -> None:
-        super().__init__(issuer)
+        super().__init__(issuer, objects=objects)
         if transcript is None:
             transcript = os.path.join(tempfile.mkdtemp(prefix="turnwire-bus-"), "transcript.ledger")
         self._owned = not isinstance(transcript, Ledger)
@@ -188,7 +194,7 @@ class BusClient(Caller):
 
     def __init__(self, bus: Bus, principal: Named) -> None:
         name = principal.name if isinstance(principal, Principal) else principal
-        super().__init__(issuer=name or None)
+        super().__init__(issuer=name or None, objects=bus._objects)
         self._bus = bus
         self._principal = principal
 

@@ -1,7 +1,8 @@
 """HTTP: a Starlette app around an agent, and results pushed to replyTo (section 10). Extra: ``http``.
 
     POST /tasks              a Task; answers 200 with the Result, 202 with the Ack when the request says
-                             ``Prefer: respond-async``, or each Result as a line when it accepts application/x-ndjson
+                             ``Prefer: respond-async`` (with no body where replyTo.expectAck is false), or each Result
+                             as a line when it accepts application/x-ndjson
     GET  /tasks/{taskId}     200 with the final Result, 202 with the Ack while there is none, 404
     POST /results            takes Results for a replyTo (where the app was given a receiver)
 
@@ -26,7 +27,7 @@ from turnwire.sap.codec import decode, encode
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
-from turnwire.sap.receipts import ack, code_of, nack, unreadable
+from turnwire.sap.receipts import ack, code_of, denied, expects_ack, unreadable
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.stages import Stage
 from turnwire.sap.times import UUID
@@ -144,6 +145,8 @@ class _Endpoint:
         if job.stage is Stage.REFUSED:
             return _denied(job, as_nack=wants_ack)
         if wants_ack:
+            if not expects_ack(message):
+                return Response(status_code=202, headers={CORRELATION: message.correlation_id})
             return _answer(ack(message), 202, message.correlation_id)
         return Response(
             await job.text_of_result(), 200, {CORRELATION: message.correlation_id}, media_type="application/json"
@@ -236,11 +239,11 @@ def _answer(message: Result | Ack, status: int, correlation: str | None) -> Resp
 
 def _denied(job: Job, *, as_nack: bool) -> Response:
     """The FAILED Result of somebody who may not do this; a Nack where a receipt was asked for."""
+    if as_nack:
+        return _refusal(denied(job))
     result = job.result()
     assert result is not None and result.error is not None
     code = str(result.error.code)
-    if as_nack:
-        return _refusal(nack(job.task, code, result.error.message or ""))
     return _answer(result, _HTTP_STATUS.get(code, 403), result.correlation_id)
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
+from turnwire.contract import LIMITS
 from turnwire.errors import BadAnswer, DecodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
 from turnwire.sap.calls import Caller, is_final
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.identity import same_id
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
-from turnwire.sap.receipts import Refused, code_of, nack
+from turnwire.sap.objects import Objects
+from turnwire.sap.receipts import Refused, ack, code_of, expects_ack, nack
 from turnwire.sap.spec import WIRE, ErrorCode
 
 try:
@@ -27,7 +31,8 @@ if TYPE_CHECKING:
 CORRELATION = "X-Correlation-Id"
 PROBLEM = "application/problem+json"
 LINES = "application/x-ndjson"
-MAX_BODY = 1 << 20  # bytes of a request or response
+MAX_BODY = 1 << 20  # bytes of a request
+MAX_ANSWER = LIMITS.message + (1 << 16)  # bytes of a response
 _GATEWAYS = frozenset({502, 503, 504})
 _reader = json_text.reader(WIRE)
 
@@ -38,10 +43,10 @@ class Client(Caller):
     Args:
         base_url: where the app is mounted.
         client: an httpx.AsyncClient to use (it is not closed); made when None.
-        timeout: seconds for one request. ack_seconds: for a receipt.
+        timeout: seconds for one request. ack_seconds: for a receipt, and for the begin of a stream of Results.
         max_body: bytes an answer may have.
         token: sent as ``Authorization: Bearer``.
-        issuer, producer, keys: as in :class:`turnwire.sap.Caller`.
+        issuer, producer, keys, objects: as in :class:`turnwire.sap.Caller`.
     """
 
     def __init__(
@@ -51,13 +56,14 @@ class Client(Caller):
         client: httpx.AsyncClient | None = None,
         timeout: float = 60.0,
         ack_seconds: float = 10.0,
-        max_body: int = MAX_BODY,
+        max_body: int = MAX_ANSWER,
         token: str | None = None,
         issuer: str | Issuer | None = None,
         producer: str | None = None,
         keys: Mapping[str, bytes] | None = None,
+        objects: Objects | None = None,
     ) -> None:
-        super().__init__(issuer, producer, keys)
+        super().__init__(issuer, producer, keys, objects)
         self._base = base_url.rstrip("/")
         self._owned = client is None
         self._client = client or httpx.AsyncClient(timeout=timeout)
@@ -75,15 +81,18 @@ class Client(Caller):
     async def send(self, task: Task) -> Ack | Nack:
         """Dispatches a task and answers with its receipt, for which it waits ``ack_seconds``.
 
+        Where replyTo.expectAck is false the server sends none, and the Ack is the client's own word that it was taken.
         Raises EncodeError for one that may not be written, CallError.
         """
         body, headers = encode(task), {**self._sent(task), "Prefer": "respond-async"}
         answer = await self._request("POST", "/tasks", body, headers, timeout=self._ack_seconds)
+        if answer is None:
+            return ack(task)
         if isinstance(answer, Result):  # a server that did not care for the preference
             self.checked(task, answer)
             error = answer.error
             denied = error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN)
-            return nack(task, str(error.code), error.message or "") if denied and error else _acked(task)
+            return nack(task, str(error.code), error.message or "") if denied and error else ack(task)
         if not isinstance(answer, (Ack, Nack)):
             raise BadAnswer(f"the server answered with a {type(answer).__name__}")
         return answer
@@ -104,10 +113,12 @@ class Client(Caller):
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
         headers = {**self._sent(task), "Accept": LINES}
+        seconds = self._ack_seconds if expects_ack(task) else None  # what begins the stream is the Ack
+        asking = self._client.stream("POST", self._base + "/tasks", content=encode(task), headers=headers)
         try:
-            async with self._client.stream(
-                "POST", self._base + "/tasks", content=encode(task), headers=headers
-            ) as response:
+            async with AsyncExitStack() as opened:
+                async with asyncio.timeout(seconds):
+                    response = await opened.enter_async_context(asking)
                 if not response.headers.get("content-type", "").startswith(LINES):
                     answer = _read(response, await self._content(response))
                     raise Refused(answer) if isinstance(answer, Nack) else BadAnswer("no stream of Results came")
@@ -116,6 +127,8 @@ class Client(Caller):
                     yield result
                     if is_final(result):
                         return
+        except TimeoutError as error:
+            raise Unanswered(f"no receipt of task {task.task_id} within {seconds} seconds") from error
         except httpx.HTTPError as error:
             raise _lost(error) from error
         raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
@@ -152,18 +165,19 @@ class Client(Caller):
         return b"".join(chunks)
 
 
-def _acked(task: Task) -> Ack:
-    return Ack(message_id=task.task_id, correlation_id=task.correlation_id)
-
-
 def _lost(error: httpx.HTTPError) -> Exception:
     kind = Unanswered if isinstance(error, httpx.TimeoutException) else Unreachable
     return kind(f"{type(error).__name__}: {error}")
 
 
 def _read(response: httpx.Response, content: bytes) -> Any:
-    """The message of an answer. Raises BadAnswer, and Unreachable where a gateway says that it reaches nobody."""
+    """The message of an answer, None where it has none.
+
+    Raises BadAnswer, and Unreachable where a gateway says that it reaches nobody.
+    """
     status, kind = response.status_code, response.headers.get("content-type", "")
+    if status == 202 and not content:
+        return None
     if kind.startswith(PROBLEM):
         try:
             fields = _reader.read(content).get("nack")

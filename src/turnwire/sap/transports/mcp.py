@@ -7,9 +7,11 @@ envelope is made by the server: fresh ids, the principal of the session as issue
     urn:ubos:sap/task             a whole Task; its payload stands for the arguments where there are none
     urn:ubos:sap/context          a constitutionalContext
     urn:ubos:sap/correlationId    the correlationId
+    urn:ubos:sap/receipt          true: the answer is the receipt, at once; the same task called again has the Result
 
-The answer's ``_meta`` has the whole Result or Nack (urn:ubos:sap/result, urn:ubos:sap/nack) and the correlationId, so
-that ids and evidence are kept.
+The answer's ``_meta`` has the whole Result, Ack or Nack (urn:ubos:sap/result, urn:ubos:sap/ack, urn:ubos:sap/nack) and
+the correlationId, so that ids and evidence are kept. Whoever asks for progress is told when the task is accepted (not
+where replyTo.expectAck is false) and when it is running.
 """
 
 from __future__ import annotations
@@ -27,9 +29,10 @@ from turnwire.sap.codec import decode, encode
 from turnwire.sap.handlers import Capability
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Result, Task
+from turnwire.sap.objects import Objects, reference_of
 from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
-from turnwire.sap.receipts import Refused, ack, nack, unreadable
-from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode, Status
+from turnwire.sap.receipts import Refused, ack, denied, expects_ack, nack, unreadable
+from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.stages import Stage
 from turnwire.sap.tasks import NOBODY, ContextLike, make_task
 from turnwire.sap.times import UUID
@@ -49,7 +52,8 @@ if TYPE_CHECKING:
 
 CORRELATION = "urn:ubos:sap/correlationId"
 TASK, CONTEXT = "urn:ubos:sap/task", "urn:ubos:sap/context"
-RESULT, NACK = "urn:ubos:sap/result", "urn:ubos:sap/nack"
+RECEIPT = "urn:ubos:sap/receipt"
+RESULT, ACK, NACK = "urn:ubos:sap/result", "urn:ubos:sap/ack", "urn:ubos:sap/nack"
 ENVELOPE = "urn:ubos:sap/envelope"
 """Keys in ``_meta`` of calls and answers. ENVELOPE stands in the meta of a Task that the server made: "server"."""
 
@@ -114,13 +118,15 @@ async def _call(
     if task.target.capability != params.name:
         text = f"the task is for {task.target.capability}, the tool is {params.name}"
         return _refused(nack(task, ErrorCode.INVALID_TASK, text))
-    receiving = asyncio.ensure_future(agent.receive(task, _progress(request), principal=caller))
+    receiving = asyncio.ensure_future(agent.receive(task, principal=caller))
     try:
         job = await asyncio.shield(receiving)
         if isinstance(job, Nack):
             return _refused(job)
+        if meta.get(RECEIPT) is True:
+            return _receipt(job, task)
         if job.stage is not Stage.REFUSED:
-            await request.session.report_progress(_PROGRESS[Status.QUEUED], 1.0, "accepted")
+            await _progress(request, job, task)
         return _answered(await job.wait())
     except asyncio.CancelledError:  # the caller's wish, whatever has become of the task by now
         receiving.add_done_callback(_cancel)
@@ -132,15 +138,23 @@ def _cancel(receiving: asyncio.Future[Job | Nack]) -> None:
         job.cancel()
 
 
-def _progress(request: Any) -> Callable[[Result], Awaitable[None]]:
+async def _progress(request: Any, job: Job, task: Task) -> None:
     """Tells the states of a task to a caller who asked for progress; the SDK sends nothing to others."""
+    if expects_ack(task):
+        await request.session.report_progress(_PROGRESS[Status.QUEUED], 1.0, "accepted")
+    waited: set[asyncio.Future[Any]] = {job.begun, job.done}
+    await asyncio.wait(waited, return_when="FIRST_COMPLETED")
+    if job.begun.done():
+        await request.session.report_progress(_PROGRESS[Status.RUNNING], 1.0, str(Status.RUNNING))
 
-    async def send(result: Result) -> None:
-        status = Status(result.status)
-        if status not in TERMINAL:
-            await request.session.report_progress(_PROGRESS[status], 1.0, str(status))
 
-    return send
+def _receipt(job: Job, task: Task) -> types.CallToolResult:
+    """An Ack, or the Nack of somebody who may not do this."""
+    if job.stage is Stage.REFUSED:
+        return _refused(denied(job))
+    accepted = ack(task)
+    meta = {ACK: dict(accepted.fields), CORRELATION: accepted.correlation_id}
+    return _content(str(Status.QUEUED), None, meta, failed=False)
 
 
 def _task_of(
@@ -188,6 +202,8 @@ def _answered(result: Result) -> types.CallToolResult:
     text = encode(result, strict=False)
     meta = {RESULT: json_text.read_object(text, WIRE), CORRELATION: result.correlation_id}
     if result.status in USABLE:
+        if "output" not in result and (reference := reference_of(result)) is not None:
+            return _content(f"the output is at {reference.get('uri')}", {"artifact": reference}, meta, failed=False)
         output = result.output
         structured = output if isinstance(output, dict) else {"output": output}
         shown = output if isinstance(output, str) else json_text.write(output, WIRE)
@@ -213,8 +229,9 @@ class Client(Caller):
     """Calls an agent behind :func:`server`. Use it as an async context manager.
 
     Args:
+        ack_seconds: how long :meth:`send` waits for a receipt.
         where: what the SDK's Client takes: a URL, the parameters of a stdio server, or a Server in this process.
-        issuer, producer, keys: as in :class:`turnwire.sap.Caller`.
+        issuer, producer, keys, objects: as in :class:`turnwire.sap.Caller`.
     """
 
     def __init__(
@@ -222,11 +239,14 @@ class Client(Caller):
         where: Any,
         *,
         timeout: float = 60.0,
+        ack_seconds: float = 10.0,
         issuer: str | Issuer | None = None,
         producer: str | None = None,
         keys: Mapping[str, bytes] | None = None,
+        objects: Objects | None = None,
     ) -> None:
-        super().__init__(issuer, producer, keys)
+        super().__init__(issuer, producer, keys, objects)
+        self._ack_seconds = ack_seconds
         self._client = McpClient(where, read_timeout_seconds=timeout)
 
     async def __aenter__(self) -> Self:
@@ -248,15 +268,14 @@ class Client(Caller):
                 return names
 
     async def send(self, task: Task) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt. MCP has none of its own: this waits until the task is done.
+        """Dispatches a task and answers with its receipt, for which it waits ``ack_seconds``; not until it is done.
 
-        A Nack for what was refused, an Ack for what got a Result. Raises EncodeError, CallError.
+        A server that knows no receipts answers with the Result: an Ack then. Raises EncodeError, CallError.
         """
-        try:
-            result = await self._result_of(task)
-        except Refused as refused:
-            return refused.nack
-        error = result.error
+        answer = await self._asked(task, {RECEIPT: True}, self._ack_seconds)
+        if not isinstance(answer, Result):
+            return answer
+        error = self.checked(task, answer).error
         if error is not None and error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
             return nack(task, str(error.code), error.message or "")
         return ack(task)
@@ -266,24 +285,32 @@ class Client(Caller):
         yield self.checked(task, await self._result_of(task))
 
     async def _result_of(self, task: Task) -> Result:
+        answer = await self._asked(task, {}, None)
+        if isinstance(answer, Nack):
+            raise Refused(answer)
+        return answer  # type: ignore[return-value]
+
+    async def _asked(self, task: Task, more: Mapping[str, Any], seconds: float | None) -> Result | Ack | Nack:
         sent = json_text.read_object(encode(task), WIRE)
-        meta: Any = {CORRELATION: task.correlation_id, TASK: sent}
+        meta: Any = {CORRELATION: task.correlation_id, TASK: sent, **more}
         try:
-            answer = await self._client.call_tool(task.target.capability, sent["payload"], meta=meta)
+            answer = await self._client.call_tool(
+                task.target.capability, sent["payload"], meta=meta, read_timeout_seconds=seconds
+            )
         except MCPError as error:
             raise _lost(error) from error
         except (OSError, TimeoutError) as error:
             raise Unreachable(f"{type(error).__name__}: {error}") from error
         said: Mapping[str, Any] = answer.meta or {}
-        if isinstance(said.get(NACK), dict):
-            raise Refused(Nack.from_dict(dict(said[NACK])))
-        if not isinstance(said.get(RESULT), dict):
-            raise BadAnswer("the server answered with neither Result nor Nack")
-        try:
-            result = decode(json_text.write(said[RESULT], WIRE))
-        except (DecodeError, EncodeError) as error:
-            raise BadAnswer(f"the Result cannot be read: {error}") from error
-        return result  # type: ignore[return-value]
+        for key, kind in ((NACK, Nack), (ACK, Ack), (RESULT, Result)):
+            if isinstance(said.get(key), dict) and (key is not ACK or more):
+                try:
+                    read = decode(json_text.write(said[key], WIRE))
+                except (DecodeError, EncodeError) as error:
+                    raise BadAnswer(f"the {kind.__name__} cannot be read: {error}") from error
+                if isinstance(read, kind):
+                    return read
+        raise BadAnswer("the server answered with neither Result nor Nack")
 
 
 def _lost(error: MCPError) -> CallError:

@@ -9,6 +9,7 @@ says.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from turnwire.sap.codec import decode, encode
 from turnwire.sap.execution import too_large
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.principals import ANONYMOUS, Principal, authenticated
-from turnwire.sap.receipts import ack, code_of, unreadable
+from turnwire.sap.receipts import ack, code_of, expects_ack, unreadable
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode
 from turnwire.sap.stages import Stage
 from turnwire.sap.transports.nats_client import Client as Client
@@ -131,6 +132,10 @@ class Worker:
         heart = asyncio.create_task(self._keep_alive(message))
         try:
             await self._judge(message)
+        except asyncio.CancelledError:  # the worker ends: another one may have it at once
+            with contextlib.suppress(NatsError):
+                await message.nak()
+            raise
         finally:
             heart.cancel()
 
@@ -158,7 +163,7 @@ class Worker:
         elif job.stage is Stage.REFUSED:
             await self._receipt(message, task.task_id, await job.wait())
         else:
-            if task.reply_to is None or task.reply_to.expect_ack is not False:
+            if expects_ack(task):
                 await self._receipt(message, task.task_id, ack(task))
             await self._publish(await job.wait(), caller)
         await message.ack_sync()

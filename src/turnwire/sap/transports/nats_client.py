@@ -13,8 +13,9 @@ from turnwire.sap.calls import Caller, is_final
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.identity import same_id, uuid_key
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
+from turnwire.sap.objects import Objects
 from turnwire.sap.principals import ANONYMOUS, Principal
-from turnwire.sap.receipts import Refused, ack, nack
+from turnwire.sap.receipts import Refused, ack, expects_ack, nack
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.transports.nats_link import CORRELATION, INBOX, SIGNATURE, SIGNER, TASK_ID, Link
 
@@ -43,7 +44,7 @@ class Client(Caller):
             the timeout.
         principal: as whom the worker knows this client, with ``identify=by_subject``; tasks go to a subject of its own.
         signer: an Ed25519 private key, or its 32 raw bytes, for ``identify=signed(keys)`` (extra ``sign``).
-        issuer, producer, keys: as in :class:`turnwire.sap.Caller`; the issuer is the principal where none is given.
+        issuer, producer, keys, objects: as in :class:`turnwire.sap.Caller`; default issuer: the principal.
     """
 
     def __init__(
@@ -62,8 +63,9 @@ class Client(Caller):
         issuer: str | Issuer | None = None,
         producer: str | None = None,
         keys: Mapping[str, bytes] | None = None,
+        objects: Objects | None = None,
     ) -> None:
-        super().__init__(issuer or principal, producer, keys)
+        super().__init__(issuer or principal, producer, keys, objects)
         self._link = Link(url, prefix, options)
         self._queue = queue
         self._timeout = timeout
@@ -154,7 +156,7 @@ class Client(Caller):
         try:
             if (refused := await self._put(task, inbox)) is not None:
                 return refused
-            if task.reply_to is not None and task.reply_to.expect_ack is False:
+            if not expects_ack(task):
                 return ack(task)
             message = await receipts.next_msg(timeout=self._ack_seconds)
         except (NatsTimeout, NoRespondersError) as error:

