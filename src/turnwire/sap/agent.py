@@ -281,7 +281,10 @@ class Agent(Asking):
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
         self._free -= 1
         self._jobs[job.key] = job
-        self._deliveries.spawn(self._admit(job))  # whoever asked may be cancelled meanwhile; the admission is not
+        if self._rows is None:
+            await self._admit(job)  # nothing in it waits
+        else:  # whoever asked may be cancelled meanwhile; the admission is not
+            self._deliveries.spawn(self._admit(job))
         receipt = await asyncio.shield(job.admission)
         return receipt if isinstance(receipt, Nack) else job
 
@@ -370,7 +373,7 @@ class Agent(Asking):
 
     def _end(self, job: Job, text: str) -> None:
         job.advance(Stage.FINISHED)
-        job.leaves(thaw(text))
+        job.leaves(thaw(text), text)
         job.done.set_result(text)
         self._deliveries.deliver(job, text, job)
 

@@ -50,23 +50,35 @@ class Deliveries:
 
     def deliver(self, to: Job, text: str, of: Job) -> None:
         """Sends a Result of the job ``of`` to those who wait with ``to``, behind what is on its way to them already."""
+        if to.sending is None and not to.replies and self._route(of) is None:
+            self._sent(of, text)
+            return
         to.sending = self.spawn(self._send(to, text, of, to.sending))
 
     async def _send(self, to: Job, text: str, of: Job, before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait({before})
         for reply in list(to.replies):
-            await _sent(reply(thaw(text)), of.task_id)
-        endpoint = of.task.reply_to.endpoint if of.task.reply_to is not None else None
+            await _received(reply(thaw(text)), of.task_id)
+        if (found := self._route(of)) is not None:
+            route, endpoint = found
+            await _received(route(endpoint, thaw(text)), of.task_id)
+        self._sent(of, text)
+
+    def _route(self, job: Job) -> tuple[Route, str] | None:
+        """Where replyTo leads, if anywhere."""
+        reply_to = job.task.fields.get("replyTo")
+        endpoint = reply_to.get("endpoint") if reply_to is not None else None
         route = self._routes.get(endpoint.partition(":")[0]) if endpoint else None
-        if route is not None and endpoint is not None:
-            await _sent(route(endpoint, thaw(text)), of.task_id)
+        return None if route is None or endpoint is None else (route, endpoint)
+
+    def _sent(self, of: Job, text: str) -> None:
         if of.stage is Stage.FINISHED and of.done.result() == text:
             of.advance(Stage.DELIVERED)
             self._delivered(of)
 
 
-async def _sent(sending: Awaitable[None], task_id: str) -> None:
+async def _received(sending: Awaitable[None], task_id: str) -> None:
     try:
         async with asyncio.timeout(REPLY_SECONDS):
             await sending

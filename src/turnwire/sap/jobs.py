@@ -99,9 +99,12 @@ class Job:
         if stage is Stage.RUNNING:
             self.begun.set_result(None)
 
-    def leaves(self, result: Result) -> str:
-        """Freezes a Result that is to leave in this stage. Raises RuleError, RuntimeError, EncodeError."""
-        text = freeze(result)
+    def leaves(self, result: Result, text: str | None = None) -> str:
+        """Freezes a Result that is to leave in this stage; text: it is frozen already.
+
+        Raises RuleError, RuntimeError, EncodeError.
+        """
+        text = freeze(result) if text is None else text
         if Status(result.status) not in SHOWN[self.stage]:
             raise RuntimeError(f"a task that is {self.stage} gives no Result {result.status}")
         if uuid_key(result.task_id) != uuid_key(self.task_id):
@@ -123,7 +126,8 @@ class Job:
 
     async def text_of_result(self) -> str:
         """The terminal Result as it was frozen; as :meth:`wait`."""
-        await asyncio.wait({self.done})
+        if not self.done.done():
+            await asyncio.wait({self.done})
         if self.done.cancelled():
             raise Unreachable(f"the agent was closed before task {self.task_id} was finished; its queue sends it again")
         return self.done.result()

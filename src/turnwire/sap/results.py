@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from turnwire.sap.members import Record, plain
-from turnwire.sap.messages import AgentError, CacheEvidence, ConstitutionalEvidence, Producer, Result, Task
-from turnwire.sap.spec import AgentKind, Alignment, ErrorCode, Status
+from turnwire.sap.messages import AgentError, CacheEvidence, Producer, Result, Task
+from turnwire.sap.spec import VERSION, AgentKind, Alignment, ErrorCode, Status
 from turnwire.sap.times import write_time
 
 
@@ -63,31 +63,38 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
     status, alignment, error = _settled(outcome)
-    evidence = ConstitutionalEvidence(
-        alignment=alignment,
-        pressure_readings=outcome.pressure_readings,
-        policy_checks=_checks(outcome, alignment),
-        violations=outcome.violations,
-        citations=outcome.citations,
-        cache=outcome.cache,
-    )
-    result = Result(
-        task_id=task.task_id,
-        correlation_id=task.correlation_id,
-        reported_at=write_time(now or datetime.now(UTC)),
-        producer=producer_of(producer),
-        status=status,
-    )
+    evidence: dict[str, Any] = {"alignment": alignment}
+    value: Any
+    for name, value in (
+        ("pressureReadings", outcome.pressure_readings),
+        ("policyChecks", _checks(outcome, alignment)),
+        ("violations", outcome.violations),
+        ("citations", outcome.citations),
+        ("cache", outcome.cache),
+    ):
+        if value is not None:
+            evidence[name] = value
+    fields: dict[str, Any] = {
+        "protocolVersion": VERSION,
+        "taskId": task.fields["taskId"],
+        "correlationId": task.fields["correlationId"],
+        "reportedAt": write_time(now or datetime.now(UTC)),
+        "producer": producer_of(producer),
+        "status": status,
+    }
     if outcome.output is not NOTHING:
-        result.output = outcome.output
-    result.artifacts = outcome.artifacts  # type: ignore[assignment]
-    result.metrics = outcome.metrics  # type: ignore[assignment]
-    result.constitutional_evidence = evidence
-    result.error = error
-    result.next_actions = outcome.next_actions  # type: ignore[assignment]
-    result.meta = outcome.meta  # type: ignore[assignment]
-    result.fields = plain(result.fields)
-    return result
+        fields["output"] = outcome.output
+    for name, value in (
+        ("artifacts", outcome.artifacts),
+        ("metrics", outcome.metrics),
+        ("constitutionalEvidence", evidence),
+        ("error", error),
+        ("nextActions", outcome.next_actions),
+        ("meta", outcome.meta),
+    ):
+        if value is not None:
+            fields[name] = value
+    return Result.from_dict(plain(fields))
 
 
 def _settled(outcome: Outcome) -> tuple[Status, Alignment, AgentError | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from heapq import heappop, heappush
 from itertools import count
 from typing import Generic, TypeVar
@@ -37,7 +38,7 @@ class WaitingLine(Generic[T]):
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, T]] = []
         self._numbers = count()
-        self._some = asyncio.Event()
+        self._takers: deque[asyncio.Future[None]] = deque()
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -46,14 +47,30 @@ class WaitingLine(Generic[T]):
         """Adds one."""
         number = next(self._numbers)
         heappush(self._heap, (number + ALLOWANCE[priority], number, item))
-        self._some.set()
+        self._wake()
 
     async def get(self) -> T:
         """Takes the next one; waits for it."""
         while not self._heap:
-            self._some.clear()
-            await self._some.wait()
+            taker = asyncio.get_running_loop().create_future()
+            self._takers.append(taker)
+            try:
+                await taker
+            except asyncio.CancelledError:
+                if taker.cancelled():
+                    self._takers.remove(taker)
+                elif self._heap:  # it was woken for what somebody else has to take now
+                    self._wake()
+                raise
         return heappop(self._heap)[2]
+
+    def _wake(self) -> None:
+        """Wakes one of those who wait: one thing came."""
+        while self._takers:
+            taker = self._takers.popleft()
+            if not taker.done():
+                taker.set_result(None)
+                return
 
     def take_all(self) -> list[T]:
         """Takes all that wait, in no order."""
