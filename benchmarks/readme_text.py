@@ -54,7 +54,7 @@ NOTES = {
         "fresh interpreter times it. Bytecode is cached."
     ),
     "Memory": (
-        "Resident memory with no file behind it, looked at every 2 ms, beyond what was there before the reading. One\n"
+        "Resident memory that no file backs, looked at every 2 ms, beyond what was there before the reading. One\n"
         "run for each figure, narrow ids, one thread."
     ),
 }

@@ -147,7 +147,7 @@ def test_what_an_agent_emits_conforms_to_section_12(tmp_path: Path) -> None:
     async def what(agent: sap.Agent) -> None:
         only = {"constitutionalContext__cachePolicy": {"mode": "only"}}
         for payload, change in (
-            ({"n": 1}, {"telemetry": {"trace": True}}),
+            ({"n": 1}, {"telemetry": {"trace": True}, "outputContract": {"schema": {"type": "integer"}}}),
             ({"n": 0}, {}),
             ({}, {}),
             ({"n": 1}, PREFER),
