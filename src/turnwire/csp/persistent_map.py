@@ -148,9 +148,9 @@ class PersistentMap(Mapping[str, str]):
         return self._made(_without(self._root, 0, _hash(key), key), self._size - 1)
 
     def _find(self, key: str) -> Any:
-        left = hash_ = hash(key) & _HASH_MASK
+        left = hash_ = _hash(key)
         node: Any = self._root
-        while type(bitmap := node[0]) is int:  # no calls: every name that is spoken comes by here
+        while type(bitmap := node[0]) is int:  # every name that is spoken comes by here
             bit = 1 << (left & _MASK)
             if not bitmap & bit:
                 return _MISSING

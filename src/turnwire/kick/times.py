@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from functools import lru_cache
 
 
 def _grammar(dash: str, colon: str) -> re.Pattern[str]:
@@ -18,6 +19,8 @@ def _grammar(dash: str, colon: str) -> re.Pattern[str]:
 
 
 _EXTENDED = _grammar("-", ":")
+_USUAL = re.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])Z?")
+"""Most timestamps are of this form, and are read at once."""
 _BASIC = _grammar("", "")
 _CYCLE = 146_097  # days of 400 years, after which the calendar repeats; it gives the year 0000 a place
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -33,6 +36,10 @@ def is_timestamp(text: str) -> bool:
 
 def seconds(text: str) -> float | None:
     """Seconds since 1970-01-01 UTC, or None for what is no timestamp. Without a zone, UTC is taken."""
+    usual = _USUAL.fullmatch(text)
+    if usual is not None:
+        start = _midnight(usual[1])
+        return None if start is None else start + int(usual[2]) * 3600 + int(usual[3]) * 60 + int(usual[4])
     match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
     if match is None:
         return None
@@ -42,6 +49,14 @@ def seconds(text: str) -> float | None:
     if day is None or clock is None or zone is None:
         return None
     return day * 86400 + clock - zone
+
+
+@lru_cache(64)
+def _midnight(day: str) -> float | None:
+    """When a day of the form 2026-01-31 begins: the messages of a log are of few days."""
+    match = _EXTENDED.fullmatch(f"{day}T00")
+    found = None if match is None else _day(match)
+    return None if found is None else found * 86400.0
 
 
 def _day(match: re.Match[str]) -> int | None:

@@ -83,7 +83,8 @@ _SLOT = rb"(?:\|[%b]%b|(\|[%b]%b))" % (
 )
 _HEAD = rb"\|".join(b"%b%b" % (prefix.encode(), _INTEGER) for prefix, _ in HEADER)
 _PLAIN = re.compile(rb"@%b(%b)*+#" % (_HEAD, _SLOT))
-"""A good record in the form in which ``encode`` writes it, with no long string. Groups: the last slot, the last one with a string."""
+"""A good record in the form in which ``encode`` writes it, with no long string. Groups: the last slot, the last one
+with a string."""
 
 
 class Judge(checklists.Judge):

@@ -192,12 +192,14 @@ class Member(Generic[T]):
     def __get__(self, record: Record | None, owner: type[Any]) -> Self | T:
         if record is None:
             return self
-        value = record.fields.get(self.name)
-        if self.shape is None or value is None:
-            return cast("T", value)
-        if self.many and isinstance(value, Sequence):
-            return cast("T", tuple(_shown(item, self.shape) for item in value))
-        return cast("T", _shown(value, self.shape))
+        value: Any = record.fields.get(self.name)
+        if value is None or self.shape is None:
+            found = value
+        elif self.many and isinstance(value, Sequence):
+            found = tuple(_shown(item, self.shape) for item in value)
+        else:
+            found = _shown(value, self.shape)
+        return found  # type: ignore[no-any-return]
 
     def __set__(self, record: Record, value: T) -> None:
         if value is None and not self.nullable:

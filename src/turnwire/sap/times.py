@@ -24,6 +24,11 @@ def read_time(text: str) -> tuple[datetime, bool] | None:
     found = _TIME.fullmatch(text)
     if found is None:
         return None
+    if len(text) == _STRICT_LENGTH and text[10] == "T" and text[19] == "Z" and text[11:13] != "24":  # as section 3 says
+        try:
+            return datetime.fromisoformat(text), True
+        except ValueError:
+            pass  # a leap second, or no time
     year, month, day, hour, minute, second = map(int, found.groups()[:6])
     leap = second == 60
     try:

@@ -126,11 +126,12 @@ class Judge(checklists.Judge):
                 self._issue(issue, line, offset)
         session = self._session(message)
         directed = session.floor.who == ADDRESSEE
+        addressee = message.addressee
         if session.actors:
             self.applied.update(("one_speaker", "contribution"))
-        if directed or message.addressee is not None:
+        if directed or addressee is not None:
             self.applied.add("addressee")
-        if message.addressee is not None:
+        if addressee is not None:
             self.applied.add("response")
             self._asked[id(message)] = line, offset, message
         for issue in session.feed(message):

@@ -114,11 +114,10 @@ class Message:
     @property
     def directed_to(self) -> str | None:
         """``directed_to`` from the payload or the header, or None."""
-        for part in (self._fields["payload"], self._fields["header"]):
-            name = part.get("directed_to")
-            if isinstance(name, str):
-                return name
-        return None
+        name = self._fields["payload"].get("directed_to")
+        if not isinstance(name, str):
+            name = self._fields["header"].get("directed_to")
+        return name if isinstance(name, str) else None
 
     @property
     def addressee(self) -> str | None:

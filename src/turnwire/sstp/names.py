@@ -18,7 +18,7 @@ def same(left: str, right: str) -> bool:
 
 def folded(name: str) -> str:
     """The form in which names are compared."""
-    return unicodedata.normalize("NFC", name).casefold()
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
 def outline(name: str) -> str:

@@ -1,0 +1,154 @@
+"""What is judged by columns or by bytes gets the verdicts that judging each message gives, on both cores."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.log.conftest import scan_core as scan_core
+from turnwire import checklists, csp, nslip, registry
+from turnwire.cli.commands import validate
+from turnwire.csp import lints
+from turnwire.csp.log_replay import Replaying
+from turnwire.finding.judging import conform
+from turnwire.nslip.checklist import Judge
+from turnwire.progress import Progress
+
+CLAUSES = Path(__file__).parent.parent / "clauses"
+LETTERS = ("x", " ", "|", "#", "@", "ü", "レ", "\U0001f642", '\\"', "\\\\")
+HEADER = ("a3", "f0", "c7", "S0", "d1", "T1")
+SLOTS = ("g1", "kzz", "p0", "r10", "q2", "sA", "e5")
+
+
+def records(seed: int, count: int = 300) -> bytes:
+    """Records of nSLIP in the form of ``encode`` and in others, with short and long strings, with faults among them."""
+    numbers = random.Random(seed)
+    lines = []
+    for _ in range(count):
+        head, slots = list(HEADER), numbers.sample(SLOTS, numbers.randrange(4))
+        for prefix in numbers.sample("ut", numbers.randrange(3)):
+            size = numbers.choice((0, 1, 12, 63, 64, 65, 66, 200))
+            letters = numbers.sample(LETTERS, numbers.randrange(1, 4))
+            slots.append(f'{prefix}"{"".join(numbers.choice(letters) for _ in range(size))}"')
+        numbers.shuffle(slots)
+        form = numbers.randrange(8)
+        if form == 0:
+            numbers.shuffle(head)
+        if form == 1:
+            place = numbers.randrange(6)
+            head[place] = f"{head[place][0]}0{head[place][1:]}"
+        if form == 2:
+            head[numbers.randrange(6)] = numbers.choice(("aB", "f9", "c", "c!", "zz", "T18446744073709551616"))
+        line = f"@{'|'.join(head + slots)}#"
+        if form == 3:
+            line = json.dumps({"log": [line, line]})
+        lines.append(f"{numbers.choice(('', '', '2026-01-01 say: '))}{line}\n")
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.usefixtures("scan_core")
+def test_nslip_is_judged_by_bytes_as_by_messages(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = records(seed)
+    made = []
+    message = Judge.message
+    monkeypatch.setattr(Judge, "message", lambda self, *args: made.append(args) or message(self, *args))
+    settled = conform("nslip", data)
+    few = len(made)
+    monkeypatch.setattr(Judge, "settled", checklists.Judge.settled)
+    assert conform("nslip", data) == settled
+    assert few < (len(made) - few) * 0.8, "most records are as encode writes them"
+
+
+TEXTS = ["", "x" * 64, "x" * 65, "レ" * 64, "レ" * 65, '\\"' * 64, "\\\\" * 65, "ü" * 32 + "x" * 33]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+@pytest.mark.usefixtures("scan_core")
+def test_long_strings_are_counted_in_characters(text: str) -> None:
+    data = f'@a3|f0|c7|S0|d1|T1|t"{text}"#'.encode()
+    long = len(nslip.decode(data).slots[nslip.Slot.TAG]) > 64
+    assert Judge().settled(data) != long
+    assert (conform("nslip", data).line("short").status == checklists.FAIL) == long
+
+
+def found(path: Path, wire: str | None) -> list[validate.Finding]:
+    """What ``validate`` finds in a log."""
+    judge, tally = validate.Judge(wire, "error"), validate.Tally()
+    return list(validate._of_log([str(path)], judge, tally, Progress(None, wanted=False)))
+
+
+@pytest.mark.parametrize("wire", registry.WIRES)
+@pytest.mark.usefixtures("scan_core")
+def test_validate_finds_the_same_when_every_message_is_made(
+    wire: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    logs = [one.read_bytes() + b"\n" for one in sorted((CLAUSES / wire).iterdir()) if b">>>" not in one.read_bytes()]
+    path.write_bytes(b"".join(logs) + (records(99) if wire == "nslip" else b""))
+    quick = [found(path, one) for one in (wire, None)]
+    assert quick[0], "there is something to find"
+    for name, value in (("least_doubtful", 0), ("doubtful_kinds", ()), ("doubtful_texts", ())):
+        monkeypatch.setattr(registry.wire(wire), name, value)
+    assert [found(path, one) for one in (wire, None)] == quick
+
+
+@pytest.mark.parametrize("wire", [*registry.WIRES, None])
+@pytest.mark.usefixtures("scan_core")
+def test_records_read_together_are_those_read_one_by_one(wire: str | None) -> None:
+    names = registry.WIRES if wire is None else (wire,)
+    texts = [one.read_text("utf-8") for name in names for one in sorted((CLAUSES / name).glob("*.pass"))]
+    data = "\n\n".join([*texts, *(json.dumps({"log": text}) for text in texts)]).encode()
+    count = 0
+    for batch in turnwire.scan(data, wire=wire, columns=["wire"]):
+        codes = batch["wire"].tolist()
+        raws = list(batch.raws())
+        assert raws == [bytes(batch.raw(row)) for row in range(len(batch))]
+        odd = list(range(1, len(batch), 2))
+        assert list(batch.raws(odd)) == raws[1::2]
+        for row, raw in enumerate(raws):
+            assert batch.decoder(registry.names()[codes[row]])(raw) == batch.message(row)
+        count += len(batch)
+    assert count
+
+
+def documents() -> list[csp.Document]:
+    paths = sorted((CLAUSES / "csp").iterdir())
+    return [csp.parse(path.read_bytes().decode("utf-8", "replace"), mode="lenient") for path in paths]
+
+
+def test_no_rule_says_anything_of_records_that_it_is_not_asked_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [csp.lint(document) for document in documents()]
+    every: Callable[..., Any] = lambda record, block: tuple(rule for rule, _ in lints._RULES)  # noqa: E731
+    monkeypatch.setattr(lints, "_rules_of", every)
+    assert [csp.lint(document) for document in documents()] == asked
+    assert {issue.reason for issues in asked for issue in issues} >= {"restate", "expanded", "undef", "filler"}
+
+
+def test_a_message_that_is_not_kept_is_refused_as_one_that_is() -> None:
+    refused = []
+    texts = [csp.encode(document, strict=False) for document in documents()]
+    for document in [
+        csp.parse(text.replace(*ctx), mode="lenient") for text in texts for ctx in (("", ""), ("CTX C0", "CTX C9"))
+    ]:
+        kept, passing = Replaying(), Replaying()
+        for record in document.records:
+            if isinstance(record, csp.Preamble) or (isinstance(record, csp.CspMessage) and not record.issues):
+                errors = kept.feed(record), passing.feed(record, kept=False)
+                assert str(errors[0]) == str(errors[1])
+                refused.append(errors[0])
+        assert kept.store.head == passing.store.head and kept.store.defs == passing.store.defs
+    assert any(error is not None and error.reason == "ctx_unknown" for error in refused)
+
+
+def test_a_query_that_names_nobody_waits_for_nobody() -> None:
+    header = {"kind": "query", "actor_id": "alex", "schema_id": "ioc.query.v0", "session_id": "s", "logical_clock": 1}
+    payload = {"question": "who changed it?", "required_fields": [], "uncertainty": 0.5}
+    checklist = conform("sstp", json.dumps({"header": header, "payload": payload}).encode())
+    assert [line.clause.id for line in checklist if line.status == checklists.FAIL] == ["payload"]
