@@ -150,8 +150,9 @@ class Judge(checklists.Judge):
         for clause, text in () if strictly else _of_record(record):
             self.fault(clause, line, text, offset)
         laws = isinstance(record, Preamble) and bool(record.laws)
-        block = type(record.block) if isinstance(record, CspMessage) else type(None)
-        self.applied |= _applied(type(record), block, laws)
+        kind: type = type(record)
+        block: type = type(record.block) if isinstance(record, CspMessage) else type(None)
+        self.applied |= _applied(kind, block, laws)
         for issue in self._linter.feed(record):
             if issue.severity == "warning":
                 self.fault(REASONS[issue.reason], line, issue.text, offset)

@@ -170,9 +170,10 @@ class Linter:
         """What the token rules say of the next record; ``where`` is its line."""
         context = self._context
         context.take(record)
-        block = type(record.block) if isinstance(record, CspMessage) else type(None)
+        kind: type = type(record)
+        block: type = type(record.block) if isinstance(record, CspMessage) else type(None)
         issues = []
-        for rule in _rules_of(type(record), block):
+        for rule in _rules_of(kind, block):
             for reason, severity, text in rule(record, context):
                 issues.append(Issue(reason, record.line, severity, text))
         context.learn(record)

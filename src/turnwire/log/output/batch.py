@@ -354,7 +354,7 @@ class Batch:
         for start, size in zip(starts, sizes, strict=True):
             yield bytes(buffer[start : start + size] if start < end else arena[start - end : start - end + size])
 
-    def decoder(self, wire: str) -> Callable[[bytes], Any]:
+    def decoder(self, wire: str) -> Callable[[bytes | memoryview], Any]:
         """What makes messages of the bytes of records of a wire, as ``message`` does."""
         scanner = registry.bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
         return partial(scanner.decode, unknown="keep" if self._rows.keep else "error")
