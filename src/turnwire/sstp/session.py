@@ -83,6 +83,10 @@ class Clocks:
             self.lasts.insert(place, clock)
 
 
+_UNUSED = Clocks()
+"""Those of an actor who has not spoken."""
+
+
 class Session:
     """Watches one session.
 
@@ -244,7 +248,7 @@ class Session:
     def _clock(self, message: Message, actor: str) -> Iterator[Issue]:
         clock: int = message.logical_clock
         key = (self._of(message.session_id), actor)
-        used = self._clocks.get(key) or Clocks()
+        used = self._clocks.get(key, _UNUSED)
         where = "/header/logical_clock"
         if clock in used:
             yield _finding(Reason.CLOCK_REPEAT, where, f"{actor!r} has used clock {clock} before")
@@ -297,7 +301,9 @@ class Session:
         allowed = self._admits(message, actor)
         if not self._closed:
             self._meet(actor)
-        used = self._clocks.setdefault(key, Clocks())
+        used = self._clocks.get(key)
+        if used is None:
+            used = self._clocks[key] = Clocks()
         if message.logical_clock > 0 and message.logical_clock not in used:
             used.add(message.logical_clock)
         text = _main_text(message)[1]
