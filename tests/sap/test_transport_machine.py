@@ -120,9 +120,7 @@ async def over_nats(agent: sap.Agent, clients: AsyncExitStack, machine: Transpor
     worker = nats.Worker(agent, machine.broker.url, identify=nats_link.by_subject, ack_wait=1.0, **names)
     async with agent, worker:
         yield {
-            who: await clients.enter_async_context(
-                nats.Client(machine.broker.url, principal=who, timeout=8, **names)
-            )
+            who: await clients.enter_async_context(nats.Client(machine.broker.url, principal=who, timeout=8, **names))
             for who in TOKENS
         }
 

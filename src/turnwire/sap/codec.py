@@ -22,6 +22,7 @@ else:
     _core = _backend.load("json.sap")
 
 _CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack, "Nack": Nack}
+_OF_TASKS, _OF_RESULTS = frozenset(TASK_MARKS), frozenset(RESULT_MARKS)
 _plans: dict[tuple[Any, str], Any] = {}
 _reader = json_text.reader(WIRE, KEYS)
 
@@ -56,10 +57,10 @@ def is_quiet(value: Any) -> bool:
 
 def findings(message: Record) -> list[Any]:
     """What the table of a message's object says about its fields: errors and warnings, in order."""
-    from turnwire._pure.json.sap import judge
-
     if is_sound(message.fields, message.TABLE):
         return []
+    from turnwire._pure.json.sap import judge
+
     return list(judge(message.fields, message.TABLE))
 
 
@@ -107,8 +108,7 @@ def kind_of(fields: Mapping[str, Any]) -> type[Message] | None:
     """The message class that an object's fields are the marks of, or None."""
     if "issuer" in fields and "target" in fields and "status" not in fields and "producer" not in fields:
         return Task  # more of a Task's marks than of a Result's, without counting
-    task = sum(mark in fields for mark in TASK_MARKS)
-    result = sum(mark in fields for mark in RESULT_MARKS)
+    task, result = len(_OF_TASKS & fields.keys()), len(_OF_RESULTS & fields.keys())
     if "messageId" in fields and "taskId" not in fields:
         return Nack if fields.get("status") == Receipt.NACK.value else Ack
     if task or result:

@@ -32,7 +32,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
         return []
     found = findings(message)
     issues = [issue_of(finding) for finding in found]
-    if any(finding.severity == "error" for finding in found):
+    if issues and any(finding.severity == "error" for finding in found):
         return issues  # the conditions presuppose the right types
     issues.extend(conditions(message))
     if task is not None and isinstance(message, (Result, Ack, Nack)):
