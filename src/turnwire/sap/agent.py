@@ -219,7 +219,7 @@ class Agent(Asking):
 
     async def _let_go(self, job: Job) -> None:
         self._jobs.pop(job.key, None)
-        job.done.cancel()
+        job.ends(None)
         if job.claimed and self._rows is not None:
             await self._rows.let_go(job.key)
 
@@ -303,7 +303,7 @@ class Agent(Asking):
         if self._rows is not None:
             name = "" if caller is None else caller.name
             await self._rows.append(refused_row(name, job.task_id, job.task.correlation_id, str(code), why))
-        job.done.set_result(job.leaves(result))
+        job.ends(job.leaves(result))
         return job
 
     async def _admit(self, job: Job) -> None:
@@ -312,7 +312,7 @@ class Agent(Asking):
             receipt = await self._judge(job)
             if isinstance(receipt, Nack):
                 self._jobs.pop(job.key, None)
-                job.done.cancel()
+                job.ends(None)
             elif not job.done.done():
                 self._line.put(job, priority_of(job.task))
                 queued = True
@@ -323,7 +323,7 @@ class Agent(Asking):
         finally:
             self._free += not queued
 
-    async def _judge(self, job: Job) -> Ack | Nack:
+    async def _judge(self, job: Job) -> Nack | None:
         """Whether a task may have its place in the queue; one that is answered already gets its old Result."""
         known = await self._rows.admit(job.key, job.text) if self._rows is not None else None
         if known is not None and known.content not in (None, job.content):
@@ -331,10 +331,10 @@ class Agent(Asking):
             return nack(job.task, ErrorCode.INVALID_TASK, "another task has this taskId already")
         job.advance(Stage.ACCEPTED)
         if known is not None and known.result is not None:
-            self._end(job, known.result)
+            self._end(job, known.result, thaw(known.result))
         if job.traced and not job.done.done() and (known is None or known.content is None):
             await self._report(job, Status.QUEUED)
-        return ack(job.task)
+        return None
 
     async def _again(self, known: Job, job: Job) -> Job | Nack:
         if known.content != job.content:
@@ -369,12 +369,12 @@ class Agent(Asking):
 
     async def _finish(self, job: Job, result: Result | str) -> None:
         """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
-        self._end(job, await self._settlement.settled(job, result))
+        self._end(job, *await self._settlement.settled(job, result))
 
-    def _end(self, job: Job, text: str) -> None:
+    def _end(self, job: Job, text: str, result: Result) -> None:
         job.advance(Stage.FINISHED)
-        job.leaves(thaw(text), text)
-        job.done.set_result(text)
+        job.leaves(result, text)
+        job.ends(text)
         self._deliveries.deliver(job, text, job)
 
     def _delivered(self, job: Job) -> None:

@@ -213,14 +213,16 @@ class Execution:
 
         made = await self._pool.run(capability.handler, job.copy(), context, seconds=left(), stop=job.stop)
         outcome = made if isinstance(made, Outcome) else Outcome(NOTHING if made is NOTHING else made)
-        draft: Result = copy_of(_terminal(result_for(job.task, outcome, self.producer)))
+        draft = _terminal(result_for(job.task, outcome, self.producer))
+        vetters = (*self._vet, *capability.vet)
+        if not vetters:
+            freeze(draft)
+            return draft
+        draft = copy_of(draft)
 
         async def ask(vetter: Vetter, _task: Task, result: Result) -> Any:
             return await self._pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
 
-        vetters = (*self._vet, *capability.vet)
-        if not vetters:
-            return draft
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
             outcome = replace(outcome, output=draft.fields["output"])
         outcome = await vetted(outcome, draft, vetters, ask, job.task)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.sap.spec import ErrorCode
+from turnwire.sap.waiting import one_of, until
 
 if TYPE_CHECKING:
     from turnwire.sap.messages import Task
@@ -129,18 +130,18 @@ class Pool:
         if self.stuck:
             raise Stuck(f"all {self.size} places for handlers are held by calls that overran their time")
         await self._place(end, stop)
-        place = _Place()
-        running = loop.create_task(self._guarded(place, call, values))
+        place, first = _Place(), loop.create_future()
+        running = loop.create_task(self._guarded(place, first, call, values))
         running.add_done_callback(lambda _: self._ended(place))
         try:
-            await _first(running, stop, None if end is None else end - loop.time())
+            made = await one_of(first, stop, seconds=None if end is None else end - loop.time())
         finally:
-            if not running.done():
+            if not running.done() and (first.cancelled() or first.result() is None):
                 self.left_behind.add(place)
                 running.cancel()  # a coroutine may heed it; a thread cannot
-        if not running.done():
+        if made is None:
             raise Cancelled if stop is not None and stop.done() else Overrun
-        value, error = running.result()
+        value, error = made
         if error is None:
             return value
         if isinstance(error, Exception) and not isinstance(error, StopIteration):  # no coroutine may raise that
@@ -154,7 +155,7 @@ class Pool:
         loop = asyncio.get_running_loop()
         taking = loop.create_task(self._places.acquire())
         try:
-            await _first(taking, stop, None if end is None else end - loop.time())
+            await until(taking, *(() if stop is None else (stop,)), seconds=None if end is None else end - loop.time())
         except BaseException:
             self._give_back(taking)
             raise
@@ -177,9 +178,16 @@ class Pool:
         self._places.release()
 
     async def _guarded(
+        self, place: _Place, first: asyncio.Future[Any], call: Callable[..., Any], values: tuple[Any, ...]
+    ) -> None:
+        """Gives ``first`` the value, or what was raised as one: a task that ends with SystemExit would end the loop."""
+        made = await self._called(place, call, values)
+        if not first.done():
+            first.set_result(made)
+
+    async def _called(
         self, place: _Place, call: Callable[..., Any], values: tuple[Any, ...]
     ) -> tuple[Any, BaseException | None]:
-        """The value, or what was raised as a value: a task that ends with SystemExit would end the event loop."""
         try:
             if _is_coroutine_function(call):
                 return await call(*values), None
@@ -238,9 +246,3 @@ class Pool:
 
 def _is_coroutine_function(call: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
-
-
-async def _first(running: asyncio.Future[Any], stop: asyncio.Future[None] | None, seconds: float | None) -> None:
-    """Waits for the call, for ``stop``, or for the time, whichever is first."""
-    waited = {running} if stop is None else {running, stop}
-    await asyncio.wait(waited, timeout=None if seconds is None else max(0.0, seconds), return_when="FIRST_COMPLETED")

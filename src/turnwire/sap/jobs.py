@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from turnwire.errors import Unreachable
 from turnwire.sap.identity import content_of, uuid_key
 from turnwire.sap.lifecycle import Lifecycle
-from turnwire.sap.messages import Ack, Nack, Result, Task
+from turnwire.sap.messages import Nack, Result, Task
 from turnwire.sap.principals import Principal
 from turnwire.sap.receipts import freeze, thaw
 from turnwire.sap.spec import Status
@@ -26,8 +26,8 @@ class Job:
     ``key`` (principal and taskId). ``task`` is never handed out; handlers, vetters and callers get copies.
 
     Attributes:
-        admission: done with the receipt. begun: done when it is RUNNING. done: done with the frozen terminal Result.
-        stop: done when the task is to be cancelled.
+        admission: done when it is judged, with the Nack of what is refused. begun: done when it is RUNNING.
+        done: done with the frozen terminal Result. stop: done when the task is to be cancelled.
         kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
             have, None for any number.
     """
@@ -37,7 +37,8 @@ class Job:
         "attempt",
         "begun",
         "claimed",
-        "content",
+        "_content",
+        "_waiting",
         "done",
         "kept",
         "key",
@@ -58,7 +59,7 @@ class Job:
         loop = asyncio.get_running_loop()
         self.text = text
         self.task: Task = thaw(text)
-        self.content = content_of(self.task)
+        self._content: bytes | None = None
         self.principal = principal
         self.key = key_of(principal, self.task.task_id)
         self.replies = [] if reply is None else [reply]
@@ -67,13 +68,21 @@ class Job:
         self.stage = Stage.RECEIVED
         self.attempt = 1
         self.claimed = False
-        self.admission: asyncio.Future[Ack | Nack] = loop.create_future()
+        self.admission: asyncio.Future[Nack | None] = loop.create_future()
         self.done: asyncio.Future[str] = loop.create_future()
+        self._waiting: list[asyncio.Future[None]] = []
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
         self.sending: asyncio.Task[None] | None = None
         self.lifecycle = Lifecycle()
         self.lifecycle.feed(self.task)
+
+    @property
+    def content(self) -> bytes:
+        """What two copies of one task have in common."""
+        if self._content is None:
+            self._content = content_of(self.task)
+        return self._content
 
     @property
     def task_id(self) -> str:
@@ -127,10 +136,23 @@ class Job:
     async def text_of_result(self) -> str:
         """The terminal Result as it was frozen; as :meth:`wait`."""
         if not self.done.done():
-            await asyncio.wait({self.done})
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            await waiter
         if self.done.cancelled():
             raise Unreachable(f"the agent was closed before task {self.task_id} was finished; its queue sends it again")
         return self.done.result()
+
+    def ends(self, text: str | None) -> None:
+        """Tells those who wait: with its terminal Result, or that there will be none here (None)."""
+        if text is None:
+            self.done.cancel()
+        else:
+            self.done.set_result(text)
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
 
     def cancel(self) -> None:
         """Asks for an end before the handler's."""
@@ -143,4 +165,4 @@ def failed_admission(job: Job, error: BaseException) -> None:
     if not job.admission.done():
         job.admission.set_exception(error)
         job.admission.exception()  # nobody may be waiting
-    job.done.cancel()
+    job.ends(None)

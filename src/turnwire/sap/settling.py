@@ -53,30 +53,35 @@ class Settlement:
         self._largest = largest
         self._objects = objects
 
-    async def settled(self, job: Job, result: Result | str) -> str:
-        """The text of the one terminal Result of a job. Never raises but for a cancellation."""
+    async def settled(self, job: Job, result: Result | str) -> tuple[str, Result]:
+        """The one terminal Result of a job, frozen and to read. Never raises but for a cancellation."""
         try:
-            text = result if isinstance(result, str) else await self._frozen(job, result)
+            text, made = (result, thaw(result)) if isinstance(result, str) else await self._frozen(job, result)
             if self._transcript is not None and text is not result:
-                text = await self._transcript.settle(job.key, text)
+                first = await self._transcript.settle(job.key, text)
+                text, made = (text, made) if first == text else (first, thaw(first))
         except Exception:  # whoever waits for the task hears of a full disk, too
             _log.exception("the result of task %s could not be recorded", job.task_id)
-            text = freeze(self._execution.failed(job.task, ErrorCode.INTERNAL, "the result could not be recorded"))
+            made = self._execution.failed(job.task, ErrorCode.INTERNAL, "the result could not be recorded")
+            text = freeze(made)
         if self._learning is not None and self._rows is not None:
-            await self._learn(self._learning, self._rows, job.task, thaw(text))
-        return text
+            await self._learn(self._learning, self._rows, job.task, made)
+        return text, made
 
-    async def _frozen(self, job: Job, result: Result) -> str:
+    async def _frozen(self, job: Job, result: Result) -> tuple[str, Result]:
         """The Result as it leaves; where it is too large its output goes by reference, or it fails."""
-        text = freeze(self._signed(result))
+        made = self._signed(result)
+        text = freeze(made)
         limit = self._largest if job.limit is None else min(job.limit, self._largest)
         if (size := size_of(text, limit)) <= limit:
-            return text
+            return text, made
         if self._objects is not None:
-            text = freeze(self._signed(await by_reference(result, self._objects)))
+            made = self._signed(await by_reference(result, self._objects))
+            text = freeze(made)
             if size_of(text, limit) <= limit:
-                return text
-        return freeze(self._signed(too_large(result, size, limit)))
+                return text, made
+        made = self._signed(too_large(result, size, limit))
+        return freeze(made), made
 
     def _signed(self, result: Result) -> Result:
         if self._signer is None:

@@ -72,7 +72,9 @@ def write_time(moment: datetime) -> str:
     """``YYYY-MM-DDTHH:MM:SSZ`` of an aware datetime; fractions are dropped."""
     if moment.tzinfo is None:
         raise ValueError("a time without a zone names no moment; give an aware datetime")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(_STRICT_LENGTH, "0")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def now() -> str:

@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from heapq import heappop, heappush
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from turnwire.sap.messages import Task
 from turnwire.sap.spec import Priority
@@ -77,3 +77,29 @@ class WaitingLine(Generic[T]):
         items = [item for _, _, item in self._heap]
         self._heap.clear()
         return items
+
+
+async def one_of(first: asyncio.Future[Any], *others: asyncio.Future[Any] | None, seconds: float | None = None) -> Any:
+    """What ``first`` gets; None, which it then has, when one of the others is done before, or the time is over."""
+
+    def wake(_: Any = None) -> None:
+        if not first.done():
+            first.set_result(None)
+
+    timer = None if seconds is None else asyncio.get_running_loop().call_later(max(0.0, seconds), wake)
+    for other in others:
+        if other is not None:
+            other.add_done_callback(wake)
+    try:
+        return await first
+    finally:
+        if timer is not None:
+            timer.cancel()
+        for other in others:
+            if other is not None:
+                other.remove_done_callback(wake)
+
+
+async def until(*futures: asyncio.Future[Any], seconds: float | None = None) -> None:
+    """Waits until one of the futures is done, or the time is over; cancels none of them, raises nothing of theirs."""
+    await one_of(asyncio.get_running_loop().create_future(), *futures, seconds=seconds)

@@ -1,0 +1,209 @@
+"""Results have a bound, or go by reference; receipts come before the work is done."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.sap.scenario import task
+from tests.sap.test_transports import over_bus, over_http, over_mcp, serve
+from turnwire import sap
+from turnwire.errors import BadAnswer
+from turnwire.ledger import Ledger
+from turnwire.sap.objects import OUTPUT_KIND, Folder, output_of, reference_of
+from turnwire.sap.transports import bus, http, mcp
+
+CHECKS = [{"principle": "honesty", "status": "PASS"}]
+
+
+def agent_of(folder: Path, **more: Any) -> sap.Agent:
+    agent = sap.Agent("B", transcript=Ledger(folder / "t"), cache=sap.Cache(folder / "c"), **more)
+
+    @agent.capability("work.size")
+    async def size(one: sap.Task, _context: sap.Context) -> Any:
+        return sap.Outcome("ä" * one.payload["size"], alignment="VALID", policy_checks=CHECKS)
+
+    @agent.capability("work.stubborn")
+    async def stubborn(one: sap.Task, _context: sap.Context) -> Any:
+        end = asyncio.get_running_loop().time() + one.payload["seconds"]
+        while asyncio.get_running_loop().time() < end:
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+        return "late"
+
+    return agent
+
+
+@pytest.mark.parametrize("opened", [over_bus, over_http, over_mcp])
+def test_a_result_has_a_bound_on_every_transport(opened: Any, tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = agent_of(tmp_path, max_result=4000)
+        async with opened(agent) as client:
+            for size, status in ((100, "SUCCEEDED"), (1000, "SUCCEEDED"), (2000, "FAILED"), (100_000, "FAILED")):
+                one = task("work.size", {"size": size}, constitutionalContext__cachePolicy={"mode": "prefer"})
+                result = await client.call(one)
+                assert (str(result.status), len(sap.encode(result).encode()) <= 4000) == (status, True)
+                assert await client.call(one) == result
+                if status == "FAILED":
+                    assert result.error.details["limit"] == 4000
+                    assert result.constitutional_evidence.alignment == "ESCALATE"
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_a_result_larger_than_messages_may_be_fails_in_words(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = agent_of(tmp_path)
+        async with agent:
+            for mode in ("prefer", "prefer"):  # nor is it in the cache, where nobody could read it
+                one = task("work.size", {"size": 9 << 20}, constitutionalContext__cachePolicy={"mode": mode})
+                result = await agent.call(one)
+                assert result.error is not None and "bytes" in (result.error.message or "")
+                assert sap.decode(sap.encode(result)) == result
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+@pytest.mark.parametrize("transport", ["bus", "http", "mcp"])
+def test_a_large_output_goes_by_reference(transport: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        store = Folder(tmp_path / "objects")
+        agent = agent_of(tmp_path, max_result=2000, objects=store)
+        for objects in (store, None):
+            if transport == "bus":
+                line = bus.Bus(agent.transcript, objects=objects)
+                line.register(agent)
+                async with line:
+                    await ask(line, objects)
+            elif transport == "http":
+                async with agent, serve(http.app(agent)) as url, http.Client(url, objects=objects) as client:
+                    await ask(client, objects)
+            else:
+                async with agent, mcp.Client(mcp.server(agent), objects=objects) as client:
+                    await ask(client, objects)
+
+    async def ask(client: Any, objects: Folder | None) -> None:
+        result = await client.call(task("work.size", {"size": 5000}))
+        reference = reference_of(result)
+        assert reference is not None and "output" not in result and result.status == "SUCCEEDED"
+        assert result.constitutional_evidence.alignment == "VALID"
+        data = await Folder(tmp_path / "objects").get(reference["uri"])
+        assert reference["digest"] == f"sha256:{sha256(data).hexdigest()}" and reference["bytes"] == len(data)
+        if objects is None:
+            with pytest.raises(BadAnswer, match="objects="):
+                await client.call("work.size", {"size": 5000})
+        else:
+            assert await client.call("work.size", {"size": 5000}) == "ä" * 5000
+        assert await client.call("work.size", {"size": 5}) == "ä" * 5
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_a_store_that_lies_is_not_believed(tmp_path: Path) -> None:
+    async def main() -> None:
+        store = Folder(tmp_path / "o o")
+        result = sap.result_for(task("work.size", {}), sap.Outcome(1), "B")
+        del result.output
+        other = tmp_path / "other.json"
+        other.write_text('{"output": 1}')
+        uri = await store.put("a.json", b'{"output": 2}')
+        right = sha256(b'{"output": 2}').hexdigest()
+        for where, digest, good in (
+            (uri, right, True),
+            (uri, "0" * 64, False),
+            (other.as_uri(), sha256(other.read_bytes()).hexdigest(), False),
+            (f"{store.path.as_uri()}/../other.json", right, False),
+            (f"{store.path.as_uri()}/%2e%2e/other.json", right, False),
+            (f"{store.path.as_uri()}/none.json", right, False),
+            ("https://elsewhere/a.json", right, False),
+        ):
+            result.fields["artifacts"] = [{"uri": where, "kind": OUTPUT_KIND, "digest": f"sha256:{digest}"}]
+            if good:
+                assert await output_of(result, store) == 2
+                continue
+            with pytest.raises(BadAnswer):
+                await output_of(result, store)
+        for name in ("", ".", "..", "a/b", "a\\b", "a\0"):
+            with pytest.raises(ValueError):
+                await store.put(name, b"")
+
+    asyncio.run(main())
+
+
+def test_a_handler_that_heeds_no_cancellation_holds_nothing_up(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = agent_of(tmp_path)
+        began, free, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        @agent.capability("work.deaf")
+        async def deaf(_one: sap.Task, _context: sap.Context) -> None:
+            began.set()
+            while not free.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await free.wait()
+            ended.set()
+
+        async with agent:
+            calling = asyncio.create_task(agent.call(task("work.deaf", {})))
+            await began.wait()
+        assert not ended.is_set()
+        assert (await calling).status == "CANCELLED"
+        free.set()
+        await ended.wait()
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_receipts_of_mcp_come_before_the_work_is_done(tmp_path: Path) -> None:
+    async def main() -> None:
+        access = sap.Access([sap.Rule("A-*", ("work.*",))])
+        agent = agent_of(tmp_path, access=access)
+        async with agent, mcp.Client(mcp.server(agent)) as client:
+            one = task("work.stubborn", {"seconds": 0.3})
+            receipt = await client.send(one)
+            assert isinstance(receipt, sap.Ack) and receipt.correlation_id == one.correlation_id
+            assert (await agent.look_up(one.task_id)).status == "ACK"
+            told: list[Any] = []
+
+            async def progress(done: float, _total: float | None, text: str | None) -> None:
+                told.append((done, text))
+
+            for expected in (True, False):
+                made = task("work.stubborn", {"seconds": 0.05}, replyTo={"expectAck": expected})
+                sent = made.to_dict()
+                told.clear()
+                await client._client.call_tool(
+                    "work.stubborn", sent["payload"], meta={mcp.TASK: sent}, progress_callback=progress
+                )
+                assert told == [(0.0, "accepted")] * expected + [(0.5, "RUNNING")]
+            assert (await client.call(one)).output == "late"
+            refused = await client.send(task("work.size", {}, issuer={"agentId": "X", "agentKind": "agent"}))
+            assert isinstance(refused, sap.Nack) and (refused.reason or "").startswith("UNAUTHORIZED")
+            unknown = await client.send(task("work.none", {}))
+            assert isinstance(unknown, sap.Nack) and (unknown.reason or "").startswith("NOT_FOUND")
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_expect_ack_over_http(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent = agent_of(tmp_path)
+        async with agent, serve(http.app(agent)) as url, http.Client(url) as client, httpx.AsyncClient() as raw:
+            for expected, length in ((True, True), (False, False)):
+                one = task("work.size", {"size": 1}, replyTo={"expectAck": expected})
+                assert isinstance(await client.send(one), sap.Ack)
+                headers = {"Content-Type": "application/json", "Prefer": "respond-async"}
+                answer = await raw.post(f"{url}/tasks", content=sap.encode(one), headers=headers)
+                assert (answer.status_code, bool(answer.content)) == (202, length)
+            quiet = task("work.none", {}, replyTo={"expectAck": False})
+            assert isinstance(await client.send(quiet), sap.Nack)  # a refusal is told all the same
+
+    asyncio.run(asyncio.wait_for(main(), 30))
