@@ -72,7 +72,7 @@ class Repeated:
     def __init__(self, prefix: bytes) -> None:
         self.prefix = prefix
         self.shape = _DIGITS.sub(b"0", prefix)
-        self.bare = prefix.rstrip(_BLANKS)
+        self.bare_shape = _DIGITS.sub(b"0", prefix.rstrip(_BLANKS))
 
     def taken(self, line: bytes) -> int:
         """As :class:`Form` says."""
@@ -80,7 +80,7 @@ class Repeated:
         if size >= 0:
             return size
         line = line.rstrip(_BLANKS)
-        return len(line) if _DIGITS.sub(b"0", line) == _DIGITS.sub(b"0", self.bare) else -1
+        return len(line) if _DIGITS.sub(b"0", line) == self.bare_shape else -1
 
 
 class Hanging:
@@ -150,6 +150,7 @@ class Prefixed:
         self.block = block
         self.claimed = claimed
         self._closings: dict[int, list[int]] | None = None
+        self._made: tuple[bytes, list[Form]] | None = None
         self.done = True
 
     def at(self, line: int, behind: int) -> Assembly | None:
@@ -210,7 +211,7 @@ class Prefixed:
         alike = Alike(text, exact, plain=_INDENT.fullmatch(own) is not None)
         if not alike.may_be:
             return []
-        forms: list[Form] = [Repeated(own), Hanging(len(own)), Bare(own)] if own else [Bare(own)]
+        forms = self._forms(own)
         pieces, kept = [*first], len(first)
         for found in self._lines(first[-1].behind, stream):
             line = _content(found)
@@ -220,8 +221,8 @@ class Prefixed:
                 break
             pieces += _without(found, taken)
             kept = len(pieces) if line[taken:].strip(_BLANKS) else kept
-        if not self.done:
-            return []
+        if not self.done or (exact and kept == len(first)):
+            return []  # the line CSP/1 alone is neither
         pieces = pieces[:kept]
         said = b"".join(piece.text for piece in pieces)
         return pieces if is_one(said, own, exact) else []
@@ -250,9 +251,16 @@ class Prefixed:
         # Parts that reach that far are too long, whatever the line is that is not there yet.
         self.done = block.final or block.stop - place > 2 * block.reach
 
+    def _forms(self, prefix: bytes) -> list[Form]:
+        """The forms that lines after that prefix may have: those of the last one again where it is the same."""
+        if self._made is None or self._made[0] != prefix:
+            forms: list[Form] = [Repeated(prefix), Hanging(len(prefix)), Bare(prefix)] if prefix else [Bare(prefix)]
+            self._made = prefix, forms
+        return self._made[1]
+
     def _form(self, prefix: bytes, place: int, stream: bytes | None) -> Form | None:
         """The form that the first line with anything in it has; None where that does not begin like a header line."""
-        forms: list[Form] = [Repeated(prefix), Hanging(len(prefix)), Bare(prefix)] if prefix else [Bare(prefix)]
+        forms = self._forms(prefix)
         size = 0
         for pieces in self._lines(place, stream):
             line = _content(pieces)
