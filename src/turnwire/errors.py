@@ -239,12 +239,8 @@ class Reason(str, Enum):
     NO_EXTENSION = "no_extension"
     BAD_CARRY = "bad_carry"
 
-    def __str__(self) -> str:
-        word: str = self._value_  # ``value`` is a descriptor, and each error that is told comes by here
-        return word
-
-    def __format__(self, form: str) -> str:
-        return format(self._value_, form)
+    __str__ = str.__str__  # as of ``StrEnum``: what is told of a refusal comes by here several times
+    __format__ = str.__format__
 
 
 class WireError(ValueError):
