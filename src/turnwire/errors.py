@@ -271,7 +271,14 @@ class WireError(ValueError):
         self.line = line
         self.wire = wire
         self.path = path
-        super().__init__(self._render())
+        super().__init__(text)
+
+    def __str__(self) -> str:
+        """The whole of it, made when it is asked for: a log of refusals asks for the parts alone."""
+        return self._render()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._render()!r})"
 
     def _place(self) -> str:
         place = ""
@@ -291,8 +298,7 @@ class WireError(ValueError):
         return f"{head}{self.reason}{self._place()}{tail}"
 
     def relocated(self) -> WireError:
-        """This error with its text made anew, after a reader higher up has corrected a position."""
-        self.args = (self._render(),)
+        """This error, after a reader higher up has corrected a position: its text follows."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
