@@ -240,7 +240,7 @@ class Reason(str, Enum):
     BAD_CARRY = "bad_carry"
 
     __str__ = str.__str__  # as of ``StrEnum``: what is told of a refusal comes by here several times
-    __format__ = str.__format__
+    __format__ = str.__format__  # type: ignore[assignment]
 
 
 class WireError(ValueError):

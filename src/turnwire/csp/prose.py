@@ -30,8 +30,8 @@ _CODE = re.compile(
     rf"`[^`]*`|\"[^\"]*\"|(?<!\S)[^\s{_SIGN}]*+[{_SIGN}]\S*+|(?<=[\"`])[^\s{_SIGN}]{{0,300}}+[{_SIGN}]\S*+"
     r"|\b\w+(?:\.\w+)+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][A-Z0-9_]+\b"
 )
-"""Paths, code, quotes and defined names: no words. What has a sign of code is looked at from its start, or from behind a
-quote, never from each of its letters."""
+"""Paths, code, quotes and defined names: no words. What has a sign of code is looked at from its start, or from behind
+a quote, never from each of its letters."""
 _SMALL_WORDS = """
 a an and are as at be because been but by can could did do does for from had has have he her him his how i if in into is
 it its me might my not of on or our she should so some than that the their them then there these they this those to us
