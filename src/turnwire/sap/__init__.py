@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from turnwire.sap.agent import Agent
     from turnwire.sap.handlers import Capability, Context, Refusal
     from turnwire.sap.calls import Caller
+    from turnwire.sap.objects import Folder
     from turnwire.sap.principals import ANONYMOUS, Principal
     from turnwire.sap.receipts import Failed, Refused
     from turnwire.sap.stages import STAGES, Stage
@@ -94,6 +95,7 @@ __all__ = [
     "ErrorCode",
     "Essence",
     "Failed",
+    "Folder",
     "Hit",
     "Issuer",
     "LearningLoop",
@@ -159,6 +161,7 @@ __getattr__, __dir__ = lazy(
         "principals": "ANONYMOUS Principal",
         "receipts": "Failed Refused",
         "stages": "STAGES Stage",
+        "objects": "Folder",
         "tasks": "make_task",
         "vetting": "Vetting",
         "cache": "Cache Hit Miss",
