@@ -24,11 +24,12 @@ from turnwire import _backend, registry
 from turnwire.contract import COMMON, LIMITS, LINES, OBJECT, TOKEN, BulkScanner, Column, Wire
 from turnwire.errors import Reason
 from turnwire.finding.documents import Documents
-from turnwire.log.engine.block_pass import Pass, Space
+from turnwire.log.engine.block_pass import Pass
 from turnwire.log.engine.claims import TEXTS, Claims
 from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.engine.fill import LOCATION, filled, only
 from turnwire.log.engine.shortcut import Shortcut
+from turnwire.log.engine.space import Space
 from turnwire.log.engine.text_wires import TextWires
 
 if TYPE_CHECKING:

@@ -11,21 +11,17 @@ from turnwire import _backend
 from turnwire.errors import DecodeError
 from turnwire.finding.assembly import undecided
 from turnwire.finding.documents import BOM, Document
-from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, TEXTS, Claims, nothing
-from turnwire.log.engine.columns import table_dtypes, text_spans
+from turnwire.log.engine.claimed_rows import fill_records, fill_strings
+from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, nothing
 from turnwire.log.engine.document_rows import fill_documents, read_document
-from turnwire.log.engine.fill import read_again
 from turnwire.log.engine.left_to_right import LeftToRight
 from turnwire.log.engine.nested import Together, merged
+from turnwire.log.engine.space import Space
 from turnwire.log.engine.text_rows import claim, fill_claimed, fill_common
 from turnwire.log.input.reading import line_end
 from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from turnwire.finding.assembly import Assembly
     from turnwire.log.engine.all_wires import Finder, State
 
@@ -48,36 +44,6 @@ _HELD = 4096
 def is_text(beginning: bytes) -> bool:
     """Whether a line that begins so is text for CSP/1 where no message is open, however it goes on."""
     return _MAGIC.match(beginning) is None and _BEGINNING.fullmatch(beginning) is None
-
-
-class Space:
-    """The arrays that a pass fills. make: (rows) -> arrays with room for so many; more: (size, rows) -> the room to go
-    on with where so many rows were not enough for a block of this size."""
-
-    def __init__(self, size: int, room: int, make: Callable[[int], Arrays], more: Callable[[int, int], int]) -> None:
-        self.arrays = make(room)
-        self.room = room
-        self._size = size
-        self._make = make
-        self._more = more
-
-    def grow(self, rows: int) -> None:
-        """Makes room for more than the ``rows`` that are filled."""
-        self.room = self._more(self._size, rows)
-        larger = self._make(self.room)
-        for name, array in larger.items():
-            array[:rows] = self.arrays[name][:rows]
-        self.arrays = {**self.arrays, **larger}
-
-    def small(self, size: int) -> Space:
-        """Arrays of the same kind for a text of ``size`` bytes."""
-        return Space(size, self._more(size, 1), self._new, self._more)
-
-    def _new(self, room: int) -> Arrays:
-        """Arrays that no other block uses."""
-        return {
-            name: np.zeros(room, array.dtype) for name, array in self.arrays.items() if isinstance(array, np.ndarray)
-        }
 
 
 class Pass:
@@ -151,7 +117,7 @@ class Pass:
                 self.table = quarantine.table(quarantine.ROOM, mixed=True)
                 position, line = self._search(start, found)
         if self.strings:
-            self._fill_strings()
+            fill_strings(self)
         fill_common(self, self.finder.text_codes)
         self._settle(begin, position)
         return self.rows, self.rejects, position, line
@@ -341,37 +307,6 @@ class Pass:
         self.strings = self.strings or found is not None
         return found
 
-    def _fill_strings(self) -> None:
-        """Fills the common columns of CSP/1 in strings, which the core only locates."""
-        wire, arrays, valid = self.finder.csp, self.space.arrays, self.finder.valid
-        if self.finder.code is not None:
-            return  # its own columns come from the second pass, and nobody asks for those of another wire
-        filled = arrays["present"][: self.rows] >> np.uint64(valid["kind"]) & np.uint64(1)
-        rows = np.flatnonzero((arrays["wire"][: self.rows] == wire.code) & (filled == 0))
-        asked = [source for name in TEXTS if f"{name}.offset" in arrays for source in wire.sources(name)]
-        dtypes = {**table_dtypes(wire.scanner, asked), wire.kind: "u1"}
-        arena = memoryview(arrays.get("arena", b""))
-        values = read_again(
-            wire.scanner, self.view, arena, arrays["place"][rows], arrays["size"][rows], dtypes, self.keep
-        )
-        present = arrays["present"][rows] | np.uint64(1 << valid["kind"] | 1 << valid["wire"])
-        if "kind" in arrays:
-            arrays["kind"][rows] = wire.kinds[values[wire.kind]]
-        arrays["present"][rows] = present | self._texts(values, rows, len(rows))
-
-    def _texts(self, values: Arrays, into: Any, count: int) -> Any:
-        """Fills the common columns that are texts, for records of CSP/1; the bits of ``present`` of those there are."""
-        wire, arrays, valid = self.finder.csp, self.space.arrays, self.finder.valid
-        present = np.zeros(count, np.uint64)
-        for name in TEXTS:
-            for source in wire.sources(name) if f"{name}.offset" in arrays and self.finder.code is None else ():
-                offsets, lengths = text_spans(wire.scanner, values, count, source.name)
-                arrays[f"{name}.offset"][into] = offsets
-                arrays[f"{name}.length"][into] = lengths
-                there = values["present"] >> np.uint32(wire.scanner.bits[source.name]) & np.uint32(1)
-                present |= there.astype(np.uint64) << np.uint64(valid[name])
-        return present
-
     def claims(self, start: int, size: int, final: bool) -> Claims:
         """What wires of lines claim: CSP/1 first, then those that have a plan."""
         before = self.state.csp[:]
@@ -423,7 +358,7 @@ class Pass:
         else:
             parts = found.parts(self.finder.csp.code)
             held = self._parts(parts)
-            self._records(found.records, parts["row"][1::2][found.what == CLAIMED])
+            fill_records(self, found.records, parts["row"][1::2][found.what == CLAIMED])
         self.state.csp_at = -1 if held is None else self.base + position
         if held is not None:
             return held, self.line + self._newlines(held)
@@ -468,7 +403,7 @@ class Pass:
         claimed = parts["what"] == CLAIMED
         kinds = found.what[together.numbers] if len(found.what) else np.zeros(len(claimed), np.uint8)
         mine = claimed & (together.numbers >= 0)
-        self._records(found.records, parts["row"][mine & (kinds == CLAIMED)])
+        fill_records(self, found.records, parts["row"][mine & (kinds == CLAIMED)])
         rows = parts["row"][mine & (kinds == DOCUMENT)].tolist()
         refused = fill_documents(self, found, rows)
         refused += fill_claimed(self, found, parts["row"][mine & (kinds == TEXT)].tolist())
@@ -476,29 +411,3 @@ class Pass:
         more = together.rejects() + refused
         self.rejects = merged(self.rejects, more, self.space.arrays["offset"][: self.rows])
         return held
-
-    def _records(self, values: Arrays, rows: NDArray[np.int64]) -> None:
-        """Fills the rows that were left open for the records of CSP/1, in the order of ``values``."""
-        count = len(rows)
-        if not count:
-            return
-        wire, arrays, valid = self.finder.csp, self.space.arrays, self.finder.valid
-        into: Any = slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] + 1 == count else rows
-        known = sum(1 << valid[name] for name in ("wire", "kind") if name in valid and self.finder.code is None)
-        present = np.full(count, known, np.uint64) | self._texts(values, into, count)
-        plain = {
-            "offset": values["offset"],
-            "length": values["length"],
-            "place": values["offset"] - self.base,
-            "size": values["length"],
-            "line": values["line"],
-            "present": present,
-            "wire": wire.code,
-            **dict.fromkeys(("inner", "sequence", "time", "depth"), 0),
-        }
-        if self.finder.code is None:
-            plain["kind"] = wire.kinds[values[wire.kind]]
-        plain |= {name: values[name] for name in self.finder.flags if name in values}
-        for name, value in plain.items():
-            if name in arrays:
-                arrays[name][into] = value

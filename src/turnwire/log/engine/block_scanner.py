@@ -11,7 +11,7 @@ from turnwire import registry
 from turnwire.contract import BulkScanner, Column
 from turnwire.finding.documents import BOM
 from turnwire.log.engine.all_wires import Finder, State
-from turnwire.log.engine.block_pass import Space
+from turnwire.log.engine.space import Space
 from turnwire.log.engine.where import Filter
 from turnwire.log.input.memory import Pool, Room, carve
 from turnwire.log.input.reading import Block
