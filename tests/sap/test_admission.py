@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.sap.scenario import task
 from tests.sap.test_agent import do, offering, run
 from turnwire import sap
 from turnwire.ledger import Ledger
@@ -241,3 +242,19 @@ def test_a_result_over_the_limit_of_its_transport_is_a_small_failed_one(tmp_path
         assert await agent.call(one) == result, "one Result for each task"
 
     run(offering(lambda task, context: "x" * 5000, transcript=Ledger(tmp_path / "t")), what)
+
+
+@pytest.mark.parametrize("seconds", [1e308, 10**400, 10**12], ids=["double", "beyond", "long"])
+def test_a_budget_beyond_all_clocks_is_no_limit(seconds: float) -> None:
+    async def main() -> None:
+        agent = sap.Agent("B", seconds=None)
+
+        @agent.capability("work.one")
+        async def one(_task: sap.Task, _context: sap.Context) -> int:
+            return 1
+
+        async with agent:
+            result = await agent.call(task("work.one", {}, telemetry={"budget": {"seconds": seconds}}))
+            assert (result.status, result.output) == ("SUCCEEDED", 1)
+
+    asyncio.run(main())

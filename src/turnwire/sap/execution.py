@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from turnwire.ledger import Ledger
 
 _log = logging.getLogger("turnwire.sap")
+_LONGEST = 1e9  # seconds, some thirty years; a budget may be a number that no clock and no float can hold
 _POLLS = (0.02, 0.05, 0.1, 0.25, 0.5)  # seconds between looks at what another agent makes of a task
 Started = Callable[[Job], Awaitable[None]]
 
@@ -283,7 +284,7 @@ def seconds_left(task: Task, now: datetime | None = None) -> float | None:
     limits = []
     seconds = _budget(task).get("seconds")
     if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
-        limits.append(float(seconds))
+        limits.append(float(min(seconds, _LONGEST)))
     if "deadline" in telemetry:
         limits.append((moment_of(telemetry["deadline"]) - (now or datetime.now(UTC))).total_seconds())
     return min(limits, default=None)
