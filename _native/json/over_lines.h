@@ -72,6 +72,7 @@ static int tw_over_lines(tw_lines *k, tw_region *r, tw_way *w, size_t q, size_t 
     w->done = w->from = r->start = q;
     tw_mark(k, w);
     *stopped = q;
+    k->values = r->values = 0;               /* what is left of the last line was not judged with the first one */
     r->cut = cut || !broken;
     r->end = broken ? end : tried->end;
     if (broken) return TW_ON;

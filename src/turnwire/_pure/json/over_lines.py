@@ -145,6 +145,7 @@ class OverLines:
         way.bad, way.done = -1, place
         way.mark(self)
         self.stopped = start
+        self.values = region.values = False  # what is left of the last line was not judged with the first one
         if broken:
             return self.damage(below, start, end, cut, tried)
         region.cut = True
