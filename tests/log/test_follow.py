@@ -126,7 +126,7 @@ def test_rotation(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_rotations_that_nobody_saw(tmp_path: Path, packed: bool) -> None:
+def test_rotations_that_nobody_saw(tmp_path: Path, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several between two looks, only the one name given: the files in between are found beside it."""
     path = tmp_path / "app.log"
     path.write_bytes(record(0))
@@ -145,6 +145,8 @@ def test_rotations_that_nobody_saw(tmp_path: Path, packed: bool) -> None:
 
     with followed(path) as log:
         assert log.next() == [(0, 1)]
+        monkeypatch.setattr(following, "INTERVAL", 2)
+        time.sleep(0.3)  # the short pauses are over, and the next look is far
         append(path, record(1))
         for number in range(2, 6):
             rotate()
@@ -154,6 +156,7 @@ def test_rotations_that_nobody_saw(tmp_path: Path, packed: bool) -> None:
                 (tmp_path / "app.log.1.gz").write_bytes(pack(old.read_bytes()))
                 shutil.copystat(old, tmp_path / "app.log.1.gz")
                 old.unlink()
+        monkeypatch.setattr(following, "INTERVAL", 0.03)
         assert log.next(9) == [(1, 2), *((number, line) for number in range(2, 6) for line in (1, 2))]
         assert log.quiet()
 

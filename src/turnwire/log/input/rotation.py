@@ -35,12 +35,14 @@ def _is_like(name: str, base: str) -> bool:
 def rotated(name: str, since: int, until: int) -> list[Rotated]:
     """Files beside a log that are called as rotated ones and were last written from ``since`` to ``until`` (ns), in the
     order in which they were. A compressed one keeps the time of what it was made from: of ``since`` itself, it is the
-    copy of the file that is known."""
+    copy of the file that is known. Beside the file that it is made from it is not finished, and is not taken."""
     folder, base = os.path.split(name)
     found = []
     with os.scandir(folder or os.curdir) as entries:
-        for entry in entries:
-            if entry.name == base or not _is_like(entry.name, base):
+        alike = [entry for entry in entries if entry.name != base and _is_like(entry.name, base)]
+        there = {entry.name for entry in alike}
+        for entry in alike:
+            if entry.name.endswith(COMPRESSED) and os.path.splitext(entry.name)[0] in there:
                 continue
             try:
                 status = entry.stat(follow_symlinks=False)
