@@ -12,7 +12,7 @@ import contextlib
 import logging
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,36 +20,25 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
 from tests.sap.hosts import LIMIT, OVER, SECONDS, TOKENS, Broker, Host
-from tests.sap.scenario import CHECKS, task
+from tests.sap.machine import TASKS, WHO, AgentModel, go_forward
+from tests.sap.scenario import task
 from turnwire import sap
 from turnwire.errors import Unanswered, Unreachable
 from turnwire.ledger import Ledger
-from turnwire.sap.spec import TERMINAL, Status
-from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND, key_of
-
-FAULTS = ("none", "none", "raise", "exit", "cancel itself", "hang", "swallow", "queued", "edit", "unwritable", "huge")
-WHO = ("A-prime", "M-allory")
+from turnwire.sap.spec import TERMINAL
+from turnwire.sap.transcripts import RESULT_KIND, TASK_KIND
 
 
-class Odd(BaseException):
-    pass
-
-
-def answer(payload: dict[str, Any]) -> dict[str, Any]:
-    """What the right output of a payload is."""
-    return {"n": payload["n"], "of": payload["who"]}
-
-
-class TransportMachine(RuleBasedStateMachine):
+class TransportMachine(AgentModel):
     """One transcript and one cache; agents come and go, up to two at a time, behind one transport."""
 
     transport = "bus"
     broker: Broker | None = None
     number = 0
-    tasks = Bundle("tasks")
+    limit, seconds, budget = LIMIT, SECONDS, 0.1
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,29 +47,15 @@ class TransportMachine(RuleBasedStateMachine):
         self.ledger = Ledger(Path(self.folder.name) / "t", synchronous="NORMAL")
         self.cache = sap.Cache(Path(self.folder.name) / "c")
         self.hosts: list[Host] = []
-        self.results: dict[str, str] = {}
-        self.executions: dict[str, int] = {}
+        self.reset()
         self.closings = 0
         self.url = ""
         TransportMachine.number += 1
         self.prefix = f"m{os.getpid()}-{TransportMachine.number}"
         self.enter()
 
-    def do(self, work: Awaitable[Any]) -> Any:
-        return self.loop.run_until_complete(asyncio.wait_for(work, SECONDS))
-
     def enter(self) -> None:
-        agent = sap.Agent(
-            "B",
-            transcript=self.ledger,
-            cache=self.cache,
-            access=sap.Access([sap.Rule("A-*", ("work.*",)), sap.Rule("M-*", ("work.*",))]),
-            workers=2,
-            handlers=12,
-            max_result=LIMIT - 1000,
-        )
-        for name, handler in (("work.plain", self.plain), ("work.coroutine", self.coroutine)):
-            agent.capability(name)(handler)
+        agent = self.agent(handlers=12, max_result=LIMIT - 1000)
 
         async def opened() -> Host:
             host = Host(agent, self)
@@ -94,87 +69,20 @@ class TransportMachine(RuleBasedStateMachine):
     def host(self, number: int) -> Host:
         return self.hosts[number % len(self.hosts)]
 
-    # ------------------------------------------------------------ handlers
-
-    def seen(self, one: sap.Task, context: sap.Context) -> sap.Outcome:
-        key = f"{one.task_id} {context.principal}"
-        self.executions[key] = self.executions.get(key, 0) + 1
-        made = sap.Outcome(answer(one.payload), alignment="VALID", policy_checks=CHECKS)
-        fault = one.payload["fault"]
-        if fault == "raise":
-            raise ZeroDivisionError
-        if fault == "exit":
-            raise (SystemExit if one.payload["n"] % 2 else Odd)
-        if fault == "queued":
-            return sap.Outcome(status=Status.QUEUED)
-        if fault == "unwritable":
-            return sap.Outcome({1})
-        if fault == "huge":
-            return sap.Outcome("x" * LIMIT)
-        if fault == "edit":
-            one.payload["n"] = one.payload["who"] = "edited"
-            one.task_id = one.correlation_id = "00000000-0000-0000-0000-000000000000"
-            one.issuer.agent_id = "nobody"
-        return made
-
-    def plain(self, one: sap.Task, context: sap.Context) -> sap.Outcome:
-        return self.seen(one, context)
-
-    async def coroutine(self, one: sap.Task, context: sap.Context) -> sap.Outcome:
-        fault = one.payload["fault"]
-        if fault == "hang":
-            await asyncio.sleep(60)
-        if fault == "swallow":
-            for _ in range(30):  # cancelled or not, it stays
-                with contextlib.suppress(asyncio.CancelledError):
-                    await asyncio.sleep(0.01)
-        if fault == "cancel itself":
-            inner = asyncio.ensure_future(asyncio.sleep(60))
-            inner.cancel()
-            await inner
-        await asyncio.sleep(0)
-        return self.seen(one, context)
-
     # ------------------------------------------------------------ steps
 
-    @rule(
-        target=tasks,
-        fault=st.sampled_from(FAULTS),
-        capability=st.sampled_from(["work.plain", "work.coroutine"]),
-        who=st.sampled_from(WHO),
-        n=st.integers(0, 3),
-        mode=st.sampled_from(["bypass", "prefer", "only"]),
-        trace=st.booleans(),
-    )
-    def make(self, fault: str, capability: str, who: str, n: int, mode: str, trace: bool) -> sap.Task:
-        return task(
-            capability,
-            {"fault": fault, "who": who, "n": n},
-            issuer={"agentId": who, "agentKind": "agent"},
-            telemetry={"trace": trace, "budget": {"seconds": 0.1}},
-            constitutionalContext__cachePolicy={"mode": mode},
-        )
-
-    @rule(target=tasks, one=tasks, upper=st.booleans())
-    def again(self, one: sap.Task, upper: bool) -> sap.Task:
-        """The same task with its ids in other letters; or another one under its id."""
-        other = one.replace(task_id=one.task_id.upper() if upper else one.task_id)
-        if not upper:
-            other.payload = {**other.payload, "n": other.payload["n"] + 10}
-        return other
-
-    @rule(one=tasks, who=st.sampled_from([*WHO, None]), number=st.integers(0, 1), stream=st.booleans())
+    @rule(one=TASKS, who=st.sampled_from([*WHO, None]), number=st.integers(0, 1), stream=st.booleans())
     def call(self, one: sap.Task, who: str | None, number: int, stream: bool) -> None:
         self.do(self.judged(one, who, self.host(number), stream=stream))
 
-    @rule(some=st.lists(st.tuples(tasks, st.sampled_from(WHO), st.integers(0, 1)), min_size=2, max_size=5))
+    @rule(some=st.lists(st.tuples(TASKS, st.sampled_from(WHO), st.integers(0, 1)), min_size=2, max_size=5))
     def call_together(self, some: list[tuple[sap.Task, str, int]]) -> None:
         async def all_of_them() -> None:
             await asyncio.gather(*(self.judged(one, who, self.host(number)) for one, who, number in some))
 
         self.do(all_of_them())
 
-    @rule(one=tasks, number=st.integers(0, 1))
+    @rule(one=TASKS, number=st.integers(0, 1))
     def send(self, one: sap.Task, number: int) -> None:
         async def sent() -> None:
             receipt = await self.host(number).clients[one.issuer.agent_id].send(one)
@@ -186,7 +94,7 @@ class TransportMachine(RuleBasedStateMachine):
 
         self.do(sent())
 
-    @rule(one=tasks, number=st.integers(0, 1), pause=st.sampled_from([0.0, 0.001, 0.02]))
+    @rule(one=TASKS, number=st.integers(0, 1), pause=st.sampled_from([0.0, 0.001, 0.02]))
     def leave(self, one: sap.Task, number: int, pause: float) -> None:
         """The caller goes away while it waits; the task has one Result all the same, or never was accepted."""
 
@@ -201,7 +109,7 @@ class TransportMachine(RuleBasedStateMachine):
 
         self.do(left())
 
-    @rule(one=tasks, number=st.integers(0, 1))
+    @rule(one=TASKS, number=st.integers(0, 1))
     def cancel(self, one: sap.Task, number: int) -> None:
         async def begun() -> None:
             host, who = self.host(number), one.issuer.agent_id
@@ -222,7 +130,7 @@ class TransportMachine(RuleBasedStateMachine):
         if len(self.hosts) < 2:
             self.enter()
 
-    @rule(one=tasks)
+    @rule(one=TASKS)
     def close_in_the_middle(self, one: sap.Task) -> None:
         host = self.hosts.pop(0)
 
@@ -248,7 +156,7 @@ class TransportMachine(RuleBasedStateMachine):
             self.enter()
 
     @precondition(lambda self: self.transport == "http")
-    @rule(one=tasks, gone=st.booleans())
+    @rule(one=TASKS, gone=st.booleans())
     def slow_body(self, one: sap.Task, gone: bool) -> None:
         """A body that stalls is told so, one whose sender goes away is dropped; neither leaves a row."""
         fresh = one.replace(task_id=task("work.plain", {}).task_id)
@@ -273,7 +181,7 @@ class TransportMachine(RuleBasedStateMachine):
         assert len(self.ledger) == rows
 
     @precondition(lambda self: self.transport == "nats")
-    @rule(one=tasks)
+    @rule(one=TASKS)
     def broker_killed(self, one: sap.Task) -> None:
         async def killed() -> None:
             assert self.broker is not None
@@ -311,25 +219,8 @@ class TransportMachine(RuleBasedStateMachine):
             if closing:
                 return
             raise
-        assert one.to_dict() == before
-        order = [str(each.status) for each in seen[:-1]]
-        assert order == sorted(order, key=["QUEUED", "RUNNING"].index)
-        assert result.task_id.lower() == one.task_id.lower()
-        assert result.correlation_id == one.correlation_id
-        assert result.status in TERMINAL
-        if who != one.issuer.agent_id:
-            assert result.error is not None and result.error.code == "UNAUTHORIZED"
-            assert "output" not in result
-            return
-        key = key_of(sap.Principal(who), one.task_id)
-        text = sap.encode(result)
-        assert self.results.setdefault(key, text) == text, "one Result"
-        if result.status == "SUCCEEDED":
-            assert result.output == answer(one.payload)
-            right = ("none", "edit")
-            plain = one.target.capability == "work.plain"
-            assert one.payload["fault"] in (*right, *(("cancel itself", "hang", "swallow") if plain else ()))
-        assert (result.constitutional_evidence.alignment == "VALID") is (result.status == "SUCCEEDED")
+        assert go_forward([str(each.status) for each in seen])
+        self.is_right(result, one, before, who)
 
     def refused_rightly(self, nack: sap.Nack, one: sap.Task, who: str | None) -> None:
         reason = nack.reason or ""
@@ -338,21 +229,15 @@ class TransportMachine(RuleBasedStateMachine):
 
     @invariant()
     def transcript_is_right(self) -> None:
-        statuses: dict[str, list[str]] = {}
-        for entry in self.ledger:
-            if entry.kind == TASK_KIND:
-                assert entry.key.split()[1] == sap.decode(entry.body).fields["issuer"]["agentId"]
-            if entry.kind == RESULT_KIND:
-                statuses.setdefault(entry.key, []).append(str(sap.decode(entry.body).fields["status"]))
         # at least once: what was started and not finished when its agent closed is executed again by a queue
         assert all(times <= 1 + self.closings for times in self.executions.values())
         assert self.transport == "nats" or set(self.executions.values()) <= {1}
-        for seen in statuses.values():
+        for seen in self.statuses():
             assert sum(status in TERMINAL for status in seen) <= 1, seen
-            order = [status for status in seen if status not in TERMINAL]
-            assert order == sorted(order, key=["QUEUED", "RUNNING"].index) or self.closings, seen
+            assert go_forward(seen) or self.closings, seen
 
     def teardown(self) -> None:
+        self.gate.set()
         for host in self.hosts:
             self.do(host.end())
         assert self.ledger.verify()
