@@ -19,6 +19,7 @@ from turnwire import checklists, csp, kick, nslip, registry, sstp
 from turnwire.checklists import Checklist
 from turnwire.csp.spec import REASONS as CSP_REASONS
 from turnwire.errors import Reason
+from turnwire.finding.judging import conform
 from turnwire.kick.spec import FAULTS, RULES, EventKind
 from turnwire.nslip.spec import REASONS as SLIP_REASONS
 from turnwire.sstp.session import RULES as TURN_RULES
@@ -58,7 +59,7 @@ GOOD = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
     ],
 )
 def test_nslip(log: str, faults: list[tuple[str, list[int]]]) -> None:
-    checklist = module("nslip").conform(log.encode())
+    checklist = conform("nslip", log.encode())
     assert failing(checklist) == faults
     assert bool(checklist) == (not faults)
 
@@ -86,7 +87,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_csp(name: str) -> None:
     text, faults = CASES[name]
-    assert failing(module("csp").conform(text.encode())) == faults
+    assert failing(conform("csp", text.encode())) == faults
 
 
 def test_csp_clauses_that_do_not_apply() -> None:
@@ -131,18 +132,18 @@ TALK = [spoken(INTENT, "alex", 1), spoken(QUERY, "jo", 1), spoken(KNOWLEDGE, "sa
 def test_sstp(values: list[dict[str, Any]], faults: list[tuple[str, list[int]]]) -> None:
     texts = [json.dumps(value) for value in values]
     assert failing(sstp.conformance(*texts)) == faults
-    assert failing(module("sstp").conform("\n".join(texts).encode())) == faults
+    assert failing(conform("sstp", "\n".join(texts).encode())) == faults
 
 
 def test_sstp_in_prose_and_fences() -> None:
     texts = [json.dumps(value, indent=1) for value in TALK]
     transcript = f"Here is it:\n```json\n{texts[0]}\n```\n\n{texts[1]}\nand\n{texts[2]}"
-    checklist = module("sstp").conform(transcript.encode())
+    checklist = conform("sstp", transcript.encode())
     assert checklist.records == 3
     ((clause, lines),) = failing(checklist)
     assert (clause, lines[0], len(lines)) == ("raw", 3, 3)
     inside = json.dumps([{"role": "assistant", "content": text} for text in texts])
-    assert module("sstp").conform(inside.encode())
+    assert conform("sstp", inside.encode())
 
 
 def test_sstp_sessions() -> None:
@@ -170,7 +171,7 @@ def test_a_transcript_is_judged_by_its_lines() -> None:
     assert dict(failing(sstp.conformance(*listed.split("\n\n"))))["clock"] == [2], "of several texts, their number"
     for wire in WIRES:  # nothing to judge
         for nothing in (b"nothing here", b""):
-            checklist = module(wire).conform(nothing)
+            checklist = conform(wire, nothing)
             assert moot(checklist) == {clause.id for clause in module(wire).CLAUSES}
             assert (checklist.records, checklist.rejects) == (0, 0)
 
@@ -208,7 +209,7 @@ def test_kick(make: Callable[[Flow], None], clause: str | None) -> None:
     found = failing(kick.conformance(*envelopes))
     assert [name for name, _ in found] == ([] if clause is None else [clause])
     lines = "\n\n".join(kick.encode(envelope, strict=False) for envelope in envelopes)
-    again = failing(module("kick").conform(lines.encode()))
+    again = failing(conform("kick", lines.encode()))
     assert again == [(name, [2 * number - 1 for number in numbers]) for name, numbers in found]
 
 
@@ -243,7 +244,7 @@ def test_every_lint_of_csp_has_a_clause() -> None:
     from tests.csp.generate import document as random_document
 
     for seed in range(300):
-        module("csp").conform(random_document(seed, damage=0.4))
+        conform("csp", random_document(seed, damage=0.4))
 
 
 def test_messages_and_texts_are_judged_alike() -> None:

@@ -10,7 +10,8 @@ import turnwire
 from turnwire import kick
 from turnwire.checklists import FAIL, PASS
 from turnwire.errors import DecodeError, EncodeError, Reason, RuleError
-from turnwire.kick import Envelope, Section, Space, checklist, codec, documents
+from turnwire.finding.judging import conform
+from turnwire.kick import Envelope, Section, Space, codec, documents
 from turnwire.kick.bulk import SCANNER
 from turnwire.kick.documents import columns, faults, is_document, read, read_record
 
@@ -169,28 +170,28 @@ def test_an_envelope_is_an_envelope(twin: str) -> None:
 
 
 def verdicts(data: bytes) -> dict[str, str]:
-    return {line.clause.id: line.status for line in checklist.conform(data)}
+    return {line.clause.id: line.status for line in conform("kick", data)}
 
 
 @pytest.mark.parametrize("text", [*GOOD.values(), *LENIENT.values()])
 def test_documents_conform_as_their_authors_write_them(text: str) -> None:
-    found = checklist.conform(text.encode())
+    found = conform("kick", text.encode())
     assert found and found.records == 1
     assert {name for name, verdict in verdicts(text.encode()).items() if verdict == PASS} == {"documents", "headers"}
 
 
 def test_documents_that_do_not_conform() -> None:
-    found = checklist.conform(DAMAGED.encode())
+    found = conform("kick", DAMAGED.encode())
     assert not found
     assert [fault.line for fault in found.line("documents").faults] == [], "what stands in front of it is prose"
     assert [fault.line for fault in found.line("headers").faults] == [2, 4, 5]
-    bad = checklist.conform("⫻a\nx\n\n".encode() + b"\xff\n")
+    bad = conform("kick", "⫻a\nx\n\n".encode() + b"\xff\n")
     assert [(fault.line, fault.text.split(":")[0]) for fault in bad.line("documents").faults] == [(4, "bad_utf8")]
 
 
 def test_documents_among_envelopes() -> None:
     text = '{"sender": "a", "receiver": "b", "channel": "⫻report/status"}\n⫻a\n⫻ b\n'
-    found = checklist.conform(text.encode())
+    found = conform("kick", text.encode())
     assert found.line("headers").status == "not applicable", "an envelope stands in front of it"
     assert [fault.line for fault in found.line("envelope").faults] == [1]
     both = kick.conformance(

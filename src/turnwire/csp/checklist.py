@@ -3,15 +3,13 @@ the token rules and the laws, judged over a whole document."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged, around, checklist_of, log_line
-from turnwire.contract import finding
 from turnwire.csp.codec import check, parse, preambles
 from turnwire.csp.laws import Classifier, Routing, by_subject
 from turnwire.csp.lints import Linter
@@ -20,7 +18,7 @@ from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Pat
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError, Reason, expect
 
-__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
 CLAUSES = (
     Clause("magic", "VALIDATION", "CSP/1 header, and no other text"),
@@ -225,18 +223,6 @@ def conformance(*messages: Record | Document | str | bytes, classify: Classifier
             judge.message(record, record.line)
     judge.end()
     return checklist_of(WIRE, CLAUSES, judge)
-
-
-def conform(data: bytes, **options: Any) -> Checklist:
-    """Judges the CSP/1 in ``data``: what cannot be read, the state, the token rules."""
-    found: Checklist = finding("judging").conform(WIRE, data, **options)
-    return found
-
-
-def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each file, a document each."""
-    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
-    return found
 
 
 def _is_document(data: bytes, found: list[Any]) -> bool:

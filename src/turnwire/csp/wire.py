@@ -26,6 +26,5 @@ DESCRIPTOR = Wire(
     advice={"words": "keywords: they come with CSP/1; leave out fields that say nothing"},
     shape="turnwire.conversion.csp:SHAPE",
     checklist=".checklist:CHECKLIST",
-    conform=".checklist:conform",
     replay=".log_replay:replay",
 )

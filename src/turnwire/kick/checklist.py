@@ -6,8 +6,7 @@ deeper places are ordinary in the documents of the language's own authors, altho
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import WIRE, EventKind
 from turnwire.kick.times import seconds
 
-__all__ = ["CHECKLIST", "CLAUSES", "EVENTS", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "EVENTS", "REASONS", "UNJUDGED", "conformance"]
 
 CLAUSES = (
     Clause("envelope", "001", "Messages are JSON envelopes with the fields of the schema"),
@@ -241,16 +240,3 @@ def _lenient(message: Judged) -> Judged:
         except DecodeError:
             return message  # strict reading says why
     return message
-
-
-def conform(data: bytes, **options: Any) -> Checklist:
-    """Judges every envelope, every damaged one and every Space document of a log; other text is none of the checklist's
-    business. options: policy, now, and ``fences`` (headers inside code fences are content, :func:`parse_space`)."""
-    found: Checklist = finding("judging").conform(WIRE, data, **options)
-    return found
-
-
-def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each file."""
-    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
-    return found

@@ -19,6 +19,5 @@ DESCRIPTOR = Wire(
     parts="turnwire.json.parts:PARTS",
     shape="turnwire.conversion.kick:SHAPE",
     checklist=".checklist:CHECKLIST",
-    conform=".checklist:conform",
     documents=".documents:DOCUMENTS",
 )

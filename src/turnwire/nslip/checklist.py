@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged
@@ -16,7 +13,7 @@ from turnwire.nslip.messages import SlipMessage
 from turnwire.nslip.rules import check
 from turnwire.nslip.spec import HEADER, SHORT_STRING, SLOT_PREFIX, STRING_SLOTS, WIRE
 
-__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
 CLAUSES = (
     Clause("framing", "3", "A message stands between @ and #, its fields between |"),
@@ -135,16 +132,4 @@ CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge)
 def conformance(*messages: SlipMessage | str | bytes) -> Checklist:
     """Judges messages, or the texts of one message each. Faults are placed by the number of the message, from 1."""
     found: Checklist = finding("judging").conformance(WIRE, enumerate(messages, 1))
-    return found
-
-
-def conform(data: bytes, **options: Any) -> Checklist:
-    """Judges every message and every damaged one in a log; other text is none of the checklist's business."""
-    found: Checklist = finding("judging").conform(WIRE, data, **options)
-    return found
-
-
-def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each log file."""
-    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
     return found

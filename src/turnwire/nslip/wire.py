@@ -25,5 +25,4 @@ DESCRIPTOR = Wire(
     advice={"ids": "ids: count from 1 in each conversation, so that they stay one digit"},
     shape="turnwire.conversion.nslip:SHAPE",
     checklist=".checklist:CHECKLIST",
-    conform=".checklist:conform",
 )

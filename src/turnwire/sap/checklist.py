@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from turnwire import checklists
 from turnwire.checklists import Checklist as Checklist
@@ -283,12 +283,6 @@ def conformance(
         now: the moment as of which deadlines are judged, seconds since 1970-01-01 UTC; without it that of the messages.
     """
     found: Checklist = finding("judging").conformance(WIRE, enumerate(messages, 1), learning=learning, now=now)
-    return found
-
-
-def conform(data: bytes, **options: Any) -> Checklist:
-    """Judges every object and every damaged one in a log; other text is none of the checklist's business."""
-    found: Checklist = finding("judging").conform(WIRE, data, **options)
     return found
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnwire import checklists
@@ -16,7 +15,7 @@ from turnwire.sstp.salvaging import salvage
 from turnwire.sstp.session import Session
 from turnwire.sstp.spec import ADDRESSEE, WIRE
 
-__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conform", "conform_files", "conformance"]
+__all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
 CLAUSES = (
     Clause("object", "Message kinds", "Every message is one valid JSON object"),
@@ -186,10 +185,10 @@ CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("wrapp
 def conformance(*messages: Message | str | bytes) -> Checklist:
     """Judges the messages of a conversation, or their texts, in order. Faults are placed by number, from 1.
 
-    One text alone may be a whole transcript, as :func:`conform` reads it: then faults are placed by its lines.
+    One text alone may be a whole transcript, as the command ``conform`` reads it: then faults are placed by its lines.
     """
     if len(messages) == 1 and isinstance(messages[0], (str, bytes)) and messages[0].strip():
-        checklist = conform(record_bytes(messages[0]) or b"")
+        checklist: Checklist = finding("judging").conform(WIRE, record_bytes(messages[0]) or b"")
         if checklist.records or checklist.rejects:
             return checklist
     wrapped: dict[int, str] = {}
@@ -216,18 +215,6 @@ def _read(number: int, message: Any, wrapped: dict[int, str]) -> Iterator[tuple[
         yield number, one.message
     if not found:
         yield number, refusal
-
-
-def conform(data: bytes, **options: Any) -> Checklist:
-    """Judges every message and every damaged one in a log or a transcript, wherever they stand."""
-    found: Checklist = finding("judging").conform(WIRE, data, **options)
-    return found
-
-
-def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, Checklist]]:
-    """(path, checklist) for each file."""
-    found: Iterator[tuple[str, Checklist]] = finding("judging").conform_files(WIRE, paths)
-    return found
 
 
 def _clause(reason: Reason, where: str) -> str:

@@ -19,5 +19,4 @@ DESCRIPTOR = Wire(
     parts="turnwire.json.parts:PARTS",
     shape="turnwire.conversion.sstp:SHAPE",
     checklist=".checklist:CHECKLIST",
-    conform=".checklist:conform",
 )
