@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import turnwire
@@ -13,6 +12,7 @@ from tests.convert.messages import DEFAULTS
 from tests.cost.units import GOOD
 from turnwire import Context, DecodeError, Decoder, csp, kick, sap, sstp
 from turnwire.errors import ConvertError, EncodeError, RuleError
+from turnwire.finding.judging import conform
 from turnwire.log.analysis.stats import stats
 from turnwire.nslip import Slot
 from turnwire.report import report
@@ -93,7 +93,7 @@ def reading() -> Iterator[tuple[str, Entry]]:
     yield "sstp.salvage", Entry(_text(sstp.salvage), GOOD["sstp"])
     yield "detect", Entry(turnwire.detect, GOOD["kick"])
     for wire in turnwire.WIRES:
-        yield f"conform {wire}", Entry(_refused(import_module(f"turnwire.{wire}.checklist").conform), GOOD[wire])
+        yield f"conform {wire}", Entry(_refused(partial(conform, wire)), GOOD[wire])
     yield "csp.parse", Entry(_refused(csp.parse), GOOD["csp"])
     yield "csp.parse lenient", Entry(_refused(lambda data: csp.parse(data, mode="lenient")), GOOD["csp"])
     yield "csp.lint", Entry(_refused(lambda data: csp.lint(csp.parse(data, mode="lenient"))), GOOD["csp"])
