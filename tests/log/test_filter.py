@@ -92,6 +92,19 @@ def test_a_wire_is_a_filter() -> None:
 
 
 @pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("front", ["", " ", "\t", "> ", " > ", "INFO x: ", "\ufeff "])
+@pytest.mark.parametrize("first", ["CSP/1", "CSP/1 MODE;", "CSP/1;A", "csp/1", "CSP/1 MODE;A;B"])
+def test_a_wire_of_lines_is_a_filter_behind_anything(first: str, front: str) -> None:
+    """Whatever follows: what is searched by name alone may not miss what only the search of all wires would find."""
+    after = ("PATCH P1\nBAS", "STATUS L\nREAD_RECS sr-9", "TASK T1\nREQ x", "FROM A\n\nbad", "- a", "", "  CSP/1;A")
+    for body in after:
+        for end in ("", "\n", "\nfoo\n", "\nCSP/1\n", "\n\nCSP/1\nFROM A\n"):
+            data = f"{front}{first}\n{body}{end}".encode()
+            records, rejects = facts(turnwire.scan(data))
+            assert facts(turnwire.scan(data, wire="csp")) == (records, rejects), data
+
+
+@pytest.mark.usefixtures("scan_core")
 @pytest.mark.parametrize("wrap", [b'{"log":"%b"}', b'"%b"', b"[INFO] %b sent", b'{"a":{"b":["x","%b"]}}'])
 def test_nslip_is_found_in_every_container(wrap: bytes) -> None:
     plain = [one for one in NSLIP if b'"' not in one][:50]
