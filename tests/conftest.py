@@ -4,7 +4,8 @@ TURNWIRE_PURE=0 is the native half of that and TURNWIRE_PURE=1 the pure one; `ma
 Without the variable one run has both. Tests marked ``once`` are left out of the pure half where the native half runs.
 
 Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
-HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each). A test that sets ``max_examples`` itself opts out of that.
+HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each). A test that sets ``max_examples`` itself opts out of that. Under CI
+every run tries the same examples, so that a verdict is about the change; looking for new ones is the work of "soak".
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("dev", max_examples=60, deadline=None)
-settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True)
+SAME_EXAMPLES = bool(os.environ.get("CI"))
+settings.register_profile("dev", max_examples=60, deadline=None, derandomize=SAME_EXAMPLES)
+settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
 settings.register_profile(
     "soak",
     max_examples=int(os.environ.get("SOAK_EXAMPLES", "20000")),
