@@ -116,6 +116,17 @@ def test_an_object_over_several_lines_is_never_cut(tmp_path: Path) -> None:
     assert [block.start for block in blocks] == [len(value) * place for place in range(20)]
 
 
+@pytest.mark.parametrize("head", ["", "CSP/1\n", "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ x\n"])
+@pytest.mark.parametrize("front", ["```", "x: ", "> ", "  "])
+def test_a_message_behind_a_prefix_is_never_cut(tmp_path: Path, head: str, front: str) -> None:
+    """Also where a line that says ``CSP/1`` and no more stands before it."""
+    path = tmp_path / "prefixed.log"
+    path.write_text(f"{head}text\n{front}CSP/1\nTO P\nFROM A\nCTX C0\nINTENT TASK\n\nTASK T1\nQ \n", "utf-8")
+    scan = turnwire.scan(str(path), wire="csp")
+    expected = rows(scan), scan.rejects.rows(), list(scan.counts[:4])
+    assert together(plan(str(path), wire="csp", block_bytes=1)) == expected
+
+
 def test_a_line_longer_than_a_block(tmp_path: Path) -> None:
     path = tmp_path / "long.log"
     path.write_bytes(GOOD + b"\n" + b"x" * 5000 + GOOD + b"y" * 5000 + b"\n" + GOOD + b"\n")

@@ -17,7 +17,7 @@ from io import RawIOBase
 from mmap import ACCESS_READ, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from turnwire import _backend, registry
+from turnwire import registry
 from turnwire.contract import LIMITS, LINES, Limits
 from turnwire.errors import DecodeError, Reason, expect, expect_number
 from turnwire.finding.assembly import find
@@ -30,12 +30,9 @@ from turnwire.log.scan import Scan, scan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_heads = _backend.load("log.line_heads")
 BLOCK_BYTES = 64 << 20
 _READ = 1 << 20
 _HEAD = 4096
-_TOGETHER = 1 | 2 | 4
-"""Signs of lines that belong together: see line_heads."""
 _CHOICE = 256
 """Places to choose from for each cut: not every line may be one."""
 _AROUND = 1 << 12
@@ -187,8 +184,6 @@ def between_parts(file: Any, offset: int, limit: int) -> bool:
     first = max(offset - _READ, 0)
     data = os.pread(file.fileno(), offset - first, first)
     start = data.find(b"\n") + 1 if first else first_line(file)
-    if not _heads.signs(data, start, len(data))[1] & _TOGETHER:
-        return True
     return find(data, start, len(data), False, limit)[1] == len(data)
 
 
