@@ -10,7 +10,7 @@ from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged, around, checklist_of, log_line
-from turnwire.csp.codec import check, parse, preambles
+from turnwire.csp.codec import check, doubts, parse, preambles
 from turnwire.csp.laws import Classifier, Routing, by_subject
 from turnwire.csp.lints import Linter
 from turnwire.csp.log_replay import Replaying
@@ -163,6 +163,14 @@ class Judge(checklists.Judge):
         if isinstance(record, CspMessage):
             self._tasks(record, line, offset)
             self._laws(record, line, offset)
+            if isinstance(record.block, FileOp):
+                self._operation(record, line, offset)
+
+    def _operation(self, message: CspMessage, line: int, offset: int | None) -> None:
+        """A word beyond the table is read, and breaks its clause all the same."""
+        for issue in doubts(message):
+            found = self.fault if issue.reason is Reason.UNKNOWN_OP else self.doubt
+            found("fileop", line, f"{issue.reason}: {issue.text}", offset)
 
     def _state(self, record: CspMessage | Preamble, line: int, offset: int | None, strictly: bool) -> None:
         """Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds."""

@@ -372,18 +372,17 @@ def check(message: Record | Document) -> list[Issue]:
     if isinstance(message, CspMessage):
         reasons = {one.reason for one in found}
         found += [one for one in message.issues if one.reason not in reasons]
-        found += _doubts(message)
+        found += doubts(message)
     return found
 
 
-def _doubts(message: CspMessage) -> list[Issue]:
+def doubts(message: CspMessage) -> list[Issue]:
+    """What may well be fine about a message that reads strictly, and that somebody should know."""
     block = message.block
-    doubts = []
+    found = []
     if isinstance(block, FileOp):
         if block.op not in FILE_OPS:
-            doubts.append(issue(Reason.UNKNOWN_OP, 7, "info", f"{block.op!r} is none of {', '.join(FILE_OPS)}"))
+            found.append(issue(Reason.UNKNOWN_OP, 7, "info", f"{block.op!r} is none of {', '.join(FILE_OPS)}"))
         elif block.op != "DELETE" and block.get("CONTENT") is None:
-            doubts.append(
-                issue(Reason.HEREDOC_EXPECTED, 7, "info", f"a FILEOP {block.op} without CONTENT does nothing")
-            )
-    return doubts
+            found.append(issue(Reason.HEREDOC_EXPECTED, 7, "info", f"a FILEOP {block.op} without CONTENT does nothing"))
+    return found

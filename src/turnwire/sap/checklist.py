@@ -17,6 +17,7 @@ from turnwire.sap.learning import LearningLoop
 from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check
+from turnwire.sap.secrets import is_certain
 from turnwire.sap.spec import TERMINAL, CacheMode, ErrorCode, Status
 from turnwire.sap.times import read_time
 
@@ -33,7 +34,7 @@ CLAUSES = (
     Clause("processing", "5", "A task is acknowledged or has a Result, and comes to an end"),
     Clause("version", "2", "protocolVersion is 2.0"),
     Clause("values", "4", "Fields have the types and the values of their tables"),
-    Clause("errors", "8", "FAILED says why; an escalation says what to do next"),
+    Clause("errors", "8", "FAILED and a Nack say why; an escalation says what to do next"),
     Clause("output", "4.2", "The output is what outputContract declares"),
     Clause("deadline", "4.1", "Results come before the deadline of their task"),
     Clause("secrets", "11", "No secrets in payloads, no credentials in URIs"),
@@ -100,15 +101,18 @@ class Judge(checklists.Judge):
         self._tasks: dict[str, _Known] = {}
         self._waiting: dict[str, None] = {}  # tasks that have not ended
         self._acknowledged: set[str] = set()
-        self._early: list[tuple[int, int | None, Result]] = []  # results whose task was not seen before
+        self._refused: set[str] = set()  # tasks with a Nack
+        self._correlations: dict[str, str | None] = {}  # correlationId -> the id of its task, None for several
+        self._early: list[tuple[int, int | None, Result | Ack | Nack]] = []  # what answers no task that was seen before
 
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one object."""
         expect(message, (Task, Result, Ack, Nack), "a SAP object or its text is judged")
         self.applied.update(("forms", "required", "version", "values"))
         for issue in check(message):
+            certain = issue.reason is Reason.SECRET and is_certain(message.fields, str(issue.where))
             for clause in _clauses(issue):
-                found = self.doubt if issue.severity == "info" else self.fault
+                found = self.doubt if issue.severity == "info" and not certain else self.fault
                 found(clause, line, f"{issue.where}: {issue.text}", offset)
         if isinstance(message, Task):
             self._task(message, line, offset)
@@ -124,8 +128,13 @@ class Judge(checklists.Judge):
         name = task.task_id.lower()
         if name not in self._tasks:
             self._tasks[name] = _Known(task, line, offset)
+            correlation = task.correlation_id.lower()
+            self._correlations[correlation] = None if correlation in self._correlations else name
             if name not in self._lifecycle or not self._lifecycle[name].done:
                 self._waiting[name] = None
+        elif name in self._refused:  # it is sent once more
+            self._refused.remove(name)
+            self._waiting[name] = None
 
     def _result(self, result: Result, line: int, offset: int | None) -> None:
         self.applied.update(("evidence", "status"))
@@ -151,6 +160,8 @@ class Judge(checklists.Judge):
         for text in _cache_faults(task, result):
             self.fault("cache", line, text, offset)
         self._correlate(task, result, name, line, offset)
+        if name in self._refused:
+            self.fault("status", line, f"task {result.task_id} was refused by a Nack", offset)
         if self._lifecycle[name].done:
             self._waiting.pop(name, None)
         if "output" in result and task.output_contract is not None and task.output_contract.schema is not None:
@@ -161,7 +172,7 @@ class Judge(checklists.Judge):
             reported = read_time(result.reported_at)
             timed_out = result.error is not None and result.error.code == ErrorCode.TIMEOUT
             if reported is not None and reported[0] > deadline and not timed_out:
-                self.doubt("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
+                self.fault("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
 
     def _output(self, task: Task, result: Result, line: int, offset: int | None) -> None:
         """Judges an output by the schema of its task: one that names a type alone at once, others by a validator."""
@@ -177,15 +188,30 @@ class Judge(checklists.Judge):
             found("output", line, f"{issue.where}: {issue.text}", offset)
 
     def _receipt(self, message: Ack | Nack, line: int, offset: int | None) -> None:
-        name = message.message_id.lower()
-        known = self._tasks.get(name)
-        if known is None:
-            return
+        if isinstance(message, Nack):
+            self.applied.add("errors")
+            if not message.reason:
+                self.fault("errors", line, "a Nack gives a reason (section 4.3)", offset)
+        if not self._receive(message, line, offset):
+            self._early.append((line, offset, message))
+
+    def _receive(self, message: Ack | Nack, line: int, offset: int | None) -> bool:
+        """Judges a receipt by its task, whose id it has, or whose correlation; whether there is one."""
+        name: str | None = message.message_id.lower()
+        if name not in self._tasks:
+            correlation = (message.correlation_id or "").lower()
+            if correlation not in self._correlations:
+                return False
+            name = self._correlations[correlation]
         self.applied.add("correlation")
-        self._correlate(known.task, message, name, line, offset)
+        if name is None:
+            return True
+        self._correlate(self._tasks[name].task, message, name, line, offset)
         if isinstance(message, Nack):
             self._waiting.pop(name, None)
+            self._refused.add(name)
         self._acknowledged.add(name)
+        return True
 
     def _correlate(self, task: Task, message: Result | Ack | Nack, name: str, line: int, offset: int | None) -> None:
         if message.correlation_id is None or message.correlation_id.lower() != task.correlation_id.lower():
@@ -220,12 +246,17 @@ class Judge(checklists.Judge):
 
     def end(self) -> None:
         """Judges results by tasks that came later, and what is unfinished."""
-        for line, offset, result in self._early:
-            known = self._tasks.get(result.task_id.lower())
+        for line, offset, early in self._early:
+            if not isinstance(early, Result):
+                if not self._receive(early, line, offset) and self._tasks:
+                    kind = "an Ack" if isinstance(early, Ack) else "a Nack"
+                    self.fault("correlation", line, f"{kind} answers {early.message_id}, which no task here is", offset)
+                continue
+            known = self._tasks.get(early.task_id.lower())
             if known is not None:
-                self._answer(known.task, result, line, offset)
+                self._answer(known.task, early, line, offset)
             elif self._tasks:
-                text = f"a result answers {result.task_id}, which no task here is"
+                text = f"a result answers {early.task_id}, which no task here is"
                 self.fault("correlation", line, text, offset)
         moment = self._now or self._clock
         for name in self._waiting:
@@ -302,7 +333,7 @@ def _cache_faults(task: Task, result: Result) -> Iterator[str]:
     missed = result.error is not None and result.error.code == ErrorCode.CACHE_MISS
     if mode is CacheMode.BYPASS and hit:
         yield "the cache was used although the task bypasses it"
-    if mode is CacheMode.ONLY and result.status is Status.SUCCEEDED and not hit:
+    if mode is CacheMode.ONLY and result.status in (Status.SUCCEEDED, Status.PARTIAL) and not hit:
         yield 'the output was computed although the mode is "only"'
     if missed and mode is not CacheMode.ONLY:
         yield f'CACHE_MISS is for the mode "only", this is "{mode}"'

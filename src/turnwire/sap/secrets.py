@@ -45,3 +45,27 @@ def secrets(value: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from secrets(item, f"{where}/{index}")
     elif isinstance(value, str) and len(value) >= SHORTEST and _VALUE.search(value):
         yield where, "its form"
+
+
+_CERTAIN_NAME = re.compile(
+    r"(?:^|[_\-.\s])(?:pass(?:word|wd|phrase)|pwd|client[_\-]?secret|api[_\-]?key|access[_\-]?key|private[_\-]?key)$",
+    re.IGNORECASE | re.ASCII,
+)
+_STANDS_FOR = re.compile(
+    r"\$|[<{\[%]|[a-z][a-z0-9+.-]*:|(.)\1*\Z|(?:redacted|removed|hidden|none|null)\Z", re.IGNORECASE | re.ASCII
+)
+"""A value that is no secret itself: a reference, a place to fill in, a mask."""
+
+
+def is_certain(fields: dict[str, Any], where: str) -> bool:
+    """Whether what looks like a secret at a JSON pointer is one beyond doubt: by its form, or by a name that nothing
+    else has and a value that stands for nothing else."""
+    *parents, name = (step.replace("~1", "/").replace("~0", "~") for step in where.split("/")[1:])
+    part: Any = fields
+    for step in parents:
+        part = part[int(step)] if isinstance(part, (list, tuple)) else part[step]
+    value = part[int(name)] if isinstance(part, (list, tuple)) else part[name]
+    if len(value) >= SHORTEST and _VALUE.search(value):
+        return True
+    named = not isinstance(part, (list, tuple)) and _CERTAIN_NAME.search(_CAMEL.sub("_", name)) is not None
+    return named and _STANDS_FOR.match(value) is None

@@ -1,0 +1,25 @@
+"""What a log can be put into."""
+
+from __future__ import annotations
+
+import json
+
+
+def lines(*texts: str) -> str:
+    """Each text on a line of its own."""
+    return "".join(f"{text}\n" for text in texts)
+
+
+def prefixed(*texts: str) -> str:
+    """The same as a service logs them."""
+    return "".join(f"2026-01-05 10:00:{number % 60:02} INFO bus: {text}\n" for number, text in enumerate(texts))
+
+
+def in_json(*texts: str) -> str:
+    """Each text in a string of an object."""
+    return lines(*(json.dumps({"level": "info", "msg": text}, ensure_ascii=False) for text in texts))
+
+
+def fenced(*texts: str) -> str:
+    """The texts in a code fence."""
+    return f"```\n{lines(*texts)}```\n"
