@@ -360,20 +360,23 @@ cdef list rows_of(int32_t *table, int64_t count, int width, int64_t line, int64_
     return result
 
 
-def tables(bytes data not None, tuple limits=NO_LIMIT):
+def tables(bytes data not None, tuple limits=NO_LIMIT, str wanted="all"):
     """(rows, extras, rejects) of a whole buffer, as lists of tuples; see ``turnwire.csp.spec`` for the columns.
 
-    ``limits``: bytes of a message, fields of a generic block, bytes of a key. Raises ValueError for 2 GiB or more.
+    ``limits``: bytes of a message, fields of a generic block, bytes of a key. wanted: "all" rejects, "first": up to the
+    first one, what stands behind it is not read, "none" of them. Raises ValueError for 2 GiB or more.
     """
-    return all_tables(data, limits, find_lines)
+    return all_tables(data, limits, find_lines, wanted)
 
 
 def tables_at(int level, bytes data not None, tuple limits=NO_LIMIT):
     """``tables`` with the lines listed at a level: 0 plain C, 1 AVX2, 2 AVX-512, as far as the machine has them."""
-    return all_tables(data, limits, csp_lister_of(level))
+    return all_tables(data, limits, csp_lister_of(level), "all")
 
 
-cdef tuple all_tables(bytes data, tuple limits, csp_lister lister):
+cdef tuple all_tables(bytes data, tuple limits, csp_lister lister, str wanted):
+    cdef bint first = wanted == "first"
+    cdef bint none = wanted == "none"
     cdef int64_t size = len(data)
     cdef const uint8_t *text = data
     cdef int64_t most[3]
@@ -410,15 +413,21 @@ cdef tuple all_tables(bytes data, tuple limits, csp_lister lister):
                 raise MemoryError
             rows += rows_of(scanner.rows, scanner.row_count, 24, line, len(extras), 2, -1)
             extras += rows_of(scanner.extras, scanner.extra_count, 5, 0, 0, -1, -1)
-            rejects += rows_of(scanner.rejects, scanner.reject_count, 6, line, 0, 2, 5)
+            if not none:
+                rejects += rows_of(scanner.rejects, scanner.reject_count, 6, line, 0, 2, 5)
             place = scanner.place
             line += scanner.number
             state[1] = scanner.tail
             state[2] = scanner.run
+            if first and rejects:
+                break
             PyErr_CheckSignals()
             capacity = min(capacity * 2, 1 << 14)  # between two calls Ctrl-C is heard
     finally:
         free(memory)
+    if first and rejects:
+        del rejects[1:]
+        rows = [row for row in rows if row[0] < rejects[0][0]]
     return rows, extras, rejects
 
 

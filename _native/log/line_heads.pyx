@@ -201,3 +201,65 @@ def fence_lines(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
             place = found - s + 1
     lines.sort()
     return lines
+
+
+def fence_behind(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop, bytes fence not None, list spans not None):
+    """(the run of the code fence that is open behind ``data[start:stop]``, b"" for none; behind the line that opened or
+    closed one last, 0 where none did). A line begins at ``start``; fence: the run that is open in front of it. spans:
+    what begins in one of these (start, stop), in order, is content."""
+    cdef const uint8_t *s
+    cdef const uint8_t *found
+    cdef Py_ssize_t place = start
+    cdef Py_ssize_t behind, rest, at, line, run, end
+    cdef Py_ssize_t since = 0
+    cdef Py_ssize_t count = len(spans)
+    cdef Py_ssize_t number = 0  # of the first span that begins behind the line
+    cdef Py_ssize_t[2] next_at
+    cdef int sign, which
+    cdef int open_sign = fence[0] if fence else 0
+    cdef Py_ssize_t open_run = len(fence)
+    cdef bint bare, backtick
+    if not 0 <= start <= stop <= data.shape[0]:
+        raise ValueError("start and stop must lie in the data")
+    if start == stop:
+        return fence, 0
+    s = &data[0]
+    next_at[0] = next_at[1] = start - 1
+    while True:
+        for which in range(2):
+            if next_at[which] < place:
+                found = <const uint8_t *>memchr(s + place, 126 if which else 96, stop - place) if place < stop else NULL
+                next_at[which] = stop if found == NULL else found - s
+        at = min(next_at[0], next_at[1])
+        if at >= stop:
+            break
+        line = fence_of(s, at, start, stop)
+        if line < 0:
+            place = at + 1
+            continue
+        sign = s[at]
+        rest = at
+        while rest < stop and s[rest] == sign:
+            rest += 1
+        run = rest - at
+        found = <const uint8_t *>memchr(s + rest, c"\n", stop - rest) if rest < stop else NULL
+        end = stop if found == NULL else found - s
+        behind = stop if found == NULL else end + 1
+        place = behind
+        while number < count and <Py_ssize_t>spans[number][0] <= line:
+            number += 1
+        if number and line < <Py_ssize_t>spans[number - 1][1]:
+            continue
+        if open_run:
+            bare = True
+            for at in range(rest, end):
+                if s[at] != c" " and s[at] != c"\t" and s[at] != c"\r":
+                    bare = False
+                    break
+            if bare and sign == open_sign and run >= open_run:
+                open_run, since = 0, behind
+        else:
+            backtick = sign == 96 and rest < end and memchr(s + rest, 96, end - rest) != NULL
+            if not backtick:
+                open_sign, open_run, since = sign, run, behind
+    return bytes([open_sign]) * open_run, since

@@ -47,6 +47,10 @@ def test_twins_agree(csp_core, start):
         limits = LIMITS[seed % len(LIMITS)]
         expected = pure.tables(data, limits)
         assert csp_core.tables(data, limits) == expected, seed
+        rows, _, rejects = csp_core.tables(data, limits, "first")
+        assert csp_core.tables(data, limits, "none") == (*expected[:2], []), seed
+        assert rejects == expected[2][:1], seed
+        assert rows == [row for row in expected[0] if not rejects or row[0] < rejects[0][0]], seed
         rng = random.Random(seed)
         sizes = [rng.randrange(1, 60) for _ in range(5)]
         assert in_chunks(csp_core, data, limits, sizes, rng.choice([3, 50])) == expected, seed

@@ -94,3 +94,40 @@ def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleTy
     assert not heads.plain_gaps(data, offsets, lengths, 0, 0, 0, len(data), False, False)
     with pytest.raises(ValueError, match="lie in the data"):
         heads.plain_gaps(data, offsets, lengths, 2, 0, 0, len(data), False, False)
+
+
+def _fence_line_by_line(data: bytes, start: int, fence: bytes, found: list[tuple[int, int]]) -> tuple[bytes, int]:
+    """What ``fence_behind`` says, by CommonMark's words: a line at a time, all spans looked at for each."""
+    place, since = start, 0
+    for text in data[start:].split(b"\n"):
+        begin, place = place, min(place + len(text) + 1, len(data))
+        indent = len(text) - len(text.lstrip(b" "))
+        text = text[indent:]
+        sign = text[:1]
+        run = text[: len(text) - len(text.lstrip(sign))] if sign in (b"`", b"~") and sign else b""
+        if indent > 3 or len(run) < 3 or any(first <= begin < behind for first, behind in found):
+            continue
+        rest = text[len(run) :]
+        if fence and sign == fence[:1] and len(run) >= len(fence) and not rest.strip(b" \t\r"):
+            fence, since = b"", place
+        elif not fence and (sign == b"~" or b"`" not in rest):
+            fence, since = run, place
+    return fence, since
+
+
+def test_which_fence_is_open(core: Callable[[str], ModuleType]) -> None:
+    heads = core("log.line_heads")
+    chance = random.Random(9)
+    pieces = (b"```", b"~~~", b"````", b"`", b"~", b"\n", b"\n", b"\n", b" ", b"   ", b"json", b"\r\n", b"\t")
+    opened = 0
+    for _ in range(rounds(1500)):
+        data = b"".join(chance.choice(pieces) for _ in range(chance.randrange(30)))
+        starts = [0, *(place + 1 for place, byte in enumerate(data) if byte == 10)]
+        start = chance.choice(starts)
+        cuts = sorted(chance.randrange(len(data) + 1) for _ in range(2 * chance.randrange(3)))
+        found = [(first, behind) for first, behind in zip(cuts[::2], cuts[1::2], strict=True) if first < behind]
+        fence = chance.choice((b"", b"", b"```", b"~~~~"))
+        expected = _fence_line_by_line(data, start, fence, found)
+        assert heads.fence_behind(data, start, len(data), fence, found) == expected, (data, start, fence, found)
+        opened += expected[0] != fence
+    assert opened > 100

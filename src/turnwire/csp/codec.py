@@ -76,14 +76,9 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
     checked_limits(limits)
     if _is_lenient(mode):
         return parse_leniently(raw, limits)
-    rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key))
-    fault_at = rejects[0][0] if rejects else len(raw) + 1
+    rows, extras, rejects = _core.tables(raw, (limits.message, limits.fields, limits.key), "first")
     source = _Source(raw, extras)
-    records = []
-    for row in rows:
-        if row[0] > fault_at:
-            break
-        records.append(source.record(row))
+    records = [source.record(row) for row in rows]
     if rejects:
         start, length, _, code, offset, line = rejects[0]
         reason = REASONS[code]
@@ -98,7 +93,7 @@ def preambles(data: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, int
     Raises ValueError for 2 GiB or more."""
     found: list[tuple[int, int, Preamble]] = []
     damaged: list[DecodeError] = []
-    rows, extras, _ = _core.tables(data, (limits.message, limits.fields, limits.key))
+    rows, extras, _ = _core.tables(data, (limits.message, limits.fields, limits.key), "none")
     source: _Source | None = None
     for row in rows:
         if row[3] & 0xFF == PREAMBLE:
@@ -326,7 +321,7 @@ def _verify(record: Record, text: str) -> None:
         raw = text.encode()
     except UnicodeEncodeError:
         raise encode_fault(Reason.LONE_SURROGATE, "a lone surrogate has no UTF-8 form") from None
-    rows, _, rejects = _core.tables(raw, (LIMITS.message, LIMITS.fields, LIMITS.key))
+    rows, _, rejects = _core.tables(raw, (LIMITS.message, LIMITS.fields, LIMITS.key), "first")
     if rejects:
         reason = REASONS[rejects[0][3]]
         raise encode_fault(reason, explain(reason), line=rejects[0][5] + 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.persistent_map import PersistentMap
-from turnwire.csp.prose import filler
+from turnwire.csp.prose import Fillers
 from turnwire.errors import Issue, Reason, expect
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class _Context:
 
     def __init__(self, store: Store | None) -> None:
         self.store = store
+        self.fillers = Fillers()
         self.local: dict[str, _State] = {}
         self.state = _EMPTY if store is None else _state_of(store.defs)
         self.laws: dict[str, str] = {} if store is None else dict(store.laws)
@@ -288,7 +289,7 @@ def _dup_result(record: Record, context: _Context) -> Found:
 def _filler(record: Record, context: _Context) -> Found:
     values = [("the text", record.text)] if isinstance(record, Junk) else context.values
     for key, value in values:
-        said = filler(value)
+        said = context.fillers.of(value)
         if said is not None and value not in context.state.names:
             yield Reason.FILLER, _INFO, f"{key} {said}"
 

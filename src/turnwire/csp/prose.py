@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 POLITE: dict[str, str] = {
     "en": r"please|thanks(?= (?:for|in advance|again|a lot)\b)|thanks(?=\W*$)|thank you|kindly"
@@ -43,16 +42,29 @@ _PROSE_LEAST, _PROSE_SHARE = 14, 0.4
 """From so many words on, a text of which this share are small words is prose."""
 
 
-_REMEMBERED = 64
-"""Texts of so many characters come again: statuses, agents, paths."""
+class Fillers:
+    """What is filler in the texts of one conversation, in which statuses, agents and paths come again. Each has its own
+    memory: one that all share would make what a text costs depend on what was read before."""
+
+    _LONGEST, _MOST = 64, 4096
+
+    def __init__(self) -> None:
+        self._known: dict[str, str | None] = {}
+
+    def of(self, text: str) -> str | None:
+        """What in a text is politeness or prose, in words; None where nothing is."""
+        if len(text) > self._LONGEST:
+            return filler(text)
+        if text in self._known:
+            return self._known[text]
+        found = filler(text)
+        if len(self._known) < self._MOST:
+            self._known[text] = found
+        return found
 
 
 def filler(text: str) -> str | None:
     """What in a text is politeness or prose, in words; None where nothing is."""
-    return _said_before(text) if len(text) <= _REMEMBERED else _filler(text)
-
-
-def _filler(text: str) -> str | None:
     if text.isascii() and " " not in text and text[-1:] not in ",.!":
         lone = text.lower()
         if "." in lone or "/" in lone or "_" in lone:
@@ -68,6 +80,3 @@ def _filler(text: str) -> str | None:
     if len(found) >= _PROSE_LEAST and small >= _PROSE_SHARE * len(found):
         return f"is prose of {len(found)} words"
     return None
-
-
-_said_before = lru_cache(4096)(_filler)

@@ -8,6 +8,7 @@ patch), and every so often a digest of the whole state.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
@@ -334,7 +335,8 @@ class Store:
             raise refusal(Reason.CHECKPOINT_EXISTS, f"{target} is frozen", patch.id, rule="apply")
         names = [op.name for op in patch.ops]
         if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            counts = Counter(names)
+            twice = next(name for name in names if counts[name] > 1)
             raise refusal(Reason.OP_CONFLICT, f"two operations on {twice}", patch.id, rule="ops")
         old = []
         for sign, name, _ in patch.ops:

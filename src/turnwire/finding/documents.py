@@ -30,8 +30,7 @@ _heads = _backend.load("log.line_heads")
 SIGIL = b"\xe2\xab\xbb"
 BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]")
-_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})([^\n]*)")
-_NEWLINE = re.compile(rb"\n")
+_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})([^\n]*)\n?")
 
 Spans = Sequence[tuple[int, int]]
 
@@ -108,11 +107,10 @@ class Documents:
         """The input was read up to ``stop``: ``found`` are the records, rejects and documents in ``data[start:stop]``,
         in order."""
         self.begun = self.begun or stop > start
-        walk = _Walk(self, _Around(found))
-        for line in _fences(memoryview(data).cast("B"), start, stop):
-            walk.pass_fence(line)
-        self.fence_touched = bool(walk.fence) and (walk.fence_touched or walk.around.between(walk.since, stop))
-        self.fence = walk.fence
+        fence, since = _heads.fence_behind(data, start, stop, self.fence, list(found))
+        touched = self.fence_touched and not since
+        self.fence_touched = bool(fence) and (touched or _Around(found).between(since, stop))
+        self.fence = fence
         self.touched = self.touched or bool(found)
 
 
@@ -209,11 +207,10 @@ def _fences(view: memoryview, start: int, stop: int) -> list[_Line]:
     for place in _heads.fence_lines(view, start, stop):
         match = _FENCE.match(view, place, stop)
         assert match is not None, "or the core would not have named it"
-        newline = _NEWLINE.search(view, match.end(), stop)
         run, rest = match.groups()
         bare = not rest.strip(b" \t\r")
         opens = run[:1] == b"~" or b"`" not in rest
-        result.append(_Line(place, stop if newline is None else newline.end(), run, bare, opens))
+        result.append(_Line(place, match.end(), run, bare, opens))
     return result
 
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turnwire.kick.spec import ESCALATION_RECEIVERS, EventKind
-from turnwire.kick.tracking import Kept, Reading, Tell, Unfinished, Violation, drop, event, first_line
+from turnwire.kick.tracking import (
+    Kept,
+    Reading,
+    Table,
+    Tell,
+    Unfinished,
+    Violation,
+    drop,
+    event,
+    first,
+    first_line,
+    put,
+)
 
 if TYPE_CHECKING:
     from turnwire.kick.loop import TaskLoop
@@ -19,9 +31,11 @@ class Escalation:
         self._kept = kept
         self._reading = reading
         self._loop = loop
-        self._violations: dict[str, list[Violation]] = {}  # by alert id and by correlation
-        self._open: dict[str, Violation] = {}  # those that are not escalated, by alert id
-        self._named: dict[str, dict[str, Violation]] = {}  # the same by the names of their tasks
+        self._violations: Table[Violation] = {}  # by alert id and by correlation
+        self._waiting: Table[Violation] = {}  # those that are not escalated, by the same
+        self._open: dict[str, Violation] = {}  # the same by alert id
+        self._named: Table[Violation] = {}  # all by the names of their tasks
+        self._waiting_named: Table[Violation] = {}  # those that are not escalated, by the same
 
     def knows(self, correlation: str) -> bool:
         """Whether a violation has this id or correlation."""
@@ -35,10 +49,12 @@ class Escalation:
         """``⫻alert/violation``: pauses the related tasks and sets the alarm for the escalation."""
         violation = Violation(envelope, self._loop.related(envelope))
         for key in {violation.id, violation.group}:
-            self._violations.setdefault(key, []).append(violation)
+            put(self._violations, key, violation)
+            put(self._waiting, key, violation)
         self._open[violation.id] = violation
-        for name in {task.name for task in violation.tasks if task.name is not None}:
-            self._named.setdefault(name, {})[violation.id] = violation
+        for name in violation.names:
+            put(self._named, name, violation)
+            put(self._waiting_named, name, violation)
         self._kept.alarms.set(violation, "escalate", now, self._kept.deadlines.escalate)
         tell(event(EventKind.VIOLATION, envelope, first_line(envelope)))
         for task in violation.tasks:
@@ -62,30 +78,32 @@ class Escalation:
             violation.escalated = True
             self._settle(violation)
             self._kept.alarms.clear(violation)
-            self._kept.forget_later(lambda: drop(self._violations, violation))
         tell(event(EventKind.ESCALATED, envelope, "", subject=violation))
 
     def _escalated(self, envelope: Envelope) -> Violation | None:
         """The violation that is escalated: by correlation, else by task; the oldest open one comes first."""
-        if envelope.correlation_id is not None:
-            found = self._violations.get(envelope.correlation_id, [])
-        else:
-            found = list(self._named.get(self._reading.task_of(envelope) or "", {}).values())
-        return next((one for one in found if not one.escalated), found[0] if found else None)
+        key = envelope.correlation_id
+        if key is not None:
+            return first(self._waiting, key) or first(self._violations, key)
+        name = self._reading.task_of(envelope) or ""
+        return first(self._waiting_named, name) or first(self._named, name)
 
     def _settle(self, violation: Violation) -> None:
         """Takes a violation that was escalated from those that wait; its tasks know it no more."""
         self._open.pop(violation.id, None)
+        for key in {violation.id, violation.group}:
+            drop(self._waiting, key, violation)
+        for name in violation.names:
+            drop(self._waiting_named, name, violation)
         self._kept.forget_later(lambda: self._forget(violation))
         for task in violation.tasks:
             task.violations.discard(violation.id)
 
     def _forget(self, violation: Violation) -> None:
-        for name in {task.name for task in violation.tasks if task.name is not None}:
-            several = self._named.get(name, {})
-            several.pop(violation.id, None)
-            if not several:
-                self._named.pop(name, None)
+        for key in {violation.id, violation.group}:
+            drop(self._violations, key, violation)
+        for name in violation.names:
+            drop(self._named, name, violation)
 
     def unfinished(self) -> list[Unfinished]:
         """The violations that are not escalated, in order."""

@@ -14,7 +14,7 @@ from turnwire.kick.spec import (
     Signal,
     TaskState,
 )
-from turnwire.kick.tracking import Kept, Reading, Task, Tell, Unfinished, event
+from turnwire.kick.tracking import Kept, Reading, Table, Task, Tell, Unfinished, drop, event, first, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +31,11 @@ class TaskLoop:
         self.answered = answered
         self._tasks: dict[str, Task] = {}  # by dispatch id, that of a second dispatch of a task included
         self._named: dict[str, Task] = {}  # by task id, the latest run
-        self._groups: dict[str, list[Task]] = {}  # by correlation
+        self._groups: Table[Task] = {}  # by correlation
+        self._runs: dict[tuple[str, str | None], list[Task]] = {}  # by correlation and task id, the latest run last
         self._open: dict[str, Task] = {}  # those that are not closed, by dispatch id
-        self._open_groups: dict[str, dict[str, Task]] = {}  # the same by correlation
+        self._open_groups: Table[Task] = {}  # the same by correlation
+        self._open_agents: Table[Task] = {}  # the same by agent
 
     def open(self) -> list[Task]:
         """The tasks that are not closed, in the order of their dispatch."""
@@ -88,9 +90,11 @@ class TaskLoop:
             return
         task = Task(envelope, name, now)
         self._tasks[envelope.id] = task
-        self._groups.setdefault(task.group, []).append(task)
+        put(self._groups, task.group, task)
+        self._runs.setdefault((task.group, name), []).append(task)
         self._open[task.id] = task
-        self._open_groups.setdefault(task.group, {})[task.id] = task
+        put(self._open_groups, task.group, task)
+        put(self._open_agents, task.agent, task)
         if name is not None:
             self._named[name] = task
         first = "accept" if self._kept.deadlines.accept is not None else "finish"
@@ -146,10 +150,10 @@ class TaskLoop:
         latest = self._named.get(name) if name is not None else None
         if latest is not None and latest.group == correlation:
             return latest
-        group = self._groups.get(correlation, [])
         if name is None:
-            return group[0] if len(group) == 1 else None
-        return next((task for task in reversed(group) if task.name == name), None)
+            return first(self._groups, correlation) if len(self._groups.get(correlation, ())) == 1 else None
+        runs = self._runs.get((correlation, name))
+        return runs[-1] if runs else None
 
     def _signal(
         self,
@@ -185,18 +189,16 @@ class TaskLoop:
         self._kept.alarms.clear(task)
         task.paused = False
         self._open.pop(task.id, None)
-        together = self._open_groups.get(task.group, {})
-        together.pop(task.id, None)
-        if not together:
-            self._open_groups.pop(task.group, None)
+        drop(self._open_groups, task.group, task)
+        drop(self._open_agents, task.agent, task)
         self._kept.forget_later(lambda: self._forget_task(task))
 
     def _forget_task(self, task: Task) -> None:
-        group = self._groups.get(task.group, [])
-        if task in group:
-            group.remove(task)
-        if not group:
-            self._groups.pop(task.group, None)
+        drop(self._groups, task.group, task)
+        runs = self._runs[task.group, task.name]
+        runs.remove(task)
+        if not runs:
+            del self._runs[task.group, task.name]
         for key in (task.id, *task.aliases):
             self._tasks.pop(key, None)
         if task.name is not None and self._named.get(task.name) is task:
@@ -225,10 +227,11 @@ class TaskLoop:
             return [self._named[name]]
         if correlation is not None:
             task = self._tasks.get(correlation)
-            group = self._groups.get(correlation, [])
-            found = [task] if task is not None else list(self._open_groups.get(correlation, {}).values()) or group
-            return found or None
-        own = [task for task in self.open() if task.agent == envelope.receiver]
+            if task is not None:
+                return [task]
+            group = self._open_groups.get(correlation) or self._groups.get(correlation)
+            return list(group.values()) if group else None
+        own = list(self._open_agents.get(envelope.receiver, {}).values())
         return own if own and name in (None, envelope.receiver) else None
 
     def resumed(self, envelope: Envelope, now: float | None, tell: Tell) -> None:

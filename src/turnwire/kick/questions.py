@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.space import first_section
 from turnwire.kick.spec import BROADCAST, EventKind
-from turnwire.kick.tracking import Kept, Query, Tell, Unfinished, drop, event
+from turnwire.kick.tracking import Kept, Query, Table, Tell, Unfinished, drop, event, first, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,10 @@ class Questions:
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
         self.known: Callable[[str], bool] = lambda correlation: False
-        self._queries: dict[str, list[Query]] = {}  # those that have their answer, by question id and by correlation
-        self._open: dict[str, dict[str, Query]] = {}  # those that wait for one, by the same and then by question id
+        self._open: dict[str, Query] = {}  # those that wait for an answer, by question id
+        self._waiting: Table[Query] = {}  # the same by their keys
+        self._answered: Table[Query] = {}  # those that have their answer, by their marks
+        self._turn = 0
 
     def query(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻query/*``: an answer where a question is open on that correlation, else a question. One that says of
@@ -48,32 +50,32 @@ class Questions:
         else:
             if kind != QUESTION and self.answered(envelope, tell):
                 return
-            there = correlation in self._queries or correlation in self._open
+            there = correlation in self._answered or correlation in self._waiting
             if kind == ANSWER or not (there or self.known(correlation)):
                 text = f"nothing that was sent has the correlation_id {correlation!r}"
                 tell(event(EventKind.UNCORRELATED, envelope, "this answers no question" if there else text))
                 return
         query = Query(envelope)
-        for key in {query.id, query.group}:
-            self._open.setdefault(key, {})[query.id] = query
+        self._open[query.id] = query
+        self._put(self._waiting, query)
         self._kept.alarms.set(query, "answer", now, self._kept.deadlines.answer)
         tell(event(EventKind.ASKED, envelope, "", subject=query))
 
     def answered(self, envelope: Envelope, tell: Tell) -> bool:
         """Whether the envelope is an answer (right, late or by the wrong agent) to a question; then that is told."""
-        correlation = envelope.correlation_id or ""
-        waiting = self._open.get(correlation)
-        asked = [*waiting.values()] if waiting else []
-        if not any(self._fits(envelope, query) for query in asked):
-            asked += self._queries.get(correlation, [])
-        mine = [query for query in asked if envelope.receiver == query.asker and envelope.sender != query.asker]
-        fit = [query for query in mine if query.asked in (envelope.sender, BROADCAST)]
-        query = next((query for query in fit if not query.answered), fit[0] if fit else None)
+        correlation, sender, asker = envelope.correlation_id or "", envelope.sender, envelope.receiver
+        if sender == asker:
+            return False
+        table = self._waiting if (correlation, asker) in self._waiting else self._answered
+        mine = first(table, (correlation, asker))
+        if mine is None:
+            return False
+        fit = [first(table, (correlation, asker, asked)) for asked in (sender, BROADCAST)]
+        query = min((one for one in fit if one is not None), key=lambda one: one.turn, default=None)
         if query is None:
-            if mine:
-                text = f"the question went to {mine[0].asked!r}, not to {envelope.sender!r}"
-                tell(event(EventKind.UNAUTHORISED, envelope, text, subject=mine[0]))
-            return bool(mine)
+            text = f"the question went to {mine.asked!r}, not to {sender!r}"
+            tell(event(EventKind.UNAUTHORISED, envelope, text, subject=mine))
+            return True
         if query.answered and query.asked != BROADCAST:
             tell(event(EventKind.LATE, envelope, "the question has its answer", subject=query))
             return True
@@ -81,24 +83,29 @@ class Questions:
             query.answered = True
             self._settle(query)
             self._kept.alarms.clear(query)
-            self._kept.forget_later(lambda: drop(self._queries, query))
+            self._kept.forget_later(lambda: self._take(self._answered, query))
         tell(event(EventKind.ANSWERED, envelope, "", subject=query))
         return True
 
-    @staticmethod
-    def _fits(envelope: Envelope, query: Query) -> bool:
-        return envelope.receiver == query.asker and envelope.sender != query.asker
-
     def _settle(self, query: Query) -> None:
         """Moves a question to those that have their answer."""
-        for key in {query.id, query.group}:
-            waiting = self._open.get(key, {})
-            waiting.pop(query.id, None)
-            if not waiting:
-                self._open.pop(key, None)
-            self._queries.setdefault(key, []).append(query)
+        self._open.pop(query.id, None)
+        self._take(self._waiting, query)
+        self._put(self._answered, query)
+
+    def _put(self, table: Table[Query], query: Query) -> None:
+        self._turn += 1
+        query.turn = self._turn
+        for key in query.marks():
+            put(table, key, query)
+
+    @staticmethod
+    def _take(table: Table[Query], query: Query) -> None:
+        for key in query.marks():
+            drop(table, key, query)
 
     def unfinished(self) -> list[Unfinished]:
         """The questions without an answer, in order."""
-        waiting = [query for key, several in self._open.items() for query in several.values() if query.id == key]
-        return [Unfinished("question", query.id, None, f"{query.asked} has not answered") for query in waiting]
+        return [
+            Unfinished("question", query.id, None, f"{query.asked} has not answered") for query in self._open.values()
+        ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from turnwire.kick.space import first_section
@@ -92,9 +92,10 @@ class Task(Watched):
 
 
 class Query(Watched):
-    """A question: who asked whom, on which correlation, whether it was answered."""
+    """A question: who asked whom, on which correlation, whether it was answered. ``turn`` counts what became of all of
+    them."""
 
-    __slots__ = ("answered", "asked", "asker", "group")
+    __slots__ = ("answered", "asked", "asker", "group", "turn")
 
     def __init__(self, envelope: Envelope) -> None:
         super().__init__(envelope.id)
@@ -102,6 +103,12 @@ class Query(Watched):
         self.asked = envelope.receiver
         self.group = envelope.correlation_id or envelope.id
         self.answered = False
+        self.turn = 0
+
+    def marks(self) -> Iterator[Hashable]:
+        """What it is looked up by: its id and its correlation, alone, with who asked, with who asked whom."""
+        for key in {self.id, self.group}:
+            yield from (key, (key, self.asker), (key, self.asker, self.asked))
 
 
 class Violation(Watched):
@@ -115,8 +122,16 @@ class Violation(Watched):
         self.tasks = tasks
         self.escalated = False
 
+    @property
+    def names(self) -> set[str]:
+        """The names of its tasks."""
+        return {task.name for task in self.tasks if task.name is not None}
 
-Ended = TypeVar("Ended", Query, Violation)
+
+Followed = TypeVar("Followed", Task, Query, Violation)
+Table = dict[Hashable, "OrderedDict[str, Followed]"]
+"""key -> id -> what is followed, in order. An OrderedDict forgets its oldest without a trace: the first of a dict is
+looked for behind all that was taken out in front of it."""
 
 
 class Alarms:
@@ -218,14 +233,23 @@ def event(
     return Event(kind, name, envelope.id, None if about is None else about.id, text, tuple(issues))
 
 
-def drop(table: dict[str, list[Ended]], what: Ended) -> None:
-    """Takes something that has ended out of a table, under both its keys."""
-    for key in {what.id, what.group}:
-        several = table.get(key, [])
-        if what in several:
-            several.remove(what)
+def put(table: Table[Followed], key: Hashable, what: Followed) -> None:
+    """Puts something under a key, behind all that is there."""
+    table.setdefault(key, OrderedDict())[what.id] = what
+
+
+def drop(table: Table[Followed], key: Hashable, what: Followed) -> None:
+    """Takes something out from under a key."""
+    several = table.get(key)
+    if several is not None:
+        several.pop(what.id, None)
         if not several:
-            table.pop(key, None)
+            del table[key]
+
+
+def first(table: Table[Followed], key: Hashable) -> Followed | None:
+    """What stands under a key longest."""
+    return next(iter(table.get(key, {}).values()), None)
 
 
 def task_name(envelope: Envelope) -> str | None:

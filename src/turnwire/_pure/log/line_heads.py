@@ -21,6 +21,7 @@ _SIGNS = (
 _HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1(?:\r?\n|(?: MODE)?;)")
 _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, or of all
 _FENCE = re.compile(rb"(?<!.) {0,3}(?:```|~~~)")
+_FENCE_LINE = re.compile(rb"(?<!.) {0,3}(`{3,}|~{3,})([^\n]*)\n?")
 _PIECE = 4096
 _MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t]*/"
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|"|' + _MAYBE)
@@ -133,6 +134,24 @@ def fence_lines(data: Any, start: int, stop: int) -> list[int]:
     """Where the lines of ``data[start:stop]`` begin that begin like code fences of Markdown (up to three spaces, then
     three backticks or tildes), as a list in order; a line begins at ``start``."""
     return _lines(_FENCE, data, start, stop)
+
+
+def fence_behind(data: Any, start: int, stop: int, fence: bytes, spans: list[tuple[int, int]]) -> tuple[bytes, int]:
+    """The run of the code fence that is open behind ``data[start:stop]``, and since where: see the native twin."""
+    text = _checked(data, start, stop)[start:]
+    since = number = 0
+    for match in _FENCE_LINE.finditer(text):
+        line = start + match.start()
+        while number < len(spans) and spans[number][0] <= line:
+            number += 1
+        if number and line < spans[number - 1][1]:
+            continue
+        run, rest = match.groups()
+        if fence and not rest.strip(b" \t\r") and run.startswith(fence):
+            fence, since = b"", start + match.end()
+        elif not fence and (run[:1] == b"~" or b"`" not in rest):
+            fence, since = run, start + match.end()
+    return fence, since
 
 
 def _lines(form: re.Pattern[bytes], data: Any, start: int, stop: int) -> list[int]:

@@ -214,9 +214,10 @@ class BlockStream:
             lines.ended = lines.ending = False
             return
         if lines.ended and (self._size <= _SHORT or self._size >= self._again or lines.ending or closed):
+            before = self._offset
             decided = self._take(self._joined().rfind(b"\n") + 1, False)
             self._again = 0 if decided else 2 * self._size
-            self._object = None if decided else self._open()
+            self._object = None if decided else self._open(self._offset == before)
             lines.ending = False
         lines.ended = False
         if self._due and self._size >= self._retry and (self._object or not self._again):
@@ -235,12 +236,15 @@ class BlockStream:
         self._forget(self._size, self._line + data.count(b"\n"))
         return True
 
-    def _open(self) -> _Braces | None:
-        """What follows the object that is held and goes on in the next line, if that is what is held."""
+    def _open(self, same: bool) -> _Braces | None:
+        """What follows the object that is held and goes on in the next line, if that is what is held. same: what is
+        held begins where it did before, so what followed it has seen all that came since."""
         if not self._data.startswith((b"{", b"[")):
             return None
-        braces = _Braces(lines=True)
-        braces.closed(self._data)
+        braces = self._object if same else None
+        if braces is None:
+            braces = _Braces(lines=True)
+            braces.closed(self._data)
         return braces if braces.depth and not braces.inside else None
 
     def _joined(self) -> bytes:
