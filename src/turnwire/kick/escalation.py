@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from turnwire.kick.spec import ESCALATION_RECEIVERS, EventKind
@@ -22,6 +23,7 @@ from turnwire.kick.tracking import (
 if TYPE_CHECKING:
     from turnwire.kick.loop import TaskLoop
     from turnwire.kick.messages import Envelope
+    from turnwire.kick.tracking import Task
 
 
 class Escalation:
@@ -34,8 +36,11 @@ class Escalation:
         self._violations: Table[Violation] = {}  # by alert id and by correlation
         self._waiting: Table[Violation] = {}  # those that are not escalated, by the same
         self._open: dict[str, Violation] = {}  # the same by alert id
-        self._named: Table[Violation] = {}  # all by the names of their tasks
-        self._waiting_named: Table[Violation] = {}  # those that are not escalated, by the same
+        self._numbers: dict[str, list[int]] = {}  # of all, by the correlations of their tasks
+        self._waiting_numbers: dict[str, list[int]] = {}  # of those that are not escalated, by the same
+        self._by_number: dict[int, Violation] = {}
+        self._runs, self._waiting_runs = loop.runs
+        loop.waiting = self._concerning
 
     def knows(self, correlation: str) -> bool:
         """Whether a violation has this id or correlation."""
@@ -47,22 +52,19 @@ class Escalation:
 
     def violation(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻alert/violation``: pauses the related tasks and sets the alarm for the escalation."""
-        violation = Violation(envelope, self._loop.related(envelope))
+        violation = Violation(envelope, self._loop.related(envelope), self._loop.count())
         for key in {violation.id, violation.group}:
             put(self._violations, key, violation)
             put(self._waiting, key, violation)
         self._open[violation.id] = violation
-        for name in violation.names:
-            put(self._named, name, violation)
-            put(self._waiting_named, name, violation)
+        self._by_number[violation.number] = violation
+        for group in violation.groups:
+            self._numbers.setdefault(group, []).append(violation.number)
+            self._waiting_numbers.setdefault(group, []).append(violation.number)
         self._kept.alarms.set(violation, "escalate", now, self._kept.deadlines.escalate)
         tell(event(EventKind.VIOLATION, envelope, first_line(envelope)))
-        for task in violation.tasks:
-            task.violations.add(violation.id)
-            if not task.paused:
-                task.paused = True
-                self._kept.alarms.clear(task)
-                tell(event(EventKind.PAUSED, envelope, "pause this task", task))
+        for task in self._loop.pause(violation.groups):
+            tell(event(EventKind.PAUSED, envelope, "pause this task", task))
 
     def escalate(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/escalate``: settles a violation when it goes to somebody who can decide."""
@@ -86,25 +88,38 @@ class Escalation:
         if key is not None:
             return first(self._waiting, key) or first(self._violations, key)
         name = self._reading.task_of(envelope) or ""
-        return first(self._waiting_named, name) or first(self._named, name)
+        number = self._waiting_runs.first(name, self._waiting_numbers)
+        if number is None:
+            number = self._runs.first(name, self._numbers)
+        return None if number is None else self._by_number[number]
+
+    def _concerning(self, task: Task) -> int:
+        """How many violations that are not escalated concern a task that is open."""
+        numbers = self._waiting_numbers.get(task.group, [])
+        return len(numbers) - bisect_right(numbers, task.number)
 
     def _settle(self, violation: Violation) -> None:
-        """Takes a violation that was escalated from those that wait; its tasks know it no more."""
+        """Takes a violation that was escalated from those that wait."""
         self._open.pop(violation.id, None)
         for key in {violation.id, violation.group}:
             drop(self._waiting, key, violation)
-        for name in violation.names:
-            drop(self._waiting_named, name, violation)
+        _take_out(self._waiting_numbers, violation)
         self._kept.forget_later(lambda: self._forget(violation))
-        for task in violation.tasks:
-            task.violations.discard(violation.id)
 
     def _forget(self, violation: Violation) -> None:
         for key in {violation.id, violation.group}:
             drop(self._violations, key, violation)
-        for name in violation.names:
-            drop(self._named, name, violation)
+        _take_out(self._numbers, violation)
+        del self._by_number[violation.number]
 
     def unfinished(self) -> list[Unfinished]:
         """The violations that are not escalated, in order."""
         return [Unfinished("violation", one.id, None, "the violation is not escalated") for one in self._open.values()]
+
+
+def _take_out(numbers: dict[str, list[int]], violation: Violation) -> None:
+    for group in violation.groups:
+        several = numbers[group]
+        del several[bisect_right(several, violation.number) - 1]
+        if not several:
+            del numbers[group]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from turnwire.kick.spec import (
@@ -14,10 +15,10 @@ from turnwire.kick.spec import (
     Signal,
     TaskState,
 )
-from turnwire.kick.tracking import Kept, Reading, Table, Task, Tell, Unfinished, drop, event, first, put
+from turnwire.kick.tracking import Kept, Reading, Runs, Table, Task, Tell, Unfinished, drop, event, first, put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from turnwire.kick.messages import Envelope
 
@@ -36,6 +37,12 @@ class TaskLoop:
         self._open: dict[str, Task] = {}  # those that are not closed, by dispatch id
         self._open_groups: Table[Task] = {}  # the same by correlation
         self._open_agents: Table[Task] = {}  # the same by agent
+        self._running: Table[Task] = {}  # those that are open and not paused, by correlation
+        self._paused: Table[Task] = {}  # those that are paused, by correlation
+        self._paused_agents: Table[Task] = {}  # the same by agent
+        self._count = 0
+        self.runs = Runs(), Runs()  # for the violations, all and those that wait
+        self.waiting: Callable[[Task], int] = lambda task: 0  # how many violations of a task are not escalated
 
     def open(self) -> list[Task]:
         """The tasks that are not closed, in the order of their dispatch."""
@@ -58,8 +65,13 @@ class TaskLoop:
         """Whether a dispatch or a group of tasks has this correlation."""
         return correlation in self._tasks or correlation in self._groups
 
-    def related(self, envelope: Envelope) -> list[Task]:
-        """The open tasks of the alert's correlation and of the task it names."""
+    def count(self) -> int:
+        """The next number of what begins and ends."""
+        self._count += 1
+        return self._count
+
+    def related(self, envelope: Envelope) -> list[str]:
+        """The correlations of an alert: its own, and that of the task it names."""
         groups: dict[str, None] = {}
         correlation = envelope.correlation_id
         if correlation is not None:
@@ -69,10 +81,19 @@ class TaskLoop:
         named = self._named.get(self._reading.task_of(envelope) or "")
         if named is not None:
             groups[named.group] = None
-        found: dict[str, Task] = {}
+        return list(groups)
+
+    def pause(self, groups: list[str]) -> list[Task]:
+        """Pauses the open tasks of these correlations; those that were not paused before."""
+        found: list[Task] = []
         for group in groups:
-            found.update(self._open_groups.get(group, {}))
-        return list(found.values())
+            found += _in_order(self._running.pop(group, {}).values())
+        for task in found:
+            task.paused = True
+            put(self._paused, task.group, task)
+            put(self._paused_agents, task.agent, task)
+            self._kept.alarms.clear(task)
+        return found
 
     def dispatch(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/dispatch``: a new task, a paused one that goes on, or a duplicate."""
@@ -88,13 +109,16 @@ class TaskLoop:
                 return
             tell(event(EventKind.DUPLICATE_TASK, envelope, f"the task is {running.state}", running))
             return
-        task = Task(envelope, name, now)
+        task = Task(envelope, name, now, self.count())
         self._tasks[envelope.id] = task
         put(self._groups, task.group, task)
         self._runs.setdefault((task.group, name), []).append(task)
         self._open[task.id] = task
         put(self._open_groups, task.group, task)
         put(self._open_agents, task.agent, task)
+        put(self._running, task.group, task)
+        for runs in self.runs:
+            runs.add(task)
         if name is not None:
             self._named[name] = task
         first = "accept" if self._kept.deadlines.accept is not None else "finish"
@@ -187,13 +211,17 @@ class TaskLoop:
 
     def _close(self, task: Task) -> None:
         self._kept.alarms.clear(task)
-        task.paused = False
+        self._go_on(task)
+        drop(self._running, task.group, task)
+        task.ended = self.count()
         self._open.pop(task.id, None)
         drop(self._open_groups, task.group, task)
         drop(self._open_agents, task.agent, task)
         self._kept.forget_later(lambda: self._forget_task(task))
 
     def _forget_task(self, task: Task) -> None:
+        for several in self.runs:
+            several.forget(task)
         drop(self._groups, task.group, task)
         runs = self._runs[task.group, task.name]
         runs.remove(task)
@@ -206,7 +234,7 @@ class TaskLoop:
 
     def stop(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/stop``: ends one task, those of a correlation, or all of an agent."""
-        found = self._meant(envelope)
+        found = self._meant(envelope, self._open_groups, self._open_agents, self._groups)
         if found is None:
             text = "the stop names a task or a correlation that is not known"
             tell(event(EventKind.UNCORRELATED, envelope, text))
@@ -219,8 +247,11 @@ class TaskLoop:
             self._close(task)
             tell(event(EventKind.STOPPED, envelope, "", task))
 
-    def _meant(self, envelope: Envelope) -> list[Task] | None:
-        """The tasks a command is about: one by name, those of a correlation, or all open ones of the receiver."""
+    def _meant(
+        self, envelope: Envelope, groups: Table[Task], agents: Table[Task], ended: Table[Task]
+    ) -> list[Task] | None:
+        """The tasks a command is about: one by name, those of a correlation, or all of the receiver. groups, agents: what
+        is looked for; ended: where a correlation has none of it, that."""
         name = self._reading.task_of(envelope)
         correlation = envelope.correlation_id
         if name is not None and name in self._named:
@@ -229,14 +260,15 @@ class TaskLoop:
             task = self._tasks.get(correlation)
             if task is not None:
                 return [task]
-            group = self._open_groups.get(correlation) or self._groups.get(correlation)
-            return list(group.values()) if group else None
-        own = list(self._open_agents.get(envelope.receiver, {}).values())
+            group = groups.get(correlation) or ended.get(correlation)
+            return _in_order(group.values()) if group else None
+        own = _in_order(agents.get(envelope.receiver, {}).values())
         return own if own and name in (None, envelope.receiver) else None
 
     def resumed(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """``⫻command/resume``: lets paused tasks go on."""
-        found = [task for task in self._meant(envelope) or [] if task.paused]
+        meant = self._meant(envelope, self._paused, self._paused_agents, {})
+        found = [task for task in meant or [] if task.paused]
         if not found:
             tell(event(EventKind.UNCORRELATED, envelope, "there is no paused task to resume"))
         for task in found:
@@ -246,11 +278,24 @@ class TaskLoop:
 
     def _too_early(self, task: Task, envelope: Envelope, tell: Tell) -> None:
         """Tells it where a task goes on although a violation that concerns it is not escalated (section 003)."""
-        if task.violations:
-            text = f"the task goes on before {len(task.violations)} of its violations was escalated"
+        waiting = self.waiting(task)
+        if waiting:
+            text = f"the task goes on before {waiting} of its violations was escalated"
             tell(event(EventKind.UNESCALATED, envelope, text, task))
 
     def resume(self, task: Task, now: float | None) -> None:
         """Lets one paused task go on; its deadline starts anew."""
-        task.paused = False
+        self._go_on(task)
         self._kept.alarms.set(task, "finish", now, self._kept.deadlines.finish)
+
+    def _go_on(self, task: Task) -> None:
+        if task.paused:
+            task.paused = False
+            drop(self._paused, task.group, task)
+            drop(self._paused_agents, task.agent, task)
+            put(self._running, task.group, task)
+
+
+def _in_order(tasks: Iterable[Task]) -> list[Task]:
+    """Tasks in the order of their dispatch."""
+    return sorted(tasks, key=attrgetter("number"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -70,12 +71,15 @@ class Watched:
 
 
 class Task(Watched):
-    """A task: ``id`` of its dispatch envelope, ``name`` (the task id, None if the content has none), agent, state."""
+    """A task: ``id`` of its dispatch envelope, ``name`` (the task id, None if the content has none), agent, state.
+    ``number`` and ``ended`` count what began and ended: of all tasks and violations."""
 
-    __slots__ = ("agent", "aliases", "artifacts", "group", "name", "paused", "started", "state", "violations")
+    __slots__ = ("agent", "aliases", "artifacts", "ended", "group", "name", "number", "paused", "started", "state")
 
-    def __init__(self, envelope: Envelope, name: str | None, now: float | None) -> None:
+    def __init__(self, envelope: Envelope, name: str | None, now: float | None, number: int) -> None:
         super().__init__(envelope.id)
+        self.number = number
+        self.ended: int | None = None
         self.name = name
         self.agent = envelope.receiver
         self.group = envelope.correlation_id or envelope.id
@@ -84,7 +88,6 @@ class Task(Watched):
         self.started = now
         self.artifacts: list[str] = []
         self.aliases: list[str] = []  # ids of further dispatches of the same run
-        self.violations: set[str] = set()  # ids of those that concern it and are not escalated
 
     def __repr__(self) -> str:
         paused = ", paused" if self.paused else ""
@@ -112,26 +115,61 @@ class Query(Watched):
 
 
 class Violation(Watched):
-    """An ``⫻alert/violation``: the tasks it paused, whether it was escalated."""
+    """An ``⫻alert/violation``: the correlations whose open tasks it paused, whether it was escalated. ``number`` counts on
+    from those of tasks."""
 
-    __slots__ = ("escalated", "group", "tasks")
+    __slots__ = ("escalated", "group", "groups", "number")
 
-    def __init__(self, envelope: Envelope, tasks: list[Task]) -> None:
+    def __init__(self, envelope: Envelope, groups: list[str], number: int) -> None:
         super().__init__(envelope.id)
         self.group = envelope.correlation_id or envelope.id
-        self.tasks = tasks
+        self.groups = groups
+        self.number = number
         self.escalated = False
-
-    @property
-    def names(self) -> set[str]:
-        """The names of its tasks."""
-        return {task.name for task in self.tasks if task.name is not None}
 
 
 Followed = TypeVar("Followed", Task, Query, Violation)
 Table = dict[Hashable, "OrderedDict[str, Followed]"]
 """key -> id -> what is followed, in order. An OrderedDict forgets its oldest without a trace: the first of a dict is
 looked for behind all that was taken out in front of it."""
+
+
+class Runs:
+    """The runs of each task id, oldest first: all but the last have ended. Asked which number lies within one of them,
+    where numbers of the past are only ever taken away."""
+
+    __slots__ = ("_runs",)
+
+    def __init__(self) -> None:
+        self._runs: dict[str, deque[Task]] = {}
+
+    def add(self, task: Task) -> None:
+        """A run begins."""
+        if task.name is not None:
+            self._runs.setdefault(task.name, deque()).append(task)
+
+    def forget(self, task: Task) -> None:
+        """A run is not asked about any more."""
+        runs = self._runs.get(task.name or "")
+        if runs is not None and task in runs:
+            runs.remove(task)
+            if not runs:
+                del self._runs[task.name or ""]
+
+    def first(self, name: str, numbers: Mapping[str, list[int]]) -> int | None:
+        """The least of the numbers (in order, by correlation) that lies within a run of that name. One that has ended
+        without any is forgotten."""
+        runs = self._runs.get(name)
+        while runs:
+            task = runs[0]
+            several = numbers.get(task.group, [])
+            place = bisect_right(several, task.number)
+            if place < len(several) and (task.ended is None or several[place] < task.ended):
+                return several[place]
+            if task.ended is None:
+                break
+            runs.popleft()
+        return None
 
 
 class Alarms:
