@@ -250,8 +250,8 @@ class TaskLoop:
     def _meant(
         self, envelope: Envelope, groups: Table[Task], agents: Table[Task], ended: Table[Task]
     ) -> list[Task] | None:
-        """The tasks a command is about: one by name, those of a correlation, or all of the receiver. groups, agents: what
-        is looked for; ended: where a correlation has none of it, that."""
+        """The tasks a command is about: one by name, those of a correlation, or all of the receiver.
+        groups, agents: what is looked for; ended: where a correlation has none of it, that."""
         name = self._reading.task_of(envelope)
         correlation = envelope.correlation_id
         if name is not None and name in self._named:

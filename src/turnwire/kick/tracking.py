@@ -115,8 +115,8 @@ class Query(Watched):
 
 
 class Violation(Watched):
-    """An ``⫻alert/violation``: the correlations whose open tasks it paused, whether it was escalated. ``number`` counts on
-    from those of tasks."""
+    """An ``⫻alert/violation``: the correlations whose open tasks it paused, whether it was escalated. ``number``
+    counts on from those of tasks."""
 
     __slots__ = ("escalated", "group", "groups", "number")
 
