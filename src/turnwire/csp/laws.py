@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from turnwire.csp.messages import CspMessage, Document, Task
@@ -53,7 +52,7 @@ class Routing:
     def __init__(self, laws: Mapping[str, str], classify: Classifier) -> None:
         self._laws = routing_laws(laws)
         self._known = {law.id: law for law in self._laws}
-        self._classify = classify
+        self._classify = _Subjects(self._laws) if classify is by_subject else classify
         self._done: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -89,21 +88,38 @@ def judge_laws(
 def by_subject(message: CspMessage, laws: list[Law]) -> list[str]:
     """The laws whose subject a task names: its REQ begins with the words of the subject, in any order and form
     ("explore codebase …" is "Codebase exploration"). A last word with slashes gives alternatives."""
-    block = message.block
-    said = _stems((block.get("REQ") or "")[:_MOST]) if isinstance(block, Task) else []
-    found = []
-    for law in laws:
-        if any(sorted(said[: len(subject)]) == subject for subject in _subjects(law.subject)):
-            found.append(law.id)
-    return found
+    return _Subjects(laws)(message, laws)
 
 
-@lru_cache(256)
-def _subjects(text: str) -> list[list[str]]:
-    """The stems of each alternative of a subject, sorted."""
-    *first, last = text.split() or [""]
-    several = (_stems(" ".join((*first, word))) for word in last.split("/"))
-    return [sorted(stems) for stems in several if stems]
+class _Subjects:
+    """:func:`by_subject` for many messages under the same laws."""
+
+    def __init__(self, laws: list[Law]) -> None:
+        self._numbers: dict[tuple[str, ...], list[int]] = {}
+        for number, law in enumerate(laws):
+            for subject in _subjects(law.subject):
+                self._numbers.setdefault(subject, []).append(number)
+        self._sizes = sorted({len(subject) for subject in self._numbers})
+
+    def __call__(self, message: CspMessage, laws: list[Law]) -> list[str]:
+        block = message.block
+        said = _stems((block.get("REQ") or "")[:_MOST]) if isinstance(block, Task) else []
+        found: set[int] = set()
+        for size in self._sizes:
+            if size > len(said):
+                break
+            found.update(self._numbers.get(tuple(sorted(said[:size])), ()))
+        return [laws[number].id for number in sorted(found)]
+
+
+def _subjects(text: str) -> list[tuple[str, ...]]:
+    """The stems of each alternative of a subject, sorted; none where they are more than a REQ can have."""
+    *words, last = text.split() or [""]
+    first = _stems(" ".join(words))
+    if len(first) > _MOST:
+        return []
+    several = ((*first, *_stems(word)) for word in last.split("/"))
+    return [tuple(sorted(stems)) for stems in several if stems]
 
 
 def _stems(text: str) -> list[str]:

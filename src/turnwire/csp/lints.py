@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.persistent_map import PersistentMap
 from turnwire.csp.prose import Fillers
@@ -75,6 +76,8 @@ class _Context:
         self.local: dict[str, _State] = {}
         self.state = _EMPTY if store is None else _state_of(store.defs)
         self.laws: dict[str, str] = {} if store is None else dict(store.laws)
+        self.law_texts = LawTexts(_LAW_TEXT_LEAST)
+        self.law_texts.update(self.laws)
         self.head = "C0" if store is None else store.head
         self.passed: set[str] = set()  # checkpoints that were the head before
         self.tasks: dict[str, str | None] = {}  # id -> the CTX that it was given at
@@ -106,9 +109,30 @@ class _Context:
     def at(self, ctx: str | None) -> _State:
         """The names at a checkpoint; at the head where it is not known."""
         found = self.local.get(ctx or "")
-        if found is None and self.store is not None and ctx in self.store:
-            found = self.local[ctx or ""] = _state_of(self.store.at(ctx or "").defs)
+        if found is None and ctx and self.store is not None and ctx in self.store:
+            found = self._kept(self.store, ctx)
         return self.state if found is None else found
+
+    def _kept(self, store: Store, ctx: str) -> _State:
+        """The names at a checkpoint of the store: those of the nearest one in front of it that is known, and what was
+        changed since. Each checkpoint is looked at once."""
+        line = []
+        step: str | None = ctx
+        while step is not None and step not in self.local:
+            line.append(store.at(step))
+            step = line[-1].parent
+        if step is None:
+            root = line.pop()
+            step = root.id
+            self.local[step] = _state_of(root.defs)
+        state = self.local[step]
+        for checkpoint in reversed(line):
+            for name in store.at(step).defs.changed(checkpoint.defs):
+                value = checkpoint.defs.get(name)
+                state = state.remove(name) if value is None else state.set(name, value)
+            step = checkpoint.id
+            self.local[step] = state
+        return state
 
     def learn(self, record: Record, state: bool = True) -> None:
         """Takes in a record that has been judged."""
@@ -116,6 +140,7 @@ class _Context:
             for name, value in record.defs.items():
                 self.state = self.state.set(name, value)
             self.laws.update(record.laws)
+            self.law_texts.update(record.laws)
             if not self.spoken:
                 self.local["C0"] = self.state
         if not isinstance(record, CspMessage):
@@ -228,9 +253,8 @@ def _restate(record: Record, context: _Context) -> Found:
             continue
         if _DEFINES.search(value):
             yield Reason.RESTATE, _INFO, f"{key} repeats DEF or LAWS: name the checkpoint in CTX"
-        for law, text in context.laws.items():
-            if len(text) >= _LAW_TEXT_LEAST and text in value:
-                yield Reason.RESTATE, _INFO, f"{key} repeats {law}"
+        for law in context.law_texts.within(value):
+            yield Reason.RESTATE, _INFO, f"{key} repeats {law}"
 
 
 def _expanded(record: Record, context: _Context) -> Found:

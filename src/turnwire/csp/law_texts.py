@@ -1,0 +1,58 @@
+"""Which laws a text repeats word for word, however many laws there are [TOKEN RULES 1]."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+
+class LawTexts:
+    """The texts of laws, for the question which of them stand in another text. least: characters of the shortest that
+    is asked about."""
+
+    def __init__(self, least: int) -> None:
+        self._least = least
+        self._texts: dict[str, str] = {}  # id -> text
+        self._places: dict[str, int] = {}  # id -> how many laws were stated in front of it
+        self._ids: dict[str, dict[str, None]] = {}  # text -> ids
+        self._sizes: Counter[int] = Counter()  # of the texts
+
+    def update(self, laws: Mapping[str, str]) -> None:
+        """Takes laws; one whose id is known has a new text."""
+        for name, text in laws.items():
+            before = self._texts.get(name)
+            if before == text:
+                continue
+            self._places.setdefault(name, len(self._places))
+            if before is not None:
+                self._drop(name, before)
+            self._texts[name] = text
+            if len(text) >= self._least:
+                if text not in self._ids:
+                    self._sizes[len(text)] += 1
+                self._ids.setdefault(text, {})[name] = None
+
+    def _drop(self, name: str, text: str) -> None:
+        names = self._ids.get(text)
+        if names is None:
+            return
+        del names[name]
+        if not names:
+            del self._ids[text]
+            self._sizes[len(text)] -= 1
+            if not self._sizes[len(text)]:
+                del self._sizes[len(text)]
+
+    def within(self, value: str) -> list[str]:
+        """The ids of the laws whose text stands in a value, in the order in which they were stated."""
+        found = [name for text in self._found(value) for name in self._ids[text]] if self._ids else []
+        return sorted(found, key=self._places.__getitem__)
+
+    def _found(self, value: str) -> list[str] | set[str]:
+        """Each text is looked for in the value, or each part of the value among the texts: whichever are fewer."""
+        sizes = [size for size in self._sizes if size <= len(value)]
+        parts = sum(len(value) - size + 1 for size in sizes)
+        if len(self._ids) <= parts:
+            return [text for text in self._ids if text in value]
+        cut = (value[at : at + size] for size in sizes for at in range(len(value) - size + 1))
+        return {part for part in cut if part in self._ids}
