@@ -37,6 +37,10 @@ def context() -> Context:
         roles={"planner": "Orchestrator", "worker": "PromptEngineer"},
         now="2026-01-01T09:30:00Z",
         new_id=fresh,
+        values={
+            "csp": {"block.STATUS": {"QUEUED": "PARTIAL", "RUNNING": "PARTIAL", "blocked": "PARTIAL"}},
+            "sap": {"status": {"blocked": "PARTIAL"}},
+        },
         defaults={
             "sap": {
                 "constitutionalContext.pressureLevel": "instant",

@@ -6,7 +6,7 @@ input; ``line``: 1-based) and in *which wire*. Native and pure code raise the sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from operator import index
 
@@ -237,6 +237,7 @@ class Reason(str, Enum):
     # Conversion between wires
     BAD_CONTEXT = "bad_context"
     NO_EXTENSION = "no_extension"
+    NO_COUNTERPART = "no_counterpart"
     BAD_CARRY = "bad_carry"
 
     __str__ = str.__str__  # as of ``StrEnum``: what is told of a refusal comes by here several times
@@ -340,11 +341,27 @@ class RuleError(WireError):
 class ConvertError(WireError):
     """A message has no form in the wire it should go to; ``missing`` names every field that stands in the way.
 
-    ``wire`` is the target, and the fields are its own; with the reason no_extension they are the source's.
+    ``wire`` is the target, and the fields are its own; with the reasons no_extension and no_counterpart they are the
+    source's. ``known``: those of them that cannot say what the source says, with that fact. With no_counterpart,
+    ``there`` has the kinds of message that the target has, and ``nearest`` the one that ``nearest=True`` would take, or
+    None.
     """
 
-    def __init__(self, reason: Reason, text: str = "", *, missing: Sequence[str] = (), **place: Any) -> None:
+    def __init__(
+        self,
+        reason: Reason,
+        text: str = "",
+        *,
+        missing: Sequence[str] = (),
+        known: Mapping[str, Any] | None = None,
+        there: Sequence[str] = (),
+        nearest: str | None = None,
+        **place: Any,
+    ) -> None:
         self.missing = tuple(missing)
+        self.known = dict(known or {})
+        self.there = tuple(there)
+        self.nearest = nearest
         super().__init__(reason, text, **place)
 
     def _place(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as run
-from tests.convert.messages import DEFAULTS, right
+from tests.convert.messages import DEFAULTS, FULL, explicit, right
 from turnwire.registry import wire_of
 
 NSLIP = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
@@ -41,23 +41,41 @@ def test_what_cannot_be_read_or_converted(tmp_path: Path) -> None:
     errors = ["missing_field", "bad_digit"]  # an empty object is text
     assert [(row["line"], row["error"]) for row in rows] == list(enumerate(errors, 1))
     assert rows[0]["missing"][:2] == ["taskId", "correlationId"]
+    assert rows[0]["known"] == {"taskId": "42", "correlationId": "3"}
     done = run("convert", "-", "--to", "sap", stdin=data)
     assert (done.code, done.out) == (1, b"")
-    assert "<stdin>:1: missing_field: neither the message nor the context has taskId" in done.err
+    assert "<stdin>:1: missing_field: neither the message nor the context has issuedAt" in done.err
 
 
-def test_there_and_back_with_carry(context: str) -> None:
+def test_there_and_back_with_carry(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"a key that both sides have\n")
     for message in right():
         source = wire_of(message)
         text = turnwire.encode(message)
-        there = run("convert", "-", "--to", "sap" if source != "sap" else "sstp", "--carry", "--context", context,
-                    "--new-ids", stdin=text.encode())  # fmt: skip
+        target = "sap" if source != "sap" else "sstp"
+        values = explicit(message, target, FULL, nearest=True).values
+        (tmp_path / "context.json").write_text(json.dumps({"defaults": {target: DEFAULTS[target]}, "values": values}))
+        there = run("convert", "-", "--to", target, "--carry", "--key", tmp_path / "key", "--context",
+                    tmp_path / "context.json", "--nearest", "-q", stdin=text.encode())  # fmt: skip
         assert (there.code, there.err) == (0, ""), there.err
-        back = run("convert", "-", "--to", str(source), "--quiet", stdin=there.out)
+        more = ("--restore", "--key", tmp_path / "key")
+        back = run("convert", "-", "--to", str(source), "--quiet", *more, stdin=there.out)
         assert turnwire.decode(back.out, source) == message
 
 
+def test_what_is_nearest_is_named() -> None:
+    text = '@a6|f0|c3|S0|d1|T1|kg|t"gladly"#'
+    done = run("convert", "-", "--to", "csp", stdin=text.encode())
+    assert (done.code, done.out) == (1, b"") and "no_counterpart" in done.err and "nearest is MEM" in done.err
+    done = run("convert", "-", "--to", "csp", "--nearest", stdin=text.encode())
+    assert done.code == 0 and b"MEM 42" in done.out and "<stdin>:1: nearest: MEM\n" in done.err
+    (row,) = run("convert", "-", "--to", "csp", "--nearest", "--json", stdin=text.encode()).records
+    assert row["nearest"] == "MEM"
+
+
 def test_json_names_what_is_dropped(context: str) -> None:
+    values = json.loads(Path(context).read_text())
+    Path(context).write_text(json.dumps({**values, "roles": {"0": "Orchestrator"}}))
     done = run("convert", "-", "--to", "kick", "--json", "--context", context, "--now", "--new-ids", stdin=CSP.encode())
     (row,) = map(json.loads, done.out.splitlines())
     assert (row["file"], row["line"], row["wire"], row["dropped"]) == ("<stdin>", 1, "kick", ["ctx", "block.PRIORITY"])

@@ -95,6 +95,27 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 FULL = Context(defaults=DEFAULTS)
 
+
+def explicit(message: Any, target: str, context: Context, **options: Any) -> Context:
+    """The context with an explicit value for whatever ``message`` says that the target cannot."""
+    for _ in range(4):
+        try:
+            turnwire.convert(message, target, context=context, **options)
+        except turnwire.ConvertError as error:
+            if not error.known:
+                break
+            defaults = DEFAULTS[target]
+            values = dict(context.values.get(target, {}))
+            for path, fact in error.known.items():
+                named = [name for name in defaults if name == path or name.endswith(f":{path}")]
+                value = defaults[named[0]]
+                values[path] = {**values.get(path, {}), str(fact): value() if callable(value) else value}
+            context = context.replace(values={**context.values, target: values})
+        else:
+            break
+    return context
+
+
 _json = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"]), max_size=20),

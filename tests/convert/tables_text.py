@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnwire.conversion.tables import ACTS, FACTS, PLACES, PRIORITIES, STATUSES
+from turnwire.conversion.tables import ACTS, FACTS, PLACES, PRIORITIES, STATUSES, Form
 from turnwire.registry import WIRES
 
 TITLES = {"nslip": "nSLIP", "csp": "CSP/1", "sstp": "SSTP", "sap": "SAP", "kick": "KickLang"}
@@ -14,12 +14,16 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def acts() -> str:
-    """Act by wire; a kind that is only the nearest one stands in parentheses."""
-    rows = []
-    for act, forms in ACTS.items():
-        cells = [f"`{forms[wire].kind}`" if forms[wire].own else f"(`{forms[wire].kind}`)" for wire in WIRES]
-        rows.append([act, *cells])
+    """Act by wire: a kind that is exact, or the nearest one and what it says beside, or nothing."""
+    rows = [[act, *(_cell(forms.get(wire)) for wire in WIRES)] for act, forms in ACTS.items()]
     return _table(["act", *(TITLES[wire] for wire in WIRES)], rows)
+
+
+def _cell(form: Form | None) -> str:
+    if form is None:
+        return ""
+    status = f", {form.status}" if form.status else ""
+    return f"exact: `{form.kind}`" if form.own else f"nearest: `{form.kind}`{status}"
 
 
 def words(table: dict[str, dict[str, str]] | dict[str, dict[str, str | int]], title: str, wires: list[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from tests.convert.messages import FULL, ID
+from tests.convert.messages import FULL, ID, explicit
 from tests.convert.tables_text import everything
 from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example
@@ -17,7 +17,7 @@ from tests.test_documents import ROOT
 from turnwire import Context, ConvertError, EncodeError, Reason, csp, kick, nslip, sap, sstp
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import parsed, same, shown
-from turnwire.conversion.tables import ACTS, FACTS, FIXED, PLACES
+from turnwire.conversion.tables import ACTS, FACTS, FIXED, PLACES, STATUSES
 
 NSLIP = nslip.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#')
 CSP = csp.decode(
@@ -35,6 +35,8 @@ KICK = kick.Envelope(
     ID,
     {"note": 1},
 )
+KEY = b"a key of thirty-two bytes or so."
+UUIDS = {"3": ID, "42": f"{ID[:-1]}c"}
 CONTEXT_FIELDS = ["principles", "pressure", "objectives", "riskTolerance", "territory", "cachePolicy"]
 EVIDENCE_ONLY = ["alignment", "pressureReadings", "policyChecks", "cache"]
 TASK_ONLY = [
@@ -46,10 +48,8 @@ BY_HAND: list[tuple[Any, str, dict[str, Any], list[str]]] = [
     # message, target, more context, what is lost
     (NSLIP, "csp", {}, ["turn", "slots.GOAL_ID"]),
     (NSLIP, "sstp", {}, ["slots.GOAL_ID", "slots.TASK_ID", "slots.PRIORITY"]),
-    (NSLIP, "sap", {}, ["conv_id", "turn", "slots.GOAL_ID", "slots.TASK_ID"]),
     (NSLIP, "sap", {"uuids": {"3": ID, "42": ID[:-1] + "c"}}, ["turn", "slots.GOAL_ID"]),
-    (NSLIP, "kick", {}, ["conv_id", "turn", "slots.GOAL_ID", "slots.PRIORITY"]),
-    (CSP, "nslip", {}, ["sender", "receiver", "ctx", "block.id", "block.IN", "block.OUT", "block.OWNER"]),
+    (NSLIP, "kick", {"roles": {"0": "Orchestrator"}}, ["conv_id", "turn", "slots.GOAL_ID", "slots.PRIORITY"]),
     (
         CSP,
         "nslip",
@@ -57,8 +57,9 @@ BY_HAND: list[tuple[Any, str, dict[str, Any], list[str]]] = [
         ["block.IN", "block.OUT", "block.OWNER"],
     ),
     (CSP, "sstp", {}, ["block.id", "block.IN", "block.OWNER", "block.PRIORITY"]),
-    (CSP, "sap", {"uuids": {"C0": ID}}, ["block.id", "block.IN", "block.OWNER"]),
-    (CSP, "kick", {"uuids": {"C0": ID}}, ["block.IN", "block.OUT", "block.OWNER", "block.PRIORITY"]),
+    (CSP, "sap", {"uuids": {"C0": ID, "T001": ID[:-1] + "c"}}, ["block.IN", "block.OWNER"]),
+    (CSP, "kick", {"uuids": {"C0": ID}, "roles": {"MAIN": "Orchestrator"}},
+     ["block.IN", "block.OUT", "block.OWNER", "block.PRIORITY"]),
     (KICK, "csp", {}, ["id", "timestamp", "extra.note"]),
     (KICK, "sap", {"uuids": {"T7": ID[:-1] + "c"}}, ["id", "receiver", "extra.note"]),
     (
@@ -109,10 +110,11 @@ def test_every_missing_field_is_named_at_once() -> None:
 
 
 def test_nothing_is_invented() -> None:
-    """Every value of the result comes from the message, the context or the tables."""
+    """Every value of the result comes from the message, the context or the tables; a fresh id is for what has none."""
     context = Context(
         now="2026-02-03T04:05:06Z",
         new_id=lambda: ID,
+        uuids={"3": ID},
         defaults={
             "sap": {
                 "issuer.agentKind": "system",
@@ -121,7 +123,11 @@ def test_nothing_is_invented() -> None:
             }
         },
     )
-    made = turnwire.convert(NSLIP, "sap", context=context)
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(NSLIP, "sap", context=context)
+    assert (caught.value.missing, caught.value.known) == (("taskId",), {"taskId": "42"})
+    message = NSLIP.replace(slots={slot: value for slot, value in NSLIP.slots.items() if slot.name != "TASK_ID"})
+    made = turnwire.convert(message, "sap", context=context)
     assert made.message.to_dict() == {
         "protocolVersion": "2.0",
         "taskId": ID,
@@ -193,9 +199,9 @@ def test_an_error_names_a_field_once() -> None:
     assert (caught.value.path, str(caught.value)) == ("block.id", f"csp: missing_field: {missing}")
     defaults = {**FULL.defaults["sap"], "constitutionalContext.pressureLevel": "never"}
     with pytest.raises(ConvertError) as caught:
-        turnwire.convert(NSLIP, "sap", context=FULL.replace(defaults={"sap": defaults}))
-    assert caught.value.path == "/constitutionalContext/pressureLevel"
-    assert str(caught.value).count("/constitutionalContext/pressureLevel") == 1
+        turnwire.convert(NSLIP, "sap", context=FULL.replace(uuids=UUIDS, defaults={"sap": defaults}))
+    assert caught.value.path == "constitutionalContext.pressureLevel"
+    assert str(caught.value).count("constitutionalContext.pressureLevel") == 1
     with pytest.raises(ConvertError) as caught:
         Context(uuids={"a": "b"})
     assert str(caught.value) == "bad_context in uuids: 'a' is mapped to 'b', which is no UUID"
@@ -214,27 +220,32 @@ def test_numbers_and_names_are_one_to_one() -> None:
 def test_a_time_without_a_zone_is_not_given_one() -> None:
     envelope = KICK.replace(timestamp="2026-01-15T08:00:00")
     defaults = {path: value for path, value in FULL.defaults["sap"].items() if path != "reportedAt"}
-    context = FULL.replace(defaults={"sap": defaults}, now="2026-01-01T00:00:00Z")
+    context = FULL.replace(defaults={"sap": defaults}, uuids={"T7": ID}, now="2026-01-01T00:00:00Z")
     with pytest.raises(ConvertError) as caught:
         turnwire.convert(envelope, "sap", context=context)
     assert caught.value.missing == ("reportedAt",)
 
 
 def test_the_orchestrator_commands_and_others_ask() -> None:
-    made = turnwire.convert(CSP, "kick", context=FULL.replace(roles={"MAIN": "Orchestrator", "CODE_EXP": "WePlan"}))
+    context = FULL.replace(uuids={"C0": ID}, roles={"MAIN": "Orchestrator", "CODE_EXP": "WePlan"})
+    made = turnwire.convert(CSP, "kick", context=context)
     assert (made.message.channel, made.message.type) == ("⫻command/dispatch", "Command")
     assert made.message.content == "⫻task/dispatch:T001/001\nfind auth middleware\n"
-    made = turnwire.convert(CSP, "kick", context=FULL)
-    assert (made.message.channel, made.message.type) == ("⫻query/request", "Query")
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(CSP, "kick", context=FULL)
+    assert (caught.value.reason, caught.value.nearest) == (Reason.NO_COUNTERPART, "⫻query/request")
+    made = turnwire.convert(CSP, "kick", context=FULL, nearest=True)
+    assert (made.message.channel, made.message.type, made.nearest) == ("⫻query/request", "Query", "⫻query/request")
 
 
 def test_carried_values_follow_the_message_that_carries_them() -> None:
     made = turnwire.convert(NSLIP, "sstp", context=FULL, carry=True)
     assert made.dropped == ()
     made.message.payload.task = "refactor_all"
-    back = turnwire.convert(made.message, "nslip")
+    back = turnwire.convert(made.message, "nslip", restore=True)
     assert back.message == NSLIP.replace(slots={**NSLIP.slots, nslip.Slot.TAG: "refactor_all"})
-    assert back.dropped  # what SSTP needed beyond nSLIP: assigned_to and others
+    assert back.exact
+    assert back.surplus  # what SSTP needed beyond nSLIP: evaluation_criteria and others
 
 
 @pytest.mark.parametrize("target", ["sstp", "sap", "kick"])
@@ -246,8 +257,10 @@ def test_deep_values_are_carried(target: str) -> None:
     fields = copy.deepcopy(TASK) if source == "sap" else example(sstp.Kind.INTENT)
     fields["deep"] = value
     message = turnwire.decode(json.dumps(fields), source)
-    made = turnwire.convert(message, target, context=FULL, carry=True)
-    assert turnwire.convert(turnwire.decode(turnwire.encode(made.message), target), source).message == message
+    context = explicit(message, target, FULL, nearest=True)
+    made = turnwire.convert(message, target, context=context, carry=True, nearest=True, key=KEY)
+    there = turnwire.decode(turnwire.encode(made.message), target)
+    assert turnwire.convert(there, source, restore=True, key=KEY).message == message
 
 
 @pytest.mark.parametrize(
@@ -271,7 +284,7 @@ def test_damaged_carries_are_refused(damage: Any) -> None:
     made = turnwire.convert(CSP, "sstp", context=FULL, carry=True).message
     made.header["turnwire"] = damage
     with pytest.raises(ConvertError) as caught:
-        turnwire.convert(made, "csp", context=FULL)
+        turnwire.convert(made, "csp", context=FULL, restore=True)
     assert caught.value.reason is Reason.BAD_CARRY
 
 
@@ -279,7 +292,7 @@ def test_damaged_carries_are_refused(damage: Any) -> None:
 def test_a_field_of_that_name_is_no_carry(value: Any) -> None:
     made = turnwire.convert(CSP, "sstp", context=FULL, carry=True).message
     made.header["turnwire"] = value
-    back = turnwire.convert(made, "csp", context=FULL)
+    back = turnwire.convert(made, "csp", context=FULL, restore=True)
     assert back.message.block.get("OWNER") is None
     assert "header.turnwire" in back.dropped
 
@@ -299,10 +312,12 @@ def test_what_is_no_message() -> None:
 def test_the_tables_fit_together() -> None:
     """A kind means one act; each form, fact and default is known; a kind that is written has its fields."""
     for wire in turnwire.WIRES:
-        own = [forms[wire].kind for forms in ACTS.values() if forms[wire].own]
+        cells = [row[wire] for row in ACTS.values() if wire in row]
+        own = [form.kind for form in cells if form.own]
         assert len(own) == len(set(own))
-        for forms in ACTS.values():
-            kind = forms[wire].kind
+        for form in cells:
+            kind = form.kind
+            assert form.status is None or form.status in STATUSES
             assert kind in own or wire == "nslip"
             assert (kind in PLACES[wire]) == (wire not in ("nslip", "kick"))
         for places in PLACES[wire].values():
@@ -331,14 +346,16 @@ def test_paths_are_read_as_they_are_shown() -> None:
 @pytest.mark.parametrize("wire", turnwire.WIRES)
 def test_defaults_are_judged_like_any_value(wire: str) -> None:
     """Whatever a context gives, the result can be written strictly or is refused, naming the field."""
-    source: Any = CSP if wire == "nslip" else nslip.SlipMessage(1, 0, 1, 2, nslip.Act.INFORM, nslip.FrameType.TASK, {})
+    source: Any = sstp.decode(json.dumps(example(sstp.Kind.KNOWLEDGE)))
+    if wire != "nslip":
+        source = nslip.SlipMessage(1, 0, 1, 2, nslip.Act.INFORM, nslip.FrameType.TASK, {})
     wanted = {place.path for places in PLACES[wire].values() for place in places if place.need == "must"}
     refused: list[tuple[str, ...]] = []
     for path in sorted(wanted & FULL.defaults[wire].keys()):
         for value in (5, -1, "", "\n", "<your-agent-id>", None, [], {}, [5], 1e9, True):
             context = FULL.replace(defaults={**FULL.defaults, wire: {**FULL.defaults[wire], path: value}})
             try:
-                made = turnwire.convert(source, wire, context=context)
+                made = turnwire.convert(source, wire, context=context, nearest=True)
             except ConvertError as error:
                 refused.append(error.missing)
             else:

@@ -30,7 +30,11 @@ def agent() -> Agent:
         (
             "convert",
             _convert,
-            {"to": wire | {"description": "the wire to write"}, "context": {"type": "object"}},
+            {
+                "to": wire | {"description": "the wire to write"},
+                "context": {"type": "object"},
+                "nearest": {"type": "boolean", "description": "take the nearest kind where there is no counterpart"},
+            },
             ("to",),
         ),
         ("extract", _extract, {"wire": wire}, ()),
@@ -114,7 +118,7 @@ def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
     return {"tokenizer": tokenizer, "tokens": whole, "messages": len(found), "tokensOfMessages": sum(each)}
 
 
-def _convert(text: str, to: str, context: dict[str, Any] | None = None) -> dict[str, Any]:
+def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest: bool = False) -> dict[str, Any]:
     """Writes the agent messages in a text as messages of another wire; names what is lost, and what is missing."""
     known = turnwire.Context() if context is None else turnwire.Context(**context)
     messages: list[dict[str, Any]] = []
@@ -123,10 +127,9 @@ def _convert(text: str, to: str, context: dict[str, Any] | None = None) -> dict[
         try:
             if one.error is not None:
                 raise one.error
-            converted = turnwire.convert(one.message, to, context=known)
-            messages.append(
-                {"line": one.line, "message": turnwire.encode(converted.message), "dropped": list(converted.dropped)}
-            )
+            converted = turnwire.convert(one.message, to, context=known, nearest=nearest)
+            made = {"line": one.line, "message": turnwire.encode(converted.message), "dropped": list(converted.dropped)}
+            messages.append(made if converted.nearest is None else {**made, "nearest": converted.nearest})
         except WireError as error:
             missing = list(getattr(error, "missing", ()))
             refused.append({"line": one.line, "reason": str(error.reason), "text": error.text, "missing": missing})

@@ -1,16 +1,19 @@
 """What carry=True puts into a message, and how it is read again.
 
 It is one JSON object: ``wire`` (of the message it comes from), ``fields`` (every path of that message, in order) and
-``rest`` (path -> value of those that the carrying message does not say by itself). The others are read from the
-carrying message, so that what was changed there is changed in what comes back.
+``rest`` (path -> value of those that the carrying message does not say by itself), with ``texts`` (the same as JSON
+text, where it is deep), ``filled`` (paths of the carrying message that a context gave) and ``signature``. The others
+are read from the carrying message, so that what was changed there is changed in what comes back. It is read only when
+the caller asks for it (``restore=True``), and refused where it says something else than the message around it.
 """
 
 from __future__ import annotations
 
+import hmac
 from typing import Any
 
 from turnwire.conversion.faults import not_carried
-from turnwire.conversion.paths import Fields, parsed, same, shown
+from turnwire.conversion.paths import Fields, Path, parsed, same, shown
 from turnwire.conversion.shapes import shape_of
 from turnwire.errors import WireError
 from turnwire.json import text as json_text
@@ -20,8 +23,11 @@ _DEEPEST = 100
 """Values nested deeper travel as JSON text, since the carrying message has a limit too (``contract.LIMITS``)."""
 
 
-def packed(source: str, fields: Fields, back: Fields, to: str) -> Any:
-    """What goes into the extension place of ``to``; ``back`` is what the target says without it."""
+def packed(
+    source: str, fields: Fields, back: Fields, to: str, made: Fields, filled: list[Path], key: bytes | None
+) -> Any:
+    """What goes into the extension place of ``to``; ``made`` is the message around it, ``back`` what that says, and
+    ``filled`` the paths there that the context filled."""
     rest: dict[str, Any] = {}
     texts: dict[str, str] = {}
     for path, value in fields.items():
@@ -34,7 +40,36 @@ def packed(source: str, fields: Fields, back: Fields, to: str) -> Any:
     whole: dict[str, Any] = {"wire": source, "fields": [shown(path) for path in fields], "rest": rest}
     if texts:
         whole["texts"] = texts
+    if filled:
+        whole["filled"] = [shown(path) for path in filled]
+    if key is not None:
+        whole["signature"] = _signature(whole, made, to, key)
     return json_text.write(whole) if shape_of(to).carry_text else whole
+
+
+_SIGNED = "hmac-sha256:"
+
+
+def _signature(whole: dict[str, Any], around: Fields, wire: str, key: bytes) -> str:
+    """Over what is carried and the message around it: neither can be changed, nor put beside another."""
+    unsigned = {name: value for name, value in whole.items() if name != "signature"}
+    signed = json_text.write([unsigned, encode(shape_of(wire).join(around), strict=False)])
+    return _SIGNED + hmac.new(key, signed.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
+
+
+def prove(whole: dict[str, Any], around: Fields, wire: str, to: str, key: bytes) -> None:
+    """Raises ConvertError(bad_carry) where this is not signed with the key, together with the message around it."""
+    given = whole.get("signature")
+    if not isinstance(given, str) or not given.startswith(_SIGNED):
+        raise not_carried(to, "what was carried is not signed")
+    if not hmac.compare_digest(given.encode("utf-8", "replace"), _signature(whole, around, wire, key).encode()):
+        raise not_carried(to, "what was carried, or the message around it, is not what was signed with this key")
+
+
+def filled(whole: dict[str, Any]) -> frozenset[str]:
+    """The paths of the carrying message that a context had filled."""
+    listed = whole.get("filled", [])
+    return frozenset(one for one in listed if isinstance(one, str)) if isinstance(listed, list) else frozenset()
 
 
 def _depth(value: Any, left: int) -> int:
@@ -45,8 +80,10 @@ def _depth(value: Any, left: int) -> int:
     return min((_depth(one, left - 1) for one in inner), default=left)
 
 
-def opened(place: Any, to: str) -> dict[str, Any] | None:
+def opened(fields: Fields, source: str, to: str) -> dict[str, Any] | None:
     """What was carried, if it is a message of ``to``; a field of that name that names no wire is like any other."""
+    path = shape_of(source).carry
+    place: Any = None if path is None else fields.get(path)
     whole = place
     if isinstance(place, str):
         try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from turnwire import registry
 from turnwire.conversion.faults import bad_context
-from turnwire.conversion.paths import ABSENT
+from turnwire.conversion.paths import ABSENT, Path, shown
 from turnwire.conversion.shapes import shape_of
 from turnwire.kick.times import is_timestamp
 from turnwire.sap.times import UUID
@@ -32,10 +32,13 @@ class Context:
         defaults: wire -> path of a field there -> its value, where the source has nothing that fits it; for instance
             ``{"sap": {"constitutionalContext.pressureLevel": "instant"}, "csp": {"ERROR:block.id": "E1"}}`` (a path
             may have the kind of message in front). Values are those of the wire, or functions that give one.
+        values: wire -> path of a field there -> what a source says (a word of ``tables``, a name, a text) -> the value
+            that stands for it there, such as ``{"csp": {"block.STATUS": {"blocked": "PARTIAL"}}}``.
 
-    Every mapping must be one to one, since the way back reads it from right to left. A number without a name is written
-    as its decimal text ("3"), a decimal text without a number is that number, and a name without a role is the role,
-    as long as the mapping gives neither side to something else. Raises ConvertError(bad_context).
+    What a source says is never replaced: defaults, now and new_id fill what it says nothing of. Every mapping must be
+    one to one, since the way back reads it from right to left. A number without a name is written as its decimal text
+    ("3"), a decimal text without a number is that number, and a name without a role is the role, as long as the mapping
+    gives neither side to something else. Raises ConvertError(bad_context).
     """
 
     agents: Mapping[str, int] = field(default_factory=dict)
@@ -46,24 +49,24 @@ class Context:
     now: str | Callable[[], str] | None = None
     new_id: Callable[[], str] | None = None
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     _names: Names = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, kind in _MAPPINGS.items():
             _judge(name, getattr(self, name), kind)
         _judge_makers(self.now, self.new_id)
-        if not isinstance(self.defaults, Mapping):
-            raise bad_context("defaults maps a wire to its fields", "defaults")
-        for wire, values in self.defaults.items():
-            if wire not in registry.names():
-                raise bad_context(f"{wire!r} is no wire", "defaults")
-            if not isinstance(values, Mapping) or not all(isinstance(path, str) for path in values):
-                raise bad_context("the defaults of a wire map paths to values", f"defaults.{wire}")
-            for path in values:
-                _judge_path(wire, path)
+        for name in ("defaults", "values"):
+            _judge_fields(name, getattr(self, name))
+        for wire, paths in self.values.items():
+            for path, mapping in paths.items():
+                if not isinstance(mapping, Mapping) or not all(isinstance(key, str) for key in mapping):
+                    raise bad_context("the values of a field map texts to values", f"values.{wire}.{path}")
         for name in _MAPPINGS:  # copies: one to one now is one to one for good
             object.__setattr__(self, name, dict(getattr(self, name)))
         object.__setattr__(self, "defaults", {wire: dict(values) for wire, values in self.defaults.items()})
+        copied = {wire: {path: dict(one) for path, one in paths.items()} for wire, paths in self.values.items()}
+        object.__setattr__(self, "values", copied)
         object.__setattr__(self, "_names", Names(self))
 
     @classmethod
@@ -117,15 +120,28 @@ def _judge_makers(now: Any, new_id: Any) -> None:
         raise bad_context(f"new_id is a function that gives a fresh UUID, not {type(new_id).__name__}", "new_id")
 
 
-def _judge_path(wire: str, path: str) -> None:
+def _judge_fields(name: str, given: Any) -> None:
+    """``defaults`` and ``values``: wire -> path of a field that a conversion writes -> something."""
+    if not isinstance(given, Mapping):
+        raise bad_context(f"{name} maps a wire to its fields", name)
+    for wire, fields_ in given.items():
+        if wire not in registry.names():
+            raise bad_context(f"{wire!r} is no wire", name)
+        if not isinstance(fields_, Mapping) or not all(isinstance(path, str) for path in fields_):
+            raise bad_context(f"the {name} of a wire map paths to values", f"{name}.{wire}")
+        for path in fields_:
+            _judge_path(name, wire, path)
+
+
+def _judge_path(name: str, wire: str, path: str) -> None:
     kind, colon, inner = path.rpartition(":")
     kinds = shape_of(wire).places
     if colon and kind not in kinds:
-        raise bad_context(f"{kind!r} is no kind of message of {wire}", f"defaults.{wire}")
-    for name, places in kinds.items():
-        if (not colon or name == kind) and any(place.path == inner and place.need != "read" for place in places):
+        raise bad_context(f"{kind!r} is no kind of message of {wire}", f"{name}.{wire}")
+    for known, places in kinds.items():
+        if (not colon or known == kind) and any(place.path == inner and place.need != "read" for place in places):
             return
-    raise bad_context(f"{path!r} is no field of {wire} that a conversion writes", f"defaults.{wire}")
+    raise bad_context(f"{path!r} is no field of {wire} that a conversion writes", f"{name}.{wire}")
 
 
 class Names:
@@ -178,6 +194,11 @@ class Names:
         values = self.context.defaults.get(wire, {})
         found = values.get(f"{kind}:{path}", values.get(path, ABSENT))
         return found() if callable(found) else found
+
+    def explicit(self, wire: str, path: Path, fact: Any) -> Any:
+        """What the caller's ``values`` have for what a source says, or ABSENT."""
+        paths = self.context.values.get(wire)
+        return paths.get(shown(path), {}).get(str(fact), ABSENT) if paths else ABSENT
 
     def now(self) -> Any:
         """The caller's time, or ABSENT."""

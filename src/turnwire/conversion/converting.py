@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from types import NoneType
 from typing import Any, NamedTuple
 
 from turnwire import registry
 from turnwire.conversion import carrying, faults
 from turnwire.conversion.context import Context, Names
-from turnwire.conversion.forms import FORMS
-from turnwire.conversion.paths import ABSENT, Fields, Path, parsed, same, shown
+from turnwire.conversion.filling import Facts, drafted, facts_of, known_act, meaning, survivors, tells_kinds
+from turnwire.conversion.paths import Fields, Path, pointed, same, shown
 from turnwire.conversion.shapes import shape_of
-from turnwire.errors import ConvertError, Reason
+from turnwire.conversion.tables import ACTS, GRAVE
+from turnwire.errors import ConvertError, Reason, expect
 from turnwire.registry import encode, wire_of
-
-_TIMES = frozenset({"sap_time", "iso_time"})
 
 _NOTHING = Context()
 
@@ -24,157 +23,215 @@ class Converted(NamedTuple):
     """What a conversion gives.
 
     message: the message of the target. dropped: the path of every field of the source that the way back from the
-    message alone would not bring back as it was, in the source's order, in the source's own names.
+    message alone would not bring back as it was, in the source's order, in the source's own names. surplus: of a
+    message that carried the one that is restored, the fields that a context had filled in around it: they say nothing
+    that was lost. nearest: what was taken for want of a counterpart, in words, else None.
     """
 
     message: Any
     dropped: tuple[str, ...]
+    surplus: tuple[str, ...] = ()
+    nearest: str | None = None
 
     @property
     def exact(self) -> bool:
-        """Whether nothing was dropped."""
-        return not self.dropped
+        """Whether the message says all that its source said, and nothing else."""
+        return not self.dropped and self.nearest is None
 
 
-def convert(message: Any, to: str, *, context: Context | None = None, carry: bool = False) -> Converted:
+class Options(NamedTuple):
+    """How to convert; see :func:`convert`."""
+
+    carry: bool = False
+    nearest: bool = False
+    restore: bool = False
+    key: bytes | None = None
+
+
+def convert(
+    message: Any,
+    to: str,
+    *,
+    context: Context | None = None,
+    carry: bool = False,
+    nearest: bool = False,
+    restore: bool = False,
+    key: bytes | None = None,
+) -> Converted:
     """A message of one wire as a message of another.
 
     Args:
         message: a message of any wire.
         to: the name of the target wire.
         context: what the target needs and the source lacks, and which names are which numbers; see :class:`Context`.
+            It never replaces what the source says.
         carry: put what is left over into the target's own extension place (SSTP: ``header.turnwire``; SAP:
             ``meta.turnwire``; KickLang: a section ``⫻turnwire/carry``), so that the way back gives the message itself.
+        nearest: where what the message does has no counterpart, take the kind that comes nearest, and name it.
+        restore: a message that carries one of the target wire gives that one back; the surplus is what the carrying
+            message had beyond it. Without it, what is carried is a field like any other.
+        key: signs what is carried (HMAC-SHA-256, over the message around it, too), and proves it when it is restored.
 
-    A message that carries one of the target wire gives that one back; its dropped fields are those that the carrying
-    message had beyond it. Raises ConvertError: missing_field, with every missing field of the target in ``missing``; or
-    the reason for which the target refuses a value; no_extension where ``carry`` is asked of nSLIP or CSP and
-    something is left over; bad_carry; unknown_wire; wrong_type for what is no message. Raises EncodeError for a message
-    that its own wire cannot write.
+    Raises ConvertError: no_counterpart, with what there is in ``there`` and the nearest in ``nearest``; missing_field,
+    with every missing field of the target in ``missing``; or the reason for which the target refuses a value;
+    no_extension where ``carry`` is asked of nSLIP or CSP and something is left over; bad_carry where what is carried
+    is damaged, says something else than the message around it, or is not signed with ``key``; unknown_wire; wrong_type
+    for what is no message. Raises EncodeError for a message that its own wire cannot write.
     """
-    source = wire_of(message)
-    if to not in registry.names():
-        raise ConvertError(Reason.UNKNOWN_WIRE, f"{to!r} is no wire; the wires are {', '.join(registry.names())}")
-    if source is None or not isinstance(message, registry.wire(source).message):
-        raise ConvertError(Reason.WRONG_TYPE, f"a message is converted, not {type(message).__name__}", wire=to)
+    expect(key, (bytes, NoneType), "a key is bytes")
+    return converted(message, to, names_of(context), Options(carry, nearest, restore, key))
+
+
+def names_of(context: Context | None) -> Names:
+    """The names of a context. Raises ConvertError(bad_context) for what is none."""
     if context is not None and not isinstance(context, Context):
         raise ConvertError(Reason.BAD_CONTEXT, f"a Context is needed, not {type(context).__name__}")
+    return (_NOTHING if context is None else context).names
+
+
+def checked_wire(to: str) -> str:
+    """The name of a wire. Raises ConvertError(unknown_wire) for any other."""
+    if to not in registry.names():
+        raise ConvertError(Reason.UNKNOWN_WIRE, f"{to!r} is no wire; the wires are {', '.join(registry.names())}")
+    return to
+
+
+def split(message: Any, to: str) -> tuple[str, Fields]:
+    """The wire of a message and its fields. Raises ConvertError(wrong_type) for what is none."""
+    source = wire_of(message)
+    if source is None or not isinstance(message, registry.wire(source).message):
+        raise ConvertError(Reason.WRONG_TYPE, f"a message is converted, not {type(message).__name__}", wire=to)
     encode(message, strict=False)
+    return source, {} if source == to else shape_of(source).split(message)
+
+
+def converted(message: Any, to: str, names: Names, options: Options) -> Converted:
+    """:func:`convert` with names that are ready."""
+    source, fields = split(message, checked_wire(to))
     if source == to:
         return Converted(message, ())
-    names = (_NOTHING if context is None else context).names
-    shape = shape_of(source)
-    fields = shape.split(message)
-    carried = None if shape.carry is None else carrying.opened(fields.get(shape.carry), to)
+    carried = carrying.opened(fields, source, to) if options.restore else None
     if carried is not None:
-        plain = _NOTHING.names.surviving()  # as it was carried: no name means another one here
-        made = carrying.restored(carried, survivors(to, facts_of(source, fields, plain), plain), to)
-        fields = {path: value for path, value in fields.items() if path != shape.carry}
-        return Converted(carrying.joined(made, to), _lost(source, fields, to, made, names))
-    made = _drafted(to, facts_of(source, fields, names), names)
-    if carry:
-        return _with_carry(source, fields, to, made)
-    result = _judged(to, made)
-    return Converted(result, _lost(source, fields, to, made, names))
+        return _restored(source, fields, to, carried, names, options)
+    return written(source, fields, to, facts_of(source, fields, names), names, options)
 
 
-def _with_carry(source: str, fields: Fields, to: str, made: Fields) -> Converted:
+def written(source: str, fields: Fields, to: str, facts: Facts, names: Names, options: Options) -> Converted:
+    """The message of the target that says the facts of a message."""
+    if not known_act(to, facts):
+        raise _no_counterpart(source, fields, to, facts, None)
+    if not options.nearest:
+        _judge_kind(source, fields, to, facts, names)
+    made = drafted(to, facts, names)
+    near = _near(to, made, facts, names)
+    if near is not None and not options.nearest:
+        raise _no_counterpart(source, fields, to, facts, near)
+    if options.carry:
+        result, lost = _with_carry(source, fields, to, made, names, options.key)
+    else:
+        result, lost = judged(to, made), _lost(source, fields, to, made, names)
+    return Converted(result, tuple(map(shown, lost)), (), near)
+
+
+def _judge_kind(source: str, fields: Fields, to: str, facts: Facts, names: Names) -> None:
+    """Refuses what has a near kind at most before its fields are asked for."""
+    form = ACTS.get(facts["act"], {}).get(to)
+    if form is not None and not form.own:
+        raise _no_counterpart(source, fields, to, facts, form.kind)
+
+
+def _near(to: str, made: Fields, facts: Facts, names: Names) -> str | None:
+    """The kind of a message that means something else than the facts say, or None where it means the same."""
+    shape = shape_of(to)
+    if not tells_kinds(to, facts):
+        return None if facts["act"] not in GRAVE else shape.kind_name(made)
+    near = shape.near(made)
+    said = facts_of(to, made, names)
+    if "status" not in facts:  # where there is one, the context gave it
+        said.pop("status", None)
+    if near is None and meaning(said) != meaning(facts):
+        near = shape.kind_name(made)
+    return near
+
+
+def _no_counterpart(source: str, fields: Fields, to: str, facts: Facts, near: str | None) -> ConvertError:
+    shape = shape_of(source)
+    what, status = meaning(facts)
+    named = f"{shape.kind_name(fields)}" + (f" ({what}{f', {status}' if status else ''})" if what else "")
+    there = sorted({form.kind for row in ACTS.values() if (form := row.get(to)) is not None and form.own})
+    return faults.no_counterpart(to, named, there, near, shape.kind_path)
+
+
+def _with_carry(
+    source: str, fields: Fields, to: str, made: Fields, names: Names, key: bytes | None
+) -> tuple[Any, list[Path]]:
     plain = _NOTHING.names.surviving()
     back = survivors(source, facts_of(to, made, plain), plain)
     if list(back) == list(fields) and all(same(back[path], value) for path, value in fields.items()):
-        return Converted(_judged(to, made), ())
+        return judged(to, made), []
     place = shape_of(to).carry
     if place is None:
         rest = [shown(path) for path, value in fields.items() if path not in back or not same(back[path], value)]
         raise faults.no_extension(to, rest or [shown(path) for path in back if path not in fields] or ["the order"])
+    given = survivors(to, facts_of(source, fields, names), names)
     full = dict(made)
-    full[place] = carrying.packed(source, fields, back, to)
-    return Converted(_judged(to, full), ())
+    full[place] = carrying.packed(source, fields, back, to, made, [path for path in made if path not in given], key)
+    return judged(to, full), []
 
 
-@cache
-def _places(wire: str, kind: str) -> tuple[tuple[Path, Any, str, str, str], ...]:
-    return tuple(
-        (parsed(one.path), FORMS[one.form], one.fact, one.form, one.need) for one in shape_of(wire).places[kind]
-    )
+def _restored(
+    source: str, fields: Fields, to: str, carried: dict[str, Any], names: Names, options: Options
+) -> Converted:
+    """The message that was carried, if it is what the message around it says, too."""
+    shape = shape_of(source)
+    around = {path: value for path, value in fields.items() if path != shape.carry}
+    if options.key is not None:
+        carrying.prove(carried, around, source, to, options.key)
+    plain = _NOTHING.names.surviving()  # as it was carried: no name means another one here
+    made = carrying.restored(carried, survivors(to, facts_of(source, around, plain), plain), to)
+    message = carrying.joined(made, to)
+    if options.key is None:
+        _judge_carried(source, around, to, made, names, options.nearest)
+    lost = list(map(shown, _lost(source, around, to, made, names)))
+    filled = carrying.filled(carried) if options.key is None else lost  # nothing was added since it was signed
+    dropped = tuple(path for path in lost if path not in filled)
+    return Converted(message, dropped, tuple(path for path in lost if path in filled))
 
 
-def facts_of(wire: str, fields: Fields, names: Names) -> dict[str, Any]:
-    """What the fields of a message say, in the common model."""
-    shape = shape_of(wire)
-    act, kind = shape.kind(fields)
-    facts: dict[str, Any] = {} if act is None else {"act": act}
-    for path, form, fact, written, _ in _places(wire, kind):
-        if fact and fact not in facts and path in fields and written != "content":
-            value = fields[path]
-            found = ABSENT if value is None else form.read(value, names, wire)
-            if found is not ABSENT:
-                facts[fact] = found
-    return facts | shape.facts(fields, kind, names)
+def _judge_carried(source: str, around: Fields, to: str, made: Fields, names: Names, nearest: bool) -> None:
+    """Refuses a carried message that would not have been written as the message around it: whoever reads that one
+    must not be told something else. Its place in the sequence says nothing of what it does."""
+    facts = facts_of(to, made, names)
+    seen = facts_of(source, around, names)
+    if not known_act(source, facts):
+        raise faults.not_carried(to, f"what was carried is no {shape_of(source).kind_name(around)}")
+    facts = {**facts, "sequence": seen["sequence"]} if {"sequence"} <= facts.keys() & seen.keys() else facts
+    forth = survivors(source, facts, names)
+    for path, value in forth.items():
+        if path not in around or not same(around[path], value):
+            what = shown(path)
+            text = f"{what} is {around.get(path, 'not there')!r}, and for what was carried it would be {value!r}"
+            raise faults.not_carried(to, f"{text}: only its own context, or a signature and its key, can prove it")
+    near = _near(source, forth, facts, names)
+    if near is not None and not nearest:
+        raise faults.not_carried(to, f"what was carried is no {near}; nearest=True takes it")
 
 
-def survivors(wire: str, facts: dict[str, Any], names: Names) -> Fields:
-    """The fields that the facts alone give, as far as they reach; nothing is asked of the caller."""
-    fields, _ = _filled(wire, facts, names.surviving())
-    return fields
-
-
-def _filled(wire: str, facts: dict[str, Any], names: Names) -> tuple[Fields, list[Path]]:
-    """The fields of a message of the wire, and the paths that it lacks."""
-    act = facts.get("act")
-    if act is None:
-        return {}, [("act",)]
-    kind, fixed = shape_of(wire).begin(act, facts)
-    fields = dict(fixed)
-    needed = []
-    for path, form, fact, written, need in _places(wire, kind):
-        if need == "read" or path in fields:
-            continue
-        value = ABSENT
-        if fact in facts and written != "content":
-            value = form.write(facts[fact], names, wire)
-        if value is ABSENT:
-            value = _supplied(wire, kind, path, written, fact not in facts, names)
-        if value is not ABSENT:
-            fields[path] = value
-        elif need == "must" and written != "content":
-            needed.append(path)
-    needed += shape_of(wire).finish(fields, facts, names)
-    return fields, [path for path in needed if path not in fields]
-
-
-def _supplied(wire: str, kind: str, path: Path, form: str, absent: bool, names: Names) -> Any:
-    """What the context has for a field; the time and fresh ids only where the source has none."""
-    value = names.default(wire, kind, shown(path)) if names.supply else ABSENT
-    if value is ABSENT and absent and form in _TIMES:
-        value = names.now()
-    if value is ABSENT and (kind, path) in shape_of(wire).fresh:
-        value = names.new_id()
-    return value
-
-
-def _drafted(wire: str, facts: dict[str, Any], names: Names) -> Fields:
-    fields, needed = _filled(wire, facts, names)
-    if needed:
-        raise faults.missing(wire, [shown(path) for path in needed])
-    return fields
-
-
-def _judged(wire: str, fields: Fields) -> Any:
+def judged(wire: str, fields: Fields) -> Any:
     """The message of the fields, if strict writing takes it."""
     message = shape_of(wire).join(fields)
     found = [issue for issue in registry.wire(wire).check(message) if issue.severity != "info"]
     if found:
-        where = [str(issue.where) for issue in found]
-        text = "; ".join(f"{issue.where}: {issue.text}" for issue in found)
+        where = [pointed(str(issue.where)) for issue in found]
+        text = "; ".join(f"{place}: {issue.text}" for place, issue in zip(where, found, strict=True))
         raise ConvertError(found[0].reason, text, wire=wire, path=where[0], missing=where)
     return message
 
 
-def _lost(source: str, fields: Fields, to: str, made: Fields, names: Names) -> tuple[str, ...]:
+def _lost(source: str, fields: Fields, to: str, made: Fields, names: Names) -> list[Path]:
     """The fields that the way back does not bring back as they were."""
     back = survivors(source, facts_of(to, made, names), names)
-    return tuple(shown(path) for path in _differing(fields, back, shape_of(source).unseen))
+    return list(_differing(fields, back, shape_of(source).unseen))
 
 
 def _differing(fields: Fields, back: Fields, unseen: frozenset[Path]) -> Iterator[Path]:

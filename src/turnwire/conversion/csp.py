@@ -14,7 +14,7 @@ from turnwire.errors import Issue, Reason
 
 UNSEEN: frozenset[Path] = frozenset({("line",), ("issues",)})
 
-_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms["csp"]).own}
+_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("csp")) and form.own}
 _BLOCKS: dict[str, type[Task | Result | Error]] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _HEADERS = ("sender", "receiver", "ctx", "intent")
 
@@ -107,4 +107,4 @@ def facts(fields: Fields, kind: str, names: Any) -> dict[str, Any]:
     return {"text": text[text.index("\n\n") + 2 : -1]}
 
 
-SHAPE = Shape(split, join, kind, begin, PLACES["csp"], facts, unseen=UNSEEN)
+SHAPE = Shape(split, join, kind, begin, PLACES["csp"], facts, unseen=UNSEEN, tells=(("intent",),))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from turnwire.errors import ConvertError, Reason
+
+_SHOWN = 60
+"""Characters of a value that an error shows."""
 
 
 def bad_context(text: str, path: str) -> ConvertError:
@@ -12,11 +16,26 @@ def bad_context(text: str, path: str) -> ConvertError:
     return ConvertError(Reason.BAD_CONTEXT, text, path=path or None)
 
 
-def missing(wire: str, paths: Sequence[str]) -> ConvertError:
-    """The target needs fields that neither the source nor the context has."""
-    listed = ", ".join(paths)
-    text = f"neither the message nor the context has {listed}"
-    return ConvertError(Reason.MISSING_FIELD, text, wire=wire, path=paths[0], missing=paths)
+def missing(wire: str, paths: Sequence[str], known: Mapping[str, Any]) -> ConvertError:
+    """The target needs fields (``paths``, all in their order) that neither the source nor the context has, or that
+    cannot say what the source says: those are also in ``known``, with that fact."""
+    absent = [path for path in paths if path not in known]
+    told = [f"neither the message nor the context has {', '.join(absent)}"] if absent else []
+    told += [f"{path} cannot say {_value(value)} unless the context maps it" for path, value in known.items()]
+    return ConvertError(Reason.MISSING_FIELD, "; ".join(told), wire=wire, path=paths[0], missing=paths, known=known)
+
+
+def _value(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def no_counterpart(wire: str, what: str, there: Sequence[str], nearest: str | None, path: str) -> ConvertError:
+    """What a message does is nothing that the target has a kind for."""
+    near = f"the nearest is {nearest}, which nearest=True takes" if nearest else "nothing comes near it"
+    kinds = f"{wire} has {', '.join(there)}; " if there else ""
+    text = f"{what} has no counterpart in {wire}: {kinds}{near}"
+    return ConvertError(Reason.NO_COUNTERPART, text, wire=wire, path=path, missing=[path], there=there, nearest=nearest)
 
 
 def no_extension(wire: str, paths: Sequence[str]) -> ConvertError:
@@ -26,5 +45,5 @@ def no_extension(wire: str, paths: Sequence[str]) -> ConvertError:
 
 
 def not_carried(wire: str, text: str) -> ConvertError:
-    """What claims to have been carried is damaged."""
+    """What claims to have been carried is damaged, or says something else than the message around it."""
     return ConvertError(Reason.BAD_CARRY, text, wire=wire)

@@ -9,7 +9,15 @@ from turnwire.conversion.context import Names
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import ABSENT, Fields, Path
 from turnwire.conversion.shapes import Shape
-from turnwire.conversion.tables import ACTS, CHANNEL_FALLBACK, CHANNEL_FAMILY, PLACES, STATUS_CHANNEL
+from turnwire.conversion.tables import (
+    ACCEPTED,
+    ACTS,
+    CHANNEL_EXACT,
+    CHANNEL_FAMILY,
+    CHANNEL_NEAREST,
+    PLACES,
+    STATUS_CHANNEL,
+)
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.messages import Envelope
 from turnwire.kick.policy import DEFAULT_POLICY, allows
@@ -20,7 +28,7 @@ CARRY: Path = ("content", "carry")
 _CARRY = f"\n{SIGIL}turnwire/carry\n"
 _CHANNEL, _CONTENT, _TYPE = ("channel",), ("content",), ("type",)
 
-_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms["kick"]).own}
+_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("kick")) and form.own}
 _WORDS = set(_OWN.values())
 _PLACE = re.compile(rf"[^\s{SIGIL}]*[^\s{SIGIL}/]")
 _TYPES = {"command": "Command", "report": "Info", "alert": "Alert", "query": "Query"}
@@ -50,14 +58,28 @@ def join(fields: Fields) -> Envelope:
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:
-    """The channel: one of the table, else one whose name is an act's, else the act of its family."""
+    """The channel: one of the table, else one whose name is an act's, else the act of its family; of a status, the
+    word in its first line."""
     family, name = channel_parts(fields[_CHANNEL])
     whole = f"{family}/{name}"
+    if whole == STATUS_CHANNEL:
+        return ("accept" if _first_line(fields[_CONTENT]) == ACCEPTED else "inform"), ""
     if whole in _OWN:
         return _OWN[whole], ""
-    if name in _WORDS and whole != STATUS_CHANNEL and family in ("report", "query"):
+    if name in _WORDS and family in ("report", "query"):
         return name, ""
     return CHANNEL_FAMILY.get(str(family)), ""
+
+
+def near(fields: Fields) -> str | None:
+    """A channel whose name says what its type does not: ``⫻query/request`` asks, and orders nothing."""
+    family, name = channel_parts(fields[_CHANNEL])
+    is_near = family in CHANNEL_NEAREST and name in _WORDS and name != "ask"
+    return fields[_CHANNEL] if is_near else None
+
+
+def _first_line(content: str) -> str:
+    return next((text for text in content.split("\n") if text and not text.startswith(SIGIL)), "")
 
 
 def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
@@ -81,8 +103,10 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
     if body is not None and body is not content and _has_section(body):
         body = content  # more sections than one
     word = _status_word(channel, content if body is None else body, names, body is content)
-    if word is not ABSENT:
-        found["status"] = word
+    accepted = channel == STATUS_CHANNEL and _first_line(content) == ACCEPTED
+    if accepted or word is not ABSENT:
+        if not accepted:
+            found["status"] = word
         if body is not None and body is not content:
             _, newline, rest = body.partition("\n")
             body = rest if newline else None
@@ -94,8 +118,7 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
 def _status_word(channel: str, body: str, names: Names, whole: bool) -> Any:
     if channel != STATUS_CHANNEL:
         return ABSENT
-    lines = body.split("\n")
-    line = next((text for text in lines if text and not text.startswith(SIGIL)), "") if whole else lines[0]
+    line = _first_line(body) if whole else body.split("\n")[0]
     return FORMS["status"].read(line, names, "kick")
 
 
@@ -111,10 +134,10 @@ def _header(channel: str, task: str | None) -> str:
 
 def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, ...]:
     """Chooses the channel by the policy and writes the content."""
-    status = FORMS["status"].write(facts.get("status"), names, "kick")
-    channel = _channel(facts.get("act"), fields, status is not ABSENT, names)
-    if channel is None:
-        return (_CHANNEL,)
+    act = facts["act"]
+    said = "FAILED" if act == "error" and "task" in facts else facts.get("status") if act == "inform" else None
+    status = ACCEPTED if act == "accept" else FORMS["status"].write(said, names, "kick")
+    channel = _channel(act, fields, status is not ABSENT, names)
     row = DEFAULT_POLICY.row_for(SIGIL + channel)
     default = fields.get(_CONTENT)
     made = _content(channel, facts, status if channel == STATUS_CHANNEL else ABSENT)
@@ -127,20 +150,22 @@ def finish(fields: Fields, facts: dict[str, Any], names: Names) -> tuple[Path, .
     return (("correlation_id",),) if row is not None and row.correlation else ()
 
 
-def _channel(act: str | None, fields: Fields, status: bool, names: Names) -> str | None:
+def _channel(act: str, fields: Fields, status: bool, names: Names) -> str:
     """The first channel for an act that the policy opens to this sender and receiver; the table's where none is.
 
     What the context will say of them counts on the way back too, since the channel will depend on it.
     """
-    if act is None:
-        return None
     form = ACTS[act]["kick"]
     word = _OWN[form.kind]
-    first = STATUS_CHANNEL if status and act == "inform" else form.kind
+    first = form.kind
+    if status and act == "inform":
+        first = STATUS_CHANNEL
     ends = [(name, fields.get((name,), ABSENT)) for name in ("sender", "receiver")]
     sender, receiver = (names.default("kick", "", name) if end is ABSENT else end for name, end in ends)
-    families = CHANNEL_FALLBACK[first.partition("/")[0]]
-    for channel in (first, *(f"{family}/{word}" for family in families)):
+    exact = CHANNEL_EXACT.get(act, ())
+    if status and act == "error":
+        exact = (STATUS_CHANNEL, *exact)
+    for channel in (first, *exact, *(f"{family}/{word}" for family in CHANNEL_NEAREST)):
         row = DEFAULT_POLICY.row_for(SIGIL + channel)
         known = isinstance(sender, str) and isinstance(receiver, str)
         if row is not None and known and allows(row.senders, sender) and allows(row.receivers, receiver):
@@ -169,4 +194,6 @@ SHAPE = Shape(
     CARRY,
     carry_text=True,
     fresh=frozenset({("", ("id",))}),
+    tells=(_CHANNEL,),
+    near=near,
 )

@@ -9,7 +9,7 @@ from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import ACTS, PLACES
 from turnwire.nslip import Act, Extra, FrameType, SlipMessage, Slot
 
-_OWN = {form.kind.partition("/")[0]: act for act, forms in ACTS.items() if (form := forms["nslip"]).own}
+_OWN = {form.kind.partition("/")[0]: act for act, forms in ACTS.items() if (form := forms.get("nslip")) and form.own}
 
 
 def split(message: SlipMessage) -> Fields:
@@ -57,4 +57,4 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     return "", {("act",): name, ("frame",): frame}
 
 
-SHAPE = Shape(split, join, kind, begin, PLACES["nslip"])
+SHAPE = Shape(split, join, kind, begin, PLACES["nslip"], tells=(("act",),))

@@ -48,6 +48,13 @@ def parsed(text: str) -> Path:
             return tuple(parts)
 
 
+def pointed(text: str) -> str:
+    """The path, as text, of a place that a check names: of a JSON pointer; any other text stands for itself."""
+    if not text.startswith("/"):
+        return text
+    return shown(tuple(part.replace("~1", "/").replace("~0", "~") for part in text[1:].split("/")))
+
+
 def same(left: Any, right: Any) -> bool:
     """Whether two JSON values are the same in value, type and order of keys: 1 is not 1.0, and not true."""
     if isinstance(left, dict) and isinstance(right, dict):

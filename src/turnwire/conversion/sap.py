@@ -16,7 +16,7 @@ _FAILED = "FailedResult"
 _OPENED = frozenset({"cachePolicy", "cache", "replyTo", "budget"})
 """Records that stand as one field: no other wire knows anything of their parts."""
 
-_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms["sap"]).own}
+_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("sap")) and form.own}
 
 
 def split(message: Message) -> Fields:
@@ -53,20 +53,22 @@ def join(fields: Fields) -> Message:
 
 
 def kind(fields: Fields) -> tuple[str | None, str]:
-    """The class of the object; a failed Result that has an error message and no output is an error."""
+    """The class of the object; a failed Result that has an error message is an error, and says that message."""
     if ("messageId",) in fields and ("taskId",) not in fields:
         name = "Nack" if fields.get(("status",)) == "NACK" else "Ack"
     elif ("reportedAt",) not in fields and ("producer", "agentId") not in fields:
         name = "Task"
     else:
         failed = fields.get(("status",)) == "FAILED" and ("error", "message") in fields
-        name = _FAILED if failed and ("output",) not in fields else "Result"
+        name = _FAILED if failed else "Result"
     return _OWN[name], name
 
 
 def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
-    """The class of the object, and what all of the class have."""
+    """The class of the object, and what all of the class have. What a failed report says is why it failed."""
     name = ACTS[act]["sap"].kind
+    if name == "Result" and facts.get("status") == "FAILED":
+        name = _FAILED
     return name, {(key,): value for key, value in FIXED["sap"][name].items()}
 
 
@@ -77,5 +79,6 @@ SHAPE = Shape(
     begin,
     PLACES["sap"],
     carry=CARRY,
+    tells=(("status",), ("target", "capability")),
     fresh=frozenset({("Task", ("taskId",)), ("Task", ("correlationId",))}),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
-from turnwire.conversion.paths import Fields, Path
+from turnwire.conversion.paths import Fields, Path, shown
 from turnwire.errors import ConvertError, Reason
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ def _nothing_more(fields: Fields, facts: Facts, names: Names) -> tuple[Path, ...
     return ()
 
 
+def _not_near(fields: Fields) -> str | None:
+    return None
+
+
 class Shape(NamedTuple):
     """One wire (``Wire.shape``).
 
@@ -35,7 +39,8 @@ class Shape(NamedTuple):
     whether as JSON text. unseen: fields that tell where a message was read rather than what it says. words: "status"
     and "priority" -> the word of the wire for each of ``tables.STATUSES`` and ``PRIORITIES`` (those of the built-in
     wires stand there); open_words: whether its status may be any other word, too. fresh: (kind, path) of the fields
-    that ``Context.new_id`` may fill.
+    that ``Context.new_id`` may fill. tells: the fields that tell the kind, by which errors name it. near: fields of a
+    message -> its kind, where that is the nearest only although it is read as the same act, else None.
     """
 
     split: Callable[[Any], Fields]
@@ -51,6 +56,18 @@ class Shape(NamedTuple):
     words: Mapping[str, Mapping[str, Any]] = {}
     open_words: bool = False
     fresh: frozenset[tuple[str, Path]] = frozenset()
+    tells: tuple[Path, ...] = ()
+    near: Callable[[Fields], str | None] = _not_near
+
+    @property
+    def kind_path(self) -> str:
+        """The path of the field that tells the kind of a message, as text."""
+        return shown(self.tells[0]) if self.tells else "kind"
+
+    def kind_name(self, fields: Fields) -> str:
+        """What kind of message fields are, for people."""
+        told = [str(fields[path]) for path in self.tells if path in fields]
+        return "/".join(told) or self.kind(fields)[1] or "message"
 
 
 def shape_of(wire: str) -> Shape:

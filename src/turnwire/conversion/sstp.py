@@ -12,7 +12,7 @@ from turnwire.sstp.spec import SCHEMA_IDS, Kind
 
 CARRY: Path = ("header", "turnwire")
 
-_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms["sstp"]).own}
+_OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("sstp")) and form.own}
 
 
 def split(message: Message) -> Fields:
@@ -48,8 +48,10 @@ def kind(fields: Fields) -> tuple[str | None, str]:
 
 def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     """The kind and its schema_id."""
+    if act == "inform" and facts.get("status") == "FAILED":
+        act = "error"  # a knowledge message would not say that something failed
     name = ACTS[act]["sstp"].kind
     return name, {("header", "kind"): name, ("header", "schema_id"): SCHEMA_IDS[Kind(name)]}
 
 
-SHAPE = Shape(split, join, kind, begin, PLACES["sstp"], carry=CARRY)
+SHAPE = Shape(split, join, kind, begin, PLACES["sstp"], carry=CARRY, tells=(("header", "kind"),))

@@ -34,129 +34,72 @@ FACTS: dict[str, str] = {
 class Form(NamedTuple):
     """One cell of ACTS: the kind of message in a wire.
 
-    own: whether that kind, read, means this act. Where it does not, the kind is the nearest one, and the field that
-    tells the kind (act, INTENT, header.kind ...) is in ``dropped``.
+    own: whether that kind, read, means this act. Where it does not, the kind is only the nearest one, which a
+    conversion takes when it is asked to (``nearest=True``); the field that tells the kind (act, INTENT, header.kind
+    ...) is then in ``dropped``. status: what a nearest kind says beside, so that a failure stays one.
     """
 
     kind: str
     own: bool = True
+    status: str | None = None
 
 
-def _near(kind: str) -> Form:
-    return Form(kind, own=False)
+def _near(kind: str, status: str | None = None) -> Form:
+    return Form(kind, own=False, status=status)
+
+
+def _row(nslip: str, csp: str, sstp: str, sap: str, kick: str) -> dict[str, Form]:
+    """A row of ACTS: kinds by wire; "~" in front: the nearest only, "~FAILED kind" with this status; "" for none."""
+    found = {}
+    for wire, cell in {"nslip": nslip, "csp": csp, "sstp": sstp, "sap": sap, "kick": kick}.items():
+        if cell:
+            *status, kind = cell.removeprefix("~").split()
+            found[wire] = _near(kind, *status) if cell[0] == "~" else Form(kind)
+    return found
 
 
 ACTS: dict[str, dict[str, Form]] = {
-    "request": {
-        "nslip": Form("REQUEST/TASK"),
-        "csp": Form("TASK"),
-        "sstp": Form("delegation"),
-        "sap": Form("Task"),
-        "kick": Form("command/dispatch"),
-    },
-    "ask": {
-        "nslip": Form("ASK/TASK"),
-        "csp": Form("QUERY"),
-        "sstp": Form("query"),
-        "sap": _near("Task"),
-        "kick": Form("query/context"),
-    },
-    "inform": {
-        "nslip": Form("INFORM/TASK"),
-        "csp": Form("RESULT"),
-        "sstp": Form("knowledge"),
-        "sap": Form("Result"),
-        "kick": Form("report/artifact"),
-    },
-    "error": {
-        "nslip": Form("ERROR/TASK"),
-        "csp": Form("ERROR"),
-        "sstp": _near("knowledge"),
-        "sap": Form("FailedResult"),
-        "kick": Form("alert/error"),
-    },
-    "observe": {
-        "nslip": Form("OBSERVE/OBSERVATION"),
-        "csp": _near("MEM"),
-        "sstp": _near("knowledge"),
-        "sap": _near("Result"),
-        "kick": Form("report/observe"),
-    },
-    "propose": {
-        "nslip": Form("PROPOSE/PLAN"),
-        "csp": Form("PLAN"),
-        "sstp": Form("intent"),
-        "sap": _near("Task"),
-        "kick": Form("report/propose"),
-    },
-    "commit": {
-        "nslip": Form("COMMIT/PLAN"),
-        "csp": _near("PLAN"),
-        "sstp": Form("commit"),
-        "sap": _near("Result"),
-        "kick": Form("report/commit"),
-    },
-    "accept": {
-        "nslip": Form("ACCEPT/TASK"),
-        "csp": _near("MEM"),
-        "sstp": _near("knowledge"),
-        "sap": Form("Ack"),
-        "kick": Form("report/accept"),
-    },
-    "reject": {
-        "nslip": Form("REJECT/TASK"),
-        "csp": _near("MEM"),
-        "sstp": _near("knowledge"),
-        "sap": Form("Nack"),
-        "kick": Form("report/reject"),
-    },
-    "evaluate": {
-        "nslip": Form("EVAL/EVALUATION"),
-        "csp": _near("MEM"),
-        "sstp": Form("evidence_bundle"),
-        "sap": _near("Result"),
-        "kick": Form("report/evaluate"),
-    },
-    "learn": {
-        "nslip": _near("INFORM/OBSERVATION"),
-        "csp": Form("MEM"),
-        "sstp": Form("memory_delta"),
-        "sap": _near("Result"),
-        "kick": Form("report/learn"),
-    },
-    "meta": {
-        "nslip": Form("META/CONTROL"),
-        "csp": _near("MEM"),
-        "sstp": _near("knowledge"),
-        "sap": _near("Result"),
-        "kick": Form("query/meta"),
-    },
-    "patch": {
-        "nslip": _near("COMMIT/PLAN"),
-        "csp": Form("PATCH"),
-        "sstp": _near("commit"),
-        "sap": _near("Task"),
-        "kick": _near("command/dispatch"),
-    },
-    "file": {
-        "nslip": _near("REQUEST/TASK"),
-        "csp": Form("FILE"),
-        "sstp": _near("delegation"),
-        "sap": _near("Task"),
-        "kick": _near("command/dispatch"),
-    },
+    "request": _row("REQUEST/TASK", "TASK", "delegation", "Task", "command/dispatch"),
+    "ask": _row("ASK/TASK", "QUERY", "query", "~Task", "query/context"),
+    "inform": _row("INFORM/TASK", "RESULT", "knowledge", "Result", "report/artifact"),
+    "error": _row("ERROR/TASK", "ERROR", "~FAILED evidence_bundle", "FailedResult", "alert/error"),
+    "warn": _row("~ERROR/TASK", "~ERROR", "~FAILED evidence_bundle", "~FailedResult", "alert/violation"),
+    "observe": _row("OBSERVE/OBSERVATION", "~MEM", "~knowledge", "~Result", "report/observe"),
+    "propose": _row("PROPOSE/PLAN", "PLAN", "intent", "~Task", "report/propose"),
+    "commit": _row("COMMIT/PLAN", "~PLAN", "commit", "~Result", "report/commit"),
+    "accept": _row("ACCEPT/TASK", "~MEM", "~knowledge", "Ack", "report/status"),
+    "reject": _row("REJECT/TASK", "~ERROR", "~FAILED evidence_bundle", "Nack", "report/reject"),
+    "evaluate": _row("EVAL/EVALUATION", "~MEM", "evidence_bundle", "~Result", "report/evaluate"),
+    "learn": _row("~INFORM/OBSERVATION", "MEM", "memory_delta", "~Result", "report/learn"),
+    "meta": _row("META/CONTROL", "~MEM", "~knowledge", "~Result", "report/meta"),
+    "patch": _row("~COMMIT/PLAN", "PATCH", "~commit", "~Task", "~command/dispatch"),
+    "file": _row("~REQUEST/TASK", "FILE", "~delegation", "~Task", "~command/dispatch"),
+    "stop": _row("", "", "", "", "command/stop"),
 }
-"""Act -> wire -> kind. A kind is one act's own at most, so that reading is certain."""
+"""Act -> wire -> kind. A kind is one act's own at most, so that reading is certain. A wire that is not there has
+nothing that comes near: what stops work would become work there, or no more than a remark."""
 
-CHANNEL_FAMILY = {"command": "request", "report": "inform", "alert": "error", "query": "ask"}
-"""KickLang: what a channel means whose name is no act's: the act of its family."""
+REPORTING = frozenset({"inform", "observe", "evaluate", "learn"})
+"""Acts whose meaning is also their status: one that failed, was cancelled or goes on is not one that succeeded."""
 
-CHANNEL_FALLBACK = {"command": ("query",), "report": ("query",), "alert": ("report", "query"), "query": ()}
-"""KickLang: where a message goes that the policy does not let through on the channel of the table (only the
-Orchestrator commands, reports go to it, alerts to everyone): to these families; the channel's name says the act."""
+GRAVE = frozenset({"error", "warn", "reject", "stop"})
+"""Acts that a message must tell: a failure, a warning, a refusal or a stop that is not told is a lie."""
+
+CHANNEL_FAMILY = {"report": "inform", "alert": "warn", "query": "ask"}
+"""KickLang: what a channel means whose name is no act's. A command may be any order, also to stop: it has none."""
+
+CHANNEL_EXACT: dict[str, tuple[str, ...]] = {"error": ("report/error",), "warn": ()}
+"""KickLang: further channels on which an act is still itself, where the policy does not let it through on the first."""
+
+CHANNEL_NEAREST = ("query",)
+"""KickLang: families that take what the policy lets through nowhere else (only the Orchestrator commands, reports go to
+it, alerts to everyone); the channel's name says the act, but its type says Query, so that this is the nearest only."""
 
 STATUS_CHANNEL = "report/status"
-"""KickLang: where an "inform" with a status goes; the word stands in the first line of the content."""
+"""KickLang: where an "inform" with a status goes, an "accept" (its word is ``ACCEPTED``), and the "error" of a task
+(``Failed``); the word stands in the first line of the content."""
+
+ACCEPTED = "Accepted"
 
 STATUSES: dict[str, dict[str, str]] = {
     "QUEUED": {"nslip": "waiting", "sap": "QUEUED", "kick": "Accepted"},
@@ -283,7 +226,7 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
         ),
         "ERROR": (
             *_CSP,
-            Place("block.id", "message", "error_token", "must"),
+            Place("block.id", "", "error_token", "must"),
             Place("block.AT", "task", "task_text", "must"),
             Place("block.CAUSE", "text", need="must"),
             Place("block.NEXT", ""),

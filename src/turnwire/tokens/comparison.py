@@ -252,9 +252,9 @@ def _in_wire(message: Any, wire: str, decode: Callable[[str], Any], context: Any
         text = text_of(message)
         return text, [], _comes_back(lambda: decode(text) == message)
     convert = _convert()
-    made = convert(message, wire, context=context, carry=False)
+    made = convert(message, wire, context=context, nearest=True)  # sizes are compared: what differs is in ``dropped``
     text = encode(made.message)
-    back = partial(convert, context=context, carry=False)
+    back = partial(convert, context=context, nearest=True)
     return text, list(made.dropped), _comes_back(lambda: back(decode(text), own).message == message)
 
 

@@ -6,7 +6,7 @@ import json
 import sys
 import uuid
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,9 +19,12 @@ from turnwire.cli.outcome import BAD_RECORDS, GOOD
 from turnwire.cli.output import Output, complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.cli.wires import WireName
-from turnwire.errors import Reason, WireError
+from turnwire.errors import DecodeError, Reason, WireError
 
-_UNCLOSED = str(Reason.INSIDE_UNCLOSED_HEREDOC)
+if TYPE_CHECKING:
+    from turnwire.conversion import Converted
+
+_UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 
 
 class Found(NamedTuple):
@@ -29,15 +32,19 @@ class Found(NamedTuple):
 
     line: int
     message: Any = None
-    fault: str | None = None
-    reason: str | None = None
+    error: WireError | None = None
 
 
 @click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
 @click.argument("files", nargs=-1, required=True, metavar="FILES...")
 @click.option("--to", "target", required=True, type=WireName(), help="The wire to write.")
 @click.option("--from", "source", type=WireName(), help="Take the messages of this wire only.")
+@click.option("--nearest", is_flag=True, help="Where there is no counterpart, take the nearest kind, and name it.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
+@click.option("--restore", is_flag=True, help="Give back messages that were carried, where nothing contradicts them.")
+@click.option(
+    "--key", "key_file", type=inputs.name, metavar="FILE", help="Sign what is carried with this key, or prove it."
+)
 @click.option(
     "--context", "context_file", type=inputs.name, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
 )
@@ -49,7 +56,10 @@ def command(
     files: tuple[str, ...],
     target: str,
     source: str | None,
+    nearest: bool,
     carry: bool,
+    restore: bool,
+    key_file: str | None,
     context_file: str | None,
     use_clock: bool,
     new_ids: bool,
@@ -70,20 +80,23 @@ def command(
         context = context.replace(now=now)
     if new_ids:
         context = context.replace(new_id=lambda: str(uuid.uuid4()))
+    key = None if key_file is None else inputs.content(key_file, inputs.SETTINGS).strip()
     output = standard_output()
     writer = _Writer(output, target, as_json, quiet)
     for name in inputs.files(names):
         for found in _messages(inputs.content(name), source):
-            if found.message is None:
-                writer.refuse(name, found.line, str(found.reason), str(found.fault), ())
+            if found.error is not None:
+                writer.refuse(name, found.line, found.error)
                 continue
             try:
-                converted = turnwire.convert(found.message, target, context=context, carry=carry)
+                converted = turnwire.convert(
+                    found.message, target, context=context, carry=carry, nearest=nearest, restore=restore, key=key
+                )
                 text = turnwire.encode(converted.message)
             except WireError as error:
-                writer.refuse(name, found.line, str(error.reason), error.text, getattr(error, "missing", ()))
+                writer.refuse(name, found.line, error)
             else:
-                writer.write(name, found.line, text, converted.dropped)
+                writer.write(name, found.line, text, converted)
     output.flush()
     return BAD_RECORDS if writer.refused else GOOD
 
@@ -99,10 +112,12 @@ class _Writer:
         self._first = True
         self.refused = 0
 
-    def write(self, file: str, line: int, text: str, dropped: tuple[str, ...]) -> None:
+    def write(self, file: str, line: int, text: str, converted: Converted) -> None:
         """One converted message."""
+        dropped = converted.dropped
         if self._json:
-            self._line({"file": file, "line": line, "wire": self._target, "message": text, "dropped": list(dropped)})
+            made = {"file": file, "line": line, "wire": self._target, "message": text, "dropped": list(dropped)}
+            self._line(made if converted.nearest is None else {**made, "nearest": converted.nearest})
             return
         if not self._first:
             text = registry.wire(self._target).joined + text
@@ -110,17 +125,23 @@ class _Writer:
         if sys.stdout is not None and sys.stdout.isatty():  # a person looks at it: a pipe gets the bytes as they are
             text = "\n".join(map(printable, text.split("\n")))
         self._output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
+        if converted.nearest is not None and not self._quiet:
+            complain(printable(f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}"))
         if dropped and not self._quiet:
             complain(printable(f"{inputs.shown(file)}:{line}: dropped: {', '.join(dropped)}"))
 
-    def refuse(self, file: str, line: int, reason: str, text: str, missing: tuple[str, ...]) -> None:
+    def refuse(self, file: str, line: int, error: WireError) -> None:
         """One record that could not be read or has no form in the target."""
         self.refused += 1
         if self._json:
-            fault = {"error": reason, "text": text, "missing": list(missing)}
+            fault: dict[str, Any] = {"error": str(error.reason), "text": error.text}
+            fault["missing"] = list(getattr(error, "missing", ()))
+            known, nearest = getattr(error, "known", None), getattr(error, "nearest", None)
+            fault |= {"known": known} if known else {}
+            fault |= {"nearest": nearest} if nearest else {}
             self._line({"file": file, "line": line, "wire": self._target, **fault})
         else:
-            complain(printable(f"{inputs.shown(file)}:{line}: {reason}: {text}"))
+            complain(printable(f"{inputs.shown(file)}:{line}: {error.reason}: {error.text}"))
 
     def _line(self, values: dict[str, Any]) -> None:
         text = json.dumps({**values, "file": inputs.shown(values["file"])}, ensure_ascii=False)
@@ -134,12 +155,12 @@ def _messages(data: bytes, source: str | None) -> Iterator[Found]:
     unclosed: set[int] | None = None
     for one in located(data, source):
         if one.error is not None:
-            yield Found(one.line, None, one.error.text, str(one.error.reason))
+            yield Found(one.line, None, one.error)
             if one.error.reason is Reason.UNCLOSED_HEREDOC and unclosed is None:
                 unclosed = {each.offset for each in located(data, one.wire) if each.doubtful}
         elif one.offset in (unclosed or ()):
-            yield Found(one.line, None, "a heredoc that is not closed would hold it", _UNCLOSED)
+            yield Found(one.line, None, DecodeError(_UNCLOSED, "a heredoc that is not closed would hold it"))
         elif type(one.message).__name__ == "Template":  # a record of CSP/1 that says nothing to anyone
-            yield Found(one.line, None, "this is a template, no message", str(Reason.NO_MESSAGE))
+            yield Found(one.line, None, DecodeError(Reason.NO_MESSAGE, "this is a template, no message"))
         else:
             yield Found(one.line, one.message)
