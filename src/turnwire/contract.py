@@ -116,6 +116,7 @@ class Wire:
     - search: (text) -> (message, start, end) of each message in plain text, for styles other than "object".
     - pairs: how its records answer each other, a tuple of ``turnwire.pairs.Rule`` (``stats``, report).
     - plain: (message) -> the message as plain JSON values. shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
+    - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
     - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: part -> what to do
       where it costs much.
     - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``. conform: (bytes of a file,
@@ -153,6 +154,7 @@ class Wire:
         search: Callable[[str], Any] | None
         damaged: Callable[[bytes], bool] | None
         pairs: tuple[Any, ...]
+        work: Callable[[bytes], Any] | None
         parts: Pattern[str] | None
         plain: Callable[[Any], dict[str, Any]] | None
         least_doubtful: int
@@ -204,6 +206,7 @@ class Wire:
         search: Any = None,
         damaged: Any = None,
         pairs: Any = (),
+        work: Any = None,
         parts: Any = None,
         plain: Any = None,
         advice: Any = None,
@@ -223,7 +226,14 @@ class Wire:
         self._references = {
             **{"detect": detect, "decode": decode, "encode": encode, "message": message, "check": check},
             **{"prompt": prompt, "bulk": bulk, "plan": plan, "cuts": cuts, "stream": stream, "search": search},
-            **{"damaged": damaged, "pairs": pairs, "parts": parts, "plain": plain, "advice": advice or {}},
+            **{
+                "damaged": damaged,
+                "pairs": pairs,
+                "work": work,
+                "parts": parts,
+                "plain": plain,
+                "advice": advice or {},
+            },
             **{
                 "shape": shape,
                 "checklist": checklist,

@@ -1,25 +1,63 @@
-"""What answers what in CSP/1: a TASK the RESULT of the same id from its receiver to its sender, or their next ERROR in
-the context."""
+"""What answers what in CSP/1: a TASK the RESULT of the same id to its sender, or the ERROR that is AT it. A RESULT that
+is PARTIAL tells progress."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 
-from turnwire.pairs import Message, Rule, Way, back, there
+from turnwire.csp.codec import decode
+from turnwire.pairs import Message, Rule, Way, Work, back, task_of, there, untold
+
+_BLOCK = re.compile(rb"^(TASK|RESULT|ERROR) (\S+)\r?$", re.MULTILINE)
+_AT = re.compile(rb"^AT (T[0-9]+)\r?$", re.MULTILINE)
+_PARTIAL = re.compile(rb"^STATUS PARTIAL\r?$", re.MULTILINE)
+
+
+def work(record: bytes) -> Work | None:
+    """The task that a TASK, a RESULT or an ERROR is about; None for what has no such block."""
+    if b"\n<<<" in record:  # the lines of a value may look like others
+        return _of_message(record)
+    block = _BLOCK.search(record)
+    if block is None:
+        return None
+    if block[1] != b"ERROR":
+        return Work(block[2].decode("utf-8", "replace"), _PARTIAL.search(record) is None)
+    at = _AT.search(record)
+    return Work(None if at is None else at[1].decode())
+
+
+def _of_message(record: bytes) -> Work | None:
+    block = decode(record).block
+    if block is None or block.kind not in ("TASK", "RESULT", "ERROR"):
+        return None
+    if block.kind == "ERROR":
+        at = block.get("AT") or ""
+        return Work(at if re.fullmatch("T[0-9]+", at) else None)
+    return Work(block.id, block.get("STATUS") != "PARTIAL")
 
 
 def _task(message: Message) -> Hashable:
-    return message.subject, message.sender, message.receiver
+    return message.subject if message.work is None else task_of(message), message.sender
 
 
 def _result(message: Message) -> Hashable:
-    return message.subject, message.receiver, message.sender
+    task = message.subject if message.work is None else task_of(message)
+    return None if task is None else (task, message.receiver)
+
+
+def _error(message: Message) -> Hashable:
+    return None if message.work is None else _result(message)
 
 
 PAIRS = (
     Rule(
         "task",
         frozenset({"TASK"}),
-        (Way(frozenset({"RESULT"}), _task, _result), Way(frozenset({"ERROR"}), there, back)),
+        (
+            Way(frozenset({"RESULT"}), _task, _result, names=True),
+            Way(frozenset({"ERROR"}), _task, _error, names=True),
+            Way(frozenset({"ERROR"}), there, untold(back)),
+        ),
     ),
 )

@@ -21,6 +21,7 @@ DESCRIPTOR = Wire(
     search=".search:search",
     listed=".search:listed",
     pairs=".pairs:PAIRS",
+    work=".pairs:work",
     parts=".parts:PARTS",
     plain=".plain:plain",
     advice={"words": "keywords: they come with CSP/1; leave out fields that say nothing"},

@@ -16,6 +16,7 @@ DESCRIPTOR = Wire(
     bulk=".bulk:SCANNER",
     plan=".bulk:PLAN",
     pairs=".pairs:PAIRS",
+    work=".pairs:work",
     parts="turnwire.json.parts:PARTS",
     shape="turnwire.conversion.kick:SHAPE",
     checklist=".checklist:CHECKLIST",

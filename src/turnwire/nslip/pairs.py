@@ -1,8 +1,63 @@
-"""What answers what in nSLIP: the next message back, from the receiver of an ASK or REQUEST to its sender in the
-conversation; it settles every request that waits for it."""
+"""What answers what in nSLIP: an ASK or REQUEST the message of the same TASK_ID to its sender in the conversation; one
+that names no task settles every request that waits between the two. ACCEPT and COMMIT promise an answer, and a STATUS
+may say that the work goes on."""
 
 from __future__ import annotations
 
-from turnwire.pairs import Rule, Way, back, there
+import re
+from collections.abc import Hashable
 
-PAIRS = (Rule("ask", frozenset({"ASK", "REQUEST"}), (Way(None, there, back),), all_at_once=True),)
+from turnwire.nslip.spec import START_MARKER
+from turnwire.pairs import Message, Rule, Way, Work, back, task_of, there
+
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ACT = re.compile(rb"\|a0*([0-9A-Za-z]*)")
+_TASK = re.compile(rb"\|k0*([0-9A-Za-z]*)")
+_STATUS = re.compile(rb'\|u"([a-z_]*)"')
+_GOES_ON = frozenset({b"waiting", b"in_progress", b"queued", b"running", b"accepted", b"blocked", b"partial"})
+"""Status words of work that has not ended."""
+_PROMISES = frozenset({b"5", b"6"})  # COMMIT, ACCEPT
+
+
+def work(record: bytes) -> Work:
+    """The TASK_ID of a record in base62, and whether its act and its STATUS end the task."""
+    plain = _TEXT.sub(b'""', record) if b'"' in record else record
+    plain = plain.replace(START_MARKER.encode(), b"|", 1)
+    task, act, status = _TASK.search(plain), _ACT.search(plain), _STATUS.search(record)
+    promised = act is not None and act[1] in _PROMISES
+    goes_on = promised or (status is not None and status[1] in _GOES_ON)
+    return Work(None if task is None else (task[1] or b"0").decode(), not goes_on)
+
+
+def _asked(message: Message) -> Hashable:
+    task = task_of(message)
+    return None if task is None else (message.conversation, task, message.sender)
+
+
+def _answered(message: Message) -> Hashable:
+    task = task_of(message)
+    return None if task is None else (message.conversation, task, message.receiver)
+
+
+def _unnamed(message: Message) -> Hashable:
+    return back(message) if task_of(message) is None else None
+
+
+def _without_task(message: Message) -> Hashable:
+    return there(message) if task_of(message) is None else None
+
+
+_NAMING = frozenset({"INFORM", "ACCEPT", "REJECT", "EVAL", "ERROR"})
+PAIRS = (
+    Rule(
+        "ask",
+        frozenset({"ASK", "REQUEST"}),
+        (
+            Way(_NAMING, _asked, _answered, names=True),
+            Way(None, _asked, _answered),
+            Way(None, there, _unnamed),
+            Way(None, _without_task, back),
+        ),
+        all_at_once=True,
+    ),
+)

@@ -20,6 +20,7 @@ DESCRIPTOR = Wire(
     bulk=".bulk:SCANNER",
     search=".search:search",
     pairs=".pairs:PAIRS",
+    work=".pairs:work",
     parts=".parts:PARTS",
     plain=".plain:plain",
     advice={"ids": "ids: count from 1 in each conversation, so that they stay one digit"},

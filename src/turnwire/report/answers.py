@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from turnwire import registry
-from turnwire.log.analysis.pairing import Pairing
-from turnwire.pairs import Message
+from turnwire.log.analysis.pairing import Pairing, Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +28,10 @@ class Answers(NamedTuple):
     waiting: int
     given_up: int
     backwards: int
+    progress: int
+    orphans: int
+    ahead: int
+    further: int
     timed: int
     min: int | None
     p50: int | None
@@ -43,7 +45,7 @@ class Waiting:
     """Takes chunks of records in order, remembers the questions that are open."""
 
     def __init__(self) -> None:
-        self._pairings = {wire.name: [Pairing(rule) for rule in wire.pairs] for wire in registry.wires().values()}
+        self._pairs = Pairs()
 
     def add(self, chunk: Chunk) -> None:
         """Looks at the records of a chunk."""
@@ -53,13 +55,12 @@ class Waiting:
         times = [
             time if timed else None for time, timed in zip(chunk.times.tolist(), chunk.timed.tolist(), strict=True)
         ]
-        for wire, message in zip(wires, map(Message, *columns, times), strict=True):
-            for pairing in self._pairings[wire or ""]:
-                pairing.take(message)
+        for row, (wire, message) in enumerate(zip(wires, zip(*columns, times, strict=True), strict=True)):
+            self._pairs.take(wire or "", chunk.raw(row), message)
 
     def found(self) -> list[Answers]:
         """What became of the questions that were asked."""
-        return [_told(wire, one) for wire, all_ in self._pairings.items() for one in all_ if one.requests]
+        return [_told(wire, pairing) for (wire, _), pairing in self._pairs.found.items() if pairing.seen]
 
 
 def _told(wire: str, pairing: Pairing) -> Answers:
@@ -73,6 +74,10 @@ def _told(wire: str, pairing: Pairing) -> Answers:
         waiting=pairing.waiting,
         given_up=pairing.given_up,
         backwards=pairing.backwards,
+        progress=pairing.progress,
+        orphans=pairing.orphans,
+        ahead=pairing.ahead,
+        further=pairing.further,
         timed=latencies.count,
         min=latencies.least,
         p50=latencies.quantile(0.5),

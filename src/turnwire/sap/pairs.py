@@ -1,7 +1,54 @@
-"""What answers what in SAP: a Task the Result with the same correlation id."""
+"""What answers what in SAP: a Task the Result or the Nack of its taskId. An Ack tells progress, and so does a Result
+whose status is QUEUED or RUNNING."""
 
 from __future__ import annotations
 
-from turnwire.pairs import Rule, Way, conversation
+from collections.abc import Hashable
 
-PAIRS = (Rule("task", frozenset({"Task"}), (Way(frozenset({"Result"}), conversation, conversation),)),)
+import msgspec
+
+from turnwire.errors import DecodeError
+from turnwire.pairs import Message, Rule, Way, Work, conversation, task_of, untold
+from turnwire.sap.codec import decode
+from turnwire.sap.spec import TERMINAL
+
+_ENDS = frozenset({*(str(status.value) for status in TERMINAL), "NACK"})
+
+
+class _Record(msgspec.Struct):
+    taskId: str | None = None  # noqa: N815  (the names of the wire)
+    messageId: str | None = None  # noqa: N815
+    status: str | None = None
+
+
+_read = msgspec.json.Decoder(_Record).decode
+
+
+def work(record: bytes) -> Work | None:
+    """The taskId of an object (of a receipt, its messageId), and whether it ends the task; None for what is none."""
+    try:
+        found = _read(record)
+    except msgspec.DecodeError:  # our own reader takes more than the JSON of RFC 8259
+        try:
+            values = decode(record).to_dict()
+        except DecodeError:
+            return None
+        found = _Record(values.get("taskId"), values.get("messageId"), values.get("status"))
+    task = found.taskId if found.taskId is not None else found.messageId
+    return Work(None if task is None else task.lower(), found.status in _ENDS)
+
+
+def _task(message: Message) -> Hashable:
+    return task_of(message)
+
+
+PAIRS = (
+    Rule(
+        "task",
+        frozenset({"Task"}),
+        (
+            Way(frozenset({"Result", "Ack", "Nack"}), _task, _task, names=True),
+            Way(frozenset({"Result"}), conversation, untold(conversation)),
+        ),
+    ),
+)

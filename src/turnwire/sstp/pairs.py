@@ -1,12 +1,14 @@
-"""What answers what in SSTP: a query the next knowledge of its addressee in the session (of anybody else where it names
-none). Names are compared without case, as in sessions."""
+"""What answers what in SSTP, where a task is who is asked in which session: a query the next knowledge of its addressee
+(of anybody else where it names none), a delegation the next message of its addressee; evidence bundles tell progress.
+Names are compared without case, as in sessions."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Hashable
 
-from turnwire.pairs import Message, Rule, Way
+from turnwire.pairs import Message, Rule, Way, Work
+from turnwire.sstp.spec import Kind
 
 
 def _folded(name: str | None) -> str:
@@ -29,6 +31,14 @@ def _anywhere(message: Message) -> Hashable:
     return (message.conversation,)
 
 
+_BUNDLE = b'"evidence_bundle"'
+
+
+def work(record: bytes) -> Work:
+    """Whether an answer to a delegation ends it: a bundle of evidence does not."""
+    return Work(None, _BUNDLE not in record)
+
+
 PAIRS = (
     Rule(
         "query",
@@ -38,4 +48,5 @@ PAIRS = (
             Way(frozenset({"knowledge"}), _to_nobody, _anywhere, others=True),
         ),
     ),
+    Rule("delegation", frozenset({"delegation"}), (Way(frozenset(kind.value for kind in Kind), _to, _from),)),
 )

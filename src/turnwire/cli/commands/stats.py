@@ -21,6 +21,8 @@ TITLES = {
     "reason": "damaged, by reason",
 }
 LATENCIES = ("min s", "p50 s", "p90 s", "p99 s", "max s")
+RARE = frozenset({"progress", "orphans", "ahead", "further"})
+"""Columns of answers that are shown where there are any."""
 TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 
 
@@ -70,6 +72,7 @@ def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
         if not chosen:
             continue
         names = [name for name in chosen[0] if any(row.get(name) is not None for row in chosen)]
+        names = [name for name in names if name not in RARE or any(row[name] for row in chosen)]
         cells = [[row.get(name) for name in names] for row in chosen]
         for row, shown in zip(chosen, cells, strict=True):
             if "others" in row:

@@ -1,20 +1,26 @@
 """Which message answers which, and how long the answers took. What asks and what answers is data of each wire
 (``<package>/pairs.py``, in the terms of ``turnwire.pairs``).
 
-An answer settles the request that has waited longest, or every one where its rule says so.
+An answer settles the request of its task; where it names none, the one that has waited longest, or every one where its
+rule says so. What only tells progress settles nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Hashable
+from hashlib import blake2b
 from math import log2
 from typing import Any
 
-from turnwire.pairs import Message, Rule, Way
+from turnwire import registry
+from turnwire.pairs import Message, Rule, Way, Work
 
 OPEN = 100_000
 """Requests that are waited for at once; beyond that the oldest are given up, and counted."""
+
+LONGEST = 256
+"""Characters of an id beyond which its digest stands for it."""
 
 STEPS = 8
 """Steps of the histogram of latencies for each doubling: what it tells is at most 2**(1/8), 9 %, above the truth."""
@@ -68,20 +74,40 @@ class _Open:
         self.places: list[tuple[int, Hashable]] = []
 
 
+class _Early:
+    """Answers that named a request which had not been seen: how many, and the first that is final."""
+
+    __slots__ = ("answer", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.answer: Message | None = None
+
+
 class Pairing:
     """The open requests of one rule, and what became of the others.
 
-    requests: how many were seen; answered: how many of them were answered; given_up: how many were too old to be
-    remembered; backwards: answers with a time before their request, which tell no latency.
+    requests: how many were seen; answered: how many of them were answered for good; progress: answers that only tell
+    how the work goes; orphans: answers that name a request which is not there; ahead: answers that stood before their
+    request; further: answers to what had been answered; backwards: answers with a time before their request, which
+    tell no latency; given_up: how many requests were too old to be remembered.
     """
 
     def __init__(self, rule: Rule, room: int = OPEN) -> None:
         self.rule = rule
         self.requests = self.answered = self.given_up = self.backwards = 0
+        self.progress = self.orphans = self.ahead = self.further = 0
         self.latencies = Latencies()
         self._room = room
         self._waiting: list[dict[Hashable, dict[int, _Open]]] = [{} for _ in rule.ways]
         self._order: deque[_Open] = deque()
+        self._ended: dict[tuple[int, Hashable], None] = {}  # by way and key, the newest last
+        self._early: dict[tuple[int, Hashable], _Early] = {}
+
+    @property
+    def seen(self) -> bool:
+        """Whether there was a request, or an answer that names one."""
+        return bool(self.requests or self.orphans)
 
     @property
     def waiting(self) -> int:
@@ -90,10 +116,19 @@ class Pairing:
 
     def take(self, message: Message) -> None:
         """The next message of the wire: first as an answer, then as a request of its own."""
+        named = None
         for number, way in enumerate(self.rule.ways):
             if way.answers is None or message.kind in way.answers:
-                self._answer(number, way, message)
-        if message.kind in self.rule.requests:
+                key = way.reply(message)
+                if key is None or not (message.subject or "").startswith(way.subject):
+                    continue
+                if self._answer(number, key, way, message):
+                    named = None
+                    break
+                named = (number, key) if way.names and named is None else named
+        if named is not None:
+            self._unasked(named, message)
+        if message.kind in self.rule.requests and (message.work is None or message.work.asks):
             self._ask(message)
 
     def _ask(self, message: Message) -> None:
@@ -101,9 +136,13 @@ class Pairing:
         request = _Open(message)
         for number, way in enumerate(self.rule.ways):
             key = way.ask(message)
-            if key is not None:
-                request.places.append((number, key))
-                self._waiting[number].setdefault(key, {})[id(request)] = request
+            for one in key if isinstance(key, frozenset) else () if key is None else (key,):
+                request.places.append((number, one))
+        if self._was_answered(request):
+            return
+        for number, one in request.places:
+            self._waiting[number].setdefault(one, {})[id(request)] = request
+            self._ended.pop((number, one), None)
         self._order.append(request)
         while len(self._order) > self._room:
             oldest = self._order.popleft()
@@ -111,38 +150,120 @@ class Pairing:
                 self._forget(oldest)
                 self.given_up += 1
 
-    def _answer(self, number: int, way: Way, message: Message) -> None:
-        key = way.reply(message)
-        waiting = None if key is None else self._waiting[number].get(key)
-        if not waiting or not (message.subject or "").startswith(way.subject):
-            return
-        for request in list(waiting.values()):
+    def _was_answered(self, request: _Open) -> bool:
+        """Looks for answers that stood before their request."""
+        early = next((found for place in request.places if (found := self._early.pop(place, None))), None)
+        if early is None:
+            return False
+        self.orphans -= early.count
+        self.ahead += early.count
+        if early.answer is None:
+            return False
+        self._settle(request, early.answer)
+        return True
+
+    def _answer(self, number: int, key: Hashable, way: Way, message: Message) -> bool:
+        """Whether a request waits for this answer."""
+        waiting = self._waiting[number].get(key)
+        found = False
+        for request in list(waiting.values()) if waiting else ():
             if way.others and request.message.sender == message.sender:
                 continue
+            found = True
+            if message.work is not None and not message.work.final:
+                self.progress += 1
+                break
             self._forget(request)
-            self._settle(request.message, message)
+            self._settle(request, message)
             if not self.rule.all_at_once:
-                return
+                break
+        return found
 
-    def _settle(self, request: Message, answer: Message) -> None:
+    def _unasked(self, place: tuple[int, Hashable], message: Message) -> None:
+        """An answer that names a request which does not wait for it."""
+        if place in self._ended:
+            self.further += 1
+            return
+        self.orphans += 1
+        early = self._early.pop(place, None) or _Early()
+        early.count += 1
+        if early.answer is None and (message.work is None or message.work.final):
+            early.answer = message
+        self._early[place] = early
+        while len(self._early) > self._room:
+            del self._early[next(iter(self._early))]
+
+    def _settle(self, request: _Open, answer: Message) -> None:
         self.answered += 1
-        if request.time is not None and answer.time is not None:
-            if answer.time >= request.time:
-                self.latencies.add(answer.time - request.time)
+        asked = request.message
+        if asked.time is not None and answer.time is not None:
+            if answer.time >= asked.time:
+                self.latencies.add(answer.time - asked.time)
             else:
                 self.backwards += 1
 
     def _forget(self, request: _Open) -> None:
         for number, key in request.places:
-            waiting = self._waiting[number][key]
-            del waiting[id(request)]
+            waiting = self._waiting[number].get(key)
+            if waiting is None:
+                continue
+            waiting.pop(id(request), None)
             if not waiting:
                 del self._waiting[number][key]
+            if self.rule.ways[number].names:
+                self._ended.pop((number, key), None)
+                self._ended[number, key] = None
+        while len(self._ended) > self._room:
+            del self._ended[next(iter(self._ended))]
         request.places = []
         while self._order and not self._order[0].places:
             self._order.popleft()
 
     def to_dict(self) -> dict[str, Any]:
         """What became of the requests, and the latencies."""
-        names = ("requests", "answered", "waiting", "given_up", "backwards")
+        names = ("requests", "answered", "waiting", "given_up", "backwards", "progress", "orphans", "ahead", "further")
         return {**{name: getattr(self, name) for name in names}, "seconds": self.latencies.to_dict()}
+
+
+class Pairs:
+    """All rules of all wires over the records of a log, in their order. ``found``: (wire, rule) -> its pairing."""
+
+    def __init__(self, room: int = OPEN) -> None:
+        wires = registry.wires()
+        self.found = {(name, rule.name): Pairing(rule, room) for name, wire in wires.items() for rule in wire.pairs}
+        self._pairings = {
+            name: [self.found[name, rule.name] for rule in wire.pairs] for name, wire in wires.items() if wire.pairs
+        }
+        self._works = {name: wire.work for name, wire in wires.items() if wire.pairs and wire.has("work")}
+        self._kinds = {name: _kinds(wire.pairs) for name, wire in wires.items() if wire.pairs}
+
+    def take(self, wire: str, raw: bytes, columns: tuple[Any, ...]) -> None:
+        """One record: its bytes, and what :class:`turnwire.pairs.Message` has of its columns."""
+        pairings = self._pairings.get(wire)
+        if pairings is None:
+            return
+        kinds = self._kinds[wire]
+        if kinds is not None and columns[0] not in kinds:
+            return
+        work = self._works.get(wire)
+        message = Message(*columns, None if work is None else _short(work(raw)))
+        for pairing in pairings:
+            pairing.take(message)
+
+
+def _kinds(rules: tuple[Rule, ...]) -> frozenset[str] | None:
+    known = [rule.kinds for rule in rules]
+    return None if None in known else frozenset().union(*known)  # type: ignore[arg-type]
+
+
+def _short(work: Work | None) -> Work | None:
+    """The same with ids that take little memory: they are the log's."""
+    if work is None or max(len(work.task or ""), len(work.id or "")) <= LONGEST:
+        return work
+    return work._replace(task=_digest(work.task), id=_digest(work.id))
+
+
+def _digest(name: str | None) -> str | None:
+    if name is None or len(name) <= LONGEST:
+        return name
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -7,12 +7,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnwire import registry
 from turnwire.errors import expect_number
-from turnwire.log.analysis.pairing import OPEN, Pairing
+from turnwire.log.analysis.pairing import OPEN, Pairing, Pairs
 from turnwire.log.output.json_lines import slices, times
 from turnwire.log.scan import Counts, scan
-from turnwire.pairs import Message
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -156,18 +154,16 @@ class Statistics:
         self._tallies = {name: Tally(room) for name in ("kind", "sender", "receiver")}
         self._conversations: dict[tuple[str, str], Conversation] = {}
         self._folded = 0
-        self._rules = {wire.name: wire.pairs for wire in registry.wires().values()}
-        self._pairings = {
-            (wire, rule.name): Pairing(rule, open_requests) for wire in self._rules for rule in self._rules[wire]
-        }
+        self._pairs = Pairs(open_requests)
         self._times: list[int] = []
 
     def take(self, batch: Batch) -> None:
         """Adds the records of a batch."""
+        raws = batch.raws()
         for values in slices(batch, raw_times=True):
-            self._slice(dict(zip(batch.names, values, strict=True)))
+            self._slice(dict(zip(batch.names, values, strict=True)), raws)
 
-    def _slice(self, columns: dict[str, list[Any]]) -> None:
+    def _slice(self, columns: dict[str, list[Any]], raws: Iterator[bytes]) -> None:
         wires, lengths, moments = columns["wire"], columns["length"], columns["time"]
         columns = {**columns, **{name: _cut(columns[name]) for name in NAMES}}
         for name, tally in self._tallies.items():
@@ -175,17 +171,15 @@ class Statistics:
         known = [time for time in moments if time is not None]
         if known:
             self._times = [min([*self._times, *known]), max([*self._times, *known])]
-        messages = map(Message, *(columns[name] for name in NAMES), moments)
-        for wire, length, message in zip(wires, lengths, messages, strict=True):
+        messages = zip(*(columns[name] for name in NAMES), moments, strict=True)
+        for wire, length, conversation, message in zip(wires, lengths, columns["conversation"], messages, strict=True):
+            raw = next(raws)
             self._wires[wire] += length
-            if message.conversation is not None:
-                self._count(wire, length, message)
-            for rule in self._rules[wire]:
-                self._pairings[wire, rule.name].take(message)
+            if conversation is not None:
+                self._count((wire, conversation), length, message[-1])
+            self._pairs.take(wire, raw, message)
 
-    def _count(self, wire: str, length: int, message: Message) -> None:
-        assert message.conversation is not None
-        key = wire, message.conversation
+    def _count(self, key: tuple[str, str], length: int, time: int | None) -> None:
         found = self._conversations.get(key)
         if found is None:
             found = self._conversations[key] = Conversation()
@@ -193,9 +187,9 @@ class Statistics:
                 self._fold(found, key)
         found.records += 1
         found.bytes += length
-        if message.time is not None:
-            found.first = message.time if found.first is None else min(found.first, message.time)
-            found.last = message.time if found.last is None else max(found.last, message.time)
+        if time is not None:
+            found.first = time if found.first is None else min(found.first, time)
+            found.last = time if found.last is None else max(found.last, time)
 
     def _fold(self, newest: Conversation, key: tuple[str, str]) -> None:
         kept = nlargest(self._room, self._conversations.items(), key=lambda item: item[1].records)
@@ -206,7 +200,7 @@ class Statistics:
     def finish(self, counts: Counts) -> Stats:
         """All of it, with the counts of the scan that has ended."""
         first, last = self._times or (None, None)
-        seen = {key: pairing for key, pairing in self._pairings.items() if pairing.requests}
+        seen = {key: pairing for key, pairing in self._pairs.found.items() if pairing.seen}
         tallies = self._tallies["kind"], self._tallies["sender"], self._tallies["receiver"]
         return Stats(counts, dict(self._wires), *tallies, self._conversations, self._folded, seen, first, last)
 

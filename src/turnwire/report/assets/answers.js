@@ -43,6 +43,9 @@ function answerNotes(found) {
   const untimed = sum("answered") - sum("timed") - sum("backwards");
   if (untimed) parts.push(`${plural(untimed, "answer")} without a time on both sides ${untimed === 1 ? "tells" : "tell"} no latency.`);
   if (sum("backwards")) parts.push(`${plural(sum("backwards"), "answer")} ${sum("backwards") === 1 ? "is" : "are"} dated before the question.`);
+  const told = [["orphans", "answer", "names a question that is not here", "name questions that are not here"], ["ahead", "answer", "stands before its question", "stand before their questions"],
+    ["further", "answer", "is to a question that had been answered", "are to questions that had been answered"], ["progress", "answer", "only tells how the work goes", "only tell how the work goes"]];
+  for (const [name, what, one, many] of told) if (sum(name)) parts.push(`${plural(sum(name), what)} ${sum(name) === 1 ? one : many}.`);
   if (sum("given_up")) parts.push(`${plural(sum("given_up"), "question")} waited too long to be remembered.`);
   if (byDetail() || byTime() || filter.kind !== null || filter.sender !== null || filter.receiver !== null) parts.push("Only the filter by wire touches this table: the figures are those of the whole log.");
   return parts.join(" ");
