@@ -1,0 +1,268 @@
+"""A whole block of events as a session: planned, composed, and compared with plain JSON lines."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.errors import EncodeError, expect_number
+from turnwire.session.checks import Chain, sealed
+from turnwire.session.composing import Composer, names
+from turnwire.session.fields import folded, one_line
+from turnwire.session.howto import header, howto
+from turnwire.session.planning import Event, Planner
+from turnwire.session.shapes import Shape, shape_of
+from turnwire.session.state import LATER, MORE, SAME, SEEN, TURN, Template
+from turnwire.session.values import Leaf, event_of, flatten, quoted
+
+if TYPE_CHECKING:
+    from turnwire.tokens.tokenizer import Tokenizer
+
+DEFAULT = "o200k_base"
+
+EVERY = 200
+TRIED = 64
+"""Events that decide by which paths conversations are told apart."""
+MOST_KEYS = 3
+WORTH = 0.97
+"""What conversations that are told apart must save."""
+_NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
+MOST_ALIASES = 200
+
+
+class Options(NamedTuple):
+    """What a session may use. every: events from one anchor to the next. prompt: whether it begins with a text that
+    explains it. counters: "one more" and times by distance. before: values that are as they were. aliases: short names
+    for long texts. checks: two marks at the end of each record."""
+
+    every: int = EVERY
+    prompt: bool = True
+    counters: bool = True
+    before: bool = True
+    aliases: bool = True
+    checks: bool = True
+
+    def expectations(self) -> frozenset[str]:
+        """The marks that templates may have."""
+        return frozenset([SAME, *([SEEN] if self.before else []), *([MORE, TURN, LATER] if self.counters else [])])
+
+
+class Item(NamedTuple):
+    """An event as it came in: its minified JSON (or its text), and what a template needs, None for text."""
+
+    line: str
+    event: Event | None
+
+
+def items(events: Iterable[Any]) -> list[Item]:
+    """Events, looked at. Raises EncodeError for what cannot be written; its path begins with the event's number."""
+    shapes: dict[tuple[Any, ...], Shape] = {}
+    found = []
+    for number, given in enumerate(events):
+        try:
+            found.append(item_of(given, shapes))
+        except EncodeError as error:
+            error.path = f"{number}{error.path or ''}"
+            raise
+    return found
+
+
+def item_of(given: Any, shapes: dict[tuple[Any, ...], Shape]) -> Item:
+    """One event, looked at; ``shapes`` are those that are known."""
+    value, line = event_of(given)
+    if not value:
+        return Item(line, None)
+    structure, leaves = flatten(value)
+    shape = shapes.get(structure)
+    if shape is None:
+        shape = shapes[structure] = shape_of(structure)
+    return Item(line, Event(structure, shape, leaves))
+
+
+def plain_lines(given: Sequence[Item]) -> str:
+    """The events as JSON lines, which is what a session falls back to."""
+    return "\n".join(map(plain_line, given))
+
+
+def plain_line(item: Item) -> str:
+    """An event as a JSON line."""
+    return item.line if item.event is not None or item.line == "{}" else quoted(item.line)
+
+
+def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, measure: Callable[[str], int]) -> str:
+    """The events as a session, its end included."""
+    blocks = [given[start : start + options.every] for start in range(0, len(given), options.every)]
+    chain = Chain()
+    records: list[str] = []
+    used: set[str] = set()
+    done = 0
+    for number, block in enumerate(blocks):
+        if number:
+            records.append(" ".join([f"^{done}", *(f"@{key}" for key in keys)]))
+        done += len(block)
+        records += _block(block, keys, options, measure, used)
+    explained = howto(used, options.checks) if options.prompt else ""
+    lines = [header(keys, explained), *records, f".{done}"]
+    return "".join([sealed(line, chain) if options.checks else line + "\n" for line in lines])
+
+
+def _block(
+    block: Sequence[Item], keys: tuple[str, ...], options: Options, measure: Callable[[str], int], used: set[str]
+) -> list[str]:
+    events = [item.event for item in block if item.event is not None]
+    planner = Planner(events, keys, options.expectations())
+    clusters = planner.clusters()
+    home = {number: at for at, cluster in enumerate(clusters) for number in cluster.members}
+    kinds = [home[number] for number in range(len(events))]
+
+    def run(composer: Composer) -> list[str]:
+        called: dict[int, str] = {}
+        free = names()
+        records, kind = [], iter(kinds)
+        for item in block:
+            if item.event is None:
+                records.append("{}" if item.line == "{}" else "!" + one_line(quoted(item.line)))
+                continue
+            at = next(kind)
+            leaves = item.event.leaves
+            if at in called:
+                records.append(composer.row(called[at], leaves))
+                continue
+            cluster = clusters[at]
+            name = ""
+            if len(cluster.members) > 1:
+                name = called[at] = next(free)
+            body = composer.define(name, item.event.shape, cluster.marks, leaves)
+            records.append(body[1:] if body == "=" + item.line else body)
+        return records
+
+    composer = Composer(keys, before=options.before)
+    records = run(composer)
+    if options.aliases:
+        aliases = _aliases(composer.told, measure)
+        if aliases:
+            composer = Composer(keys, aliases, options.before)
+            records = run(composer)
+            used.add("&")
+    used |= parts_of(composer.templates.values())
+    if composer.derived:
+        used.add("b=a")
+    return [folded(record) for record in records]
+
+
+def parts_of(templates: Iterable[Template]) -> set[str]:
+    """What the text that explains a session has to explain of these templates."""
+    found = {mark[0] for template in templates for mark in template.marks if mark}
+    return found | {"$" for template in templates if template.shape.strings}
+
+
+def _aliases(told: Counter[str], measure: Callable[[str], int]) -> dict[str, str]:
+    """Short names for texts that are told more than once, where that saves tokens."""
+    found: dict[str, str] = {}
+    free = names()
+    for text, times in told.items():
+        if times > 1 and len(text) > 6 and len(found) < MOST_ALIASES:
+            size = measure(text)
+            if (times - 1) * (size - 1.5) > 3:
+                found[text] = next(free)
+    return found
+
+
+def encode(
+    events: Iterable[Any],
+    tokenizer: str | os.PathLike[str] | Tokenizer | None = DEFAULT,
+    key: str | Sequence[str] | None = None,
+    **options: Any,
+) -> str:
+    """Events as one text that a model reads with far fewer tokens than JSON lines; ``decode`` gives them back exactly.
+
+    events: messages of any wire, dicts, or text. An object in text keeps its numbers as they are written; other text is
+    an event, too. tokenizer: whose tokens are saved, as ``turnwire.tokens.load`` takes it; None: guess by characters,
+    without the extra ``tokens``. key: the path (or paths) of the member that names the conversation, such as
+    "header.session_id"; None: what saves most; (): none. options: those of :class:`Options`.
+
+    Where nothing is saved, the text that explains the session counted, the result is JSON lines. Raises EncodeError for
+    events that JSON cannot carry (``path`` begins with the event's number), MissingDependency, ValueError.
+    """
+    chosen = checked(options)
+    measure = measure_of(tokenizer)
+    given = items(events)
+    plain = plain_lines(given)
+    if not given:
+        return plain
+    if key is None:
+        keys = _keys(given, chosen, measure)
+    else:
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        if any(not _writable(each) for each in keys):
+            raise ValueError("a path has no white space in it")
+    text = composed(given, keys, chosen, measure)
+    return text if measure(text) < measure(plain) else plain
+
+
+def checked(options: Mapping[str, Any]) -> Options:
+    """Options by their names. Raises TypeError for an unknown one, ValueError for less than one event to an anchor."""
+    chosen = Options(**options)
+    expect_number(chosen.every, "every", 1)
+    return chosen
+
+
+def measure_of(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Callable[[str], int]:
+    """What counts tokens. Raises what ``turnwire.tokens.load`` raises."""
+    if tokenizer is None:
+        return guessed
+    from turnwire.tokens.loading import load
+
+    return load(tokenizer).count
+
+
+def guessed(text: str) -> int:
+    """About how many tokens a text is, when nobody counts."""
+    return len(_PIECES(text))
+
+
+_PIECES = re.compile(r" ?[^\W\d_]{1,7}|\d{1,3}|[^\w\s]{1,3}\n?|\s+|_").findall
+
+
+def _writable(key: str) -> bool:
+    return bool(key) and not re.search(r"\s", key)
+
+
+def _keys(given: Sequence[Item], options: Options, measure: Callable[[str], int]) -> tuple[str, ...]:
+    """The paths that tell conversations apart, tried on the first events: each that saves tokens."""
+    sample = given[:TRIED]
+    best: tuple[str, ...] = ()
+    least = measure(composed(sample, best, options, measure))
+    for path in candidates([item.event for item in sample if item.event is not None]):
+        size = measure(composed(sample, (*best, path), options, measure))
+        if size < least * WORTH:
+            best, least = (*best, path), size
+    return best
+
+
+def candidates(events: Sequence[Event]) -> list[str]:
+    """Paths that may name conversations: their values come back, but not all at once."""
+    values: dict[str, dict[Leaf, int]] = {}
+    turns: Counter[str] = Counter()
+    last: dict[str, Leaf] = {}
+    for event in events:
+        for path, leaf in zip(event.shape.paths, event.leaves, strict=True):
+            counts = values.setdefault(path, {})
+            counts[leaf] = counts.get(leaf, 0) + 1
+            turns[path] += last.get(path) != leaf
+            last[path] = leaf
+    found = []
+    for path, counts in values.items():
+        times = sum(counts.values())
+        if (
+            len(counts) > 1
+            and 2 * len(counts) <= times
+            and times >= 6
+            and turns[path] > len(counts)
+            and _writable(path)
+        ):
+            found.append((not _NAMED(path), -times, path))
+    return [path for _, _, path in sorted(found)[:MOST_KEYS]]

@@ -1,0 +1,51 @@
+"""What a session begins with: a line that tells a reader how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+HEADER = "%1"
+"""How the first line begins: version 1 of the form."""
+_BEGIN = 'a={…} is an event; "a x|y" is one like it, x and y for its marked members. Empty:'
+_PARTS = {
+    "?": "? same",
+    "+": "+ one more",
+    "=": "=p last p",
+    "^": "^ last + 1",
+    "~": "~ +n later",
+    "#": "# table",
+    "$": "$ JSON text",
+    "&": "&x text x",
+    "b=a": "b=a{…} changed a",
+}
+ALL = tuple(_PARTS)
+_END = "Ends are checks."
+
+
+def howto(parts: Collection[str] = ALL, checks: bool = True) -> str:
+    """The text that explains a session in which these parts occur; "" where there are no templates."""
+    words = [text for part, text in _PARTS.items() if part in parts]
+    return " ".join([_BEGIN, ", ".join(words) + ".", *([_END] if checks else [])])
+
+
+def prompt() -> str:
+    """A short text that explains all of the form to a model. A session begins with as much of it as it needs."""
+    return howto() + "\n"
+
+
+def header(keys: tuple[str, ...], explained: str) -> str:
+    """The first line of a session."""
+    return " ".join([HEADER, *(f"@{key}" for key in keys), *([explained] if explained else [])])
+
+
+def keys_of(line: str) -> tuple[str, ...]:
+    """The paths that a first line names. Raises ValueError for a line that is none of version 1."""
+    first, *words = line.split(" ")
+    if first != HEADER:
+        raise ValueError("the first line names another version")
+    found = []
+    for word in words:
+        if word[:1] != "@":
+            break
+        found.append(word[1:])
+    return tuple(found)

@@ -1,0 +1,198 @@
+"""Records as events: what ``composing`` makes, read again with the same state."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+
+from turnwire.session import definitions
+from turnwire.session.definitions import Given, Leaves, Member
+from turnwire.session.fields import leaf_of, split
+from turnwire.session.shapes import Shape, shape_of
+from turnwire.session.state import LATER, State, Template, expected, order_of
+from turnwire.session.values import Leaf, flatten, minified, parsed
+
+_ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
+_DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
+_DISTANCE = re.compile(r"[+-](?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
+_NAME = re.compile(r"[A-Za-z]+").match
+
+
+class Interpreter:
+    """Reads the bodies of records. Raises ValueError for what no writer makes."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self.keys = keys
+        self.shapes: dict[tuple[object, ...], Shape] = {}
+        self.anchor()
+
+    def anchor(self) -> None:
+        """Nothing that was said counts any longer."""
+        self.state = State()
+        self.templates: dict[str, Template] = {}
+        self.aliases: dict[str, str] = {}
+        self._numbers = count(1)
+
+    def event(self, body: str) -> str:
+        """The minified JSON text of an event; text that is no object comes back as a JSON string."""
+        if body[:1] == "{":
+            return self._bare(body)
+        if body[:1] == "!":
+            value = parsed(body[1:])
+            if type(value) is not str:
+                raise ValueError("after ! stands a string")
+            return minified(value)
+        found = _ROW(body)
+        if found is not None:
+            return self._row(found[1], found[2])
+        found = _DEFINITION(body)
+        if found is None:
+            raise ValueError("this is no record")
+        return self._definition(found[1], found[2], found[3])
+
+    def _shape(self, structure: tuple[object, ...]) -> Shape:
+        shape = self.shapes.get(structure)
+        if shape is None:
+            shape = self.shapes[structure] = shape_of(structure)
+        return shape
+
+    def _bare(self, body: str) -> str:
+        value = parsed(body)
+        if value:
+            structure, leaves = flatten(value)
+            shape = self._shape(structure)
+            key, _ = order_of(shape.paths, self.keys)
+            self.state.enter(None if key is None else leaves[key])
+            for path, leaf in zip(shape.paths, leaves, strict=True):
+                self.state.put(path, leaf, False)
+        return minified(value)
+
+    def _alias(self, given: str) -> str | None:
+        """The text of an alias that is used, or made, at the beginning of a field."""
+        found = _NAME(given, 1)
+        if found is None:
+            raise ValueError("an alias without a name")
+        name, rest = found[0], given[found.end() :]
+        if not rest:
+            if name not in self.aliases:
+                raise ValueError(f"there is no alias {name}")
+            return self.aliases[name]
+        if rest[0] != "=":
+            raise ValueError("an alias ends a field, or = follows it")
+        return None
+
+    def _named(self, name: str, text: str) -> str:
+        if self.aliases.setdefault(name, text) != text:
+            raise ValueError(f"alias {name} is another text already")
+        return text
+
+    def _row(self, name: str, rest: str | None) -> str:
+        template = self.templates.get(name)
+        if template is None:
+            raise ValueError(f"there is no template {name}")
+        state, places = self.state, template.open
+        given: dict[int, str] = {}
+        if rest is not None:
+            fields = split(rest)
+            if not rest or len(fields) > len(places):
+                raise ValueError(f"{len(fields)} fields where template {name} has {len(places)} open members")
+            given = dict(zip(places, fields, strict=False))
+        leaves: list[Leaf] = [""] * len(template.leaves)
+        state.enter(None)
+        for place in template.order:
+            own = template.leaves[place]
+            text = given.get(place, "")
+            if text:
+                leaf = self._field(text, own.text, own.mark == LATER, template, place)
+            else:
+                found = state.expect(own, place, template.number)
+                if found is None:
+                    raise ValueError("a field is empty, and nothing was seen that it stands for")
+                leaf = found
+            leaves[place] = leaf
+            if place == template.key:
+                state.enter(leaf)
+            state.put(own.path, leaf, own.mark == LATER)
+        state.close(template.number, leaves)
+        return template.shape.text(leaves)
+
+    def _field(self, given: str, text: bool, later: bool, template: Template, place: int) -> Leaf:
+        first = given[0]
+        if first == "&":
+            known = self._alias(given)
+            if known is not None:
+                return known
+            name, _, rest = given[1:].partition("=")
+            leaf = leaf_of(rest, True) if rest else ""
+            if type(leaf) is not str or not rest:
+                raise ValueError("an alias is a text")
+            return self._named(name, leaf)
+        if later and (first == "+" or (text and first == "-")):
+            if _DISTANCE(given) is None:
+                raise ValueError("a distance is a sign and a number")
+            moved = self.state.moved(template.leaves[place], int(given))
+            if moved is None:
+                raise ValueError("there is no time to count from")
+            return moved
+        return leaf_of(given, text)
+
+    def _definition(self, name: str, base_name: str, text: str) -> str:
+        draft = definitions.read(text)
+        base = None
+        if base_name:
+            base = self.templates.get(base_name)
+            if base is None:
+                raise ValueError(f"there is no template {base_name}")
+            draft = definitions.merged(base.draft, draft)
+        return self._defined(name, base, draft)
+
+    def _defined(self, name: str, base: Template | None, draft: list[Member]) -> str:
+        found = Leaves(draft)
+        shape = self._shape(tuple(found.structure))
+        key, order = order_of(shape.paths, self.keys)
+        state = self.state
+        state.enter(None)
+        leaves: list[Leaf] = [""] * shape.width
+        for place in order:
+            node, mark, path = found.nodes[place], found.marks[place], shape.paths[place]
+            if isinstance(node, Given):
+                leaf = self._given(node.value, mark, path, place)
+            elif base is None:
+                raise ValueError("a member without a value")
+            else:
+                leaf = state.expect(base.leaves[node], node, base.number)
+            if leaf is None:
+                raise ValueError("a member is left out, and nothing was seen that it stands for")
+            leaves[place] = leaf
+            if place == key:
+                state.enter(leaf)
+            state.put(path, leaf, mark == LATER)
+        template = Template(next(self._numbers), shape, found.marks, leaves, self.keys)
+        state.close(template.number, leaves)
+        if name:
+            self.templates[name] = template
+        return shape.text(leaves)
+
+    def _given(self, value: Leaf | None, mark: str, path: str, place: int) -> Leaf | None:
+        """A leaf of a definition: a value, an alias, a distance, or what is expected (None)."""
+        state = self.state
+        if value is None:
+            return state.expect(expected(mark, path, None), place, 0)
+        if type(value) is not str or not value:
+            return value
+        if value[0] == "&":
+            if value[1:2] == "&":
+                return value[1:]
+            if value[1:2] == "!":
+                return leaf_of("=" + value[2:], True)
+            known = self._alias(value)
+            if known is not None:
+                return known
+            name, _, rest = value[1:].partition("=")
+            return self._named(name, rest)
+        if mark == LATER and value[0] in "+-":
+            later = state.later(path)
+            if _DISTANCE(value) is None or later is None:
+                raise ValueError("a distance is a sign and a number, after a time")
+            return state.moved(later, int(value))
+        return value

@@ -1,0 +1,145 @@
+"""A session as events: every record judged by its check, or nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from turnwire.errors import DecodeError, Reason
+from turnwire.json import text as json_text
+from turnwire.session.howto import HEADER, keys_of
+from turnwire.session.interpreting import Interpreter
+from turnwire.session.records import Record, Verifier, fault, records
+from turnwire.session.values import minified, parsed
+
+ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: [0-9]{3})?", re.ASCII).fullmatch
+END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
+
+
+def anchor_keys(found: re.Match[str]) -> tuple[str, ...]:
+    """The paths that an anchor names: those of the conversations from there on."""
+    return tuple(key[1:] for key in found[2].split())
+
+
+class Session:
+    """Reads records one by one. sealed: whether they have checks. before: JSON lines in front of the header."""
+
+    def __init__(self, sealed: bool, before: str = "") -> None:
+        self.sealed = sealed
+        self.verifier = Verifier(before)
+        self.interpreter: Interpreter | None = None
+        self.events = 0
+        self.ended = False
+
+    def read(self, record: Record) -> str | None:
+        """The JSON text of the event in a record; None where there is none. Raises DecodeError."""
+        if self.ended:
+            raise fault(Reason.TRAILING_JUNK, "the session has ended", record)
+        if self.sealed and not self.verifier.right(record):
+            raise fault(Reason.DIGEST_MISMATCH, "the check does not fit: something was lost, moved or changed", record)
+        try:
+            return self._event(record)
+        except DecodeError as error:
+            raise fault(error.reason, error.text, record) from None
+        except (ValueError, RecursionError) as error:
+            raise fault(Reason.BAD_ENCODING, str(error), record) from None
+
+    def _event(self, record: Record) -> str | None:
+        body = record.body
+        if self.interpreter is None:
+            self.interpreter = Interpreter(keys_of(body))
+            return None
+        if body[:1] in ("^", ".", "%"):
+            self._mark(body, record)
+            return None
+        found = self.interpreter.event(body)
+        self.events += 1
+        return found
+
+    def _mark(self, body: str, record: Record) -> None:
+        """An anchor or the end, each with the number of events before it."""
+        found = (END if body[:1] == "." else ANCHOR)(body)
+        if found is None:
+            raise fault(Reason.BAD_ENCODING, "this is no record", record)
+        if int(found[1]) != self.events:
+            raise fault(Reason.MISMATCH, f"{found[1]} events should stand before this, not {self.events}", record)
+        if body[:1] == ".":
+            self.ended = True
+        else:
+            self.interpreter = Interpreter(anchor_keys(found))
+
+
+def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
+    """The events of a session as minified JSON, each number as it was written; text that is no object as a string.
+
+    Takes what ``decode`` takes, and raises what it raises.
+    """
+    if not isinstance(text, str):
+        raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
+    begin = beginning(text)
+    if begin < 0:
+        return plain_events(text)
+    found = plain_events(text[:begin])
+    session = Session(sealed, text[:begin])
+    session.events = len(found)
+    try:
+        for record in records(text, sealed, begin):
+            event = session.read(record)
+            if event is not None:
+                found.append(event)
+    except DecodeError as error:
+        raise in_bytes(error, text) from None
+    if strict and not session.ended:
+        raise DecodeError(Reason.CUT_OFF, "the session has no end", offset=len(text.encode()), wire="session")
+    return found
+
+
+def beginning(text: str) -> int:
+    """Where the header of a session begins, behind the JSON lines before it; -1 where there is none."""
+    if text[:1] == HEADER[:1]:
+        return 0
+    return text.find("\n" + HEADER[:1]) + 1 or -1
+
+
+def in_bytes(error: DecodeError, text: str) -> DecodeError:
+    """The error with its place in bytes."""
+    if error.offset is not None:
+        error.offset = len(text[: error.offset].encode("utf-8", "surrogatepass"))
+    return error
+
+
+def plain_events(text: str) -> list[str]:
+    """JSON lines. Raises DecodeError(bad_json)."""
+    found = []
+    offset = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip(" \t\r"):
+            try:
+                value = parsed(line)
+                if not isinstance(value, (dict, str)):
+                    raise ValueError("an event is an object or a string")
+                found.append(minified(value))
+            except (ValueError, RecursionError) as error:
+                raise DecodeError(Reason.BAD_JSON, str(error), offset=offset, line=number, wire="session") from None
+        offset += len(line.encode("utf-8", "surrogatepass")) + 1
+    return found
+
+
+def value_of(line: str) -> Any:
+    """The event of a line of ``lines_of``: a dict, or text. Raises DecodeError for what strict JSON refuses."""
+    if line[:1] == '"':
+        return json_text.read_object('{"":' + line + "}", "session")[""]
+    return json_text.read_object(line, "session")
+
+
+def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
+    """The events of a session, or of JSON lines: objects as dicts, keys in order; text that was no object as text.
+
+    strict: whether the end must be there. sealed: whether the records have checks. Raises DecodeError with reason,
+    byte offset and line at the first record that is damaged: digest_mismatch (its check), mismatch (a count),
+    bad_encoding (no writer makes it), bad_json, cut_off (no end), trailing_junk (records after the end).
+    """
+    found = []
+    for line in lines_of(text, strict, sealed):
+        found.append(value_of(line))
+    return found

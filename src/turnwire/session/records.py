@@ -1,0 +1,99 @@
+"""Records of a session: lines that belong together, their checks, and what kind each is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from turnwire.errors import DecodeError, Reason
+from turnwire.session.checks import Chain
+
+
+class Record(NamedTuple):
+    """A record: its body (folded lines joined again, no check), the body as it stands, its first line and place.
+
+    line: 1-based. offset: in characters. pair: the two marks at its end ("" in a session without checks). closed:
+    whether a line feed follows.
+    """
+
+    body: str
+    raw: str
+    line: int
+    offset: int
+    pair: str
+    closed: bool
+
+
+def fault(reason: Reason, text: str, record: Record | None = None) -> DecodeError:
+    """An error at a record."""
+    if record is None:
+        return DecodeError(reason, text, wire="session")
+    return DecodeError(reason, text, offset=record.offset, line=record.line, wire="session")
+
+
+def records(text: str, checks: bool, begin: int = 0) -> Iterator[Record]:
+    """The records of a text in order, from ``begin`` on. Their checks are not compared yet; a last line without its
+    feed is one, too."""
+    line, offset, size = 1 + text.count("\n", 0, begin), begin, len(text)
+    while offset < size:
+        end = record_end(text, offset)
+        closed = end >= 0 or text[-1] == "\n"
+        if end < 0:
+            end = size - closed
+        whole = text[offset:end]
+        yield record_of(whole, checks, line, offset, closed)
+        line += whole.count("\n") + 1
+        offset = end + 1
+
+
+def record_of(whole: str, checks: bool, line: int, offset: int = 0, closed: bool = True) -> Record:
+    """The record of a text that is one."""
+    raw, pair = (whole[:-2], whole[-2:]) if checks else (whole, "")
+    return Record(unfolded(raw), raw, line, offset, pair, closed)
+
+
+def record_end(text: str, start: int) -> int:
+    """Where the record that starts there ends: at the feed before a line that begins another one; -1 if none does."""
+    at = text.find("\n", start)
+    while at >= 0:
+        after = at + 1
+        while text[after : after + 1] == "\n":
+            after += 1
+        following = text[after : after + 1]
+        if following == "":
+            return -1
+        if following != " ":
+            return at
+        at = text.find("\n", after)
+    return -1
+
+
+def unfolded(raw: str) -> str:
+    """A body as one text: lines after the first lose the space that they begin with."""
+    if "\n" not in raw:
+        return raw
+    first, *rest = raw.split("\n")
+    return "\n".join([first, *(line[1:] for line in rest)])
+
+
+class Verifier:
+    """Compares the checks of records with those that they should have."""
+
+    def __init__(self, before: str = "") -> None:
+        self.chain = Chain(before)
+        self.whole = True
+
+    def resume(self, anchor: Record) -> None:
+        """Goes on behind an anchor after a damage: sums of everything cannot be compared any longer."""
+        self.chain.anchor(anchor.raw)
+        self.whole = False
+
+    def right(self, record: Record) -> bool:
+        """Whether a record is the one that was written here."""
+        sums = self.chain.sum()
+        good = record.pair == self.chain.pair(record.raw)
+        if record.raw[:1] in ("^", "."):
+            good = good and (not self.whole or record.raw.endswith(f" {sums}"))
+            if record.raw[:1] == "^":
+                self.chain.anchor(record.raw)
+        return good

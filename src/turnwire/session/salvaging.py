@@ -1,0 +1,140 @@
+"""What is whole in a damaged session: everything before the damage, and everything after the next anchor."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from turnwire.errors import DecodeError, Reason
+from turnwire.session.interpreting import Interpreter
+from turnwire.session.reading import ANCHOR, Session, anchor_keys, beginning, plain_events, value_of
+from turnwire.session.records import fault, records
+
+DOUBTED = 2
+"""Events before a damage that are not vouched for: the check of each lets one change in 128 pass."""
+
+
+class Part(NamedTuple):
+    """Events that are whole and follow each other. first: the number of the first in the session, from 0 on."""
+
+    first: int
+    events: list[Any]
+
+
+class Salvage(NamedTuple):
+    """What ``salvage`` found.
+
+    parts: whole events. doubtful: those right before a damage, which are probably whole. missing: (first, behind the
+    last) of the events that are lost or doubtful; the second is None where nothing says how many there were.
+    complete: whether nothing is missing. faults: what is wrong, in order.
+    """
+
+    parts: list[Part]
+    doubtful: list[Part]
+    missing: list[tuple[int, int | None]]
+    complete: bool
+    faults: list[DecodeError]
+
+    @property
+    def events(self) -> list[Any]:
+        """All events that are whole."""
+        return [event for part in self.parts for event in part.events]
+
+
+def salvage(text: str) -> Salvage:
+    """All that is whole in a session, whatever happened to it. Never raises for text.
+
+    Where a record's check fails, the events before it count but for the last two; reading goes on at the next anchor.
+    """
+    begin = beginning(text)
+    result = Salvage([], [], [], True, [])
+    if begin < 0:
+        return _lines(text, result)
+    before = _lines(text[:begin], result)
+    return _Salvor(before, text, begin).run()
+
+
+def _lines(text: str, result: Salvage) -> Salvage:
+    """JSON lines, which have no checks: those before the first that is none."""
+    found: list[Any] = []
+    try:
+        found = [value_of(line) for line in plain_events(text)]
+    except DecodeError as error:
+        for line in text.split("\n"):
+            try:
+                found += [value_of(each) for each in plain_events(line)]
+            except DecodeError:
+                break
+        result.faults.append(error)
+        result.missing.append((len(found), None))
+        result = result._replace(complete=False)
+    if found:
+        result.parts.append(Part(0, found))
+    return result
+
+
+class _Salvor:
+    def __init__(self, result: Salvage, text: str, begin: int) -> None:
+        self.result = result
+        self.session = Session(True, text[:begin])
+        self.session.events = sum(len(part.events) for part in result.parts)
+        self.records = list(records(text, True, begin))
+        self.first = self.session.events
+        self.found: list[Any] = []
+
+    def run(self) -> Salvage:
+        at = 0
+        while at < len(self.records):
+            record = self.records[at]
+            try:
+                if not record.closed and record.raw[:1] != ".":
+                    raise fault(Reason.CUT_OFF, "the last record is not complete", record)
+                line = self.session.read(record)
+                if line is not None:
+                    self.found.append(value_of(line))
+            except DecodeError as error:
+                self.result.faults.append(error)
+                self._keep(DOUBTED)
+                at = self._resume(at)
+                continue
+            at += 1
+        behind = None if self.result.missing and self.result.missing[-1][1] is None else self.session.events
+        if self.found:
+            self._keep(0)
+        if not self.session.ended and behind is not None:
+            self.result.missing.append((behind, None))
+        if not self.session.ended and not self.result.faults:
+            self.result.faults.append(fault(Reason.CUT_OFF, "the session has no end"))
+        complete = self.session.ended and not self.result.missing and not self.result.faults
+        return self.result._replace(complete=complete)
+
+    def _keep(self, doubted: int) -> None:
+        """The events read so far are a part; the last of them are doubtful."""
+        sure = max(len(self.found) - doubted, 0)
+        if sure:
+            self.result.parts.append(Part(self.first, self.found[:sure]))
+        if self.found[sure:]:
+            self.result.doubtful.append(Part(self.first + sure, self.found[sure:]))
+        if doubted:
+            self.result.missing.append((self.first + sure, None))
+        self.found = []
+
+    def _resume(self, at: int) -> int:
+        """The record behind the next anchor whose followers are chained to it; the number of records: none."""
+        for place in range(at, len(self.records) - 1):
+            anchor = self.records[place]
+            found = ANCHOR(anchor.raw)
+            if found is None:
+                continue
+            session = Session(True)
+            session.verifier.resume(anchor)
+            session.interpreter = Interpreter(anchor_keys(found))
+            session.events = int(found[1])
+            if session.events < self.result.missing[-1][0] or not session.verifier.right(self.records[place + 1]):
+                continue
+            session.verifier.resume(anchor)
+            self.session, self.first = session, session.events
+            start = self.result.missing.pop()[0]
+            self.result.missing.append((start, self.first))
+            return place + 1
+        self.session.ended = False
+        return len(self.records)

@@ -1,0 +1,131 @@
+"""Sessions to try: hostile ones, and ones whose events are alike, as those of agents are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+HOSTILE = (
+    *(
+        "",
+        "a",
+        "a|b",
+        "|",
+        "\\",
+        "a\\",
+        "\\|",
+        "\\\\|x",
+        "=",
+        "=x",
+        '="x"',
+        "&",
+        "&a",
+        "&&a",
+        "&a=b",
+        "&!null",
+        "+",
+        "+1",
+    ),
+    *("-5", "+x", "5", "05", "1e5", "true", "null", "{}", "[]", "[1]", '{"a":1}', '{"a": 1}', '{"a":[1,{"b":"c"}]}'),
+    *(
+        '{"a":{"b":"\\u00e9"}}',
+        '{\n  "a": 1\n}',
+        "x\ny",
+        "\n",
+        "\n\n",
+        "x\n",
+        "\nx",
+        " x",
+        "x ",
+        "x\n  y\n\n",
+        "\t",
+        "a\tb",
+    ),
+    *(
+        "\r",
+        "a\r\nb",
+        "\x00",
+        "\x0b",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+        "é",
+        "日本",
+        "\U0001f600",
+        "%1",
+        "^5",
+        ".5",
+        "!",
+        "a={}",
+    ),
+    *("goal_1", "goal_2", "goal_9", "goal_09", "T-099", "T-100", "999999999999999999", "x999999999999999999"),
+    *("2026-01-01T09:30:00Z", "2026-01-01T09:30:05Z", "2026-01-01T09:30:05.250Z", "2026-01-01 09:30:05+01:00"),
+    *("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-02-30T00:00:00Z", "2026-01-01T09:30:60Z", "),", ");"),
+)
+KEYS = (
+    *(
+        "a",
+        "b",
+        "id",
+        "turn",
+        "time",
+        "",
+        "a?",
+        "a+",
+        "a=",
+        "=a",
+        "a=b",
+        "$",
+        "$1",
+        "$ref",
+        "#",
+        "#a,b",
+        "a#",
+        "-",
+        "a-",
+    ),
+    *("!", "a!", "!a", "a!?", "a.b", "b.c", "a b", "~", "^", "é", '"', "\\", "|", "\n", "0", "&a"),
+)
+texts = st.sampled_from(HOSTILE) | st.text(st.characters(codec="utf-8"), max_size=12)
+numbers = st.sampled_from((0, 1, 2, 9, 10, 99, -1, 10**17, 10**18 - 1, 10**18, 2**64, 1.0, 0.5, -0.0, 1e22, 1e-7))
+scalars = st.none() | st.booleans() | numbers | st.integers(-5, 300) | texts
+keys = st.sampled_from(KEYS) | st.text(st.characters(codec="utf-8"), max_size=4)
+styles = st.sampled_from(({}, {"ensure_ascii": False, "separators": (",", ":")}, {"indent": 2, "ensure_ascii": False}))
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(keys, inner, max_size=4)
+        | st.builds(lambda value, style: json.dumps(value, **style), st.dictionaries(keys, inner, max_size=3), styles)
+    ),
+    max_leaves=5,
+)
+objects = st.dictionaries(keys, values, max_size=5)
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> list[Any]:
+    """Events of few shapes, whose leaves come from small pools, repeat and count."""
+    forms = draw(st.lists(objects, min_size=1, max_size=3))
+    pool = draw(st.lists(scalars, min_size=1, max_size=5))
+    events = []
+    for number in range(draw(st.integers(1, 9))):
+        form = draw(st.sampled_from(forms))
+        event = {}
+        for key, value in form.items():
+            choice = draw(st.integers(0, 5))
+            if choice == 0:
+                event[key] = draw(st.sampled_from(pool))
+            elif choice == 1:
+                event[key] = number if draw(st.booleans()) else f"T-{number:03}"
+            elif choice == 2:
+                event[key] = f"2026-01-01T09:{number:02}:00Z"
+            elif choice > 3 or draw(st.booleans()):
+                event[key] = value
+        events.append(event)
+    return events
+
+
+sessions = alike() | st.lists(objects | texts | alike().map(lambda events: events[0]), max_size=5)

@@ -1,0 +1,145 @@
+"""No loss goes unseen, and nothing that was salvaged is wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from turnwire import session
+from turnwire.errors import DecodeError, Reason
+from turnwire.session.checks import PAIRS
+
+pytestmark = pytest.mark.once
+
+EVENTS: list[Any] = [
+    {"id": number, "who": ["ann", "bob"][number % 2], "text": f"line {number * 7}\nand\n\nmore", "conv": number // 9}
+    for number in range(150)
+]
+TEXT = session.encode(EVENTS, None, "conv", every=40)
+
+
+def damaged(text: str, count: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Lines dropped, swapped and doubled, characters changed, ends and beginnings cut."""
+    rnd = random.Random(seed)
+    lines = text.split("\n")[:-1]
+    while count:
+        kind = rnd.choice(["drop", "swap", "double", "edit", "insert", "cut", "behead"])
+        changed = list(lines)
+        one, other = rnd.randrange(len(lines)), rnd.randrange(len(lines))
+        found = text
+        if kind == "drop":
+            del changed[one]
+        elif kind == "swap":
+            changed[one], changed[other] = changed[other], changed[one]
+        elif kind == "double":
+            changed.insert(one, changed[one])
+        elif kind == "cut":
+            found = text[: rnd.randrange(1, len(text))]
+        elif kind == "behead":
+            found = text[rnd.randrange(1, len(text)) :]
+        else:
+            at = rnd.randrange(len(text))
+            found = text[:at] + rnd.choice("ab019|&=+ \n{}\"%^.") + text[at + (kind == "edit") :]
+        if kind in ("drop", "swap", "double"):
+            found = "\n".join(changed) + "\n"
+        if found.rstrip("\n") != text.rstrip("\n"):
+            count -= 1
+            yield kind, found
+
+
+def judge(count: int, seed: int) -> None:
+    """Each damage is seen; a change of one record is found at once but for one in 128, and then by the next check."""
+    for kind, text in damaged(TEXT, count, seed):
+        with pytest.raises(DecodeError):
+            session.decode(text)
+            pytest.fail(f"{kind} went unseen")
+        found = session.salvage(text)
+        assert not found.complete and found.missing and found.faults
+        for part in found.parts:
+            assert part.events == EVENTS[part.first : part.first + len(part.events)], kind
+
+
+def test_the_session_is_one() -> None:
+    assert TEXT.startswith("%1 @conv") and TEXT.count("\n^") == 3
+    assert session.decode(TEXT) == EVENTS
+    found = session.salvage(TEXT)
+    assert found.complete and found.events == EVENTS and not found.missing
+
+
+def test_damage_is_seen() -> None:
+    judge(300, 1)
+
+
+@pytest.mark.soak
+def test_much_damage_is_seen() -> None:
+    judge(10_000, 2)
+
+
+def test_what_is_whole_is_salvaged() -> None:
+    """All but two events before the damage, and all after the next anchor."""
+    lines = TEXT.split("\n")
+    at = next(number for number, line in enumerate(lines) if line.startswith("^40"))
+    spot = at - 20
+    assert not lines[spot].startswith(" ") and lines[spot]
+    found = session.salvage("\n".join([*lines[:spot], *lines[spot + 1 :]]))
+    assert [part.first for part in found.parts] == [0, 40]
+    assert found.parts[1].events == EVENTS[40:]
+    first = len(found.parts[0].events)
+    assert found.missing == [(first, 40)] and 20 < first < 40
+    assert [(part.first, len(part.events)) for part in found.doubtful] == [(first, 2)]
+    assert found.faults[0].reason == Reason.DIGEST_MISMATCH
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda text: text[: text.rindex("\n.") + 1], Reason.CUT_OFF),
+        (lambda text: text + "a\n", Reason.TRAILING_JUNK),
+        (lambda text: text.replace("\n^80", "\n^81", 1), Reason.DIGEST_MISMATCH),
+        (lambda text: "{" + text, Reason.BAD_JSON),
+    ],
+)
+def test_reasons(change: Any, reason: Reason) -> None:
+    with pytest.raises(DecodeError) as caught:
+        session.decode(change(TEXT))
+    assert caught.value.reason == reason and caught.value.wire == "session"
+
+
+def test_an_unfinished_session_can_be_read() -> None:
+    """``strict=False`` takes what has no end, and nothing that is damaged."""
+    cut = TEXT[: TEXT.index("\n^80") + 1]
+    assert session.decode(cut, strict=False) == EVENTS[:80]
+    with pytest.raises(DecodeError):
+        session.decode(cut[:-1] + "x\n", strict=False)
+
+
+def test_counts_are_compared_without_checks() -> None:
+    text = session.encode(EVENTS, None, "conv", checks=False)
+    lines = text.split("\n")
+    del lines[next(number for number, line in enumerate(lines) if number > 9 and line[:2] == "a ")]
+    with pytest.raises(DecodeError):
+        session.decode("\n".join(lines), sealed=False)
+
+
+def test_a_change_is_found_at_its_record() -> None:
+    """But for one in 128, which the next record finds."""
+    lines = session.encode([{"n": number, "text": f"word {number}"} for number in range(60)], None).split("\n")
+    places = []
+    for number in range(4, 50):
+        changed = [*lines[:number], "x" + lines[number][1:], *lines[number + 1 :]]
+        with pytest.raises(DecodeError) as caught:
+            session.decode("\n".join(changed))
+        places.append((caught.value.line or 0) - number - 1)
+    assert set(places) <= {0, 1} and places.count(0) > 40
+
+
+def test_the_marks_are_one_token_with_the_line_feed() -> None:
+    pytest.importorskip("splintr")
+    from turnwire import tokens
+
+    assert len(set(PAIRS)) == 128
+    for name in ("o200k_base", "cl100k_base", "llama3", "qwen3"):
+        assert tokens.count_many([pair + "\n" for pair in PAIRS], name) == [1] * 128
