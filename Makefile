@@ -28,7 +28,7 @@ EXAMPLES := 20000
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
-        token-tables \
+        token-tables gate \
         soak dist release clean
 
 help: ## list what can be made
@@ -124,6 +124,10 @@ tables: $(VENV)/.extra-bench $(NATIVE) ## print the ratio tables of docs and ben
 
 token-tables: $(VENV)/.extra-test $(NATIVE) ## count the token tables of docs/tokens.md anew
 	PYTHONPATH=src $(PY) -m benchmarks.token_tables
+
+gate: $(VENV)/.extra-test build/.native-$(TAG) ## count instructions of each wire and scan with valgrind; fails 3 % above the baseline
+	@.ci/tool valgrind valgrind libc6-dbg
+	@$(PY) benchmarks/gate.py $(ARGS)
 
 # ---- releasing
 

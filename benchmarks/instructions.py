@@ -11,22 +11,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+
+import callgrind
 
 SOURCE = Path(__file__).parent.parent / "src"
 SIZE = 7 << 19
 """N: two blocks of 2 MiB, the second one not full, so that 2N are four."""
 WARM = 64 << 10
 """Bytes that are scanned first, so that everything is imported."""
-MARK = "getppid"
-"""The function of the C library at whose calls callgrind writes down what it counted: nothing else here calls it."""
 
 
 class Case(NamedTuple):
@@ -58,7 +54,7 @@ def counted(source: Path, cases: Iterable[Case], size: int = SIZE) -> dict[str, 
         sizes = _write(folder, {case.log for case in cases}, size)
         plan = [(case.log, case.wire) for case in cases]
         (folder / "plan").write_text(json.dumps(plan))
-        parts = _run(source, folder)
+        parts = callgrind.counted(source, __file__, "--scan", name)
     expected = 3 * len(cases) + 1
     if len(parts) != expected:
         raise RuntimeError(f"callgrind gave {len(parts)} figures, not {expected}")
@@ -81,23 +77,6 @@ def _write(folder: Path, logs: Iterable[str], size: int) -> dict[str, int]:
     return sizes
 
 
-def _run(source: Path, folder: Path) -> list[int]:
-    """What was counted up to each mark and behind the last one, in order."""
-    environment = os.environ | {
-        "PYTHONPATH": str(source.resolve()),
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    out = folder / "counted"
-    options = ["--tool=callgrind", f"--dump-before={MARK}", "--combine-dumps=yes", f"--callgrind-out-file={out}"]
-    command = ["valgrind", *options, sys.executable, __file__, "--scan", str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"a scan under valgrind ended with {done.returncode}:\n{done.stderr}")
-    return [int(found) for found in re.findall(r"^totals: (\d+)$", out.read_text(), re.MULTILINE)]
-
-
 def _scan(folder: Path) -> None:
     """The process whose instructions are counted: three scans of each case, a mark behind each."""
     import gc
@@ -113,7 +92,7 @@ def _scan(folder: Path) -> None:
                 gc.freeze()
             for _ in turnwire.scan(str(folder / f"{log}.{number}"), wire=wire):
                 pass
-            os.getppid()
+            callgrind.mark()
 
 
 def table(figures: Mapping[str, float], against: Mapping[str, float] | None = None) -> str:

@@ -88,6 +88,8 @@ store in memory. No transcript, no cache.
 - **Instructions.** `python benchmarks/instructions.py` counts them with valgrind (callgrind): the slope of a scan
   of 2N bytes less one of N, for each wire by name and among all wires, for mixed, prefixed and wrapped lines and
   for text. The figures repeat, however busy the machine is; `--against SRC` adds those of another built tree.
+  `make gate` holds them, and those of decode, encode and check of each wire, against a kept baseline
+  (`results/gate.json`): 3 % above it fails, where compiler, Cython, Python and libraries are those of the baseline.
 - **Files.** Before anything is timed, every reader must give exactly the 1,000 rows that were written, compared
   value by value as Python objects; every timed run must give the right number of rows.
 - **memchr** moves with the machine more than anything else here (caches, neighbours): judge by ns/record beside

@@ -151,3 +151,40 @@ def test_logs_for_counting_instructions_hold_their_wires(module: Any) -> None:
 def test_the_table_of_instructions_gives_ratios(module: Any) -> None:
     lines = module("instructions").table({"a log": 3.0}, {"a log": 2.0}).splitlines()
     assert lines[1].split() == ["a", "log", "3.00", "2.00", "1.500"]
+
+
+def test_the_gate_shuts_above_the_band(module: Any) -> None:
+    gate = module("gate")
+    base = {"decode a": 100.0, "scan b": 2.0}
+    assert gate.faults({"decode a": 102.9, "scan b": 1.0}, base) == []
+    assert gate.faults({"decode a": 103.1, "scan b": 2.0}, base) == [
+        "decode a takes +3.1%, more than 3% above the baseline"
+    ]
+    assert gate.faults({"decode a": 100.0, "scan c": 2.0}, base) == [
+        "scan b is not in both tables",
+        "scan c is not in both tables",
+    ]
+    assert "SLOWER" in gate.table({"decode a": 103.1}, base) and "only in the baseline" in gate.table({}, base)
+
+
+def test_the_gate_judges_where_the_baseline_was_made_alike(module: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    gate = module("gate")
+    other = gate.differences({"compiler": "GCC 13", "Python": "3.11"}, {"compiler": "GCC 12", "Python": "3.11"})
+    assert other == ["compiler: GCC 13 here, GCC 12 for the baseline"]
+    assert gate.verdict(["slow"], other, True) == 0
+    assert "NOT JUDGED" in capsys.readouterr().out
+    assert gate.verdict(["slow"], [], False) == 0
+    assert "NOT JUDGED" in capsys.readouterr().out
+    assert gate.verdict(["slow"], [], True) == 1
+    assert capsys.readouterr().out == "FAILED: slow\n"
+    assert gate.verdict([], [], True) == 0
+
+
+def test_the_baseline_of_the_gate_holds_every_wire(module: Any) -> None:
+    gate = module("gate")
+    for kept in json.loads(gate.BASELINE.read_text("utf-8")).values():
+        assert {f"{what} {wire}" for what in gate.WHAT for wire in turnwire.WIRES} < set(kept["figures"])
+        assert {f"scan {case}" for case in module("instructions").CASES} < set(kept["figures"])
+        assert "compiler" in kept["made with"] and "Cython" in kept["made with"]
+    for wire in turnwire.WIRES:
+        assert len([turnwire.decode(text, wire=wire) for text in gate.messages(wire)]) == gate.MESSAGES
