@@ -9,6 +9,27 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped);
 static int tw_row_claimed(tw_lines *k, tw_region *r, const tw_claim *claim);
 static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end, size_t fault, int wire, int reason);
 
+#ifdef TW_JSON_AVX2
+/* Where the two bytes stand side by side in s[from .. to) for the first time; or, where they do not, up to where that was
+ * seen: the last 64 bytes are not looked at. */
+TW_JSON_AVX2 static size_t tw_find_pair_avx2(const uint8_t *s, size_t from, size_t to, const uint8_t *pair)
+{
+    const __m256i first = _mm256_set1_epi8((char)pair[0]), second = _mm256_set1_epi8((char)pair[1]);
+    for (; to - from > 64; from += 64) {
+        const uint8_t *p = s + from;
+        __m256i a = _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p), first),
+                                     _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)(p + 1)), second));
+        p += 32;
+        __m256i b = _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p), first),
+                                     _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)(p + 1)), second));
+        if (!_mm256_movemask_epi8(_mm256_or_si256(a, b))) continue;
+        return from + (size_t)__builtin_ctzll((uint32_t)_mm256_movemask_epi8(a) |
+                                              (uint64_t)(uint32_t)_mm256_movemask_epi8(b) << 32);
+    }
+    return from;
+}
+#endif
+
 /* The first place of the bytes in s[from .. to), or `to`. */
 static size_t tw_find_bytes(const uint8_t *s, size_t from, size_t to, const tw_token *bytes)
 {
@@ -21,6 +42,11 @@ static size_t tw_find_bytes(const uint8_t *s, size_t from, size_t to, const tw_t
         from = (size_t)(at - s) - sign;
         if (tw_same_bytes(s + from, bytes->text, bytes->size)) return from;
         from++;
+#ifdef TW_JSON_AVX2
+        /* Where it does stand elsewhere, it may do so often: with the byte before it, it is rare. */
+        if (sign && tw_json_level != TW_SCALAR && to - from > bytes->size + 64)
+            from = tw_find_pair_avx2(s, from + sign - 1, to - bytes->size + sign, bytes->text + sign - 1) - (sign - 1);
+#endif
     }
     return to;
 }

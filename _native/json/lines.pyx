@@ -294,7 +294,7 @@ cdef int attach_parts(tw_parts *parts, dict table, size_t size) except -1:
 
 
 def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, dict rejects, reject_rows, reject_room, *,
-               base=0, line=1, keep=False, limit=16 << 20, state=None, parts=None, claims=None):
+               base=0, line=1, keep=False, limit=16 << 20, state=None, parts=None, claims=None, signs=False):
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on, as ``nslip_scan.scan_block`` does.
 
     Args:
@@ -317,6 +317,8 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         claims: of the wires of ``lines``: what a string says -> None, or (start, stop, what, wire, reason, fault) of each
             range of it that one claims, in order. What: 1, a record, of which a row says where it stands; 2, damaged, a
             reject. What lies between is searched.
+        signs: whether to stop where a line shows a sign of ``log.line_heads.signs``. The position is then -1, and
+            nothing else that was found counts. Not with ``parts``.
 
     Returns (rows, reject rows, position, line).
     """
@@ -349,6 +351,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         k.s, k.size, k.position, k.limit = <const uint8_t *>view.buf, size, start, limit
         k.stop = size
         k.final, k.base, k.line = final, base, line
+        k.signs = signs and not among
         k.plan = &plan.c
         k.json.shape = &plan.c.shape
         k.context, k.whole, k.torn, k.number = <void *>call, whole, torn, number
@@ -380,7 +383,8 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             state.at = base + k.position if k.carried else -1
             state.known, state.time, state.values = k.head_known, k.head_time, bool(k.values)
             state.held = -1 if k.open_at == <size_t>-1 else base + <int64_t>k.open_at
-        return k.rows.count, k.rejects.count, part if among else k.position, k.line
+        position = part if among else k.position
+        return k.rows.count, k.rejects.count, -1 if k.signed_line else position, k.line
     finally:
         PyBuffer_Release(&view)
         if k is not NULL:

@@ -162,7 +162,7 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t arena_size
         size_t arena_room
         size_t head
-        int carried
+        int carried, signs, signed_line
         int values "values"
         int head_known
         int64_t head_time

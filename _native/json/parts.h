@@ -110,6 +110,11 @@ static int tw_json_parts(tw_lines *k, const tw_parts *parts, size_t *part)
             parts->row[n] = (int64_t)k->rows.count++;
         } else if (parts->what[n] == TW_PART_DAMAGED) {
             if ((result = tw_carve(k, parts, n)) == TW_FULL) return TW_FINE;
+        } else if (!k->carried && start + 1 == stop && k->s[start] == '\n') { /* as between messages line by line */
+            k->held = 0;
+            k->position = stop;
+            k->line = parts->line[n + 1];
+            parts->start[n] = (int64_t)stop;
         } else if (start < stop) {
             k->position = start;
             k->stop = stop;

@@ -72,6 +72,9 @@ typedef struct tw_lines {
     int several;                             /* what is read now may have several lines: `line` is that of its start, and */
     size_t counted;                          /* counted_line that of the byte at `counted` */
     int64_t counted_line;
+    int signs;                               /* whether reading stops at the first sign (log/line_signs.h) that a line shows */
+    int signed_line;                         /* it did; what was stored then counts for nothing */
+    size_t looked;                           /* lines that begin before it were looked at for signs, or need not be */
     int held;                                /* reading stopped where an object goes on behind what is there */
     size_t open_at;                          /* where one begins that the end of the input cuts off, or SIZE_MAX */
     int rows_full;                           /* it was the rows that were full */

@@ -2,6 +2,7 @@
 #ifndef TURNWIRE_JSON_WALK_H
 #define TURNWIRE_JSON_WALK_H
 
+#include "line_signs.h"
 #include "scan.h"
 
 #define TW_NOWHERE SIZE_MAX
@@ -346,19 +347,23 @@ static int tw_json_lines(tw_lines *k)
     k->json.unfit = NULL;
     k->held = 0;
     k->open_at = SIZE_MAX;
+    if (tw_begin_signs(k)) return TW_FINE;
     while (k->position < k->stop) {
         int met = 0;
+        size_t from = k->position;
         if (!k->carried) {
             tw_skip_text(k);
-            if (k->position == k->stop) break;
+            if (k->position != from && (tw_lines_show_sign(k, from, k->position) || k->position == k->stop)) break;
+            from = k->position;
         }
         if (!k->carried && ((result = tw_fitting_line(k, &whole, &met)) != TW_FINE || met)) {
-            if (result == TW_FINE) continue;
+            if (result == TW_FINE && !tw_fitting_shows_sign(k, from)) continue;
             break;
         }
         size_t p = k->position, left = k->stop - p, stopped = p;
         const uint8_t *newline = (const uint8_t *)memchr(k->s + p, '\n', left);
         size_t line_end = newline ? (size_t)(newline - k->s) : k->stop;
+        if (tw_line_shows_sign(k, line_end)) break;
         if (!newline && !k->final && left <= k->limit + 1) break;
         tw_region line = { .start = p, .end = line_end };
         if (newline && line_end > p && k->s[line_end - 1] == '\r') line.end--;
@@ -387,6 +392,7 @@ static int tw_json_lines(tw_lines *k)
             k->line = tw_line_of(k, k->position);
         }
         if (k->several) k->several = 0;
+        if (k->position > k->looked && tw_lines_show_sign(k, 0, k->position)) break;
         if (result == TW_FULL || result == TW_STOPPED || k->held) break;
     }
     return result == TW_STOPPED ? TW_STOPPED : TW_FINE;

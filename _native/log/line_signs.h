@@ -179,7 +179,7 @@ static int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *ma
 }
 
 /* The signs of the lines in s[start .. stop) outside of `count` claims [starts[i], stops[i]), which are in order. */
-static int tw_signs_between(const uint8_t *s, const int64_t *starts, const int64_t *stops, size_t count, size_t start,
+static inline int tw_signs_between(const uint8_t *s, const int64_t *starts, const int64_t *stops, size_t count, size_t start,
                             size_t stop)
 {
     int signs = 0;
@@ -225,7 +225,7 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
 
 /* Whether nothing in s[start .. stop) outside of the records (offsets count from `base`) may be something else than what the
  * scan of one wire alone makes of it. */
-static int tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
+static inline int tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
                          size_t start, size_t stop, int kind, int escapes)
 {
     static const uint8_t shown[256] = { ['{'] = 1, ['\\'] = 1, ['"'] = 1, [0xE2] = 1, [' '] = 1, ['/'] = 1,
@@ -235,6 +235,7 @@ static int tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t 
         size_t end = row < rows ? (size_t)(offset[row] - base) : stop;
         if (row < rows && end == p + 1 && s[p] == '\n') { /* records line by line */
             p = end + (size_t)length[row];
+            while (row + 1 < rows && offset[row + 1] - base == (int64_t)p + 1 && s[p] == '\n') p += 1 + (size_t)length[++row];
             continue;
         }
         if (end - p >= TW_DOCKER_PART && kind == TW_GAP_LINES) return 0;

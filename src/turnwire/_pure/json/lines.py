@@ -23,6 +23,7 @@ from turnwire._pure.json.text import Reader
 from turnwire._pure.json.unescape import plain
 from turnwire._pure.json.values import Values, are_values
 from turnwire._pure.json.wrapper import Times
+from turnwire._pure.log import line_heads
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import OTHER, RECORD, REJECT, Judgement
@@ -428,6 +429,7 @@ def scan_block(
     state: Any = None,
     parts: dict[str, Any] | None = None,
     claims: Any = None,
+    signs: bool = False,
 ) -> tuple[int, int, int, int]:
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on: see the native twin."""
     first = start
@@ -435,6 +437,8 @@ def scan_block(
         start = int(parts["start"][first]) if first < len(parts["what"]) else size
     if not 0 <= start <= size <= len(memoryview(data).cast("B")):
         raise ValueError("start and size must lie in the data")
+    if signs and parts is None and line_heads.signs(data, start, size) != (-1, 0):
+        return rows, reject_rows, -1, line
     lines = _Lines(plan, bytes(memoryview(data)[:size]), columns, rejects, limit, keep)
     lines.rows, lines.room, lines.bad, lines.reject_room = rows, room, reject_rows, reject_room
     lines.base, lines.line, lines.head = base, line, start

@@ -104,7 +104,35 @@ class Pass:
         if begin >= 0:
             begin, start = (min(max(place, self.state.csp_at - self.base), self.size) for place in (begin, start))
         self.openings = start >= 0 and self.finder.lines.opens(self.view, start)
+        position, line = self._without_signs(start) or self._with_signs(begin, start)
+        if self.strings:
+            fill_strings(self)
+        fill_common(self, self.finder.text_codes)
+        self._settle(begin, position)
+        return self.rows, self.rejects, position, line
+
+    def _without_signs(self, start: int) -> tuple[int, int] | None:
+        """Finds everything where no line shows a sign: (position, line). The core looks for signs as it reads, so that
+        the block need not be gone through for them; None where there is one, or was in the block before."""
+        state = self.state
+        if start or self.inside or self.openings or state.signs or not state.idle() or state.lines.at == self.base:
+            return None
+        if self._decided(0) < self.size:
+            return None
+        before = state.copy()
+        position, line = self._lines(self.line, signs=True)
+        rest = position < self.size
+        if position < 0 or (rest and _heads.signs(self.view, position, self.size) != (-1, 0)):
+            self._begin_again(before)
+            return None
+        state.csp_at = -1
+        self._read_up_to(position)
+        return position, line
+
+    def _with_signs(self, begin: int, start: int) -> tuple[int, int]:
+        """Finds everything, whatever lines show: (position, line)."""
         magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
+        self.state.signs = magic >= 0 or signs != 0
         before = self.state.copy() if (signs & _SIGIL or magic >= 0) and not self.inside else None
         self.magic, self.signs = magic, signs
         position, line = self._search(start, [])
@@ -112,15 +140,15 @@ class Pass:
             ends = self.final and position == self.size
             found = self.state.documents.claims(self.view, begin, max(position, begin), ends, self._spans())
             if found:
-                self.state.become(before)
-                self.rows, self.rejects = 0, []
-                self.table = quarantine.table(quarantine.ROOM, mixed=True)
+                self._begin_again(before)
                 position, line = self._search(start, found)
-        if self.strings:
-            fill_strings(self)
-        fill_common(self, self.finder.text_codes)
-        self._settle(begin, position)
-        return self.rows, self.rejects, position, line
+        return position, line
+
+    def _begin_again(self, before: State) -> None:
+        """Forgets what was found in the block."""
+        self.state.become(before)
+        self.rows, self.rejects = 0, []
+        self.table = quarantine.table(quarantine.ROOM, mixed=True)
 
     def _search(self, start: int, documents: list[Document]) -> tuple[int, int]:
         """Finds everything, around the documents: (position, line)."""
@@ -131,9 +159,12 @@ class Pass:
             stop = self.size if start < 0 else self._decided(start)
             position, line = self._lines(self.line) if stop == self.size else self._whole_lines(stop)
             self.state.csp_at = -1
+        self._read_up_to(position)
+        return position, line
+
+    def _read_up_to(self, position: int) -> None:
         if position:
             self.state.within_line = self.view[position - 1] != ord("\n")
-        return position, line
 
     def _belong_together(self) -> bool:
         """Whether lines were met that may belong together."""
@@ -214,11 +245,12 @@ class Pass:
 
     # --- lines ---
 
-    def _lines(self, line: int, start: int = 0) -> tuple[int, int]:
-        """Finds JSON and nSLIP from ``start`` on, where CSP/1 claims nothing: (position, line)."""
+    def _lines(self, line: int, start: int = 0, *, signs: bool = False) -> tuple[int, int]:
+        """Finds JSON and nSLIP from ``start`` on, where CSP/1 claims nothing: (position, line). signs: whether to look
+        for signs, too: the position is -1 where a line shows one."""
         while start < self.size:
-            position, line, on = self._read(start, self.final, line, None)
-            if self._held() or (not on and (not self.ends or not self._more_room())):
+            position, line, on = self._read(start, self.final, line, None, signs)
+            if position < 0 or self._held() or (not on and (not self.ends or not self._more_room())):
                 return position, line
             start = position
         return start, line
@@ -256,7 +288,9 @@ class Pass:
                 raise AssertionError("the scanner made no progress")
         return None
 
-    def _read(self, start: int, final: bool, line: int, parts: Arrays | None) -> tuple[int, int, bool]:
+    def _read(
+        self, start: int, final: bool, line: int, parts: Arrays | None, signs: bool = False
+    ) -> tuple[int, int, bool]:
         """One call of the core: (position, line, whether it made progress)."""
         first, room = self.rows, len(self.table["offset"])
         self.rows, bad, position, line = self.core.scan_block(
@@ -278,6 +312,7 @@ class Pass:
             state=self.state.lines,
             parts=parts,
             claims=self._claims_in,
+            signs=signs,
         )
         if bad:
             self.rejects.append((self.table, bad))
