@@ -36,6 +36,7 @@ static size_t tw_find_bytes(const uint8_t *s, size_t from, size_t to, const tw_t
     size_t sign = 0;                         /* a byte of them that is rarer than letters */
     while (sign < bytes->size && (uint8_t)((bytes->text[sign] | 32) - 'a') < 26) sign++;
     if (sign == bytes->size) sign = 0;
+    size_t pair = sign ? sign - 1 : 0;
     while (from < to && to - from >= bytes->size) {
         const uint8_t *at = (const uint8_t *)memchr(s + from + sign, bytes->text[sign], to - from - bytes->size + 1);
         if (!at) return to;
@@ -43,9 +44,9 @@ static size_t tw_find_bytes(const uint8_t *s, size_t from, size_t to, const tw_t
         if (tw_same_bytes(s + from, bytes->text, bytes->size)) return from;
         from++;
 #ifdef TW_JSON_AVX2
-        /* Where it does stand elsewhere, it may do so often: with the byte before it, it is rare. */
-        if (sign && tw_json_level != TW_SCALAR && to - from > bytes->size + 64)
-            from = tw_find_pair_avx2(s, from + sign - 1, to - bytes->size + sign, bytes->text + sign - 1) - (sign - 1);
+        /* Where it does stand elsewhere, it may do so often: with the one beside it, it is rare. */
+        if (bytes->size > 1 && tw_json_level != TW_SCALAR && to - from > bytes->size + 64)
+            from = tw_find_pair_avx2(s, from + pair, to - bytes->size + pair + 1, bytes->text + pair) - pair;
 #endif
     }
     return to;
@@ -67,10 +68,23 @@ static size_t tw_next_mark(tw_lines *k, int i, size_t from, size_t to)
     return *next < to && to - *next >= mark->size ? *next : to;
 }
 
+/* Whether not even that with which all marks begin stands in the block's [from, to): one search instead of one for each. */
+static int tw_is_markless(tw_lines *k, size_t from, size_t to)
+{
+    const tw_token *shared = &k->plan->shared;
+    size_t known = from < k->markless_since ? k->markless_since + shared->size - 1 : k->size;
+    if (known > k->size) known = k->size;
+    size_t at = tw_find_bytes(k->s, from, known, shared);
+    if (at < known || known == k->size) k->markless_until = at;
+    k->markless_since = from;
+    return to <= k->markless_until;
+}
+
 /* The first mark in the block's [from, to), or `to`: few ask for more than this where no mark is near. */
 static inline size_t tw_first_mark(tw_lines *k, size_t from, size_t to)
 {
     if (from >= k->markless_since && to <= k->markless_until) return to;
+    if (k->plan->shared.size > 1 && tw_is_markless(k, from, to)) return to;
     size_t since = 0, until = k->size, first = to;
     for (int i = 0; i < k->plan->mark_count; i++) {
         size_t at = tw_next_mark(k, i, from, to);

@@ -60,7 +60,8 @@ cdef class Plan:
         if len(marks) > TW_MOST_LINE_MARKS or not all(marks):
             raise ValueError(f"line wires have at most {TW_MOST_LINE_MARKS} marks, and none of no bytes")
         found = flat(self.plans, self.columns)
-        self.kept = [found, marks]
+        shared = os.path.commonprefix(marks) if marks else b""
+        self.kept = [found, marks, shared]
         self.memory = []
         if len(self.columns) > 64 or len(found.nodes) > TW_MOST_NODES:
             raise ValueError("these wires have too many values for one plan")
@@ -75,6 +76,7 @@ cdef class Plan:
         self.c.torn = self.tokens(found.torn)
         self.c.mark_count = len(marks)
         self.c.marks = self.tokens(marks)
+        self.c.shared = self.tokens([shared])[0]
 
     def __dealloc__(self):
         if self.memory is not None:

@@ -91,6 +91,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int torn_count
         const tw_token *marks
         int mark_count
+        tw_token shared
     ctypedef struct tw_column:
         int64_t *offset
         int64_t *size

@@ -63,6 +63,7 @@ typedef struct {
     int torn_count;
     const tw_token *marks;                   /* of line wires: how what they look for begins */
     int mark_count;
+    tw_token shared;                         /* with what all of them begin */
 } tw_plan;
 
 /* 0 where a node has two needs. */

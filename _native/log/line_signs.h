@@ -37,8 +37,9 @@ static int tw_sign_magic(const uint8_t *s, size_t p, size_t end)
 static int tw_sign_cri(const uint8_t *s, size_t p, size_t end)
 {
     if (end - p < 29 || s[p + 4] != '-' || s[p + 10] != 'T') return 0;
-    const uint8_t *space = (const uint8_t *)memchr(s + p + 19, ' ', end - p - 19 < 24 ? end - p - 19 : 24);
-    if (!space || (size_t)(s + end - space) < 10) return 0;
+    const uint8_t *space = s + p + 19, *behind = end - p - 19 < 24 ? s + end : space + 24;
+    while (space < behind && *space != ' ') space++;
+    if (space == behind || (size_t)(s + end - space) < 10) return 0;
     return (!memcmp(space, " stdout P", 9) || !memcmp(space, " stderr P", 9)) && (space[9] == ' ' || space[9] == ':');
 }
 
