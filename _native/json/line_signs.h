@@ -6,18 +6,17 @@
 #include "_native/log/line_signs.h"
 #include "region.h"
 
-/* Begins to look for signs, where that is asked for: whether there is one already. A line that was begun was looked at. */
-static int tw_begin_signs(tw_lines *k)
+/* Begins to look for signs, where that is asked for. A line that was begun was looked at. */
+static void tw_begin_signs(tw_lines *k)
 {
     const uint8_t *newline;
     k->looked = SIZE_MAX;
-    if (!k->signs) return 0;
+    if (!k->signs) return;
     k->looked = k->position;
     if (k->carried) {
         newline = (const uint8_t *)memchr(k->s + k->position, '\n', k->stop - k->position);
         k->looked = newline ? (size_t)(newline - k->s) + 1 : k->stop;
     }
-    return k->signed_line = tw_sign_template(k->s, k->position, k->stop);
 }
 
 /* Whether the lines that begin in [from, until) show a sign: lines of text, or more than one that was read. */
@@ -32,7 +31,7 @@ static int tw_lines_show_sign(tw_lines *k, size_t from, size_t until)
         until = newline ? (size_t)(newline - k->s) + 1 : k->stop;
     }
     k->looked = until;
-    return k->signed_line = tw_lines_signs(k->s, from, until, &magic) != 0 || magic != until;
+    return k->signed_line = tw_line_signs(k->s, from, until, &magic) != 0 || magic != until;
 }
 
 /* Whether the line from k->position to `end` shows a sign, which the walk is about to read. */
@@ -41,13 +40,16 @@ static inline int tw_line_shows_sign(tw_lines *k, size_t end)
     int magic = 0;
     if (k->position < k->looked) return 0;
     k->looked = end + 1;
-    return k->signed_line = tw_sign_line(k->s, k->position, end, &magic) | magic;
+    int signs = tw_sign_line(k->s, k->position, end, &magic) | tw_sign_template(k->s, k->position, end);
+    return k->signed_line = signs | magic;
 }
 
-/* The same of a line that a template fitted. It begins with '{' and ends with '}': only its length may be a sign. */
+/* The same of a line that a template fitted. It is an object from its start to its end: only its length may be a sign. */
 static inline int tw_fitting_shows_sign(tw_lines *k, size_t from)
 {
-    if (k->position - from <= TW_DOCKER_PART || !k->signs) return 0;
+    if ((k->position - from <= TW_DOCKER_PART && k->s[from + 1] == '"') || !k->signs) return 0;
+    if (tw_sign_template(k->s, from, k->position)) return k->signed_line = 1;
+    if (k->position - from <= TW_DOCKER_PART) return 0;
     return k->signed_line = tw_sign_log_key(k->s, from, k->position);
 }
 

@@ -224,7 +224,7 @@ cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) excep
             others.texts[TEXTS.index(description.name)] = c
     others.flags = TW_KEEP if keep else 0
     k.others = others
-    k.find, k.take, k.look = tw_other_find, tw_other_take, tw_other_look
+    k.find, k.good, k.take, k.look = tw_other_find, tw_other_good, tw_other_take, tw_other_look
     return 0
 
 

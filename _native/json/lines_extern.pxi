@@ -173,6 +173,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) noexcept nogil
         int (*number)(void *, const uint8_t *, size_t, double *) noexcept nogil
         int (*find)(tw_lines *, tw_region *, size_t, size_t, tw_other *) noexcept nogil
+        int (*good)(tw_lines *, size_t, size_t, tw_other *) noexcept nogil
         int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
         int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
         void *others
@@ -214,5 +215,6 @@ cdef extern from "_native/json/others.h" nogil:
         int flags
     int tw_other_find(tw_lines *k, tw_region *r, size_t start, size_t to, tw_other *other) noexcept
     int tw_other_take(tw_lines *k, tw_region *r, const tw_other *other) noexcept
+    int tw_other_good(tw_lines *k, size_t at, size_t end, tw_other *other) noexcept
     int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end) noexcept
     void tw_nslip_tables()

@@ -41,6 +41,24 @@ static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, s
     return to;
 }
 
+/* What the bytes at `at` of a text that ends at `hard` are, up to `end`: a code, and where that ends in o->fields. */
+static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, size_t hard)
+{
+    o->fields.v = &o->values;
+    o->fields.unknown = o->unknown;
+    return o->code = tw_nslip_parse(s, at, end, hard, o->flags | TW_LOG, &o->fields);
+}
+
+/* Whether a good record begins at `at` in a line of the block that ends at `end` and is not too long. */
+static int tw_other_good(tw_lines *k, size_t at, size_t end, tw_other *other)
+{
+    tw_among *o = (tw_among *)k->others;
+    if (tw_candidate(k->s, at, end) != TW_CANDIDATE || tw_other_parse(o, k->s, at, end, k->size) != TW_OK) return 0;
+    other->what = TW_OTHER_RECORD;
+    other->end = o->fields.end;
+    return 1;
+}
+
 static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_other *other)
 {
     tw_among *o = (tw_among *)k->others;
@@ -59,11 +77,8 @@ static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_o
     }
     size_t line = tw_line_stop(k, r, at);
     size_t end = line - at > k->limit ? at + k->limit : line;
-    o->fields.v = &o->values;
-    o->fields.unknown = o->unknown;
-    o->code = tw_nslip_parse(s, at, end, r->level ? r->end : k->size, o->flags | TW_LOG, &o->fields);
     other->at = at;
-    if (o->code == TW_OK) {
+    if (tw_other_parse(o, s, at, end, r->level ? r->end : k->size) == TW_OK) {
         other->end = o->fields.end;
         return other->what = TW_OTHER_RECORD;
     }

@@ -15,7 +15,7 @@
 
 #include "steps.h"
 
-enum { TW_TEMPLATE_TEXT = 4096, TW_MOST_LEAVES = 192, TW_MOST_NOTES = 96 };
+enum { TW_TEMPLATE_TEXT = 4096, TW_MOST_LEAVES = 192, TW_MOST_NOTES = 96, TW_KEY_SIZES = 64 };
 /* How many templates may be made; how many fits earn another one; misses (a fit makes up for two) until none is tried for a
  * while, and for how many objects. */
 enum { TW_TEMPLATE_CREDIT = 24, TW_TEMPLATE_PRICE = 32, TW_MOST_MISFITS = 32, TW_TEMPLATE_PAUSE = 2048 };
@@ -127,14 +127,30 @@ static void tw_join_leaves(const tw_template *template, const uint8_t *p, tw_lea
     }
 }
 
+/* The leaves by the size of their key and what stands behind that: the first of each size and the one behind each, or
+ * TW_MOST_LEAVES. */
+typedef struct { uint8_t first[TW_KEY_SIZES], next[TW_MOST_LEAVES]; } tw_by_key;
+
+static void tw_sort_by_key(tw_by_key *by, const tw_leaf *leaves, int count)
+{
+    memset(by->first, TW_MOST_LEAVES, sizeof by->first);
+    while (count--) {
+        size_t size = ((size_t)leaves[count].at - leaves[count].key) % TW_KEY_SIZES;
+        by->next[count] = by->first[size];
+        by->first[size] = (uint8_t)count;
+    }
+}
+
 /* What stands under the same key as a slot of another template becomes a slot of `leaves`. */
-static void tw_foresee_slots(const tw_template *template, const uint8_t *p, tw_leaf *leaves, int count)
+static void tw_foresee_slots(const tw_template *template, const uint8_t *p, tw_leaf *leaves, const tw_by_key *by)
 {
     for (int i = 0; i < template->leaves; i++) {
         const tw_leaf *slot = &template->leaf[i];
         size_t n = (size_t)slot->at - slot->key;
-        for (int k = 0; slot->slot && k < count; k++) {
-            if ((size_t)leaves[k].at - leaves[k].key != n || memcmp(template->sample + slot->key, p + leaves[k].key, n)) continue;
+        if (!slot->slot) continue;
+        for (int k = by->first[n % TW_KEY_SIZES]; k < TW_MOST_LEAVES; k = by->next[k]) {
+            if ((leaves[k].slot && leaves[k].fixed <= slot->fixed) || (size_t)leaves[k].at - leaves[k].key != n) continue;
+            if (memcmp(template->sample + slot->key, p + leaves[k].key, n)) continue;
             leaves[k].slot = 1;
             leaves[k].fixed &= slot->fixed;
         }
@@ -310,10 +326,12 @@ static int tw_new_place(tw_json *x)
 static int tw_place_for(tw_json *x, const uint8_t *p, size_t size, tw_leaf *leaves, int count)
 {
     int place = x->template_count;
+    tw_by_key by;
+    tw_sort_by_key(&by, leaves, count);
     for (int i = x->template_count - 1; i >= 0; i--) {
         if (x->templates[i]->what) continue;
         if (tw_same_shape(x->templates[i], p, size, leaves, count)) tw_join_leaves(x->templates[place = i], p, leaves);
-        else if (i < 3) tw_foresee_slots(x->templates[i], p, leaves, count); /* these have it of the others */
+        else if (i < 3) tw_foresee_slots(x->templates[i], p, leaves, &by); /* these have it of the others */
     }
     return place < x->template_count ? place : tw_new_place(x);
 }

@@ -333,10 +333,29 @@ static void tw_skip_text(tw_lines *k)
         if (token < next) next = token;
     }
     next = tw_first_mark(k, p, next);
-    if (next == p || !memchr(s + p, '\n', next - p)) return;
+    const uint8_t *newline = next == p ? NULL : (const uint8_t *)memchr(s + p, '\n', next - p);
+    if (!newline) return;
     while (s[next - 1] != '\n') next--;
-    k->line += tw_newlines(s + p, next - p);
+    k->line += newline + 1 == s + next ? 1 : tw_newlines(s + p, next - p); /* mostly it is one line */
     k->position = next;
+}
+
+/* A line, up to `end`, in which a good record of the other wire stands and nothing else that the walk would look at: *met where
+ * it is one, and its row is stored. Most lines of a log of nSLIP are such. */
+static int tw_token_line(tw_lines *k, tw_region *line, size_t end, int *met)
+{
+    size_t p = k->position, at = tw_next_sign(k, TW_SIGN_TOKEN, p);
+    tw_other other = { TW_OTHER_NONE, at, 0 };
+    *met = 0;
+    if (at >= end || end - p > k->limit || k->rows.count == k->rows.room) return TW_FINE;
+    if (tw_next_sign(k, TW_SIGN_OBJECT, p) < at || tw_first_mark(k, p, end) < end) return TW_FINE;
+    if ((at > p && tw_are_values(k->s, p, end)) || !k->good(k, at, end, &other)) return TW_FINE;
+    if (other.end < end && (tw_next_sign(k, TW_SIGN_TOKEN, other.end) < end || tw_next_sign(k, TW_SIGN_OBJECT, other.end) < end))
+        return TW_FINE;
+    k->head = p;
+    k->head_known = 0;
+    *met = 1;
+    return k->take(k, line, &other);
 }
 
 /* Reads from k->position on, line by line. Returns TW_FINE or TW_STOPPED. */
@@ -347,7 +366,7 @@ static int tw_json_lines(tw_lines *k)
     k->json.unfit = NULL;
     k->held = 0;
     k->open_at = SIZE_MAX;
-    if (tw_begin_signs(k)) return TW_FINE;
+    tw_begin_signs(k);
     while (k->position < k->stop) {
         int met = 0;
         size_t from = k->position;
@@ -365,6 +384,15 @@ static int tw_json_lines(tw_lines *k)
         size_t line_end = newline ? (size_t)(newline - k->s) : k->stop;
         if (tw_line_shows_sign(k, line_end)) break;
         if (!newline && !k->final && left <= k->limit + 1) break;
+        if (k->good && !k->carried && newline) {
+            size_t end = line_end - (line_end > p && k->s[line_end - 1] == '\r');
+            if ((result = tw_token_line(k, &whole, end, &met)) != TW_FINE) break;
+            if (met) {
+                k->position = line_end + 1;
+                k->line++;
+                continue;
+            }
+        }
         tw_region line = { .start = p, .end = line_end };
         if (newline && line_end > p && k->s[line_end - 1] == '\r') line.end--;
         line.cut = line.end - p > k->limit;

@@ -151,7 +151,22 @@ TW_SIGNS_AVX2 static int tw_line_signs_avx2(const uint8_t *s, size_t start, size
 }
 #endif
 
-/* Whether a template of CSP/1 stands in s[start .. stop), where a line begins, and begins no line. */
+/* Whether s[p .. end) begins like a record of JSON or nSLIP: what stands behind it in its line has no prefix. */
+static int tw_sign_record(const uint8_t *s, size_t p, size_t end)
+{
+    uint8_t first = s[p];
+    if (++p >= end) return 0;
+    if (first == '{') {
+        while (p < end && tw_sign_space(s[p])) p++;
+        return p < end && (s[p] == '"' || s[p] == '}');
+    }
+    if (first != '@' || (uint8_t)((s[p] | 32) - 'a') >= 26) return 0;
+    while (p < end && ((uint8_t)((s[p] | 32) - 'a') < 26 || tw_sign_digit(s[p]))) p++;
+    return p < end && s[p] == '|';
+}
+
+/* Whether a template of CSP/1 stands in s[start .. stop), where a line begins, that begins no line, and in no line that a
+ * record begins. */
 static int tw_sign_template(const uint8_t *s, size_t start, size_t stop)
 {
     for (size_t p = start; p < stop; p++) {
@@ -159,7 +174,13 @@ static int tw_sign_template(const uint8_t *s, size_t start, size_t stop)
         if (!semicolon) return 0;
         p = (size_t)(semicolon - s);
         size_t end = p - start >= 5 && !memcmp(s + p - 5, " MODE", 5) ? p - 5 : p;
-        if (end - start > 5 && !memcmp(s + end - 5, "CSP/1", 5) && s[end - 6] != '\n') return TW_SIGN_MAGIC_BEHIND;
+        if (end - start <= 5 || memcmp(s + end - 5, "CSP/1", 5) || s[end - 6] == '\n') continue;
+        size_t line = end - 5;
+        while (line > start && s[line - 1] != '\n') line--;
+        if (!tw_sign_record(s, line, end)) return TW_SIGN_MAGIC_BEHIND;
+        const uint8_t *newline = (const uint8_t *)memchr(s + p, '\n', stop - p);
+        if (!newline) return 0;
+        p = (size_t)(newline - s);
     }
     return 0;
 }

@@ -7,14 +7,20 @@ from typing import Any
 
 CRI, DOCKER, MAGIC_BEHIND, SIGIL, FENCE = 1, 2, 4, 8, 16
 """The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
-ends with the magic of CSP/1, or has a template of it, behind something else; one that begins with the sigil of the
+ends with the magic of CSP/1, or has a template of it, behind something else that is no record; one that begins with the sigil of the
 Space Format; one that begins as the fences of Markdown do."""
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
 _SIGNS = (
     (CRI, re.compile(rb"^(?:\xef\xbb\xbf)?[0-9].{3}-.{5}T.{8}[^ \n]{0,23} std(?:out|err) P[ :]", re.MULTILINE)),
     (DOCKER, re.compile(rb'^(?=[^\n]{16384}).*"log"', re.MULTILINE)),
-    (MAGIC_BEHIND, re.compile(rb".CSP/1(?:\r?$|(?: MODE)?;)", re.MULTILINE)),
+    (
+        MAGIC_BEHIND,
+        re.compile(
+            rb'.CSP/1\r?$|^(?!\{[ \t]*["}]|@[A-Za-z][0-9A-Za-z]*\|).+CSP/1(?: MODE)?;',
+            re.MULTILINE,
+        ),
+    ),
     (SIGIL, re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
     (FENCE, re.compile(rb"^ {0,3}(?:```|~~~)", re.MULTILINE)),
 )
