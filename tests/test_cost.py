@@ -33,7 +33,7 @@ FLOOR = 5e-9
 """CPU seconds a byte below which nothing good is asked to be: a good text of one long line is copied, not read."""
 OFTEN = ("{}", "@a", '@a3"a\\"', '{"a":', "x CSP/1\n", "CSP/1\n", "\n", " ", '\\"', '{"header":{}}\n', "⫻a/b:c/d\n")
 """Units that are tried always: what was slow once, and what is near to it."""
-DEARER = {"x CSP/1\n": 30, "openings in a string": 3}
+DEARER = {"openings in a string": 3}
 """So many times more than the contract says: see docs/theory.md, Admitted imperfections. Growth is no better for it."""
 SHAPED = ("openings in a string", "records in a string", "nested objects", "open heredoc")
 

@@ -40,7 +40,8 @@ static inline int tw_line_shows_sign(tw_lines *k, size_t end)
     int magic = 0;
     if (k->position < k->looked) return 0;
     k->looked = end + 1;
-    int signs = tw_sign_line(k->s, k->position, end, &magic) | tw_sign_template(k->s, k->position, end);
+    int signs = tw_sign_line(k->s, k->position, end, &magic);
+    if (!k->plan->template_marked || tw_first_mark(k, k->position, end) < end) signs |= tw_sign_template(k->s, k->position, end);
     return k->signed_line = signs | magic;
 }
 

@@ -77,6 +77,7 @@ cdef class Plan:
         self.c.mark_count = len(marks)
         self.c.marks = self.tokens(marks)
         self.c.shared = self.tokens([shared])[0]
+        self.c.template_marked = any([mark in b"CSP/1" for mark in marks])
 
     def __dealloc__(self):
         if self.memory is not None:

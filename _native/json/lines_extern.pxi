@@ -92,6 +92,7 @@ cdef extern from "_native/json/scan.h" nogil:
         const tw_token *marks
         int mark_count
         tw_token shared
+        int template_marked
     ctypedef struct tw_column:
         int64_t *offset
         int64_t *size

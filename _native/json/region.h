@@ -50,7 +50,7 @@ enum { TW_CLAIM_RECORD = 1, TW_CLAIM_DAMAGED = 2 };
 typedef struct { size_t start, stop, fault; int what, wire, reason; } tw_claim;
 
 /* The bytes that begin an object, and a message of nSLIP. */
-enum { TW_SIGN_OBJECT, TW_SIGN_TOKEN, TW_SIGNS };
+enum { TW_SIGN_OBJECT, TW_SIGN_TOKEN, TW_SIGNS, TW_SEEK_SIGN = 4096 };
 
 typedef struct tw_lines {
     const uint8_t *s;
@@ -98,19 +98,37 @@ typedef struct tw_lines {
 static inline const uint8_t *tw_text(const tw_lines *k, const tw_region *r) { return r->level ? k->arena : k->s; }
 static inline size_t tw_hard(const tw_lines *k, const tw_region *r) { return r->level ? k->arena_size : k->size; }
 
-/* Where the next '{' (or '@') of the block stands from `from` on, or k->size. All of the block is gone through once, however
- * often it is asked for: it is known that none stands in [since, next). */
-static inline size_t tw_next_sign(tw_lines *k, int which, size_t from)
+/* Where the next '{' (or '@') of the block stands from `from` on, if that is in front of `to`; else `to` or a place behind it.
+ * All of the block is gone through once, however often it is asked for, and little of it where that is seldom: it is known that
+ * none stands in [since, next). */
+static size_t tw_seek_sign(tw_lines *k, int which, size_t from, size_t to)
 {
-    size_t *since = &k->sign_since[which], *next = &k->sign_next[which];
-    if (from >= *since && from <= *next && *next) return *next;
-    size_t known = from < *since ? *since : k->size;
-    const uint8_t *at = from < known ? (const uint8_t *)memchr(k->s + from, which == TW_SIGN_OBJECT ? '{' : '@', known - from)
-                                     : NULL;
-    if (at) *next = (size_t)(at - k->s);
-    else if (known == k->size) *next = known;
-    *since = from;
-    return *next;
+    size_t *since = &k->sign_since[which], *next = &k->sign_next[which], begin = from;
+    uint8_t sign = which == TW_SIGN_OBJECT ? '{' : '@';
+    const uint8_t *at;
+    if (from < *since) {
+        at = (const uint8_t *)memchr(k->s + from, sign, *since - from);
+        if (at) *next = (size_t)(at - k->s);
+        *since = from;
+        if (*next >= to || k->s[*next] == sign) return *next;
+        begin = *next;
+    } else if (from >= *since && from <= *next) {
+        begin = *next;
+    } else {
+        *since = from;
+    }
+    size_t window = begin - *since + TW_SEEK_SIGN, until = k->size - begin < window ? k->size : begin + window;
+    if (until < to) until = to;
+    at = (const uint8_t *)memchr(k->s + begin, sign, until - begin);
+    return *next = at ? (size_t)(at - k->s) : until;
+}
+
+static inline size_t tw_next_sign(tw_lines *k, int which, size_t from, size_t to)
+{
+    size_t next = k->sign_next[which];
+    if (from >= k->sign_since[which] && from <= next &&
+        (next >= to || k->s[next] == (which == TW_SIGN_OBJECT ? '{' : '@'))) return next;
+    return from < to ? tw_seek_sign(k, which, from, to) : to;
 }
 
 /* --- places --- */

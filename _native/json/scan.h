@@ -37,11 +37,16 @@
 
 /* --- rows and rejects --- */
 
+/* The time at the head of the line that ends at `end`: k->head_known. */
+static inline int tw_line_time(tw_lines *k, size_t end)
+{
+    return tw_head_time(k->s + k->head, end - k->head, &k->head_time) ? 1 : 2;
+}
+
 static void tw_line_head(tw_lines *k)
 {
-    const uint8_t *line = k->s + k->head, *end = (const uint8_t *)memchr(line, '\n', k->size - k->head);
-    size_t size = end ? (size_t)(end - line) : k->size - k->head;
-    k->head_known = tw_head_time(line, size, &k->head_time) ? 1 : 2;
+    const uint8_t *end = (const uint8_t *)memchr(k->s + k->head, '\n', k->size - k->head);
+    k->head_known = tw_line_time(k, end ? (size_t)(end - k->s) : k->size);
 }
 
 /* The time of the object around what is read in a region, or of one around that. */

@@ -25,6 +25,12 @@ static const uint8_t *tw_word_behind(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
+/* Whether a line that begins so may be one of strings and arrays. */
+static inline int tw_may_be_values(uint8_t first)
+{
+    return first == '"' || first == '[' || first == ' ' || first == '\t' || first == 0xEF;
+}
+
 /* Whether the line s[from .. end) begins with a string or an array, and has nothing in it but the tokens of JSON, each value
  * followed by a sign or the end. It may be one line of many: brackets need no partner. */
 static int tw_are_values(const uint8_t *s, size_t from, size_t end)

@@ -208,7 +208,7 @@ static inline size_t tw_next_brace(tw_lines *k, const tw_region *r, size_t q)
     if (q >= r->end) return r->end;
     if (s[q] == '{') return q;
     if (!r->level) {
-        q = tw_next_sign(k, TW_SIGN_OBJECT, q);
+        q = tw_next_sign(k, TW_SIGN_OBJECT, q, r->end);
         return q < r->end ? q : r->end;
     }
     at = (const uint8_t *)memchr(s + q, '{', r->end - q);
@@ -326,10 +326,10 @@ static void tw_skip_text(tw_lines *k)
     const uint8_t *s = k->s;
     size_t p = k->position, next;
     if (s[p] == '{' || (s[p] == '@' && k->find)) return;
-    next = tw_next_sign(k, TW_SIGN_OBJECT, p);
+    next = tw_next_sign(k, TW_SIGN_OBJECT, p, k->stop);
     if (next > k->stop) next = k->stop;
     if (k->find) {
-        size_t token = tw_next_sign(k, TW_SIGN_TOKEN, p);
+        size_t token = tw_next_sign(k, TW_SIGN_TOKEN, p, next);
         if (token < next) next = token;
     }
     next = tw_first_mark(k, p, next);
@@ -340,20 +340,21 @@ static void tw_skip_text(tw_lines *k)
     k->position = next;
 }
 
-/* A line, up to `end`, in which a good record of the other wire stands and nothing else that the walk would look at: *met where
+/* A line, up to `line_end`, in which a good record of the other wire stands and nothing else that the walk would look at: *met where
  * it is one, and its row is stored. Most lines of a log of nSLIP are such. */
-static int tw_token_line(tw_lines *k, tw_region *line, size_t end, int *met)
+static int tw_token_line(tw_lines *k, tw_region *line, size_t line_end, int *met)
 {
-    size_t p = k->position, at = tw_next_sign(k, TW_SIGN_TOKEN, p);
+    size_t p = k->position, end = line_end - (line_end > p && k->s[line_end - 1] == '\r');
+    size_t at = k->s[p] == '@' ? p : tw_next_sign(k, TW_SIGN_TOKEN, p, end);
     tw_other other = { TW_OTHER_NONE, at, 0 };
     *met = 0;
     if (at >= end || end - p > k->limit || k->rows.count == k->rows.room) return TW_FINE;
-    if (tw_next_sign(k, TW_SIGN_OBJECT, p) < at || tw_first_mark(k, p, end) < end) return TW_FINE;
-    if ((at > p && tw_are_values(k->s, p, end)) || !k->good(k, at, end, &other)) return TW_FINE;
-    if (other.end < end && (tw_next_sign(k, TW_SIGN_TOKEN, other.end) < end || tw_next_sign(k, TW_SIGN_OBJECT, other.end) < end))
-        return TW_FINE;
+    if (tw_next_sign(k, TW_SIGN_OBJECT, p, at) < at || tw_first_mark(k, p, end) < end) return TW_FINE;
+    if ((at > p && tw_may_be_values(k->s[p]) && tw_are_values(k->s, p, end)) || !k->good(k, at, end, &other)) return TW_FINE;
+    if (other.end < end && (tw_next_sign(k, TW_SIGN_TOKEN, other.end, end) < end ||
+                            tw_next_sign(k, TW_SIGN_OBJECT, other.end, end) < end)) return TW_FINE;
     k->head = p;
-    k->head_known = 0;
+    k->head_known = k->rows.time ? tw_line_time(k, line_end) : 0;
     *met = 1;
     return k->take(k, line, &other);
 }
@@ -385,8 +386,7 @@ static int tw_json_lines(tw_lines *k)
         if (tw_line_shows_sign(k, line_end)) break;
         if (!newline && !k->final && left <= k->limit + 1) break;
         if (k->good && !k->carried && newline) {
-            size_t end = line_end - (line_end > p && k->s[line_end - 1] == '\r');
-            if ((result = tw_token_line(k, &whole, end, &met)) != TW_FINE) break;
+            if ((result = tw_token_line(k, &whole, line_end, &met)) != TW_FINE) break;
             if (met) {
                 k->position = line_end + 1;
                 k->line++;

@@ -87,6 +87,39 @@ cdef inline bint is_magic(const uint8_t *s, Py_ssize_t place, Py_ssize_t start, 
     return s[behind] == c"\n" or s[behind] == c";"
 
 
+cdef inline bint is_digit(uint8_t c) noexcept nogil:
+    return c >= c"0" and c <= c"9"
+
+
+cdef bint is_again(const uint8_t *s, Py_ssize_t line, Py_ssize_t magic, Py_ssize_t stop) noexcept nogil:
+    """Whether the "CSP/1" at ``magic`` ends a line that begins no message, since the next line is one like it, alike but
+    for the digits. Where it might be one of CRI, or an operation of CSP/1, that is not said."""
+    cdef Py_ssize_t place = magic + 5
+    cdef Py_ssize_t p = line
+    if s[line] == c"+" or s[line] == c"~" or s[line] == c"-" or (magic - line > 10 and s[line + 10] == c"T"):
+        return False
+    place += s[place] == c"\r"
+    if s[place] != c"\n":
+        return False
+    place += 1
+    while p < magic:
+        if place == stop or is_digit(s[p]) != is_digit(s[place]):
+            return False
+        if not is_digit(s[p]):
+            if s[p] != s[place]:
+                return False
+            p += 1
+            place += 1
+            continue
+        while p < magic and is_digit(s[p]):
+            p += 1
+        while place < stop and is_digit(s[place]):
+            place += 1
+    if stop - place < 6 or memcmp(s + place, b"CSP/1", 5):
+        return False
+    return s[place + 5] == c"\n" or (s[place + 5] == c"\r" and place + 6 < stop and s[place + 6] == c"\n")
+
+
 def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
     """Where the first line of ``data[start:stop]`` begins that may begin lines that belong together (a part in a log of
     CRI, "CSP/1" or a template of it behind a prefix), or -1; a line begins at ``start``."""
@@ -116,7 +149,9 @@ def first_hint(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop):
                 hint = (s[place] == c" " or s[place] == c":") and is_part(s, place - 1, start)
             if hint:
                 found = line_of(s, place - 1, start)
-                break
+                if s[place] != c"/" or not is_again(s, found, place - 3, stop):
+                    break
+                found = -1
     return found
 
 

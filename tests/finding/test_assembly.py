@@ -272,6 +272,7 @@ LINES = [
     *("  " + line for line in MESSAGE.splitlines(True)),
     *(f"{CRI}stdout {tag} {text}\n" for tag in "PF" for text in ("CSP/1", "FROM A", "")),
     *(f"{CRI}stderr {tag} {text}\n" for tag in "PF" for text in ("CSP/1", "FROM A", "")),
+    *("x CSP/1\n", "x1 CSP/1\n", "x22 CSP/1\r\n"),
     *("CONTENT\n", "<<<\n", ">>>\n", "\n", "text\n", docker("x" * 16384), docker("end\n"), docker(PART, "stderr")),
     *("  \n", "> CSP/1\r\n", "> FROM A\r\n", ">\r\n", "x\r\n"),
 ]  # fmt: skip

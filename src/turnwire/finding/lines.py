@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from turnwire._pure.json.unescape import places
@@ -13,6 +13,8 @@ from turnwire._pure.log.times import head_time
 MOST_PREFIX = 1024
 """Bytes of the longest prefix."""
 _NEWLINE = re.compile(rb"\n")
+_FEW = 512
+"""Bytes in which the next lines are looked for first."""
 _HEAD = 256
 """So many bytes at the start of a line may hold its time."""
 
@@ -38,6 +40,24 @@ class Block:
         """Behind the newline of the line at ``place``; ``stop`` where it has none."""
         found = _NEWLINE.search(self.view, place, self.stop)
         return self.stop if found is None else found.end()
+
+    def lines(self, place: int) -> Iterator[tuple[int, bytes]]:
+        """The lines from the one at ``place`` on, each with its end, and where they begin. The bytes are taken out in
+        pieces, each twice as long as the one before it: few of them where few lines are asked for."""
+        size = _FEW
+        while place < self.stop:
+            piece = self.view[place : min(place + size, self.stop)].tobytes()
+            size *= 2
+            start = 0
+            while behind := piece.find(b"\n", start) + 1:
+                yield place + start, piece[start:behind]
+                start = behind
+            place += start
+            if not start or place + len(piece) - start == self.stop:
+                behind = self.line_end(place)
+                if place < behind:
+                    yield place, self.view[place:behind].tobytes()
+                place = behind
 
     def ended(self, behind: int) -> bool:
         """Whether the line that ends there is a whole one: it has a newline, or the input ends with it."""

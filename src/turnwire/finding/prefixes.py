@@ -25,6 +25,7 @@ __all__ = ["Prefixed"]
 
 _MAGIC = re.compile(rb"CSP/1\r?\n?\Z")
 _DIGITS = re.compile(rb"[0-9]+")
+_ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 _BLANKS = b" \t\r"
 _BOM = b"\xef\xbb\xbf"
 _INDENT = re.compile(rb"[ \t]*(?:>[ \t]*)*")
@@ -37,7 +38,7 @@ _RECORD = re.compile(rb'@[A-Za-z][0-9A-Za-z]*\||\{[ \t]*["}]')
 """What a prefix has not: something that may be a record of its own."""
 _OPERATION = re.compile(rb"[+~-] DEF [A-Z_]")
 _OPENING = re.compile(rb"(<{3,})-?")
-_ENDING = re.compile(rb"```|(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]")
+_ENDING = re.compile(rb"CSP[ \t]*/[ \t]*[0-9]")
 _CLOSING = re.compile(rb"(?<=\n)>{3,}(?=\r?(?:\n|\Z))")
 
 
@@ -49,9 +50,10 @@ class Form(Protocol):
 
 
 def _alike(line: bytes, prefix: bytes, shape: bytes) -> int:
-    """Bytes of ``line`` that are ``prefix`` but for its digits, or -1. ``prefix`` does not end in a digit."""
+    """Bytes of ``line`` that are ``prefix`` but for its digits, or -1. ``prefix`` does not end in a digit; shape: it,
+    with 0 for each digit."""
     size = len(prefix)
-    if line.startswith(prefix) or _DIGITS.sub(b"0", line[:size]) == shape:
+    if line.startswith(prefix) or line[:size].translate(_ZEROS) == shape:
         return size
     place = 0
     for number, literal in enumerate(_DIGITS.split(prefix)):
@@ -71,7 +73,7 @@ class Repeated:
 
     def __init__(self, prefix: bytes) -> None:
         self.prefix = prefix
-        self.shape = _DIGITS.sub(b"0", prefix)
+        self.shape = prefix.translate(_ZEROS)
         self.bare_shape = _DIGITS.sub(b"0", prefix.rstrip(_BLANKS))
 
     def taken(self, line: bytes) -> int:
@@ -101,7 +103,7 @@ class Bare:
 
     def __init__(self, prefix: bytes) -> None:
         self.prefix = prefix
-        self.shape = _DIGITS.sub(b"0", prefix)
+        self.shape = prefix.translate(_ZEROS)
 
     def taken(self, line: bytes) -> int:
         """As :class:`Form` says."""
@@ -126,18 +128,18 @@ class Body:
             if line == b">" * self.run:
                 self.run = 0
             return True
-        if not line.strip(_BLANKS):
+        if not line or not line.strip(_BLANKS):
             if self.any and self.state in (self.HEADER, self.BLOCK):
                 self.state += 1
             return True
-        if self.state == self.TAIL or _ENDING.match(line):
+        if self.state == self.TAIL or not (_BODY if self.state == self.GAP else _OWN).match(line):
             return False
-        if not (_BODY if self.state == self.GAP else _OWN).match(line):
+        if line.startswith(b"CSP") and _ENDING.match(line):
             return False
         self.any = True
         if self.state == self.GAP:
             self.state = self.BLOCK
-        opening = _OPENING.fullmatch(line)
+        opening = _OPENING.fullmatch(line) if line.startswith(b"<") else None
         if opening is not None:
             self.run = len(opening[1])
         return True
@@ -231,16 +233,16 @@ class Prefixed:
         """The lines from ``place`` on, each as its pieces; of a log of CRI those of the stream. A line of more than
         ``block.reach`` bytes ends them. ``done`` becomes false where the bytes end before the input does."""
         block = self.block
-        while place < block.stop:
-            if stream is None:
-                behind = block.line_end(place)
-                if behind - place > block.reach:
+        if stream is None:
+            for start, line in block.lines(place):
+                place = start + len(line)
+                if len(line) > block.reach:
                     return
-                if not block.ended(behind):
+                if not block.ended(place):
+                    place = start
                     break
-                yield [Piece(place, behind, place, block.view[place:behind].tobytes())]
-                place = behind
-                continue
+                yield [Piece(start, place, start, line)]
+        while stream is not None and place < block.stop:
             found = joined(block, place, cri_part, stream, self.claimed)
             if not found.done:
                 break
@@ -345,9 +347,11 @@ def _content(pieces: list[Piece]) -> bytes:
 
 def _without(pieces: list[Piece], taken: int) -> list[Piece]:
     """The pieces of a line without its first bytes, which stand in the first of them unless that is short."""
+    if not taken:
+        return pieces
     result = []
-    for piece in pieces:
-        cut = min(taken, len(piece.text))
+    for line, behind, place, text, span in pieces:
+        cut = min(taken, len(text))
         taken -= cut
-        result.append(piece._replace(place=piece.place + cut, text=piece.text[cut:]))
+        result.append(Piece(line, behind, place + cut, text[cut:], span))
     return result

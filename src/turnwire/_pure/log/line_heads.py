@@ -7,8 +7,8 @@ from typing import Any
 
 CRI, DOCKER, MAGIC_BEHIND, SIGIL, FENCE = 1, 2, 4, 8, 16
 """The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
-ends with the magic of CSP/1, or has a template of it, behind something else that is no record; one that begins with the sigil of the
-Space Format; one that begins as the fences of Markdown do."""
+ends with the magic of CSP/1, or has a template of it, behind something else that is no record; one that begins with
+the sigil of the Space Format; one that begins as the fences of Markdown do."""
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)
 _SIGNS = (
@@ -25,6 +25,10 @@ _SIGNS = (
     (FENCE, re.compile(rb"^ {0,3}(?:```|~~~)", re.MULTILINE)),
 )
 _HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1(?:\r?\n|(?: MODE)?;)")
+_MORE = (b"+", b"~", b"-")
+_RUN = re.compile(rb"[0-9]+|[^0-9]+")
+_DIGITS = re.compile(rb"[0-9]+")
+_MAGIC_END = re.compile(rb"CSP/1\r?\n")
 _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, or of all
 _FENCE = re.compile(rb"(?<!.) {0,3}(?:```|~~~)")
 _FENCE_LINE = re.compile(rb"(?<!.) {0,3}(`{3,}|~{3,})([^\n]*)\n?")
@@ -110,9 +114,35 @@ def first_hint(data: Any, start: int, stop: int) -> int:
     if not 0 <= start <= stop <= len(view):
         raise ValueError("start and stop must lie in the data")
     found = _HINT.search(view, start, stop)
-    while found is not None and found.start() == start and found[0].startswith(b"C"):
-        found = _HINT.search(view, start + 1, stop)  # what stands in front of the first line is not looked at
-    return -1 if found is None else _line_of(view, found.start(), start)
+    while found is not None:
+        line = _line_of(view, found.start(), start)
+        # What stands in front of the first line is not looked at.
+        if not found[0].startswith(b"C") or (found.start() > start and not _again(view, line, found, stop)):
+            return line
+        found = _HINT.search(view, found.start() + 1, stop)
+    return -1
+
+
+def _again(view: memoryview, line: int, found: re.Match[bytes], stop: int) -> bool:
+    """Whether "CSP/1" ends a line that begins no message, since the next line is one like it, alike but for the digits.
+    Where it might be one of CRI, or an operation of CSP/1, that is not said."""
+    size = found.start() - line
+    if (
+        not found[0].endswith(b"\n")
+        or bytes(view[line : line + 1]) in _MORE
+        or (size > 10 and view[line + 10] == ord("T"))
+    ):
+        return False
+    place = found.end()
+    for byte in _RUN.finditer(view[line : found.start()]):
+        there = _DIGITS.match(view, place, stop) if byte[0].isdigit() else None
+        if there is not None:
+            place = there.end()
+        elif byte[0] == view[place : min(place + len(byte[0]), stop)] and not byte[0].isdigit():
+            place += len(byte[0])
+        else:
+            return False
+    return _MAGIC_END.match(view, place, stop) is not None
 
 
 def first_long(data: Any, start: int, stop: int, least: int) -> int:

@@ -2,13 +2,18 @@
 
 What such lines say is searched like an input of its own. Its records get rows among those of the block, and stand where
 they are written there; their texts stand in the arena, behind what JSON strings said.
+
+A search costs far more than a short text. So texts that begin like CSP/1 are read together first, one behind the other:
+the next one ends a message as the end of the input does. What is one whole record then needs no search of its own.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +28,10 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 _DOCKER = "docker"
+_CSP = re.compile(rb"CSP/1\r?\n(?s:.*)\n")
+_BLANKS = b" \t\r\n"
+_RUN = 2
+"""The place in the state of CSP/1 of the heredoc that is never closed."""
 _FOR_THE_CORE = {DOCUMENT: CLAIMED, REFUSED: BETWEEN, TEXT: CLAIMED, BAD_TEXT: BETWEEN}
 
 
@@ -34,12 +43,13 @@ class Together:
         self.position = position
         self.found = found
         self.results: list[Result] = []
-        self._texts: list[bytes] = []  # what is added to the arena of the block
-        self._end = 0  # where they end, counted from the start of the block
 
     def scan(self) -> None:
         """Searches what the assemblies say."""
-        self.results = [Result(self.search, one) for one in self.found]
+        whole = _read_together(self.search, self.found)
+        self.results = [
+            whole[number] if number in whole else alone(self.search, one) for number, one in enumerate(self.found)
+        ]
 
     def parts(self, found: Claims) -> Arrays:
         """The parts of the block for the core: rows are left open for the claims, and for what the assemblies hold."""
@@ -89,23 +99,21 @@ class Together:
             for row, segment in enumerate(result.openings())
         )
         arrays = self.search.space.arrays
-        self._texts = [arrays.get("arena", b"")]
-        self._end = self.search.size + len(self._texts[0])
-        moved: dict[int, int] = {}
+        texts = [arrays.get("arena", b"")]
+        end = self.search.size + len(texts[0])
+        copies: dict[int, _Copies] = {}
         for (_, number, row), into in zip(ordered, rows, strict=True):
-            if number not in moved:
-                moved[number] = self._add(self.results[number])
-            self.results[number].into(row, into, moved[number])
+            inner = self.results[number].inner
+            if id(inner) not in copies:
+                copies[id(inner)] = _Copies(inner, end, [], [], [])
+                for text in (inner.data, inner.space.arrays.get("arena", b"")):
+                    texts.append(text)
+                    end += len(text)
+            copies[id(inner)].add(self.results[number], row, into)
+        for one in copies.values():
+            one.fill(self.search)
         if ordered:
-            arrays["arena"] = b"".join(self._texts)
-
-    def _add(self, result: Result) -> int:
-        """Adds a text and its arena to those of the block; how far its places move."""
-        shift = self._end
-        texts = (result.assembly.text, result.inner.space.arrays.get("arena", b""))
-        self._texts += texts
-        self._end += sum(map(len, texts))
-        return shift
+            arrays["arena"] = b"".join(texts)
 
     def rejects(self) -> list[Arrays]:
         """What was damaged in the assemblies, as tables with columns like those of the block."""
@@ -113,53 +121,48 @@ class Together:
 
 
 class Result:
-    """What one assembly holds."""
+    """What one assembly holds: ``rows`` of the search ``inner``, in whose text its own begins at ``at``; tables: what
+    is damaged, with how many rows of each are filled."""
 
-    def __init__(self, search: Pass, assembly: Assembly) -> None:
+    def __init__(
+        self, search: Pass, assembly: Assembly, inner: Pass, rows: range, tables: list[tuple[Arrays, int]], at: int = 0
+    ) -> None:
         self.search = search
         self.assembly = assembly
-        block = Block(assembly.text, len(assembly.text), 0, True, True)
-        self.inner = search.nested(block)
-        self.rows, self.tables, _, _ = self.inner.run()
+        self.inner = inner
+        self.rows = rows
+        self.tables = tables
+        self.at = at
 
     def written(self, at: int) -> int:
         """Where a byte of the text is written in the block."""
         return self.assembly.written(at)
 
+    @cached_property
+    def _openings(self) -> list[tuple[int]]:
+        starts = [first for first, _ in self.assembly.spans]
+        offsets = self.inner.space.arrays["offset"][self.rows.start : self.rows.stop].tolist()
+        return [(starts[bisect_right(starts, self.written(offset - self.at)) - 1],) for offset in offsets]
+
     def openings(self) -> list[tuple[int]]:
         """For each row, the line in the block before which it is left open."""
-        starts = [first for first, _ in self.assembly.spans]
-        offsets = self.inner.space.arrays["offset"][: self.rows].tolist()
-        return [(starts[bisect_right(starts, self.written(at)) - 1],) for at in offsets]
+        return self._openings
 
     def segments(self) -> list[tuple[int, int, int, int]]:
         """The lines of the assembly, which nobody else reads, and an open row for each record in front of its line."""
         rows = [(start, start, CLAIMED, -1) for (start,) in self.openings()]
         return rows + [(first, last, BETWEEN, -1) for first, last in self.assembly.spans]
 
-    def into(self, row: int, into: int, shift: int) -> None:
-        """Copies a row to its place among those of the block; shift: how far places in the text move."""
-        mine, arrays = self.inner.space.arrays, self.search.space.arrays
-        for name, array in arrays.items():
-            if name == "arena":
-                continue
-            value = mine[name][row]
-            array[into] = value + shift if name.endswith(".offset") or name == "place" else value
-        offset, length = int(mine["offset"][row]), int(mine["length"][row])
+    def place(self, offset: int, length: int, within: bool, into: int, inner: int) -> tuple[int, int]:
+        """Where a record of the text is written in the block, and how long it is there. within: whether it stands in a
+        string, ``inner`` bytes into that; into: its row in the block."""
+        offset -= self.at
         first = self.written(offset)
-        valid = self.search.finder.valid
-        within = bool(int(mine["present"][row]) >> valid["inner"] & 1)
         if not within:
-            arrays["length"][into] = self.assembly.written_end(offset + length) - first
+            length = self.assembly.written_end(offset + length) - first
         if self.assembly.kind == _DOCKER:
-            first = self._in_string(offset, int(mine["inner"][row]) if within and "inner" in mine else 0, arrays, into)
-        arrays["offset"][into] = self.search.base + first
-        if "line" in arrays:
-            arrays["line"][into] = self.search.line_of(first)
-        timed = int(mine["present"][row]) >> valid["time"] & 1
-        if "time" in arrays and not timed and self.assembly.time is not None:
-            arrays["time"][into] = self.assembly.time
-            arrays["present"][into] |= np.uint64(1 << valid["time"])
+            first = self._in_string(offset, inner, self.search.space.arrays, into)
+        return first, length
 
     def _in_string(self, offset: int, inner: int, arrays: Arrays, into: int) -> int:
         """The quote of the string of a line of Docker in which a record begins; its place there becomes ``inner``."""
@@ -195,6 +198,87 @@ class Result:
                     moved["inner"][row] = offset - self.starts[bisect_right(self.starts, offset) - 1]
             found.append(moved)
         return found
+
+
+class _Copies(NamedTuple):
+    """Rows of a search that go among those of the block: ``into``, from ``rows``, each of one of ``results``; shift:
+    how far places in the text move."""
+
+    inner: Pass
+    shift: int
+    results: list[Result]
+    rows: list[int]
+    into: list[int]
+
+    def add(self, result: Result, row: int, into: int) -> None:
+        """Adds row number ``row`` of a result."""
+        self.results.append(result)
+        self.rows.append(result.rows[row])
+        self.into.append(into)
+
+    def fill(self, search: Pass) -> None:
+        """Copies them."""
+        mine, arrays, valid = self.inner.space.arrays, search.space.arrays, search.finder.valid
+        for name, array in arrays.items():
+            if name == "arena":
+                continue
+            value = mine[name][self.rows]
+            array[self.into] = value + self.shift if name.endswith(".offset") or name == "place" else value
+        present = mine["present"][self.rows].tolist()
+        inners = mine["inner"][self.rows].tolist() if "inner" in mine else [0] * len(present)
+        offsets, lengths = mine["offset"][self.rows].tolist(), mine["length"][self.rows].tolist()
+        places, lines = [], []
+        found = zip(self.results, self.into, offsets, lengths, present, inners, strict=True)
+        for result, into, offset, length, bits, inner in found:
+            within = bool(bits >> valid["inner"] & 1)
+            place, size = result.place(offset, length, within, into, inner if within else 0)
+            places.append((search.base + place, size))
+            lines.append(search.line_of(place))
+            time = result.assembly.time
+            if "time" in arrays and not bits >> valid["time"] & 1 and time is not None:
+                arrays["time"][into] = time
+                arrays["present"][into] |= np.uint64(1 << valid["time"])
+        arrays["offset"][self.into], arrays["length"][self.into] = np.array(places, np.int64).T
+        if "line" in arrays:
+            arrays["line"][self.into] = lines
+
+
+def alone(search: Pass, assembly: Assembly) -> Result:
+    """What an assembly holds, searched as an input of its own."""
+    inner = search.nested(Block(assembly.text, len(assembly.text), 0, True, True))
+    rows, tables, _, _ = inner.run()
+    return Result(search, assembly, inner, range(rows), tables)
+
+
+def _read_together(search: Pass, found: list[Assembly]) -> dict[int, Result]:
+    """The assemblies, by their numbers, that are one whole message of CSP/1 each."""
+    numbers = [number for number, one in enumerate(found) if _CSP.fullmatch(one.text)]
+    if len(numbers) < 2:
+        return {}
+    texts = [found[number].text for number in numbers]
+    text = b"".join(texts)
+    inner = search.nested(Block(text, len(text), 0, True, True))
+    count, tables, _, _ = inner.run()
+    starts = [0, *accumulate(map(len, texts))]
+    offsets = inner.space.arrays["offset"][:count]
+    stops = (offsets + inner.space.arrays["length"][:count]).tolist()
+    firsts = np.searchsorted(offsets, starts).tolist()
+    damaged = {
+        place
+        for table, bad in tables
+        for offset, length in zip(table["offset"][:bad].tolist(), table["length"][:bad].tolist(), strict=True)
+        for place in range(bisect_right(starts, offset) - 1, bisect_right(starts, offset + max(length, 1) - 1))
+    }
+    # Behind a heredoc that nothing closes each text would be read as one that stands in it.
+    most = min(damaged, default=0) if inner.state.csp[_RUN] else len(numbers)
+    whole = {}
+    for place, number in enumerate(numbers[:most]):
+        row = firsts[place]
+        if firsts[place + 1] - row != 1 or offsets[row] != starts[place] or place in damaged:
+            continue
+        if stops[row] <= starts[place + 1] and not text[stops[row] : starts[place + 1]].strip(_BLANKS):
+            whole[number] = Result(search, found[number], inner, range(row, row + 1), [], starts[place])
+    return whole
 
 
 def merged(tables: list[tuple[Arrays, int]], more: list[Arrays], offsets: Any) -> list[tuple[Arrays, int]]:

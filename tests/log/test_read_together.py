@@ -1,0 +1,103 @@
+"""Messages of CSP/1 behind prefixes are read together: what is found is what a search of each one finds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.log.test_mixed import everything
+from tests.nslip.twins import rounds
+from turnwire import scan
+from turnwire.finding import assembly
+from turnwire.log.engine import nested
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\n"
+GOOD = HEAD + "RESULT T1\nSTATUS OK\nDATA x\n"
+MESSAGES = (
+    *(GOOD, GOOD, GOOD, GOOD + "\n", GOOD + "\n\n", GOOD + " \n", GOOD.replace("\n", "\r\n"), GOOD + "\nMORE\n"),
+    HEAD + "RESULT T1\nSTATUS OK\nDATA\n<<<\nCSP/1\nFROM X\n@a3|f0|c1|S0|d1|T1#\n>>>\n",
+    HEAD + "RESULT T1\nSTATUS OK\nDATA\n<<<<\na\n>>>\n",
+    HEAD + "RESULT T1\nSTATUS OK\nDATA\n<<<\n>>>>\n{}\n",
+    HEAD + "RESULT T1\nSTATUS OK\nDATA\n>>>\n",
+    *(HEAD, HEAD + "RESULT\n", GOOD.replace("CTX C0\n", ""), GOOD.replace("\n\n", "\n"), "CSP/1\nFROM A\n", "CSP/1\n"),
+    HEAD + 'RESULT T1\nSTATUS OK\nDATA {"a": "@a3|f0|c1|S0|d1|T1#"}\n',
+    "CSP/1;A\nSTATUS ok\n",
+)
+PREFIXES = ("", "", "INFO x: ", "INFO x: ", "2026-05-04T10:00:0%d.5Z [a%d] ", "  ", "> ", "- ")
+PREFIXES += ("2026-05-04T10:00:00.5Z stdout F ", "2026-05-04T10:00:00Z stderr F ")
+BETWEEN = (
+    "",
+    "",
+    "",
+    "text\n",
+    "\n",
+    "@a3|f0|c1|S0|d1|T1#\n",
+    "x CSP/1\n",
+    "x1 CSP/1\nx22 CSP/1\n",
+    "<<<\n",
+    "⫻a/b:c\n",
+)
+
+
+def log(chance: random.Random) -> bytes:
+    lines = []
+    for _ in range(chance.randrange(1, 8)):
+        prefix = chance.choice(PREFIXES)
+        for line in chance.choice(MESSAGES).splitlines(True):
+            number = chance.randrange(120)
+            lines.append((prefix % (number % 10, number) if "%" in prefix else prefix) + line)
+        lines.append(chance.choice(BETWEEN))
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize("wire", [None, "csp", "nslip"])
+def test_what_is_found_is_what_a_search_of_each_one_finds(wire: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, together = random.Random(17), []
+    logs = [(log(chance), chance.choice((1 << 20, 600))) for _ in range(rounds(60))]
+    read = nested._read_together
+    monkeypatch.setattr(nested, "_read_together", lambda *most: together.append(read(*most)) or together[-1])
+    found = [everything(scan(data, wire=wire, batch_bytes=size)) for data, size in logs]
+    assert sum(map(len, together)) > len(logs) // 4
+    monkeypatch.setattr(nested, "_read_together", lambda *_: {})
+    for (data, size), before in zip(logs, found, strict=True):
+        assert everything(scan(data, wire=wire, batch_bytes=size))[:2] == before[:2], (data, size)
+
+
+class _Every:
+    """The heads of lines, of which each one that ends with ``CSP/1`` is a hint."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(assembly_heads, name)
+
+    def first_hint(self, data: memoryview, start: int, stop: int) -> int:
+        while start < stop:
+            behind = bytes(data[start:stop]).find(b"\n") + 1
+            end = start + behind if behind else stop
+            line = bytes(data[start:end]).rstrip(b"\r\n")
+            if b" P " in line or b" P:" in line or (b"CSP/1" in line and not line.startswith(b"CSP/1")):
+                return start
+            start = end
+        return -1
+
+
+assembly_heads = assembly._heads
+
+
+def test_lines_that_are_no_hint_begin_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(23)
+    logs = [
+        log(chance) + b"".join(chance.choices((b"x CSP/1\n", b"x1 CSP/1\n", b"x22 CSP/1\r\n"), k=3))
+        for _ in range(rounds(100))
+    ]
+
+    def found() -> list[object]:
+        assemblies = [assembly.find(data, 0, len(data), True, 1 << 20)[0] for data in logs]
+        return [[(one.kind, one.text, one.spans, one.time) for one in some] for some in assemblies]
+
+    before = found()
+    monkeypatch.setattr(assembly, "_heads", _Every())
+    assert found() == before
+    assert any(before)
