@@ -385,7 +385,7 @@ static int tw_json_lines(tw_lines *k)
         size_t line_end = newline ? (size_t)(newline - k->s) : k->stop;
         if (tw_line_shows_sign(k, line_end)) break;
         if (!newline && !k->final && left <= k->limit + 1) break;
-        if (k->good && !k->carried && newline) {
+        if (k->good && !k->carried && newline && k->s[p] != '{') {
             if ((result = tw_token_line(k, &whole, line_end, &met)) != TW_FINE) break;
             if (met) {
                 k->position = line_end + 1;
