@@ -25,7 +25,7 @@ from turnwire.contract import COMMON, LIMITS, LINES, OBJECT, TOKEN, BulkScanner,
 from turnwire.errors import Reason
 from turnwire.finding.documents import Documents
 from turnwire.log.engine.block_pass import Pass
-from turnwire.log.engine.claims import TEXTS, Claims
+from turnwire.log.engine.claims import TEXTS, Claims, ShortTexts
 from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.engine.fill import LOCATION, filled, only
 from turnwire.log.engine.shortcut import Shortcut
@@ -300,9 +300,15 @@ class Finder:
             self._plans[core] = core.Plan(*self._plan_arguments, lines=lines, **further)
         return self._plans[core]
 
-    def claims(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:
+    def claims(self, text: bytes, short: ShortTexts) -> list[tuple[int, int, int, int, int, int]] | None:
         """What wires of lines claim of the text of a JSON string: (start, stop, what, wire, reason, fault) of each
-        range. CSP/1 comes first."""
+        range. CSP/1 comes first. short: what it reads short texts with."""
+        if len(text) <= short.LONGEST and not self.lines:
+            found = short.spans(text)
+            return [(start, stop, what, self.csp.code, reason, fault) for start, stop, what, reason, fault in found]
+        return self._claims(text)
+
+    def _claims(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:
         assert self.csp.scanner.state is not None
         found = Claims(
             self.csp,

@@ -12,7 +12,7 @@ from turnwire.errors import DecodeError
 from turnwire.finding.assembly import undecided
 from turnwire.finding.documents import BOM, Document
 from turnwire.log.engine.claimed_rows import fill_records, fill_strings
-from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, nothing
+from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, ShortTexts, nothing
 from turnwire.log.engine.document_rows import fill_documents, read_document
 from turnwire.log.engine.left_to_right import LeftToRight
 from turnwire.log.engine.nested import Together, merged
@@ -79,6 +79,7 @@ class Pass:
         self.table = quarantine.table(quarantine.ROOM, mixed=True)
         self.texts: list[dict[str, Any] | DecodeError] = []  # what documents say, or why they are none
         self.strings = False  # whether CSP/1 claimed anything in a string of JSON
+        self._short: ShortTexts | None = None
         self.inside = False  # whether this is the text of an assembly: no other is looked for in it
         self.core = finder.core(_core, block.data, block.size, limit)
         self.magic = -1  # where the first line begins that looks like the first of a CSP/1 message
@@ -338,7 +339,9 @@ class Pass:
 
     def _claims_in(self, text: bytes) -> list[tuple[int, int, int, int, int, int]] | None:
         """What CSP/1 claims of the text of a JSON string: a callback of the core."""
-        found = self.finder.claims(text)
+        if self._short is None:
+            self._short = ShortTexts(self.finder.csp)
+        found = self.finder.claims(text, self._short) or None
         self.strings = self.strings or found is not None
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,6 +170,63 @@ class Claims:
         """(start, stop, what, reason, fault) of each claim."""
         columns = (self.starts, self.stops, self.what, self.reasons, self.faults)
         return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+class ShortTexts:
+    """What the scan of a line wire finds in short texts, one after the other: with arrays that are made once, for
+    these would cost more than the texts. Of one thread at a time."""
+
+    LONGEST = 2048
+    """Bytes of the longest text."""
+
+    def __init__(self, wire: LineWire) -> None:
+        self._wire = wire
+        dtypes = {**table_dtypes(wire.scanner, []), "line": "i8", wire.kind: "u1"}
+        self._room = self.LONGEST // 40 + 14
+        self._arrays: Arrays = {name: np.empty(self._room, dtype) for name, dtype in dtypes.items()}
+        self._table = quarantine.table(quarantine.ROOM)
+        self._places = [self._arrays[name] for name in ("offset", "length")]
+        self._faults = [self._table[name] for name in ("offset", "length", "reason", "fault")]
+        self._reasons = wire.reasons.tolist()
+
+    def spans(self, text: bytes) -> list[tuple[int, int, int, int, int]]:
+        """As :meth:`Claims.spans` of the whole text."""
+        scanner = self._wire.scanner
+        assert scanner.state is not None
+        size, state, position, line = len(text), scanner.state(), 0, 1
+        found: list[tuple[int, int, int, int, int]] = []
+        damaged = False
+        while True:
+            before = position
+            rows, bad, position, line = scanner.scan(
+                text,
+                position,
+                size,
+                True,
+                self._arrays,
+                0,
+                self._room,
+                self._table,
+                0,
+                quarantine.ROOM,
+                base=0,
+                line=line,
+                keep=False,
+                limit=max(size, 1),
+                state=state,
+            )
+            if rows:
+                for offset, length in zip(*(array[:rows].tolist() for array in self._places), strict=True):
+                    found.append((offset, offset + length, CLAIMED, 0, 0))
+            if bad:
+                damaged = True
+                for offset, length, reason, fault in zip(
+                    *(array[:bad].tolist() for array in self._faults), strict=True
+                ):
+                    found.append((offset, offset + length, DAMAGED, self._reasons[reason], fault))
+            if position == size or (position == before and not rows and not bad):
+                break
+        return sorted(found, key=itemgetter(0)) if damaged else found
 
 
 def nothing(stop: int, line: int, wire: int) -> Arrays:
