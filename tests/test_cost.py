@@ -24,7 +24,8 @@ import pytest
 
 import turnwire
 from tests.cost.entries import Entry, many, reading, saying
-from tests.cost.measuring import DOUBLING, TIMES, Make, measured
+from tests.cost.histories import HISTORIES
+from tests.cost.measuring import DOUBLING, LEAST, MOST, TIMES, Make, measured
 from tests.cost.units import GOOD, MESSAGES, SHAPES, UNITS, text
 from tests.sap.documents import TASK
 from turnwire.json.plan import Judgement
@@ -36,6 +37,22 @@ OFTEN = ("{}", "@a", '@a3"a\\"', '{"a":', "x CSP/1\n", "CSP/1\n", "\n", " ", '\\
 DEARER = {"openings in a string": 3}
 """So many times more than the contract says: see docs/theory.md, Admitted imperfections. Growth is no better for it."""
 SHAPED = ("openings in a string", "records in a string", "nested objects", "open heredoc")
+TOLD = {
+    "csp.lint": ("csp laws", "csp patches"),
+    "csp.lint beside a store": ("csp patches",),
+    "csp.judge_laws": ("csp laws that route",),
+    "csp.Store": ("csp patches", "csp one patch, a name twice"),
+    "kick.Monitor timed": (
+        "kick tasks, then violations",
+        "kick violations, then escalations",
+        "kick tasks, then reports of others",
+        "kick tasks, then resumptions",
+        "kick questions, then answers",
+    ),
+    "sap.Lifecycle log": ("sap tasks of one correlation", "sap results of one task"),
+    "sstp.Session log": ("sstp clocks back", "sstp actors", "sstp queries"),
+}
+"""Entries that keep what was said before, and the histories by which some of them grew."""
 
 
 def _units(every: bool) -> Iterator[tuple[str, Make]]:
@@ -46,17 +63,19 @@ def _units(every: bool) -> Iterator[tuple[str, Make]]:
         yield name, lambda size, unit=unit: text(unit, size)
     for name in SHAPES if every else SHAPED:
         yield name, SHAPES[name]
+    for name in HISTORIES if every else ():
+        yield name, HISTORIES[name]
 
 
-def _judge(entry: Entry, units: Iterator[tuple[str, Make]], factor: float = TIMES) -> list[str]:
-    """What breaks the contract, in words."""
+def _judge(entry: Entry, units: Iterator[tuple[str, Make]], least: float = LEAST, most: int = MOST) -> list[str]:
+    """What breaks the contract, in words. least, most: CPU seconds and bytes of the smallest input."""
     good = measured(entry.run, lambda size: text(entry.good, size), lambda cost: True).a_byte
-    most = factor * max(good, FLOOR)
+    bound = TIMES * max(good, FLOOR)
 
     found = []
     for name, make in units:
-        allowed = most * DEARER.get(name, 1)
-        cost = measured(entry.run, make, lambda cost, allowed=allowed: cost.a_byte <= allowed)
+        allowed = bound * DEARER.get(name, 1)
+        cost = measured(entry.run, make, lambda cost, allowed=allowed: cost.a_byte <= allowed, least, most)
         if not cost.grows_straight or cost.a_byte > allowed:
             growth = (cost.seconds[2] / cost.seconds[0]) ** 0.5
             found.append(
@@ -88,6 +107,13 @@ def test_cost(name: str) -> None:
 @pytest.mark.parametrize("name", FED)
 def test_cost_of_pieces(name: str) -> None:
     assert _judge(TABLE[name], _units(False)) == []
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_cost_of_histories(name: str) -> None:
+    """What is kept shows when there is much of it: so these are longer."""
+    histories = ((told, HISTORIES[told]) for told in TOLD[name])
+    assert _judge(TABLE[name], histories, 20 * LEAST, 4 * MOST) == []
 
 
 @_PURE

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import turnwire
 from tests.convert.messages import DEFAULTS
 from tests.cost.units import GOOD
-from turnwire import Context, DecodeError, Decoder, csp, kick, sap, sstp
+from turnwire import Context, DecodeError, Decoder, csp, kick, sap, sstp, tokens
+from turnwire.csp.rules import by_subject
 from turnwire.errors import ConvertError, EncodeError, RuleError
 from turnwire.finding.judging import conform
 from turnwire.log.analysis.stats import stats
@@ -81,14 +82,30 @@ def _feed(wire: str | None, size: int) -> Callable[[bytes], Any]:
 MIXED = b"".join(GOOD.values())
 
 
+def _rejects(data: bytes) -> Any:
+    found = turnwire.scan(data)
+    return sum(map(len, found)), found.rejects.rows()
+
+
+def _explained(text: str) -> list[str]:
+    found = turnwire.extract(text, rejects=True)
+    return [turnwire.explain(one) for one in found if one.message is None]
+
+
 def reading() -> Iterator[tuple[str, Entry]]:
     """Entries that take any text: (name, entry)."""
     for wire in (*turnwire.WIRES, None):
-        good = MIXED if wire is None else GOOD[wire]
-        yield f"scan {wire}", Entry(_scan(wire), good)
+        # Whichever wire is named, all of them are looked for: what is good is what that search takes as such.
+        yield f"scan {wire}", Entry(_scan(wire), MIXED)
         for size in (1, 4, 64):
-            yield f"feed {wire} {size}", Entry(_feed(wire, size), good)
+            yield f"feed {wire} {size}", Entry(_feed(wire, size), MIXED)
+    for wire in turnwire.WIRES:
+        yield f"decode {wire}", Entry(_refused(partial(turnwire.decode, wire=wire)), GOOD[wire])
+    yield "scan messages", Entry(lambda data: [*turnwire.scan(data).messages()], MIXED)
+    yield "scan rejects", Entry(_rejects, MIXED)
     yield "scan where", Entry(_scan(None, where={"kind": "REQUEST", "subject": "x"}), MIXED)
+    yield "explain", Entry(_text(_explained), MIXED)
+    yield "tokens.count", Entry(_text(partial(tokens.count, tokenizer=tokens.tokenizers()[0])), b"some text ")
     yield "extract", Entry(_text(turnwire.extract), MIXED)
     yield "sstp.salvage", Entry(_text(sstp.salvage), GOOD["sstp"])
     yield "detect", Entry(turnwire.detect, GOOD["kick"])
@@ -169,14 +186,51 @@ def _fed_all(monitor: Any, wire: str, data: bytes) -> None:
             monitor.feed(message)
 
 
+def _store(document: csp.Document) -> csp.Store:
+    store = csp.Store()
+    for message in document.messages:
+        _refused(store.apply)(message)
+    return store
+
+
+def _stored(data: bytes) -> Any:
+    """What a store makes of the messages it takes, its proof, and its dump."""
+    store = _store(csp.parse(data, mode="lenient"))
+    return store.verify(), csp.verify_dump(store.dump()), store.heads, store.diff("C0", store.head), store.explain("AB")
+
+
+def _linted(data: bytes) -> Any:
+    document = csp.parse(data, mode="lenient")
+    return csp.lint(document, _store(document))
+
+
+def _judged(data: bytes) -> Any:
+    document = csp.parse(data, mode="lenient")
+    laws = {name: law for record in document.records for name, law in getattr(record, "laws", {}).items()}
+    return csp.judge_laws(document, laws, by_subject)
+
+
+def _timed(data: bytes) -> Any:
+    monitor = kick.Monitor()
+    for number, message in enumerate(_decoded("kick", data)):
+        if not isinstance(message, kick.Space):
+            monitor.feed(message, float(number))
+    return monitor.unfinished, monitor.tasks
+
+
 def many() -> Iterator[tuple[str, Entry]]:
     """Entries that take a log, such as are slower: sums, reports, sessions over it."""
     yield "report", Entry(lambda data: report(data, tokenizer=None).html(), MIXED)
     yield "stats", Entry(lambda data: stats(data), MIXED)
     yield "sstp.Session log", Entry(lambda data: _fed_all(sstp.Session(), "sstp", data), GOOD["sstp"])
     yield "kick.Monitor log", Entry(lambda data: _fed_all(kick.Monitor(), "kick", data), GOOD["kick"])
-    yield "sap.Lifecycle log", Entry(lambda data: _fed_all(sap.Lifecycle(), "sap", data), GOOD["sap"])
-    yield "csp.board", Entry(lambda data: csp.board(csp.parse(data, mode="lenient")), GOOD["csp"])
+    yield "sap.Lifecycle log", Entry(lambda data: _fed_all(sap.Lifecycle(strict=False), "sap", data), GOOD["sap"])
+    yield "csp.board", Entry(_refused(lambda data: csp.board(csp.parse(data, mode="lenient"))), GOOD["csp"])
+    yield "csp.Store", Entry(_refused(_stored), GOOD["csp"])
+    yield "csp.lint beside a store", Entry(_refused(_linted), GOOD["csp"])
+    yield "csp.judge_laws", Entry(_refused(_judged), GOOD["csp"])
+    yield "sstp.Session roster", Entry(lambda data: _fed_all(sstp.Session(["alex", "b"]), "sstp", data), GOOD["sstp"])
+    yield "kick.Monitor timed", Entry(_timed, GOOD["kick"])
     yield "arrow", Entry(lambda data: sum(1 for _ in _arrow(turnwire.scan(data))), MIXED)
 
 

@@ -53,7 +53,7 @@ def seconds(run: Run, data: bytes) -> float:
     return thread_time() - before
 
 
-def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = LEAST) -> Cost:
+def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = LEAST, most: int = MOST) -> Cost:
     """What an entry costs; measured again until it is ``good``, or often enough. The garbage collector is off: what it
     costs depends on all the objects of all other tests."""
     on = gc.isenabled()
@@ -63,7 +63,7 @@ def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = 
         while len(make(2 * size)) == len(make(size)):  # one unit is longer
             size *= 2
         call = min(seconds(run, make(size)) for _ in range(2))  # nearly all of that is what a call costs
-        while min(seconds(run, make(size)) for _ in range(2)) < call + least and size < MOST:
+        while min(seconds(run, make(size)) for _ in range(2)) < call + least and size < most:
             size *= 2
         inputs = [make(size * times) for times in (1, 2, 4)]
         best = [seconds(run, data) for data in inputs]

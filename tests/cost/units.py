@@ -169,6 +169,9 @@ UNITS: tuple[bytes, ...] = (
         b"2026-01-01T00:00:00Z stdout P x\n",
         b"2026-01-01T00:00:00Z stdout F x\n",
     ),
+    *(b"1", b".", "…".encode(), b"\\ud800", b"\xed\xa0\x80", b"\\\\", b"a/", b"see a.py:1;", b'"a":"b",', b'"{\n'),
+    *(b"@a3|f0|c1|S0|d1|T1|", b"|g1", b"app | CSP/1\n", b"CSP/1;A>B;C0;T1\n", b"- L1: a -> B only\n", b"> CSP/1\n"),
+    *(b'{\n"a":1\n', b"[\n", b'{"a":[\n', b'{\n"a":1\n}\n', "⫻a/b:c/1\n```\n".encode(), "⫼a/b:c\n".encode()),
     *(b"INFO 2026-01-01 00:00:00 ", b"2026-01-01 00:00:00 x\n", b"[2026", b"app-1  | x\n"),
 )
 """Short texts of which each means something to one of the wires, or nearly does."""
@@ -209,6 +212,18 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "one heredoc": lambda n: CSP[:-10] + b"REQ\n<<<\n" + b"line\n" * (n // 5) + b">>>\n\n",
     "open heredoc": lambda n: CSP[:-10] + b"REQ\n<<<\n" + b"line\n" * (n // 5),
     "spaces in a line": lambda n: b"x" + b" " * n + b"y\n",
+    "digits": lambda n: b'{"a":' + b"1" * n + b"}\n",
+    "base62": lambda n: b"@a" + b"1" * n + b"|f0#\n",
+    "fraction": lambda n: b'{"a":0.' + b"1" * n + b"}\n",
+    "arrays": lambda n: b"[" * n,
+    "surrogates": lambda n: b'{"a":"' + b"\\ud800" * (n // 6) + b'"}\n',
+    "same key": lambda n: b"{" + b'"a":1,' * (n // 6) + b'"a":1}\n',
+    "escaped keys": lambda n: b"{" + b",".join(b'"\\u006b%d":1' % i for i in range(n // 14)) + b"}\n",
+    "lines in an object": lambda n: b'{"a":' + b"\n" * n + b"1}\n",
+    "object over lines": lambda n: b"{\n" + b'"a":1,\n' * (n // 7) + b'"b":1}\n',
+    "longer fences": lambda n: b"".join(b"`" * (i + 3) + b"\n" for i in range(int((2 * n) ** 0.5))),
+    "sigils in a string": lambda n: b'{"a":"' + b"\\u2afba/b:c\\n" * (n // 13) + b'"}\n',
+    "fences in a string": lambda n: b'{"a":' + quoted(b"```\n" * (n // 4)) + b"}\n",
     "backslashes": lambda n: b'{"a":"' + b"\\" * n + b'"}\n',
 }
 """Texts of about ``n`` bytes that are no repetition of one unit."""
