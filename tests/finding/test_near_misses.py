@@ -78,3 +78,16 @@ def test_only_near_misses_are_explained() -> None:
     for wrong in (good, good.message, "text", None, ValueError("x")):
         with pytest.raises(TypeError, match="is explained, not"):
             turnwire.explain(wrong)
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("before", ["", "xx ", "a\n", 'é "'])
+@pytest.mark.parametrize("good", [False, True])
+def test_near_misses_in_a_string_have_their_own_place(before: str, good: bool) -> None:
+    miss, whole = "@a3|f0|c!|S0|d1|T1#", "@a3|f0|c1|S0|d1|T1#"
+    text = json.dumps({"a": before + f"{whole} {miss}" * good + miss}) + json.dumps({"b": miss})
+    found = turnwire.extract(text, ["nslip"], rejects=True)
+    expected = [(whole, False), (miss, True)] * good + [(miss, True)] * 2
+    assert [(text[one.start : one.end], one.message is None) for one in found] == expected
+    assert all(one.wrapped.startswith("json_string/") for one in found)
+    assert [one.start for one in found] == sorted(one.start for one in found)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, overload
 
 from turnwire import registry
@@ -88,16 +90,26 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
 def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[int, int], str]]:
     """What was found in a text, in order, each with its span in bytes and how it is wrapped."""
     whole = Text(raw)
-    for (_, inside), group in groupby(found, key=_string):
+    for start, group in groupby(found, key=partial(_string, whole)):
         members = list(group)
-        spans = _inside(whole, members) if inside else (_outside(whole, one) for one in members)
+        if start is None:
+            spans = (_outside(whole, one) for one in members)
+        else:
+            members.sort(key=attrgetter("inner"))
+            spans = _inside(whole, start, members)
         for one, (span, how) in zip(members, spans, strict=True):
             yield one, span, how
 
 
-def _string(one: Located) -> tuple[int, bool]:
-    """The string that a record stands in: those in one are looked at together."""
-    return (one.offset, True) if one.inner is not None else (-1, False)
+def _string(whole: Text, one: Located) -> int | None:
+    """Where the inside of the JSON string begins that a record or a reject stands in, None for none: those in one are
+    looked at together. The place of a record is that of the string, a reject has its own."""
+    if one.inner is None:
+        return None
+    if one.error is None:
+        return one.offset + 1
+    literal = whole.literal(one.offset)
+    return None if literal is None else literal[0]
 
 
 def _outside(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
@@ -105,9 +117,8 @@ def _outside(whole: Text, one: Located) -> tuple[tuple[int, int], str]:
     return (one.offset, end), whole.how(one.offset, end)
 
 
-def _inside(whole: Text, found: list[Located]) -> Iterator[tuple[tuple[int, int], str]]:
-    """Those in one JSON string, as bytes of the text as written."""
-    start = found[0].offset + 1
+def _inside(whole: Text, start: int, found: list[Located]) -> Iterator[tuple[tuple[int, int], str]]:
+    """Those in the JSON string whose inside begins at ``start``, in order, as bytes of the text as written."""
     places = written(whole.raw[start:], [one.inner or 0 for one in found])
     said = whole.said(start, inside_end(whole.raw, start))
     for one in found:
