@@ -34,7 +34,12 @@ FLOOR = 5e-9
 """CPU seconds a byte below which nothing good is asked to be: a good text of one long line is copied, not read."""
 OFTEN = ("{}", "@a", '@a3"a\\"', '{"a":', "x CSP/1\n", "CSP/1\n", "\n", " ", '\\"', '{"header":{}}\n', "⫻a/b:c/d\n")
 """Units that are tried always: what was slow once, and what is near to it."""
-DEARER = {"openings in a string": 3}
+DEARER = {
+    # Four bytes are a damaged record: it has a row, and words of its own where these are asked for.
+    "openings in a string": 3,
+    # A string that may hold CSP/1 is a call from C to Python, 5 µs: 16 bytes pay it here.
+    'b\'{"a":"CSP/1\\\\n"}\\n\'': 4,
+}
 """So many times more than the contract says: see docs/theory.md, Admitted imperfections. Growth is no better for it."""
 SHAPED = ("openings in a string", "records in a string", "nested objects", "open heredoc")
 TOLD = {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import turnwire
 from tests.convert.messages import DEFAULTS
-from tests.cost.units import GOOD
+from tests.cost.units import GOOD, REFUSED
 from turnwire import Context, DecodeError, Decoder, csp, kick, sap, sstp, tokens
 from turnwire.csp.rules import by_subject
 from turnwire.errors import ConvertError, EncodeError, RuleError
@@ -104,7 +104,8 @@ def reading() -> Iterator[tuple[str, Entry]]:
     yield "scan messages", Entry(lambda data: [*turnwire.scan(data).messages()], MIXED)
     yield "scan rejects", Entry(_rejects, MIXED)
     yield "scan where", Entry(_scan(None, where={"kind": "REQUEST", "subject": "x"}), MIXED)
-    yield "explain", Entry(_text(_explained), MIXED)
+    # What is good here is a near miss: nothing else is explained.
+    yield "explain", Entry(_text(_explained), b"".join(one for refused in REFUSED.values() for one in refused))
     yield "tokens.count", Entry(_text(partial(tokens.count, tokenizer=tokens.tokenizers()[0])), b"some text ")
     yield "extract", Entry(_text(turnwire.extract), MIXED)
     yield "sstp.salvage", Entry(_text(sstp.salvage), GOOD["sstp"])
