@@ -92,6 +92,7 @@ def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[in
     whole = Text(raw)
     for start, group in groupby(found, key=partial(_string, whole)):
         members = list(group)
+        spans: Iterator[tuple[tuple[int, int], str]]
         if start is None:
             spans = (_outside(whole, one) for one in members)
         else:
