@@ -174,9 +174,9 @@ class Judge:
         """Judges one message. line: its place, or its number; raw: its bytes, where they are known."""
         raise NotImplementedError
 
-    def settled(self, raw: bytes) -> bool:
-        """Judges a good record by its bytes alone, where that gives what judging its message would; else changes
-        nothing, and it is False."""
+    def settled(self, raw: bytes, line: int = 0, offset: int | None = None) -> bool:
+        """Judges a good record by its bytes, where that gives what judging its message would; else it is False, and
+        nothing was judged."""
         return False
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
@@ -204,8 +204,9 @@ class Specification(NamedTuple):
 
     clauses: those that a log can show kept or broken; unjudged: those that none can. judge: makes a :class:`Judge` of
     the options that it has by name, of which ``now`` (the moment as of which what is unfinished is judged, seconds
-    since 1970-01-01 UTC, or None) is one. around: the judge has ``look(data, found)``, which takes the bytes of the
-    whole file and everything that was found in it, of all wires, before the first message. options: what ``judge``
+    since 1970-01-01 UTC, or None) is one. around: the judge has ``look(found)``, which takes the bytes of the whole
+    file and everything that was found in it, of all wires, before the first message
+    (:class:`turnwire.finding.located.Found`). options: what ``judge``
     takes by name. loads: option -> (path) -> its value, for those that users keep in a file; the wire's ``check`` takes
     them, too.
     """
@@ -216,14 +217,6 @@ class Specification(NamedTuple):
     around: bool = False
     options: tuple[str, ...] = ()
     loads: Mapping[str, Callable[[str], Any]] = {}
-
-
-def around(data: bytes, spans: Iterable[tuple[int, int]]) -> Iterator[bytes]:
-    """The lines that are not blank around some messages, whose (offset, length) come in order."""
-    behind = 0
-    for start, length in (*spans, (len(data), 0)):
-        yield from (line for line in data[behind:start].split(b"\n") if line.strip())
-        behind = max(behind, start + length)
 
 
 def log_line(line: bytes) -> bool:

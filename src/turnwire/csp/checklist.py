@@ -9,13 +9,27 @@ from functools import cache
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged, around, checklist_of, log_line
-from turnwire.csp.codec import check, doubts, parse, preambles
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged, checklist_of
+from turnwire.csp.codec import check, decode, doubts, parse
 from turnwire.csp.laws import Classifier, Routing, by_subject
 from turnwire.csp.lints import Linter
 from turnwire.csp.log_replay import Replaying
-from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
+from turnwire.csp.messages import (
+    CspMessage,
+    Document,
+    Error,
+    FileOp,
+    Generic,
+    Junk,
+    Patch,
+    Preamble,
+    Record,
+    Result,
+    Task,
+)
+from turnwire.csp.settling import Settling
 from turnwire.csp.spec import WIRE
+from turnwire.csp.surroundings import BOM, Surroundings
 from turnwire.errors import DecodeError, Reason, expect
 
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
@@ -82,7 +96,6 @@ UNJUDGED = (
 """What the specification says and no log can show. The token rules restate, expanded, filler, full_rewrite and synonym
 are heuristics: what they find is doubtful, and fails nothing."""
 
-_BOM, _NEWLINE = b"\xef\xbb\xbf", 0x0A
 _SPOKEN = ("magic", "agents", "ctx", "intent", "body", "header", "blocks", "restate", "ids", "filler", "terms")
 _TASK_ID = re.compile("T[0-9]+")
 
@@ -99,34 +112,61 @@ class Judge(checklists.Judge):
     def __init__(self, classify: Classifier = by_subject) -> None:
         super().__init__()
         self._classify = classify
-        self._linter = Linter()
+        self.linter = Linter()
+        self.stateful = False
+        self.routing: Routing | None = None
+        self.waiting_tasks: dict[str, tuple[int, int | None, str]] = {}
+        self.patch_ids: set[str] = set()
+        self.targets = {"C0"}
         self._replaying = Replaying()
-        self._stateful = False
-        self._routing: Routing | None = None
-        self._open: dict[str, tuple[int, int | None, str]] = {}
+        self._settling = Settling(self)
         self._waiting: list[tuple[int, int, Record]] = []  # what stands beside messages: (offset, line, record)
         self._next = 0
 
-    def look(self, data: bytes, found: list[Any]) -> None:
+    def look(self, found: Any) -> None:
         """Takes the preambles of a file, and where it is a document, all other text: that is a fault there.
 
         It is one where all of its CSP/1 stands in lines of its own, with no message of another wire and no line that
         begins as those of logs do (with a time, an object or list of JSON).
         """
-        own = [one for one in found if one.wire == WIRE]
-        if not own:
+        surroundings = Surroundings(found)
+        if not surroundings.any:
             return
-        beside, damaged = preambles(data)
+        beside, damaged = surroundings.preambles()
         for error in damaged:
             self.refused(error, error.line or 1, error.offset)
         self._waiting = [(offset, record.line, record) for offset, _, record in beside]
-        if len(own) == len(found) and _is_document(data, own):
-            taken = [(one.offset, one.length) for one in own]
-            taken += [(offset, length) for offset, length, _ in beside]
-            self._waiting += _junk(data, sorted(taken))
-            if data.startswith(_BOM):
+        if surroundings.is_document():
+            self._waiting += surroundings.junk([(offset, length) for offset, length, _ in beside])
+            if found.data.startswith(BOM):
                 self.fault("magic", 1, f"{Reason.BOM}: a byte order mark stands in front", 0)
         self._waiting.sort(key=lambda one: one[0])
+
+    def settled(self, raw: bytes, line: int = 0, offset: int | None = None) -> bool:
+        """Judges a message by its text, where every rule surely says nothing of it."""
+        if self._next < len(self._waiting):
+            self._pass(offset)
+        return self._classify is by_subject and self._settling.settled(raw, line, offset)
+
+    def learn(self, raw: bytes) -> None:
+        """Takes in a patch that was settled."""
+        message = decode(raw)
+        self.linter.context.learn(message)
+        self._replaying.feed(message, kept=False)
+
+    def agrees(self) -> bool:
+        """Whether the rules and the replay know the same state."""
+        context = self.linter.context
+        if not self.stateful:
+            return not context.state.defs
+        store = self._replaying.store
+        return context.head == store.head and dict(context.state.defs) == dict(store.defs)
+
+    def applies(self, intent: str, laws: bool) -> None:
+        """Notes which clauses have something to say of a message. laws: whether there are any for a task."""
+        self.applied |= _applied(CspMessage, _BLOCKS[intent], False)
+        if laws:
+            self.applied.add("laws")
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one record. Of a message that is read from a text its line there is its place."""
@@ -145,19 +185,24 @@ class Judge(checklists.Judge):
 
     def _record(self, record: Record, line: int, offset: int | None, strictly: bool = False) -> None:
         """strictly: it was read strictly, and has nothing that ``check`` warns of."""
+        self._settling.flush()
         for clause, text in () if strictly else _of_record(record):
             self.fault(clause, line, text, offset)
         laws = isinstance(record, Preamble) and bool(record.laws)
         kind: type = type(record)
         block: type = type(record.block) if isinstance(record, CspMessage) else type(None)
         self.applied |= _applied(kind, block, laws)
-        for issue in self._linter.feed(record):
+        for issue in self.linter.feed(record):
             if issue.severity == "warning":
                 self.fault(REASONS[issue.reason], line, issue.text, offset)
             else:
                 self.doubt(REASONS[issue.reason], line, f"{issue.reason}: {issue.text}", offset)
-        if isinstance(record, Preamble) or (isinstance(record, CspMessage) and isinstance(record.block, Patch)):
-            self._stateful = True
+        if isinstance(record, CspMessage) and isinstance(record.block, Patch):
+            self.stateful = True
+            self.patch_ids.add(record.block.id)
+            self.targets.add(record.block.apply or "")
+        elif isinstance(record, Preamble):
+            self.stateful = True
         if isinstance(record, (CspMessage, Preamble)):
             self._state(record, line, offset, strictly)
         if isinstance(record, CspMessage):
@@ -174,7 +219,7 @@ class Judge(checklists.Judge):
 
     def _state(self, record: CspMessage | Preamble, line: int, offset: int | None, strictly: bool) -> None:
         """Without a preamble and a patch there is no state to speak of, and a CTX names what another log holds."""
-        if not self._stateful:
+        if not self.stateful:
             return
         error = self._replaying.feed(record, kept=not strictly)
         if error is not None:
@@ -183,19 +228,19 @@ class Judge(checklists.Judge):
     def _tasks(self, message: CspMessage, line: int, offset: int | None) -> None:
         block = message.block
         if isinstance(block, Task):
-            self._open[block.id] = line, offset, block.get("OWNER") or message.receiver or ""
+            self.waiting_tasks[block.id] = line, offset, block.get("OWNER") or message.receiver or ""
         elif isinstance(block, Result) and block.get("STATUS") in ("OK", "FAIL"):
-            self._open.pop(block.id, None)
+            self.waiting_tasks.pop(block.id, None)
         elif isinstance(block, Error) and _TASK_ID.fullmatch(block.get("AT") or ""):
-            self._open.pop(block.get("AT") or "", None)
+            self.waiting_tasks.pop(block.get("AT") or "", None)
 
     def _laws(self, message: CspMessage, line: int, offset: int | None) -> None:
-        if self._routing is None:
-            self._routing = Routing(self._linter.laws, self._classify)
-        if self._routing:
+        if self.routing is None:
+            self.routing = Routing(self.linter.laws, self._classify)
+        if self.routing:
             if isinstance(message.block, Task):
                 self.applied.add("laws")
-            for issue in self._routing.feed(message, self._linter.defs):
+            for issue in self.routing.feed(message, self.linter.defs):
                 self.fault("laws", line, issue.text, offset)
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
@@ -206,10 +251,18 @@ class Judge(checklists.Judge):
     def end(self) -> None:
         """Judges what stands behind the last message, and the tasks that have no answer."""
         self._pass(None)
-        for name, (line, offset, owner) in self._open.items():
+        for name, (line, offset, owner) in self.waiting_tasks.items():
             self.left("answers", line, f"{owner} has not answered {name}", offset)
 
 
+_BLOCKS: dict[str, type] = {
+    "TASK": Task,
+    "RESULT": Result,
+    "ERROR": Error,
+    "FILE": FileOp,
+    "PATCH": Patch,
+    "MEM": Generic,
+}
 CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("classify",))
 """What CSP/1 is judged by."""
 
@@ -231,30 +284,6 @@ def conformance(*messages: Record | Document | str | bytes, classify: Classifier
             judge.message(record, record.line)
     judge.end()
     return checklist_of(WIRE, CLAUSES, judge)
-
-
-def _is_document(data: bytes, found: list[Any]) -> bool:
-    """Whether nothing around the records and rejects says that this is a log."""
-    for one in found:
-        begins_line = one.offset in (0, len(_BOM) if data.startswith(_BOM) else 0) or data[one.offset - 1] == _NEWLINE
-        if one.inner is not None or not begins_line:
-            return False
-    return not any(map(log_line, around(data, ((one.offset, one.length) for one in found))))
-
-
-def _junk(data: bytes, taken: list[tuple[int, int]]) -> Iterator[tuple[int, int, Record]]:
-    """The lines that are not blank and no fence around what was taken: (offset, line, record)."""
-    place = line = 0
-    for start, length in (*taken, (len(data), 0)):
-        while place < start:
-            end = min(data.find(b"\n", place) + 1 or len(data), start)
-            text = data[place:end].removeprefix(_BOM if place == 0 else b"").strip()
-            if text and not text.startswith(b"```"):
-                yield place, line + 1, Junk(line + 1, text.decode(errors="replace"))
-            line += data[place:end].count(b"\n")
-            place = end
-        line += data.count(b"\n", place, max(place, start + length))
-        place = max(place, start + length)
 
 
 def _of_record(record: Record) -> Iterator[tuple[str, str]]:

@@ -91,6 +91,16 @@ def by_subject(message: CspMessage, laws: list[Law]) -> list[str]:
     return _Subjects(laws)(message, laws)
 
 
+def first_stems(texts: Iterable[Law | str]) -> frozenset[str]:
+    """The stems of all words of some subjects: a task that begins with another word is about none of them. Of a text
+    its own stems."""
+    stems: set[str] = set()
+    for one in texts:
+        several = _subjects(one.subject) if isinstance(one, Law) else [_stems(one)]
+        stems.update(stem for each in several for stem in each)
+    return frozenset(stems)
+
+
 class _Subjects:
     """:func:`by_subject` for many messages under the same laws."""
 

@@ -20,13 +20,13 @@ from turnwire.errors import Issue, Reason, expect
 if TYPE_CHECKING:
     from turnwire.csp.store import Store
 
-_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
-_ID = re.compile(r"[A-Z][0-9]+")
-_TASK_ID = re.compile("T[0-9]+")
+DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
+GIVEN_ID = re.compile(r"[A-Z][0-9]+")
+TASK_ID = re.compile("T[0-9]+")
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
 _SCOPES = ("IN", "OWNER")
-_LAW_TEXT_LEAST = 12
-_REWRITE_LEAST, _REWRITE_SHARE = 3, 0.9
+LAW_TEXT_LEAST = 12
+REWRITE_LEAST, REWRITE_SHARE = 3, 0.9
 """A patch rewrites a state of at least so many names where it writes over this share of its bytes."""
 
 
@@ -42,7 +42,7 @@ class _State(NamedTuple):
         before = self.remove(name)
         known = before.names.get(value)
         names = before.names.set(value, name) if known is None else before.names
-        return _State(before.defs.set(name, value), names, before.size + _size(name, value))
+        return _State(before.defs.set(name, value), names, before.size + size_of(name, value))
 
     def remove(self, name: str) -> _State:
         """Without a name."""
@@ -50,10 +50,10 @@ class _State(NamedTuple):
         if value is None:
             return self
         names = self.names.remove(value) if self.names.get(value) == name else self.names
-        return _State(self.defs.remove(name), names, self.size - _size(name, value))
+        return _State(self.defs.remove(name), names, self.size - size_of(name, value))
 
 
-def _size(name: str, value: str) -> int:
+def size_of(name: str, value: str) -> int:
     return len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
 
 
@@ -67,7 +67,7 @@ def _state_of(defs: Mapping[str, str]) -> _State:
     return state
 
 
-class _Context:
+class Context:
     """What is known when a record is judged: names, checkpoints, tasks, files."""
 
     def __init__(self, store: Store | None) -> None:
@@ -76,7 +76,7 @@ class _Context:
         self.local: dict[str, _State] = {}
         self.state = _EMPTY if store is None else _state_of(store.defs)
         self.laws: dict[str, str] = {} if store is None else dict(store.laws)
-        self.law_texts = LawTexts(_LAW_TEXT_LEAST)
+        self.law_texts = LawTexts(LAW_TEXT_LEAST)
         self.law_texts.update(self.laws)
         self.head = "C0" if store is None else store.head
         self.passed: set[str] = set()  # checkpoints that were the head before
@@ -180,21 +180,22 @@ class Linter:
     """The token rules over the records of a conversation, one after the other. store: the state before the first."""
 
     def __init__(self, store: Store | None = None) -> None:
-        self._context = _Context(store)
+        self.context = Context(store)
+        """What is known: :mod:`turnwire.csp.settling` shares it."""
 
     @property
     def laws(self) -> dict[str, str]:
         """The laws that were stated so far."""
-        return self._context.laws
+        return self.context.laws
 
     @property
     def defs(self) -> Mapping[str, str]:
         """What is defined at the head."""
-        return self._context.state.defs
+        return self.context.state.defs
 
     def feed(self, record: Record) -> list[Issue]:
         """What the token rules say of the next record; ``where`` is its line."""
-        context = self._context
+        context = self.context
         context.take(record)
         kind: type = type(record)
         block: type = type(record.block) if isinstance(record, CspMessage) else type(None)
@@ -232,7 +233,7 @@ def _tokens(value: str) -> list[str]:
     return [token.strip() for token in value.replace("\n", ",").split(",")]
 
 
-def _restate(record: Record, context: _Context) -> Found:
+def _restate(record: Record, context: Context) -> Found:
     if isinstance(record, Preamble) and context.spoken:
         for name in record.defs:
             if context.state.defs.get(name) == record.defs[name]:
@@ -257,7 +258,7 @@ def _restate(record: Record, context: _Context) -> Found:
             yield Reason.RESTATE, _INFO, f"{key} repeats {law}"
 
 
-def _expanded(record: Record, context: _Context) -> Found:
+def _expanded(record: Record, context: Context) -> Found:
     if not isinstance(record, CspMessage):
         return
     names = context.at(record.ctx).names
@@ -271,7 +272,7 @@ def _expanded(record: Record, context: _Context) -> Found:
                 yield Reason.EXPANDED, _INFO, f"{key} writes {token!r} out: its id is {name}"
 
 
-def _undef(record: Record, context: _Context) -> Found:
+def _undef(record: Record, context: Context) -> Found:
     if not isinstance(record, CspMessage):
         return
     defs = context.at(record.ctx).defs
@@ -279,13 +280,17 @@ def _undef(record: Record, context: _Context) -> Found:
         if key not in _SCOPES:
             continue
         for token in tokens:
-            if not _NAME.fullmatch(token) or _ID.fullmatch(token) or token in (record.sender, record.receiver):
+            if (
+                not DEFINED_NAME.fullmatch(token)
+                or GIVEN_ID.fullmatch(token)
+                or token in (record.sender, record.receiver)
+            ):
                 continue
             if token not in context.agents and token not in context.produced and token not in defs:
                 yield Reason.UNDEF, _WARNING, f"{key} names {token}, which is not defined at {record.ctx}"
 
 
-def _ctx_stale(record: Record, context: _Context) -> Found:
+def _ctx_stale(record: Record, context: Context) -> Found:
     if not isinstance(record, CspMessage) or record.ctx not in context.passed or record.ctx == context.head:
         return
     block = record.block
@@ -294,23 +299,23 @@ def _ctx_stale(record: Record, context: _Context) -> Found:
         yield Reason.CTX_STALE, _WARNING, f"CTX is {record.ctx}, the head is {context.head}"
 
 
-def _no_task(record: Record, context: _Context) -> Found:
+def _no_task(record: Record, context: Context) -> Found:
     block = record.block if isinstance(record, CspMessage) else None
     if isinstance(block, Result) and block.id not in context.tasks:
         yield Reason.NO_TASK, _WARNING, f"no TASK {block.id} was given"
     if isinstance(block, Error):
         at = block.get("AT") or ""
-        if _TASK_ID.fullmatch(at) and at not in context.tasks:
+        if TASK_ID.fullmatch(at) and at not in context.tasks:
             yield Reason.NO_TASK, _WARNING, f"no TASK {at} was given"
 
 
-def _dup_result(record: Record, context: _Context) -> Found:
+def _dup_result(record: Record, context: Context) -> Found:
     block = record.block if isinstance(record, CspMessage) else None
     if isinstance(block, Result) and block.id in context.final:
         yield Reason.DUP_RESULT, _WARNING, f"{block.id} was answered already: {context.final[block.id]}"
 
 
-def _filler(record: Record, context: _Context) -> Found:
+def _filler(record: Record, context: Context) -> Found:
     values = [("the text", record.text)] if isinstance(record, Junk) else context.values
     for key, value in values:
         said = context.fillers.of(value)
@@ -318,15 +323,15 @@ def _filler(record: Record, context: _Context) -> Found:
             yield Reason.FILLER, _INFO, f"{key} {said}"
 
 
-def _full_rewrite(record: Record, context: _Context) -> Found:
+def _full_rewrite(record: Record, context: Context) -> Found:
     block = record.block if isinstance(record, CspMessage) else None
     if isinstance(block, Patch):
         before = context.at(block.base)
-        if len(before.defs) >= _REWRITE_LEAST:
+        if len(before.defs) >= REWRITE_LEAST:
             names = {op.name for op in block.ops}
             old = ((name, before.defs.get(name)) for name in names)
-            touched = sum(_size(name, value) for name, value in old if value is not None)
-            if touched >= _REWRITE_SHARE * before.size:
+            touched = sum(size_of(name, value) for name, value in old if value is not None)
+            if touched >= REWRITE_SHARE * before.size:
                 yield (
                     Reason.FULL_REWRITE,
                     _INFO,
@@ -336,7 +341,7 @@ def _full_rewrite(record: Record, context: _Context) -> Found:
         yield Reason.FULL_REWRITE, _INFO, f"{block.get('PATH')} is there already: send a PATCH"
 
 
-def _synonym(record: Record, context: _Context) -> Found:
+def _synonym(record: Record, context: Context) -> Found:
     state = context.state
     if isinstance(record, Preamble):
         new = list(record.defs.items())
@@ -354,7 +359,7 @@ def _synonym(record: Record, context: _Context) -> Found:
         state = state.set(name, value)
 
 
-Rule = Callable[[Record, _Context], Found]
+Rule = Callable[[Record, Context], Found]
 _RULES: tuple[tuple[Rule, tuple[type, ...]], ...] = (
     (_restate, (CspMessage, Preamble)),
     (_expanded, (CspMessage,)),

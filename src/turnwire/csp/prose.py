@@ -80,3 +80,50 @@ def filler(text: str) -> str | None:
     if len(found) >= _PROSE_LEAST and small >= _PROSE_SHARE * len(found):
         return f"is prose of {len(found)} words"
     return None
+
+
+STEMS = re.compile(
+    "please|thank|kindly|sorry|apolog|hello|^hi$|dear|greetings|course|certainly|happy|glad|know|hope|feel|think|believe"
+    "|like|^ai\\b|order|basically|wanted|worries|welcome|regards|cheers|sure|could|would|mind"
+    "|bitte|dank|entschuldigung|freundlich|gern|favor|gracias|nada|siento|disculp|saludo|podr|merci|rien|sol|cordial"
+    "|pourr|piacere|grazie|prego|spiace|potresti|obrigad|desculp|atencios|poder|tfen|ekk|prosz|dzi|alsjebl|alstubl|bedankt"
+    "|\u043f\u043e\u0436\u0430\u043b|\u0441\u043f\u0430\u0441\u0438|\u0438\u0437\u0432\u0438\u043d|\u0443\u0432\u0430\u0436\u0435\u043d"
+    "|k\u00f6nntest|plait|pla\u00eet"
+)
+_STRANGE = re.compile("['\u2019\u0130\u0131\u017f\u212a]")  # what folds to a letter, and what ends a small word
+_LEAST_SMALL = 6
+"""So many small words has prose at the least."""
+
+
+class Words:
+    """Tells texts in which :func:`filler` surely finds nothing, by the words that they have in common with others."""
+
+    def __init__(self) -> None:
+        self._clean: set[str] = set()
+
+    def quiet(self, text: str) -> bool:
+        """Whether there is surely nothing to say of a text, nor of any part of it; False says only that it must be
+        looked at."""
+        words = text.split()
+        clean = self._clean
+        if clean.issuperset(words):
+            return True
+        if not text.isascii() and (_POLITE_SIGNS.search(text) or _STRANGE.search(text)):
+            return False
+        small = 0
+        for word in words:
+            if word not in clean and not word.isdigit():
+                lower = word.lower()
+                if "'" in lower or any(STEMS.search(part) for part in _LETTERS.findall(lower)):
+                    return False
+                found = sum(part in _SMALL for part in _WORD.findall(lower))
+                small += found
+                if not found:
+                    if len(clean) > _REMEMBERED_WORDS:
+                        clean.clear()
+                    clean.add(word)
+        return small < _LEAST_SMALL
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_REMEMBERED_WORDS = 1 << 14

@@ -13,7 +13,7 @@ from typing import Any
 from turnwire import registry
 from turnwire.checklists import Checklist, Judge, Specification, checklist_of
 from turnwire.errors import DecodeError
-from turnwire.finding.located import Located, located
+from turnwire.finding.located import Found, Located, Piece, pieces
 
 _STRANGE = "{} is no option of {}; those are {}"
 
@@ -47,23 +47,42 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     """
     found = specification(wire)
     judge = judge_of(wire, **options)
-    settles = type(judge).settled is not Judge.settled and not found.around
-    settled = judge.settled if settles else None
-    ones: Iterable[Located] = located(data, None if found.around else wire, fences=fences, settled=settled)
+    several = pieces(data, None if found.around else wire, fences=fences)
     if found.around:
-        ones = list(ones)
-        judge.look(data, ones)  # type: ignore[attr-defined]
-        ones = [one for one in ones if one.wire == wire]
-    for one in ones:
-        if one.error is None:
-            judge.records += 1
-            if one.message is not None:
-                judge.message(one.message, one.line, one.offset, one.raw)
-        else:
-            judge.rejects += 1
-            judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
+        several = list(several)  # type: ignore[assignment]
+        judge.look(Found(data, several))  # type: ignore[attr-defined, arg-type]
+    for piece in several:
+        _judged(judge, piece, wire)
     judge.end()
     return checklist_of(wire, found.clauses, judge, file)
+
+
+def _judged(judge: Judge, piece: Piece, wire: str) -> None:
+    """Gives a judge the records and rejects of a wire in a piece, in order; messages are made of what its bytes do not
+    settle."""
+    waiting = [one for one in reversed(piece.rejects) if one.wire == wire]
+    batch = piece.batch
+    if batch is not None and len(batch):
+        codes = batch["wire"]
+        rows: Any = (codes == registry.names().index(wire)).nonzero()[0]
+        places = (batch[name][rows].tolist() for name in ("line", "offset"))
+        inners = batch["inner"][rows].tolist() if waiting else [0] * len(rows)
+        inside = batch.valid("inner")[rows].tolist() if waiting else inners
+        settled, message, decode = judge.settled, judge.message, batch.decoder(wire)
+        for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inners, inside, strict=True):
+            while waiting and waiting[-1].place < (offset, inner if there else -1):
+                _refuse(judge, waiting.pop())
+            if not settled(raw, line, offset):
+                message(decode(raw), line, offset, raw)
+        judge.records += len(rows)
+    while waiting:
+        _refuse(judge, waiting.pop())
+
+
+def _refuse(judge: Judge, one: Located) -> None:
+    assert one.error is not None, "or it would be a record"
+    judge.rejects += 1
+    judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
 
 
 def conform_files(

@@ -3,7 +3,8 @@ reads these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
@@ -53,7 +54,6 @@ def located(
     limits: Limits = LIMITS,
     fences: bool = False,
     rejects: bool = True,
-    settled: Callable[[bytes], bool] | None = None,
 ) -> Iterator[Located]:
     """Every record and reject of :func:`turnwire.scan`, in the order of the input, in bounded memory.
 
@@ -62,35 +62,125 @@ def located(
         wire: the wire whose records and rejects are wanted; None for all.
         unknown, limits, fences: as ``scan`` has them.
         rejects: whether rejects are wanted; what is wrong with each takes longer to say than to find it.
-        settled: of which bytes of a record no message has to be made: ``message`` is None then.
 
     Raises what ``scan`` raises.
     """
+    for piece in pieces(source, wire, unknown=unknown, limits=limits, fences=fences, rejects=rejects):
+        yield from (one for one in piece.rejects if piece.batch is None or one.file != piece.batch.file)
+        yield from piece
+
+
+class Piece(NamedTuple):
+    """A batch of records, and the rejects that were met up to its end. batch: None behind the last one."""
+
+    batch: Batch | None
+    rejects: list[Located]
+
+    def __iter__(self) -> Iterator[Located]:  # type: ignore[override]
+        """The records, and the rejects of the same file among them."""
+        if self.batch is None:
+            return iter(())
+        here = [one for one in self.rejects if one.file == self.batch.file]
+        ones = _of_batch(self.batch)
+        return iter(sorted([*here, *ones], key=_place)) if here else ones
+
+
+def pieces(
+    source: Any,
+    wire: str | None = None,
+    *,
+    unknown: str = "error",
+    limits: Limits = LIMITS,
+    fences: bool = False,
+    rejects: bool = True,
+) -> Iterator[Piece]:
+    """What :func:`located` gives, batch by batch; takes and raises what it does."""
     from turnwire.log.scan import scan
 
     columns = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
     errors = "collect" if rejects else "skip"
     found = scan(source, wire=wire, columns=columns, unknown=unknown, limits=limits, fences=fences, errors=errors)
-    if not rejects:
-        for batch in found:
-            yield from _of_batch(batch, settled)
-        return
     done = 0
     for batch in found:
-        new = [_of_reject(reject, unknown) for reject in found.rejects.since(done)]
+        new = [_of_reject(reject, unknown) for reject in found.rejects.since(done)] if rejects else []
         done += len(new)
-        yield from (one for one in new if one.file != batch.file)
-        here = [one for one in new if one.file == batch.file]
-        ones = _of_batch(batch, settled)
-        yield from sorted([*here, *ones], key=_place) if here else ones
-    yield from (_of_reject(reject, unknown) for reject in found.rejects.since(done))
+        yield Piece(batch, new)
+    if rejects:
+        yield Piece(None, [_of_reject(reject, unknown) for reject in found.rejects.since(done)])
+
+
+class Found:
+    """Everything that was found in the bytes of a file, of all wires, as places; :meth:`ones` has the rest."""
+
+    def __init__(self, data: bytes, several: list[Piece]) -> None:
+        self.data = data
+        self.pieces = several
+
+    @cached_property
+    def places(self) -> tuple[Any, Any, Any, Any]:
+        """In the order of the input, four arrays: offset, length, the wire (its place in ``registry.names()``), and
+        whether it stands in a JSON string."""
+        import numpy as np
+
+        batches = [piece.batch for piece in self.pieces if piece.batch is not None]
+        parts: list[tuple[Any, ...]] = [
+            (batch["offset"], batch["length"], batch["wire"], batch.valid("inner"), batch["inner"]) for batch in batches
+        ]
+        names = registry.names()
+        for one in (one for piece in self.pieces for one in piece.rejects):
+            inner = one.inner is not None
+            parts.append(([one.offset], [one.length], [names.index(one.wire)], [inner], [one.inner or 0]))
+        kinds = (np.int64, np.int64, np.int64, bool, np.int64)
+        columns = zip(*parts, strict=True) if parts else [[] for _ in kinds]
+        whole = [
+            np.concatenate([np.empty(0, kind), *column]).astype(kind)
+            for column, kind in zip(columns, kinds, strict=True)
+        ]
+        offsets, lengths, wires, inside, inners = whole
+        if any(piece.rejects for piece in self.pieces):
+            order = np.lexsort((inners, inside, offsets))
+            offsets, lengths, wires, inside = (column[order] for column in (offsets, lengths, wires, inside))
+        return offsets, lengths, wires, inside
+
+    def ones(self, wire: str) -> Iterator[Located]:
+        """The records of a wire, in order."""
+        for piece in self.pieces:
+            if piece.batch is not None:
+                yield from (one for one in _of_batch(piece.batch) if one.wire == wire)
+
+    @cached_property
+    def gaps(self) -> list[tuple[int, int]]:
+        """Where something that is not blank stands around all that is in no string: (start, stop), in order."""
+        import numpy as np
+
+        offsets, lengths, _, inside = self.places
+        starts, stops = offsets[~inside], (offsets + lengths)[~inside]
+        behind = np.concatenate([[0], np.maximum.accumulate(stops)]).astype(np.int64)
+        ahead = np.concatenate([starts, [len(self.data)]]).astype(np.int64)
+        sizes = ahead - behind
+        data = np.frombuffer(self.data, np.uint8)
+        odd = sizes > _SHORT_GAP
+        for step in range(_SHORT_GAP):
+            rows = np.flatnonzero(sizes > step)
+            odd[rows[~np.isin(data[behind[rows] + step], _BLANKS)]] = True
+        found = zip(behind[odd].tolist(), ahead[odd].tolist(), strict=True)
+        return [(start, stop) for start, stop in found if self.data[start:stop].strip()]
+
+    def texts(self) -> Iterator[bytes]:
+        """The lines that are not blank around all that is in no string."""
+        for start, stop in self.gaps:
+            yield from (line for line in self.data[start:stop].split(b"\n") if line.strip())
+
+
+_SHORT_GAP = 3
+_BLANKS = tuple(b" \t\n\r\v\f")
 
 
 def _place(one: Located) -> tuple[int, int]:
     return one.place
 
 
-def _of_batch(batch: Batch, settled: Callable[[bytes], bool] | None) -> Iterator[Located]:
+def _of_batch(batch: Batch) -> Iterator[Located]:
     names, file = registry.names(), batch.file
     codes = set(batch["wire"].tolist())
     decoders = {code: batch.decoder(names[code]) for code in codes}
@@ -100,8 +190,7 @@ def _of_batch(batch: Batch, settled: Callable[[bytes], bool] | None) -> Iterator
     doubts = batch[_UNCLOSED].tolist() if _UNCLOSED in batch.names else [False] * len(batch)
     rows = zip(*numbers, inners, doubts, batch.raws(), strict=True)
     for offset, length, line, code, inner, doubtful, raw in rows:
-        message = None if settled is not None and settled(raw) else decoders[code](raw)
-        yield Located(file, offset, length, line, inner, names[code], raw, message, None, doubtful)
+        yield Located(file, offset, length, line, inner, names[code], raw, decoders[code](raw), None, doubtful)
 
 
 def _of_reject(reject: dict[str, Any], unknown: str) -> Located:

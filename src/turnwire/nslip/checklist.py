@@ -87,7 +87,7 @@ with a string."""
 class Judge(checklists.Judge):
     """Judges messages one by one: nothing in nSLIP is about their order."""
 
-    def settled(self, raw: bytes) -> bool:
+    def settled(self, raw: bytes, line: int = 0, offset: int | None = None) -> bool:
         """Judges a good record by its bytes, where they are as ``encode`` writes them and no string may be long."""
         found = _PLAIN.fullmatch(raw)
         if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged, around, log_line
+from turnwire.checklists import Checklist, Clause, Specification, Unjudged, log_line
 from turnwire.contract import finding, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
@@ -100,15 +100,14 @@ class Judge(checklists.Judge):
         self._asked: dict[int, tuple[int, int | None, Message]] = {}  # by the identity of a query or delegation
         self._wrapped: dict[tuple[int, int], str] = {}
 
-    def look(self, data: bytes, found: list[Any]) -> None:
+    def look(self, found: Any) -> None:
         """Sees how each message is wrapped. One that stands in prose or in a code fence is wrapped; in a log, where
         each line begins as those of logs do, no text is prose."""
-        records = [one for one in found if one.wire == WIRE and one.error is None]
-        outside = ((one.offset, one.length) for one in found if one.inner is None)
-        in_log = all(map(log_line, around(data, outside)))
+        data = found.data
+        in_log = all(map(log_line, found.texts()))
         if in_log and b"```" not in data and b"~~~" not in data:
             return
-        for one, _, how in finding("extraction").placed(data, records):
+        for one, _, how in finding("extraction").placed(data, list(found.ones(WIRE))):
             last = how.rpartition("/")[2]
             if last not in ("bare", "json") and not (in_log and how == "prose"):
                 self._wrapped[one.line, one.offset] = last

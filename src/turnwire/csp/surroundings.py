@@ -1,0 +1,94 @@
+"""What stands around the messages of a file: preambles, and text that has no place in a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from turnwire import registry
+from turnwire.checklists import log_line
+from turnwire.csp.codec import preambles
+from turnwire.csp.messages import Junk, Preamble
+from turnwire.csp.spec import WIRE
+from turnwire.errors import DecodeError
+
+BOM = b"\xef\xbb\xbf"
+_NEWLINE = 0x0A
+Beside = list[tuple[int, int, Preamble]]
+
+
+class Surroundings:
+    """What stands around everything that was found in a file (:class:`turnwire.finding.located.Found`).
+
+    any: whether there is CSP/1 in it.
+    """
+
+    def __init__(self, found: Any) -> None:
+        self._data: bytes = found.data
+        self._found = found
+        _, _, wires, _ = found.places
+        own = wires == registry.names().index(WIRE)
+        self.any = bool(own.any())
+        self._alone = bool(own.all()) and self._on_lines()
+
+    def _on_lines(self) -> bool:
+        """Whether everything begins a line, and nothing stands in a string."""
+        import numpy as np
+
+        offsets, _, _, inside = self._found.places
+        first = offsets <= (len(BOM) if self._data.startswith(BOM) else 0)
+        before = np.frombuffer(self._data, np.uint8)[np.maximum(offsets - 1, 0)]
+        return bool((first | (before == _NEWLINE)).all() and not inside.any())
+
+    def is_document(self) -> bool:
+        """Whether nothing says that this is a log."""
+        return self._alone and not any(map(log_line, self._found.texts()))
+
+    def preambles(self) -> tuple[Beside, list[DecodeError]]:
+        """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
+        if not self._alone or any(piece.rejects for piece in self._found.pieces):
+            return preambles(self._data)  # a damaged message may reach into the text behind it
+        beside: Beside = []
+        damaged: list[DecodeError] = []
+        for start, stop, line in self._gaps():
+            there, wrong = preambles(self._data[start:stop])
+            for offset, length, record in there:
+                record.line += line
+                beside.append((offset + start, length, record))
+            damaged += [_moved(error, start, line) for error in wrong]
+        return beside, damaged
+
+    def _gaps(self) -> Iterator[tuple[int, int, int]]:
+        """The gaps that hold any text, each with how many lines stand in front of it."""
+        place = line = 0
+        for start, stop in self._found.gaps:
+            line += self._data.count(b"\n", place, start)
+            place = start
+            yield start, stop, line
+
+    def junk(self, taken: list[tuple[int, int]]) -> list[tuple[int, int, Junk]]:
+        """The lines that are not blank and no fence: (offset, line, record). taken: offset and length of others."""
+        found = []
+        number = 0
+        for start, stop, line in self._gaps():
+            place = start
+            while place < stop:
+                while number < len(taken) and sum(taken[number]) <= place:
+                    number += 1
+                here = taken[number] if number < len(taken) else (stop, 0)
+                if here[0] <= place:
+                    end = min(sum(here), stop)
+                else:
+                    end = min(self._data.find(b"\n", place) + 1 or len(self._data), here[0], stop)
+                    text = self._data[place:end].removeprefix(BOM if place == 0 else b"").strip()
+                    if text and not text.startswith(b"```"):
+                        found.append((place, line + 1, Junk(line + 1, text.decode(errors="replace"))))
+                line += self._data.count(b"\n", place, end)
+                place = end
+        return found
+
+
+def _moved(error: DecodeError, start: int, line: int) -> DecodeError:
+    return DecodeError(
+        error.reason, error.text, offset=(error.offset or 0) + start, line=(error.line or 1) + line, wire=WIRE
+    )
