@@ -119,12 +119,14 @@ LOGS: dict[str, Callable[[random.Random], Iterator[str]]] = {
     "kick": kick,
 }
 DAMAGED = {
-    "nslip": "@a3|f9|c3|S0|d1|T1#\n",
-    "csp": "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T001\nIN x\n\n",
-    "sstp": '{"header":{"kind":"intent","actor_id":"a","schema_id":"ioc.intent.v0","logical_clock":"1"}}\n',
-    "sap": '{"protocolVersion":"2.0","taskId":"7","constitutionalContext":{},"issuedAt":"2026-01-01T10:00:00Z"}\n',
-    "kick": '{"sender":"WePlan","receiver":"Orchestrator","channel":"\u2afbreport/status"}\n',
+    "nslip": "@a3|f9|c{0}|S0|d1|T1#\n",
+    "csp": "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T{0}\nIN x{0}\n\n",
+    "sstp": '{{"header":{{"kind":"intent","actor_id":"a","schema_id":"ioc.intent.v0","logical_clock":{0}}},'
+    '"payload":{{"assumptions":[]}}}}\n',
+    "sap": '{{"protocolVersion":"2.0","taskId":"{1}","constitutionalContext":{{}},"issuedAt":"2026-01-01T10:00Z"}}\n',
+    "kick": '{{"id":"{1}","sender":"WePlan","receiver":"Orchestrator","channel":"\u2afbreport/status"}}\n',
 }
+"""A damaged record of each wire, with a number or a UUID in it that makes it another one each time."""
 
 
 def log(name: str, megabytes: float) -> bytes:
@@ -137,6 +139,12 @@ def log(name: str, megabytes: float) -> bytes:
         if size >= megabytes * 1e6:
             break
     return b"".join(parts)
+
+
+def damaged(name: str, count: int) -> bytes:
+    """So many damaged records, no two of them alike."""
+    numbers = random.Random(SEED)
+    return "".join(DAMAGED[name].format(number, identifier(numbers)) for number in range(1, count + 1)).encode()
 
 
 def validated(data: bytes, name: str) -> Callable[[], int]:
@@ -166,7 +174,7 @@ def explained(name: str) -> str:
     """How many tokens it takes to tell a model what is wrong with a damaged record, where a tokenizer is there."""
     from turnwire import tokens
 
-    (miss,) = turnwire.extract(DAMAGED[name], rejects=True)
+    (miss,) = turnwire.extract(damaged(name, 1), rejects=True)
     said = turnwire.explain(miss)
     known = tokens.tokenizers()
     return f"{tokens.count(said, known[0])} tokens of {known[0]}" if known else f"{len(said)} characters"
@@ -184,7 +192,7 @@ def main(megabytes: float = 4.0) -> None:
         judged = seconds(lambda data=data, name=name: conform(name, data))  # type: ignore[misc]
         doubling = judged / seconds(lambda half=half, name=name: conform(name, half))  # type: ignore[misc]
         checked = seconds(validated(data, name))
-        bad = DAMAGED[name].encode() * 20_000
+        bad = damaged(name, 20_000)
         wrong = seconds(validated(bad, name), 1) / 20_000
         size = len(data) / 1e6
         print(

@@ -337,6 +337,10 @@ class Packed(NamedTuple):
     move: Callable[[Any, Any], None]
 
 
+Refusal = tuple[Reason, str, "str | None"]
+"""Why something is refused: the reason, in words, and the JSON pointer to what is wrong, or None."""
+
+
 class BulkScanner(NamedTuple):
     """How a wire is scanned in bulk; ``turnwire.nslip.bulk.SCANNER`` is one.
 
@@ -358,6 +362,8 @@ class BulkScanner(NamedTuple):
     - follows: (state, left, block) -> whether a block found the same from a fresh state, which left ``left``, as it
       would from ``state``; ``left`` becomes what that leaves. Without it, a wire that spans lines is scanned in order.
     - packed: set where texts have no arrays of their own.
+    - refusal: a damaged record's bytes -> the reason, text and path of the error that ``decode`` raises for them, found
+      without its place; or None where only ``decode`` can tell.
     - read: for a wire that has a :class:`TextPlan` instead of a scan: (records, each as bytes; dtypes; place) ->
       (arrays of the columns with these dtypes, bytes that stand at that place, of which texts are spans).
     """
@@ -380,3 +386,4 @@ class BulkScanner(NamedTuple):
     follows: Callable[[Any, Any, memoryview], bool] | None = None
     packed: Packed | None = None
     read: Callable[..., tuple[dict[str, Any], bytes]] | None = None
+    refusal: Callable[[bytes], Refusal | None] | None = None

@@ -20,6 +20,7 @@ from turnwire.errors import Issue, Reason, expect
 if TYPE_CHECKING:
     from turnwire.csp.store import Store
 
+# What :mod:`turnwire.csp.settling` goes by, too.
 DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
 GIVEN_ID = re.compile(r"[A-Z][0-9]+")
 TASK_ID = re.compile("T[0-9]+")
@@ -54,6 +55,7 @@ class _State(NamedTuple):
 
 
 def size_of(name: str, value: str) -> int:
+    """How many bytes a name and its value have."""
     return len(name.encode("utf-8", "surrogatepass")) + len(value.encode("utf-8", "surrogatepass"))
 
 

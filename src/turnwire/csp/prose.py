@@ -110,19 +110,20 @@ class Words:
             return True
         if not text.isascii() and (_POLITE_SIGNS.search(text) or _STRANGE.search(text)):
             return False
-        small = 0
-        for word in words:
-            if word not in clean and not word.isdigit():
-                lower = word.lower()
-                if "'" in lower or any(STEMS.search(part) for part in _LETTERS.findall(lower)):
-                    return False
-                found = sum(part in _SMALL for part in _WORD.findall(lower))
-                small += found
-                if not found:
-                    if len(clean) > _REMEMBERED_WORDS:
-                        clean.clear()
-                    clean.add(word)
-        return small < _LEAST_SMALL
+        small = False
+        for word in set(words).difference(clean):
+            if word.isdigit():
+                continue
+            lower = word.lower()
+            if "'" in lower or any(STEMS.search(part) for part in _LETTERS.findall(lower)):
+                return False
+            if not _SMALL.isdisjoint(_WORD.findall(lower)):
+                small = True
+                continue
+            if len(clean) > _REMEMBERED_WORDS:
+                clean.clear()
+            clean.add(word)
+        return not small or sum(part in _SMALL for part in _WORD.findall(text.lower())) < _LEAST_SMALL
 
 
 _LETTERS = re.compile(r"[^\W\d_]+")

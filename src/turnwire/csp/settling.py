@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from turnwire.csp.checklist import Judge
 
 _HEAD = re.compile(r"CSP/1\nFROM (\S+)\nTO (\S+)\nCTX (\S+)\nINTENT ([A-Z]+)")
-_REST = r"[^\r\n]*"
+_REST = r"[^\r\n]*+"
 _BLOCKS: dict[str, re.Pattern[str]] = {
     "TASK": re.compile(
-        rf"TASK (T[0-9]+)\nREQ ({_REST})(?:\nIN ({_REST}))?(?:\nOUT ({_REST}))?(?:\nOWNER ({_REST}))?"
-        rf"(?:\nPRIORITY ({_REST}))?"
+        rf"TASK (T[0-9]+)\nREQ ({_REST})(?:\nIN ({_REST}))?+(?:\nOUT ({_REST}))?+(?:\nOWNER ({_REST}))?+"
+        rf"(?:\nPRIORITY ({_REST}))?+"
     ),
-    "RESULT": re.compile(rf"RESULT (T[0-9]+)\nSTATUS ({_REST})(?:\nPRODUCED ({_REST}))?(?:\nDATA ({_REST}))?"),
-    "ERROR": re.compile(rf"ERROR (E[0-9]+)\nAT ({_REST})\nCAUSE ({_REST})(?:\nNEXT ({_REST}))?"),
+    "RESULT": re.compile(rf"RESULT (T[0-9]+)\nSTATUS ({_REST})(?:\nPRODUCED ({_REST}))?+(?:\nDATA ({_REST}))?+"),
+    "ERROR": re.compile(rf"ERROR (E[0-9]+)\nAT ({_REST})\nCAUSE ({_REST})(?:\nNEXT ({_REST}))?+"),
     "FILE": re.compile(
-        rf"FILEOP F[0-9]+ (CREATE|PATCH|DELETE)\nPATH ({_REST})(?:\nBASE ({_REST}))?(?:\nCONTENT\n(<{{3,}})\n(.*))?",
+        rf"FILEOP F[0-9]+ (CREATE|PATCH|DELETE)\nPATH ({_REST})(?:\nBASE ({_REST}))?+(?:\nCONTENT\n(<{{3,}})\n(.*))?+",
         re.DOTALL,
     ),
     "PATCH": re.compile(rf"PATCH (P[0-9]+)\nBASE ({_REST})\n((?:[+~-] DEF {_REST}\n)*)APPLY -> ({_REST})"),
@@ -38,6 +38,7 @@ _BLOCKS: dict[str, re.Pattern[str]] = {
 _GENERIC = re.compile(rf"[A-Z]+ \S+(?:\n(?!(?:IN|OWNER) )[A-Z][A-Z0-9_]* {_REST})*")
 _FIELD = re.compile(rf"\n[A-Z][A-Z0-9_]* ({_REST})")
 _OPERATION = re.compile(r"([+~-]) DEF ([A-Z_][A-Z0-9_]*)(?: :?=(?: (.*))?)?")
+_strip = str.strip
 _MOST_HEADS = 4096
 _FEW = 64
 """A mirror of so many names is made anew at any time; of more, after as many messages."""
@@ -79,8 +80,7 @@ class Settling:
         if not self._valid and not self._mirror():
             return False
         self._since += 1
-        text = raw.decode()
-        head, _, body = text.rstrip("\n").partition("\n\n")
+        head, _, body = raw.decode().rstrip("\n").partition("\n\n")
         try:
             found = self._heads[head]
         except KeyError:
@@ -95,9 +95,7 @@ class Settling:
             return False
         if intent == "PATCH":
             self._patches.append(raw)
-        agents = self._context.agents
-        agents.add(sender)
-        agents.add(receiver)
+        self._context.agents.update((sender, receiver))
         return True
 
     def flush(self) -> None:
@@ -154,36 +152,27 @@ class Settling:
 
     def _quiet(self, sender: str, receiver: str, values: tuple[str | None, ...]) -> bool:
         """Whether the rules about values surely say nothing."""
-        said = [value for value in values if value]
-        text = "\n".join(said)
+        text = "\n".join(filter(None, values))
         if "DEF " in text or "LAWS" in text or not self._words.quiet(text):
             return False
         for law in self._laws:
             if law in text:
                 return False
-        if self._values:
-            tokens = [token.strip() for token in f"{sender},{receiver},{','.join(said)}".split(",")]
-            if not self._values.keys().isdisjoint(tokens):
-                return False
-        return True
+        if not self._values:
+            return True
+        tokens = f"{sender},{receiver},{text}".replace("\n", ",").split(",")
+        return self._values.keys().isdisjoint(map(_strip, tokens))
 
     def _defined(self, sender: str, receiver: str, values: tuple[str | None, ...]) -> bool:
         """Whether all that a scope names is known."""
         if not self._names:
             return True
         names, context = self._names, self._context
-        for value in values:
-            for token in value.split(",") if value else ():
-                token = token.strip()
-                if (
-                    token in names
-                    or token in context.agents
-                    or token in (sender, receiver)
-                    or token in context.produced
-                ):
-                    continue
-                if DEFINED_NAME.fullmatch(token) and not GIVEN_ID.fullmatch(token):
-                    return False
+        for token in map(_strip, ",".join(filter(None, values)).split(",")):
+            if token in names or token in context.agents or token in context.produced:
+                continue
+            if DEFINED_NAME.fullmatch(token) and not GIVEN_ID.fullmatch(token) and token not in (sender, receiver):
+                return False
         return True
 
     def _spoken(self, intent: str, laws: bool = False) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire import registry
 from turnwire.checklists import log_line
 from turnwire.csp.codec import preambles
 from turnwire.csp.messages import Junk, Preamble
@@ -26,8 +25,7 @@ class Surroundings:
     def __init__(self, found: Any) -> None:
         self._data: bytes = found.data
         self._found = found
-        _, _, wires, _ = found.places
-        own = wires == registry.names().index(WIRE)
+        own = found.of(WIRE)
         self.any = bool(own.any())
         self._alone = bool(own.all()) and self._on_lines()
 

@@ -142,6 +142,10 @@ class Found:
             offsets, lengths, wires, inside = (column[order] for column in (offsets, lengths, wires, inside))
         return offsets, lengths, wires, inside
 
+    def of(self, wire: str) -> Any:
+        """Which of the places are of a wire (an array)."""
+        return self.places[2] == registry.names().index(wire)
+
     def ones(self, wire: str) -> Iterator[Located]:
         """The records of a wire, in order."""
         for piece in self.pieces:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from turnwire import _backend
-from turnwire.contract import BulkScanner, Column
-from turnwire.errors import Reason
+from turnwire.contract import LIMITS, BulkScanner, Column, Refusal
+from turnwire.errors import DecodeError, Reason
 from turnwire.json.plan import WirePlan, check_plans
+from turnwire.json.text import reader
 
 _core = _backend.load("json.lines")
 
@@ -61,10 +62,12 @@ def scanner(
     smallest: int,
     decode: Callable[..., Any],
     common: Mapping[str, tuple[str, str]],
+    fault: Callable[[dict[str, Any]], Refusal | None] | None = None,
 ) -> BulkScanner:
     """The scanner of some JSON wires; ``columns`` are their own ones, to which ``inner`` and ``time`` are added.
 
-    common: as of :class:`BulkScanner`. Raises ValueError where a fill fits no column, or a common one comes from none.
+    common: as of :class:`BulkScanner`. fault: why ``decode`` refuses an object, or None (``BulkScanner.refusal``).
+    Raises ValueError where a fill fits no column, or a common one comes from none.
     """
     whole = (INNER, TIME, *columns)
     there = {column.name for column in whole}
@@ -89,8 +92,20 @@ def scanner(
     def message(data: Any, **_: Any) -> Any:
         return decode(data)
 
+    wire = plans[0].wire
+    read = reader(wire).read
+
+    def refusal(raw: bytes) -> Refusal | None:
+        if raw[:1] != b"{" or fault is None:
+            return None
+        try:
+            fields = read(raw, LIMITS)
+        except DecodeError as error:
+            return error.reason, error.text, error.path
+        return fault(fields)
+
     return BulkScanner(
-        wire=plans[0].wire,
+        wire=wire,
         columns=whole,
         present="u8",
         bits=valid,
@@ -105,4 +120,5 @@ def scanner(
         json=True,
         spans_lines=True,
         follows=follows,
+        refusal=refusal,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnwire.contract import BulkScanner, Column
+from turnwire.contract import BulkScanner, Column, Refusal
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.kick.codec import decode, detect
 from turnwire.kick.documents import read_record
+from turnwire.kick.envelope_methods import field_fault
 from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
 
 COLUMNS = (
@@ -108,11 +109,18 @@ PLAN = WirePlan(
     torn=("channel", "sender"),
 )
 
+
+def _fault(fields: dict[str, Any]) -> Refusal | None:
+    found = field_fault(fields)
+    return None if found is None else (found[0], found[2], f"/{found[1]}")
+
+
 SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
     smallest=len('{"id":"","timestamp":"","sender":"","receiver":"",'),
     decode=read_record,
+    fault=_fault,
     common={
         "kind": ("column", "type"),
         "conversation": ("column", "correlation_id"),

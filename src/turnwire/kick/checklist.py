@@ -6,7 +6,7 @@ deeper places are ordinary in the documents of the language's own authors, altho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,9 +139,7 @@ class Judge(checklists.Judge):
             self._document(message, line, offset)
             return
         expect(message, Envelope, "an envelope or its text is judged")
-        self.applied.add("envelope")
-        self.applied.update(_ALWAYS)
-        self.applied.update(_applies(message))
+        self.applied |= _applies(message.family, message.correlation_id is not None)
         told = set()
         issues = check(message, self._policy)
         for issue in issues:
@@ -204,12 +202,15 @@ def _words(error: DecodeError) -> str:
     return f"{error.reason}: {error.text}"
 
 
-def _applies(envelope: Envelope) -> Iterator[str]:
-    family = envelope.family
+@lru_cache(64)
+def _applies(family: str | None, correlated: bool) -> frozenset[str]:
+    """The clauses that have something to say of an envelope of a family."""
+    found = {*_ALWAYS}
     if family in _FAMILIES:
-        yield _FAMILIES[family]
-    if family == "report" or envelope.correlation_id is not None:
-        yield "correlation"
+        found.add(_FAMILIES[family])
+    if family == "report" or correlated:
+        found.add("correlation")
+    return frozenset(found)
 
 
 def _policy_in(path: str) -> Policy:

@@ -108,8 +108,8 @@ class Monitor:
     def judged(self, envelope: Envelope, now: float | None, issues: list[Issue]) -> list[Event]:
         """The same of an envelope of which it is known what ``check`` finds by the monitor's policy."""
         events = [] if now is None else self.overdue(now)
-        warnings = [issue for issue in issues if issue.severity == "warning"]
-        if any(issue.reason in _NO_TEXT for issue in warnings):
+        warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
+        if warnings and any(issue.reason in _NO_TEXT for issue in warnings):
             return [*events, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)]
         kind = self._known(envelope)
         if kind is not None:

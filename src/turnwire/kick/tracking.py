@@ -6,6 +6,7 @@ import heapq
 from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from turnwire.kick.space import first_section
@@ -194,7 +195,7 @@ class Alarms:
 
     def due(self, now: float) -> list[tuple[float, str, Watched]]:
         """(time, kind, what) of the alarms that fell due before ``now``; each is told once."""
-        found = []
+        found: list[tuple[float, str, Watched]] = []
         while self._heap and self._heap[0][0] < now:
             time, number, kind, watched = heapq.heappop(self._heap)
             if watched.watch == number:
@@ -290,13 +291,16 @@ def first(table: Table[Followed], key: Hashable) -> Followed | None:
     return next(iter(table.get(key, {}).values()), None)
 
 
+_first_section = lru_cache(8)(first_section)  # a report is asked for its task, and then for what it says
+
+
 def task_name(envelope: Envelope) -> str | None:
     """The task id: the place of the content's first section (⫻task/dispatch:T-7/001)."""
-    section = first_section(envelope.content)
+    section = _first_section(envelope.content)
     return None if section is None else section.place
 
 
 def first_line(envelope: Envelope) -> str:
     """The first content line of the first section (or its inline text), without white space around it."""
-    section = first_section(envelope.content)
+    section = _first_section(envelope.content)
     return "" if section is None else (section.inline or section.content.partition("\n")[0]).strip()

@@ -9,7 +9,7 @@ from typing import Any
 from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.sap.codec import decode, detect, kind_of
+from turnwire.sap.codec import decode, detect, fault, kind_of
 from turnwire.sap.spec import (
     MESSAGES,
     MUST,
@@ -193,6 +193,7 @@ SCANNER: BulkScanner = scanner(
     COLUMNS,
     smallest=len('{"messageId":"","correlationId":null,"status":"ACK"}') - 4,
     decode=decode,
+    fault=fault,
     common={
         "kind": ("column", "kind"),
         "sender": ("column", "agent"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from turnwire import checklists
 from turnwire.checklists import Checklist as Checklist
@@ -14,7 +14,7 @@ from turnwire.contract import finding
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sap.contract import output_issues
 from turnwire.sap.learning import LearningLoop
-from turnwire.sap.lifecycle import Lifecycle
+from turnwire.sap.lifecycle import Watching
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.rules import check
 from turnwire.sap.secrets import is_certain
@@ -97,7 +97,8 @@ class Judge(checklists.Judge):
         self._recorded = None if learning is None else {signal.task_id.lower() for _, signal in learning.signals()}
         self._now = None if now is None else datetime.fromtimestamp(now, UTC)
         self._clock: datetime | None = None
-        self._lifecycle = Lifecycle(strict=False)
+        self._stamp = ""  # the one that it is of, as section 3 writes it
+        self._lifecycle = Watching()
         self._tasks: dict[str, _Known] = {}
         self._waiting: dict[str, None] = {}  # tasks that have not ended
         self._acknowledged: set[str] = set()
@@ -108,7 +109,7 @@ class Judge(checklists.Judge):
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one object."""
         expect(message, (Task, Result, Ack, Nack), "a SAP object or its text is judged")
-        self.applied.update(("forms", "required", "version", "values"))
+        self.applied |= _OF_ALL
         for issue in check(message):
             certain = issue.reason is Reason.SECRET and is_certain(message.fields, str(issue.where))
             for clause in _clauses(issue):
@@ -122,32 +123,32 @@ class Judge(checklists.Judge):
             self._receipt(message, line, offset)
 
     def _task(self, task: Task, line: int, offset: int | None) -> None:
-        self.applied.update(("context", "processing", "secrets"))
+        self.applied |= _OF_TASKS
         self._follow(task, line, offset)
-        self._tick(task.issued_at)
-        name = task.task_id.lower()
+        self._tick(task.fields["issuedAt"])
+        name = task.fields["taskId"].lower()
         if name not in self._tasks:
             self._tasks[name] = _Known(task, line, offset)
-            correlation = task.correlation_id.lower()
+            correlation = task.fields["correlationId"].lower()
             self._correlations[correlation] = None if correlation in self._correlations else name
-            if name not in self._lifecycle or not self._lifecycle[name].done:
+            if not self._lifecycle.ended(name):
                 self._waiting[name] = None
         elif name in self._refused:  # it is sent once more
             self._refused.remove(name)
             self._waiting[name] = None
 
     def _result(self, result: Result, line: int, offset: int | None) -> None:
-        self.applied.update(("evidence", "status"))
-        if result.status in TERMINAL:
-            self.applied.add("learning")
-        if result.status in ("FAILED", "ESCALATED", "PARTIAL") or result.error is not None:
+        fields = result.fields
+        status = fields["status"]
+        self.applied |= _OF_ENDS if status in TERMINAL else _OF_RESULTS
+        if status in ("FAILED", "ESCALATED", "PARTIAL") or "error" in fields:
             self.applied.add("errors")
-        if (result.status, result.constitutional_evidence.alignment) == ("SUCCEEDED", "NON_CONSTITUTIONAL"):
+        if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
             self.fault("evidence", line, "a result that is NON_CONSTITUTIONAL is SUCCEEDED", offset)
         self._learned(result, line, offset)
         self._follow(result, line, offset)
-        self._tick(result.reported_at)
-        known = self._tasks.get(result.task_id.lower())
+        self._tick(fields["reportedAt"])
+        known = self._tasks.get(fields["taskId"].lower())
         if known is None:
             self._early.append((line, offset, result))
         else:
@@ -155,22 +156,23 @@ class Judge(checklists.Judge):
 
     def _answer(self, task: Task, result: Result, line: int, offset: int | None) -> None:
         """Judges a result by its task."""
-        name = result.task_id.lower()
-        self.applied.update(("cache", "correlation"))
-        for text in _cache_faults(task, result):
+        fields = result.fields
+        name = fields["taskId"].lower()
+        self.applied |= _OF_ANSWERS
+        for text in _cache_faults(task.fields, fields):
             self.fault("cache", line, text, offset)
         self._correlate(task, result, name, line, offset)
         if name in self._refused:
             self.fault("status", line, f"task {result.task_id} was refused by a Nack", offset)
-        if self._lifecycle[name].done:
+        if self._lifecycle.ended(name):
             self._waiting.pop(name, None)
-        if "output" in result and task.output_contract is not None and task.output_contract.schema is not None:
+        if "output" in fields and "schema" in task.fields.get("outputContract", ()):
             self._output(task, result, line, offset)
         deadline = _deadline(task)
-        if deadline is not None and result.status in TERMINAL:
+        if deadline is not None and fields["status"] in TERMINAL:
             self.applied.add("deadline")
-            reported = read_time(result.reported_at)
-            timed_out = result.error is not None and result.error.code == ErrorCode.TIMEOUT
+            reported = read_time(fields["reportedAt"])
+            timed_out = "error" in fields and fields["error"].get("code") == ErrorCode.TIMEOUT
             if reported is not None and reported[0] > deadline and not timed_out:
                 self.fault("deadline", line, f"reported after the deadline of task {result.task_id}", offset)
 
@@ -214,7 +216,8 @@ class Judge(checklists.Judge):
         return True
 
     def _correlate(self, task: Task, message: Result | Ack | Nack, name: str, line: int, offset: int | None) -> None:
-        if message.correlation_id is None or message.correlation_id.lower() != task.correlation_id.lower():
+        correlation = message.fields.get("correlationId")
+        if correlation is None or correlation.lower() != task.fields["correlationId"].lower():
             text = f"{type(message).__name__} of {name} has another correlationId than its task"
             self.fault("correlation", line, text, offset)
 
@@ -224,7 +227,7 @@ class Judge(checklists.Judge):
                 self.fault("status", line, issue.text, offset)
 
     def _learned(self, result: Result, line: int, offset: int | None) -> None:
-        if result.status not in TERMINAL:
+        if result.fields["status"] not in TERMINAL:
             return
         if self._recorded is None and not _has_signal(result):
             self.fault("learning", line, f"the result of task {result.task_id} carries no signal", offset)
@@ -232,9 +235,13 @@ class Judge(checklists.Judge):
             self.fault("learning", line, f"no signal of task {result.task_id}", offset)
 
     def _tick(self, stamp: str) -> None:
+        if len(stamp) == len(self._stamp) and stamp <= self._stamp and stamp[10] == "T" and stamp[19] == "Z":
+            return
         found = read_time(stamp)
         if found is not None and (self._clock is None or found[0] > self._clock):
             self._clock = found[0]
+            if found[1]:
+                self._stamp = stamp
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """What is damaged breaks the clause that its reason goes with."""
@@ -272,7 +279,7 @@ class Judge(checklists.Judge):
 
 
 def _deadline(task: Task) -> datetime | None:
-    stamp = task.telemetry.deadline if task.telemetry is not None else None
+    stamp = task.fields["telemetry"].get("deadline") if "telemetry" in task.fields else None
     found = read_time(stamp) if stamp is not None else None
     return None if found is None else found[0]
 
@@ -298,6 +305,11 @@ def _clauses(issue: Issue) -> Iterator[str]:
         yield "context"
 
 
+_OF_ALL = frozenset(("forms", "required", "version", "values"))
+_OF_TASKS = frozenset(("context", "processing", "secrets"))
+_OF_RESULTS = frozenset(("evidence", "status"))
+_OF_ENDS = _OF_RESULTS | {"learning"}
+_OF_ANSWERS = frozenset(("cache", "correlation"))
 CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, options=("learning", "now"))
 """What SAP is judged by."""
 
@@ -323,28 +335,30 @@ def conform_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str
     return found
 
 
-def _cache_faults(task: Task, result: Result) -> Iterator[str]:
-    if result.status not in TERMINAL:
+def _cache_faults(task: dict[str, Any], result: dict[str, Any]) -> Iterator[str]:
+    if result["status"] not in TERMINAL:
         return
-    policy = task.constitutional_context.cache_policy
-    mode = policy.mode if policy is not None and policy.mode is not None else CacheMode.BYPASS
-    cache = result.constitutional_evidence.cache
-    hit = cache is not None and cache.hit is True
-    missed = result.error is not None and result.error.code == ErrorCode.CACHE_MISS
-    if mode is CacheMode.BYPASS and hit:
+    policy = task["constitutionalContext"].get("cachePolicy", {})
+    mode = policy.get("mode", CacheMode.BYPASS.value)
+    cache = result["constitutionalEvidence"].get("cache", {})
+    hit = cache.get("hit") is True
+    missed = "error" in result and result["error"].get("code") == ErrorCode.CACHE_MISS
+    if mode == CacheMode.BYPASS and hit:
         yield "the cache was used although the task bypasses it"
-    if mode is CacheMode.ONLY and result.status in (Status.SUCCEEDED, Status.PARTIAL) and not hit:
+    if mode == CacheMode.ONLY and result["status"] in (Status.SUCCEEDED, Status.PARTIAL) and not hit:
         yield 'the output was computed although the mode is "only"'
-    if missed and mode is not CacheMode.ONLY:
+    if missed and mode != CacheMode.ONLY:
         yield f'CACHE_MISS is for the mode "only", this is "{mode}"'
-    if not hit or cache is None or policy is None:
+    if not hit or "cachePolicy" not in task["constitutionalContext"]:
         return
-    if cache.cache_key is None or cache.age_sec is None:
+    age, most = cache.get("ageSec"), policy.get("maxAgeSec")
+    if cache.get("cacheKey") is None or age is None:
         yield "a hit is shown with cacheKey and ageSec"
-    if policy.max_age_sec is not None and cache.age_sec is not None and cache.age_sec >= policy.max_age_sec:
-        yield f"the record is {cache.age_sec} s old, younger than {policy.max_age_sec} s was asked for"
+    if most is not None and age is not None and age >= most:
+        yield f"the record is {age} s old, younger than {most} s was asked for"
 
 
 def _has_signal(result: Result) -> bool:
-    evidence = result.fields["constitutionalEvidence"]
-    return "metrics" in result or "nextActions" in result or any(name in evidence for name in _SIGNALS)
+    fields = result.fields
+    evidence = fields["constitutionalEvidence"]
+    return "metrics" in fields or "nextActions" in fields or any(name in evidence for name in _SIGNALS)

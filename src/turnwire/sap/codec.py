@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, Limits, record_bytes
+from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json.pointers import place_of
@@ -78,28 +78,31 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
     fields = _reader.read(raw, limits)
     kind: Any = kind_of(fields)
-    if kind is None:
-        raise _located(
-            raw, Reason.UNKNOWN_KIND, "", "this object has the marks of neither Task nor Result nor Ack/Nack"
-        )
-    if not is_sound(fields, kind.TABLE):
-        _refuse(raw, fields, kind.TABLE)
+    if kind is None or not is_sound(fields, kind.TABLE):
+        found = fault(fields)
+        if found is not None:
+            raise _located(raw, *found)
     message: Task | Result | Ack | Nack = kind.__new__(kind)
     set_fields(message, fields)
     return message
 
 
-def _refuse(raw: str | bytes, fields: dict[str, Any], table: Table) -> None:
+def fault(fields: dict[str, Any]) -> Refusal | None:
+    """Why ``decode`` refuses an object: reason, words, JSON pointer; None where it does not."""
+    kind = kind_of(fields)
+    if kind is None:
+        return Reason.UNKNOWN_KIND, "this object has the marks of neither Task nor Result nor Ack/Nack", ""
     from turnwire._pure.json.sap import judge
 
-    for finding in judge(fields, table):
+    for finding in judge(fields, kind.TABLE):
         if finding.severity == "error":
-            raise _located(raw, finding.reason, finding.where, finding.text)
+            return finding.reason, finding.text, finding.where
+    return None
 
 
-def _located(raw: str | bytes, reason: Reason, path: str, text: str) -> DecodeError:
+def _located(raw: str | bytes, reason: Reason, text: str, path: str | None) -> DecodeError:
     data = json_text.input_bytes(raw, WIRE)
-    offset = place_of(data, path)
+    offset = place_of(data, path or "")
     line = data.count(b"\n", 0, offset) + 1
     return DecodeError(reason, text, offset=offset, line=line, wire=WIRE, path=path)
 

@@ -29,12 +29,13 @@ class Progress(NamedTuple):
 
 
 class _Track:
-    __slots__ = ("correlation", "seen", "status", "task")
+    __slots__ = ("correlation", "last", "seen", "status", "task")
 
     def __init__(self, correlation: str) -> None:
         self.correlation = correlation
         self.task: Task | None = None
         self.status: Status | None = None
+        self.last: Result | None = None  # the one of which there is no digest yet
         self.seen: set[bytes] = set()  # digests of all its results: queues deliver old ones again, too
 
 
@@ -85,16 +86,25 @@ class Lifecycle:
         if not same_id(track.correlation, result.correlation_id):
             text = "the correlationId of the task must be preserved (section 5)"
             return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
-        content = digest_of(result)
-        if content in track.seen:
+        if self._again(track, result):
             return issues
         status = Status(result.status)
         if status not in TRANSITIONS[track.status]:
             text = f"{track.status} is not followed by {status} (section 5)"
             return self._broken(Reason.BAD_TRANSITION, "/status", text, "status")
         track.status = status
-        track.seen.add(content)
+        self._keep(track, result)
         return issues
+
+    def _again(self, track: _Track, result: Result) -> bool:
+        """Whether it is a result that was seen before."""
+        if track.last is not None:
+            track.seen.add(digest_of(track.last))
+            track.last = None
+        return bool(track.seen) and digest_of(result) in track.seen
+
+    def _keep(self, track: _Track, result: Result) -> None:
+        track.seen.add(digest_of(result))
 
     def _broken(self, reason: Reason, where: str, text: str, rule: str) -> list[Issue]:
         if self.strict:
@@ -104,7 +114,8 @@ class Lifecycle:
     def __getitem__(self, task_id: str) -> Progress:
         """Where a task is. Raises KeyError for one that was never seen."""
         track = self._tracks[uuid_key(task_id)]
-        return Progress(task_id, track.correlation, track.status, track.task, len(track.seen))
+        results = len(track.seen) + (track.last is not None)
+        return Progress(task_id, track.correlation, track.status, track.task, results)
 
     def __contains__(self, task_id: str) -> bool:
         return uuid_key(task_id) in self._tracks
@@ -124,6 +135,21 @@ class Lifecycle:
     def forget(self, task_id: str) -> None:
         """Drops what is known of a task, so that a long-lived lifecycle stays small."""
         self._tracks.pop(uuid_key(task_id), None)
+
+
+class Watching(Lifecycle):
+    """A lifecycle of messages that nobody changes: a result is looked at closely when there is another of its task."""
+
+    def __init__(self) -> None:
+        super().__init__(strict=False)
+
+    def _keep(self, track: _Track, result: Result) -> None:
+        track.last = result
+
+    def ended(self, name: str) -> bool:
+        """Whether a task, by its id in small letters, has come to its end."""
+        track = self._tracks.get(name)
+        return track is not None and track.status in TERMINAL
 
 
 def _late(task: Task, now: datetime) -> bool:

@@ -89,6 +89,10 @@ def is_doubtful(text: str, forms: Collection[str] = ACKNOWLEDGEMENTS) -> bool:
     plain = words(text)
     if _PARAPHRASES.fullmatch(plain):
         return True
+    parted = _PARTS.search(plain)
+    first = words(plain if parted is None else plain[: parted.start()])
+    if first and first not in forms and _PARAPHRASES.fullmatch(first) is None:
+        return False
     met = False
     for each in _PARTS.split(plain):
         part = words(each)

@@ -8,7 +8,7 @@ from typing import Any
 from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.sstp.codec import decode, detect
+from turnwire.sstp.codec import decode, detect, fault
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Field, Kind
 
 _KINDS = {
@@ -170,6 +170,7 @@ SCANNER: BulkScanner = scanner(
     COLUMNS,
     smallest=len('{"header":{"kind":"query"},"payload":{"question":""}}'),
     decode=decode,
+    fault=fault,
     common={
         "kind": ("column", "kind"),
         "sender": ("column", "actor_id"),

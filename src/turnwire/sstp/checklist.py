@@ -115,7 +115,7 @@ class Judge(checklists.Judge):
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one message."""
         expect(message, Message, "an SSTP message or its text is judged")
-        self.applied.update(_ALWAYS)
+        self.applied |= _ALWAYS
         how = self._numbers.get(line) if offset is None else self._wrapped.get((line, offset))
         if how is not None:
             self.fault("raw", line, f"the message stands in {how}", offset)
@@ -176,7 +176,7 @@ class Judge(checklists.Judge):
                 self.left("response", line, text, offset, since)
 
 
-_ALWAYS = ("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session")
+_ALWAYS = frozenset(("object", "raw", "kind", "header", "payload", "schema", "ranges", "actor", "clock", "session"))
 CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True, options=("wrapped",))
 """What SSTP is judged by."""
 

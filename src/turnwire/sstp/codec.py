@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, Limits, record_bytes
+from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
 from turnwire.json.text import input_bytes, locate, reader, write
 from turnwire.sstp.messages import CLASSES, Message
@@ -76,6 +76,14 @@ def judged(fields: dict[str, Any], data: Any) -> Message:
         if issue.severity == "error":
             raise _refusal(issue, data)
     return CLASSES[fields["header"]["kind"]].of(fields)
+
+
+def fault(fields: dict[str, Any]) -> Refusal | None:
+    """Why ``decode`` refuses an object: reason, words, JSON pointer; None where it does not."""
+    for issue in findings(fields):
+        if issue.severity == "error":
+            return issue.reason, issue.text, str(issue.where)
+    return None
 
 
 def _refusal(issue: Issue, data: Any) -> DecodeError:

@@ -122,9 +122,12 @@ class Message:
     @property
     def addressee(self) -> str | None:
         """Who alone should respond: ``directed_to``, or ``assigned_to`` of a delegation; None for everybody."""
-        name = self.directed_to
-        if name is None:
-            name = self._fields["payload"].get("assigned_to")
+        payload = self._fields["payload"]
+        name = payload.get("directed_to")
+        if not isinstance(name, str):
+            name = self._fields["header"].get("directed_to")
+        if not isinstance(name, str):
+            name = payload.get("assigned_to")
         return name if isinstance(name, str) else None
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 _TWINS = str.maketrans(
     # Cyrillic, Greek and full-width digits that most fonts draw like these Latin letters; then digits like letters.
@@ -21,6 +22,7 @@ def folded(name: str) -> str:
     return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
+@lru_cache(4096)
 def outline(name: str) -> str:
     """What is left of a name when look-alike letters, marks, case, spaces and punctuation are taken away."""
     letters = unicodedata.normalize("NFKD", name).casefold().translate(_TWINS)

@@ -68,6 +68,9 @@ class Clocks:
 
     def add(self, clock: int) -> None:
         """Remembers a clock that was not used before."""
+        if self.lasts and clock == self.lasts[-1] + 1:
+            self.lasts[-1] = clock
+            return
         place = bisect_right(self.firsts, clock)
         joins_left = place > 0 and self.lasts[place - 1] == clock - 1
         joins_right = place < len(self.firsts) and self.firsts[place] == clock + 1
@@ -83,6 +86,7 @@ class Clocks:
             self.lasts.insert(place, clock)
 
 
+_USUAL = frozenset(map(words, ACKNOWLEDGEMENTS))
 _UNUSED = Clocks()
 """Those of an actor who has not spoken."""
 
@@ -111,7 +115,8 @@ class Session:
         self.strict = strict
         self.session_id = session_id
         self.floor = Floor(ANYONE)
-        self._acknowledgements = frozenset(map(words, acknowledgements))
+        usual = acknowledgements is ACKNOWLEDGEMENTS
+        self._acknowledgements = _USUAL if usual else frozenset(map(words, acknowledgements))
         self._queries: dict[str, list[Message]] = {}  # open ones by the folded name of who is asked
         self._delegations: dict[str, list[Message]] = {}  # the same of delegations
         self._identities: dict[str, list[str]] = {}
@@ -190,14 +195,25 @@ class Session:
                 return self._outcome([broken])
         actor: str = message.actor_id
         forged = identity is not None and not self._is(identity, actor)
-        issues = list(self._names(message, actor, identity, forged))
+        addressee = message.addressee
+        issues: list[Issue] = []
+        if forged or not self._familiar(actor, addressee, message.session_id):
+            issues += self._names(message, actor, identity, forged)
+        allowed = forged or self._admits(message, actor)
         if not forged:
             issues += self._clock(message, actor)
-            issues += self._turn(message, actor)
+            if not allowed:
+                issues += self._turn(actor)
             issues += self._contribution(message, actor)
         self._outcome(issues)
-        self._take(message, actor, forged)
+        self._take(message, actor, addressee, forged, allowed)
         return issues
+
+    def _familiar(self, actor: str, addressee: str | None, session_id: str | None) -> bool:
+        """Whether there is surely nothing to say of the names."""
+        if session_id is not None and session_id != self.session_id:
+            return False
+        return actor in self._actors and (addressee is None or self._knows(addressee))
 
     def _outcome(self, issues: list[Issue]) -> list[Issue]:
         if self.strict:
@@ -249,6 +265,8 @@ class Session:
         clock: int = message.logical_clock
         key = (self._of(message.session_id), actor)
         used = self._clocks.get(key, _UNUSED)
+        if clock == used.last + 1 and not self._forged:
+            return
         where = "/header/logical_clock"
         if clock in used:
             yield _finding(Reason.CLOCK_REPEAT, where, f"{actor!r} has used clock {clock} before")
@@ -261,36 +279,37 @@ class Session:
             text = f"{actor!r} goes from clock {used.last} to {clock}; {used.last + 1} is next"
             yield _finding(Reason.CLOCK_GAP, where, text)
 
-    def _turn(self, message: Message, actor: str) -> Iterator[Issue]:
-        if not self._admits(message, actor):
-            if self.floor.who == ADDRESSEE:
-                text = f"only {self.floor.actor!r} may speak now, not {actor!r}"
-            else:
-                text = f"{actor!r} spoke last and waits for a response"
-            yield _finding(Reason.OUT_OF_TURN, "/header/actor_id", text)
+    def _turn(self, actor: str) -> Iterator[Issue]:
+        """Of somebody who may not speak now."""
+        if self.floor.who == ADDRESSEE:
+            text = f"only {self.floor.actor!r} may speak now, not {actor!r}"
+        else:
+            text = f"{actor!r} spoke last and waits for a response"
+        yield _finding(Reason.OUT_OF_TURN, "/header/actor_id", text)
 
     def _admits(self, message: Message, actor: str) -> bool:
         """Whether the message may come now: the floor is its speaker's, or it is one more proof of theirs."""
-        if self.floor.admits(actor):
+        who, other = self.floor
+        if who == ANYONE or other is None or (self._fold(other) == self._fold(actor)) == (who == ADDRESSEE):
             return True
         proves = message.KIND in PROOFS and self._fold(actor) in self._delegations
-        return proves and self.floor.who == OTHERS and same(self.floor.actor or "", actor)
+        return proves and who == OTHERS and same(other, actor)
 
     def _contribution(self, message: Message, actor: str) -> Iterator[Issue]:
         where, text = _main_text(message)
-        said = words(text)
+        said = self._said[1] if self._said[0] is text else words(text)
         self._said = text, said
         answers = message.KIND is Kind.KNOWLEDGE and self._fold(actor) in self._queries
         if said in self._acknowledgements and not answers:
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
         elif not answers and is_doubtful(text, self._acknowledgements):
             yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
-        elif said.count(" ") >= 2 and self._last and not same(self._last[0], actor) and self._last[1] == said:
+        elif self._last and self._last[1] == said and said.count(" ") >= 2 and not same(self._last[0], actor):
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")
 
     # --- what a message changes
 
-    def _take(self, message: Message, actor: str, forged: bool) -> None:
+    def _take(self, message: Message, actor: str, addressee: str | None, forged: bool, allowed: bool) -> None:
         if forged:
             self._forged.add((self._of(message.session_id), actor, message.logical_clock))
             self.floor = Floor(ANYONE)
@@ -298,14 +317,14 @@ class Session:
         if self.session_id is None:
             self.session_id = message.session_id
         key = (self._of(message.session_id), actor)
-        allowed = self._admits(message, actor)
-        if not self._closed:
+        if not self._closed and actor not in self._actors:
             self._meet(actor)
         used = self._clocks.get(key)
         if used is None:
             used = self._clocks[key] = Clocks()
-        if message.logical_clock > 0 and message.logical_clock not in used:
-            used.add(message.logical_clock)
+        clock: int = message.logical_clock
+        if clock > 0 and (clock > used.last or clock not in used):
+            used.add(clock)
         text = _main_text(message)[1]
         self._last = (actor, self._said[1] if self._said[0] is text else words(text))
         speaker = self._fold(actor)
@@ -314,14 +333,13 @@ class Session:
         if message.KIND is not Kind.EVIDENCE_BUNDLE:
             self._delegations.pop(speaker, None)
         if message.KIND is Kind.QUERY:
-            self._queries.setdefault(self._fold(message.addressee or ""), []).append(message)
+            self._queries.setdefault(self._fold(addressee or ""), []).append(message)
         elif message.KIND is Kind.DELEGATION:
-            self._delegations.setdefault(self._fold(message.addressee or ""), []).append(message)
+            self._delegations.setdefault(self._fold(addressee or ""), []).append(message)
         if allowed:
-            self.floor = self._floor_after(message, actor)
+            self.floor = self._floor_after(message, actor, addressee)
 
-    def _floor_after(self, message: Message, actor: str) -> Floor:
-        addressee = message.addressee
+    def _floor_after(self, message: Message, actor: str, addressee: str | None) -> Floor:
         if addressee is not None:
             unreachable = self._closed and not self._knows(addressee)
             return Floor(ANYONE) if unreachable else Floor(ADDRESSEE, addressee)

@@ -234,7 +234,11 @@ def explained(wire: str, reason: str, raw: bytes, inner: int | None, unknown: st
     for each string around them, until it does."""
     if wire not in registry.names():
         return f"{WORDS[reason]} (a byte of the stream as stored)", None
-    decode, escaped = registry.bulk_scanner(wire).decode, True
+    scanner = registry.bulk_scanner(wire)
+    told = None if scanner.refusal is None else scanner.refusal(raw)
+    if told is not None and told[0] == reason:
+        return told[1], told[2]
+    decode, escaped = scanner.decode, True
     while escaped:
         try:
             decode(raw, unknown=unknown)
