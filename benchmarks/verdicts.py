@@ -1,7 +1,7 @@
 """How fast messages are judged: ``validate`` and ``conform`` on good logs of each wire, and damaged lines.
 
 Run ``python -m benchmarks.verdicts [megabytes [results.json]]``. All in one process and one thread. Good logs are made
-here, the same on every machine. Times are of the processor; a doubling is the time of a log over that of its first half.
+here, the same on every machine. Times are of the processor; a doubling is the time of a log over that of its half.
 """
 
 from __future__ import annotations

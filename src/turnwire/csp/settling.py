@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from turnwire.csp.laws import first_stems, routing_laws
-from turnwire.csp.lints import DEFINED_NAME, GIVEN_ID, LAW_TEXT_LEAST, REWRITE_LEAST, REWRITE_SHARE, TASK_ID, size_of
+from turnwire.csp.lints import DEFINED_NAME, GIVEN_ID, REWRITE_LEAST, REWRITE_SHARE, TASK_ID, size_of
 from turnwire.csp.prose import Words
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ class Settling:
         self._ids: set[str] = set()
         self._subjects: frozenset[str] = frozenset()
         self._first: dict[str, bool] = {}
-        self._laws: list[str] = []
         self._known: tuple[Any, str] = (None, "")  # the state and the head that the mirror is of
         self._refused: tuple[Any, str] = (None, "")  # those of which there can be none
         self._ways: dict[str, Callable[..., bool]] = {
@@ -134,7 +133,6 @@ class Settling:
             return False
         self._targets = judge.targets
         self._ids = judge.patch_ids
-        self._laws = [text for text in context.laws.values() if len(text) >= LAW_TEXT_LEAST]
         self._subjects = first_stems(routing_laws(context.laws))
         self._valid = True
         return True
@@ -155,9 +153,8 @@ class Settling:
         text = "\n".join(filter(None, values))
         if "DEF " in text or "LAWS" in text or not self._words.quiet(text):
             return False
-        for law in self._laws:
-            if law in text:
-                return False
+        if self._context.law_texts.within(text):
+            return False
         if not self._values:
             return True
         tokens = f"{sender},{receiver},{text}".replace("\n", ",").split(",")
