@@ -45,6 +45,7 @@ class Reason(str, Enum):
     BAD_COMPRESSION = "bad_compression"
     FILE_SHRUNK = "file_shrunk"
     FILE_REPLACED = "file_replaced"
+    FILE_GONE = "file_gone"
     BAD_POSITION = "bad_position"
     FILE_CHANGED = "file_changed"
     # Binary forms of nSLIP

@@ -86,10 +86,30 @@ def test_a_scan_goes_on_where_it_ended(tmp_path: Path) -> None:
     assert turnwire(*arguments).records == [{"record": 2, "line": 3}]
     assert turnwire(*arguments).records == []
     log.write_bytes(GOOD)
-    refused = turnwire(*arguments)
-    assert refused.code == 1 and "file_shrunk" in refused.err
+    cut = turnwire(*arguments)
+    assert cut.code == 6 and "log: file_shrunk: gap from byte 108 to an unknown end" in cut.err and not cut.records
+    log.write_bytes(GOOD + b"\n")
+    again = turnwire(*arguments)
+    assert (again.code, again.err, again.records) == (0, "", [{"record": 3, "line": 1}])
     place.write_text("no position")
     assert turnwire(*arguments).code == 2
+
+
+def test_a_gap_is_told_and_the_scan_goes_on(tmp_path: Path) -> None:
+    log, place, rejects = tmp_path / "a.log", tmp_path / "place", tmp_path / "rejects"
+    arguments = ("scan", log, "--json", "-q", "--columns", "line", "--rejects", rejects, "--resume", place)
+    log.write_bytes((GOOD + b"\n") * 3)
+    assert len(turnwire(*arguments).records) == 3
+    for number, old in enumerate((GOOD, b"@a1|f2 bad")):
+        log.unlink()
+        log.write_bytes(old + b"\n" + GOOD + b"\n")
+        done = turnwire(*arguments)
+        assert (done.code, done.records[-1]) == (6, {"line": 2}), "also where there are bad records"
+        assert done.err.startswith(f"{log}: file_") and done.err.count("\n") == 1
+        lines = [json.loads(line) for line in rejects.read_text().splitlines()]
+        gap = next(line for line in reversed(lines) if line.get("gap"))
+        assert gap == {"gap": True, "file": str(log), "from": (108, 72)[number], "to": None, "why": gap["why"]}
+        assert turnwire(*arguments).code == 0
 
 
 def test_a_position_is_kept_only_when_all_was_written(tmp_path: Path) -> None:

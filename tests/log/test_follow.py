@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from tests.log.engines import GOOD
 from tests.log.test_scan import scan_nslip, table
 from turnwire import Scan
 from turnwire.log.input import following
+from turnwire.log.input.tailing import Tail
 
 pytestmark = pytest.mark.usefixtures("scan_core")
 
@@ -78,6 +79,16 @@ def followed(source: Any, **options: Any) -> Iterator[Follower]:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "INTERVAL", 0.03)
+    monkeypatch.setattr(following, "PATIENCE", 8)
+
+
+def soon(condition: Callable[[], bool]) -> bool:
+    """Whether something becomes true."""
+    for _ in range(LONG * 50):
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def append(path: Path, data: bytes) -> None:
@@ -122,7 +133,12 @@ def test_rotation(tmp_path: Path) -> None:
         assert log.next() == [(4, 1)]
         append(path, record(5))
         assert log.next() == [(5, 2)]
-    assert [row["raw"] for row in log.scan.rejects.rows()] == [b"@a3|f0|c1"], "the old file has no more to wait for"
+        append(tmp_path / "a.log.1", b"\n" + record(6))
+        assert log.next() == [(6, 6)], "the old file's writer had not noticed"
+        append(tmp_path / "a.log.1", b"@a3|f0|c2")
+        assert soon(lambda: len(log.scan.rejects) == 2), "it has no more to wait for"
+    assert [row["raw"] for row in log.scan.rejects.rows()] == [b"@a3|f0|c1", b"@a3|f0|c2"]
+    assert log.scan.gaps == ()
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -208,7 +224,7 @@ def test_a_file_that_is_written_anew_between_two_looks(
     """Right after the look that found it as it was: what is read then is none of the old text."""
     path = tmp_path / "a.log"
     path.write_bytes(pack(record(0) + record(1)[:5]))
-    looked = following._Tail.renamed
+    looked = Tail.renamed
     new: list[bytes] = []
 
     def renamed(tail: Any) -> bool:
@@ -224,7 +240,7 @@ def test_a_file_that_is_written_anew_between_two_looks(
             tail.rewritten = once
         return found
 
-    monkeypatch.setattr(following._Tail, "renamed", renamed)
+    monkeypatch.setattr(Tail, "renamed", renamed)
     with followed(path) as log:
         assert log.next() == [(0, 1)]
         new.append(pack(b"a new beginning\n" + record(9) * 50))
@@ -344,6 +360,7 @@ def test_rotation_and_truncation_of_compressed_files(pack: Any, tmp_path: Path) 
         assert log.next(50) == [(1, line) for line in range(2, 52)] if pack is gzip.compress else log.quiet()
         path.write_bytes(record(2))
         assert log.next() == [(2, 1)], "the new file is not compressed"
+        assert soon(lambda: len(log.scan.rejects) == 1)
         rejects = log.scan.rejects.rows()
         assert [row["reason"] for row in rejects] == ["cut_off"], "nobody goes on with the old file"
         path.write_bytes(pack(record(3)))

@@ -1,4 +1,4 @@
-"""``Scan.position`` and ``resume=``: nothing twice, nothing lost, and never over a file that is another one."""
+"""``Scan.position`` and ``resume=``: nothing twice, and nothing lost without a word."""
 
 from __future__ import annotations
 
@@ -120,15 +120,22 @@ def test_the_position_in_the_middle(tmp_path: Path) -> None:
             assert columns["record"] == list(range(stop, 20))
 
 
-def refused(path: Any, token: Any) -> Reason:
+def lost(path: Any, token: Any) -> Reason:
+    """Why a scan that goes on has a gap; one that raises errors raises it."""
     with pytest.raises(DecodeError) as caught:
-        list(scan_nslip(path, resume=token))
+        list(scan_nslip(path, resume=token, errors="raise"))
     assert str(path) in str(caught.value)
-    return caught.value.reason
+    found = scan_nslip(path, resume=token)
+    there = table(scan_nslip(path, resume={}))
+    assert table(found) == {**there, "record": [token["record"] + number for number in there["record"]]}
+    (gap,) = found.gaps
+    assert (gap.file, gap.stop, gap.why) == (str(path), None, caught.value.reason)
+    assert found.counts.gaps == 1
+    return gap.why
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_other_files_are_refused(packed: bool, tmp_path: Path) -> None:
+def test_other_files_are_told_as_gaps(packed: bool, tmp_path: Path) -> None:
     def write(path: Path, data: bytes) -> None:
         path.write_bytes(gzip.compress(data, mtime=0) if packed else data)
 
@@ -140,23 +147,19 @@ def test_other_files_are_refused(packed: bool, tmp_path: Path) -> None:
     token = first.position
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 1)
-    assert refused(path, token) is Reason.FILE_SHRUNK
+    assert lost(path, token) is Reason.FILE_SHRUNK
     write(path, data.replace(b"c0|", b"c1|"))
-    assert refused(path, token) in (Reason.FILE_REPLACED, Reason.FILE_SHRUNK)
+    assert lost(path, token) in (Reason.FILE_REPLACED, Reason.FILE_SHRUNK)
     with path.open("ab") as file:
         file.write(b"\0" * 100)
-    assert refused(path, token) is Reason.FILE_REPLACED
+    assert lost(path, token) is Reason.FILE_REPLACED
     write(tmp_path / "new", data)
     os.replace(tmp_path / "new", path)
-    assert refused(path, token) is Reason.FILE_REPLACED
-    with pytest.raises(DecodeError, match="another file"):
-        list(scan_nslip(path, resume=token, errors="skip"))
+    assert lost(path, token) is Reason.FILE_GONE
 
 
 @pytest.mark.parametrize("once_more", [False, True])
-def test_a_file_that_was_cut_and_has_grown_behind_the_same_beginning_is_refused(
-    tmp_path: Path, once_more: bool
-) -> None:
+def test_a_file_that_was_cut_and_has_grown_behind_the_same_beginning_is_told(tmp_path: Path, once_more: bool) -> None:
     path = tmp_path / "a.log"
     banner = b"# the same banner of every day\n" * 60
     path.write_bytes(banner + b"".join(map(record, range(20))))
@@ -173,7 +176,7 @@ def test_a_file_that_was_cut_and_has_grown_behind_the_same_beginning_is_refused(
     with path.open("r+b") as file:
         file.truncate()
         file.write(banner + b"".join(map(record, range(100, 150))))
-    assert refused(path, token) is Reason.FILE_REPLACED
+    assert lost(path, token) is Reason.FILE_REPLACED
 
 
 def test_a_renamed_file_is_known_and_its_successor_is_new(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from turnwire.cli.text import file_name
 
-GOOD, BAD_RECORDS, USAGE, INPUT_OUTPUT, NOTHING, OPEN, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
-"""NOTHING: there was no record to judge. OPEN: nothing is wrong, but something is unfinished."""
+GOOD, BAD_RECORDS, USAGE, INPUT_OUTPUT, NOTHING, OPEN, GAP, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
+"""NOTHING: there was no record to judge. OPEN: nothing is wrong, but something is unfinished. GAP: a part of a log
+could not be had, or may be missing; it counts before bad records."""
 SIGNALLED = 128
 """And the number of the signal that ended the program; INTERRUPTED is that of SIGINT."""
 

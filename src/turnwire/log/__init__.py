@@ -1,5 +1,6 @@
 """Logs of any size: sources in, batches of columns out, nothing lost on the way."""
 
+from turnwire.log.input.gaps import Gap
 from turnwire.log.output.batch import Batch, TextColumn
 from turnwire.log.output.messages import Message, Reject
 from turnwire.log.output.outputs import write
@@ -9,5 +10,5 @@ from turnwire.log.scan import Counts, Scan, scan
 from turnwire.log.analysis.stats import Stats, stats
 from turnwire.log.output.writers import guarded, unguarded
 
-__all__ = ["Batch", "Block", "Counts", "Message", "Reject", "Rejects", "Scan", "Stats", "TextColumn"]
+__all__ = ["Batch", "Block", "Counts", "Gap", "Message", "Reject", "Rejects", "Scan", "Stats", "TextColumn"]
 __all__ += ["guarded", "plan", "read_block", "scan", "stats", "unguarded", "write"]

@@ -21,6 +21,7 @@ from turnwire.log.output.batch import Batch
 from turnwire.log.output.rejects import Rejects
 
 if TYPE_CHECKING:
+    from turnwire.log.input.gaps import Gap
     from turnwire.log.output.messages import Message, Reject
 
 Item = TypeVar("Item")
@@ -34,7 +35,8 @@ MOST_THREADS = 64
 class Counts(NamedTuple):
     """What a scan has met so far. ``records``, ``rejects`` and ``text`` are bytes and add up to ``bytes``.
 
-    wires, reasons: how many records and rejects; selected: how many of the records ``where`` wanted.
+    wires, reasons: how many records and rejects; selected: how many of the records ``where`` wanted; gaps: how many
+    there are in what could be read (see :attr:`Scan.gaps`), whose bytes nobody knows.
     """
 
     bytes: int
@@ -44,6 +46,7 @@ class Counts(NamedTuple):
     wires: dict[str, int]
     reasons: dict[str, int]
     selected: int
+    gaps: int = 0
 
 
 class Scan:
@@ -90,9 +93,14 @@ class Scan:
         text = collector.bytes - collector.record_bytes - collector.rejects.bytes
         wires = dict(collector.wires)
         reasons = dict(collector.rejects.counts)
-        return Counts(
-            collector.bytes, collector.record_bytes, collector.rejects.bytes, text, wires, reasons, collector.selected
-        )
+        sizes = collector.bytes, collector.record_bytes, collector.rejects.bytes, text
+        return Counts(*sizes, wires, reasons, collector.selected, len(self._run.gaps))
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What the run begun last could not have of logs that were rotated, cut or removed: see
+        :class:`turnwire.log.Gap`. With ``errors="raise"`` the first one is raised as DecodeError."""
+        return tuple(self._run.gaps)
 
     @property
     def position(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from turnwire.cli import inputs, options, spreading, wires
-from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD
 from turnwire.cli.output import Output, complain, opened, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
@@ -85,7 +85,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     """Finds the records of all wires, or of one, in SOURCES and shows them, or writes them to files.
 
     SOURCES are files, directories, globs, or - for standard input. Records may stand anywhere among other text. The
-    table or the JSON lines go to standard output, a summary to standard error. Exits with 1 when a record is damaged.
+    table or the JSON lines go to standard output, a summary to standard error. Exits with 1 when a record is damaged,
+    with 6 when a part of a log that was rotated, cut or removed cannot be had.
     """
     _check(settings)
     names = inputs.checked(sources)
@@ -117,6 +118,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
         _summarize(found, sink, time.monotonic() - started)
+    if found.gaps:
+        return GAP
     return BAD_RECORDS if found.rejects.counts else GOOD
 
 
@@ -230,7 +233,7 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
 
 def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings: dict[str, Any]) -> dict[str, Any]:
     """Shows or writes everything: the position after what was."""
-    written, kept = 0, time.monotonic()
+    written, told, kept = 0, 0, time.monotonic()
     follows = settings["follow"]
     stands = found.position
     with progress, until_interrupted(found) if follows else nullcontext(found) as batches:
@@ -239,6 +242,7 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
                 progress.clear()
                 sink.take(batch)
             written = _quarantine(found, quarantine, written)
+            told = _tell_gaps(found, quarantine, told)
             if follows:
                 sink.flush()
                 stands = found.position
@@ -246,6 +250,7 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
                     options.keep_position(settings["resume"], stands)
                     kept = time.monotonic()
     _quarantine(found, quarantine, written)
+    _tell_gaps(found, quarantine, told)
     sink.finish()
     stands = stands if follows else found.position
     sink.commit(stands, last=True)
@@ -266,6 +271,20 @@ def _quarantine(found: Scan, output: Any, written: int) -> int:
     return len(found.rejects)
 
 
+def _tell_gaps(found: Scan, output: Any, told: int) -> int:
+    """Tells the gaps from number ``told`` on, whatever else is quiet; gives how many are told now."""
+    from turnwire.log.output.json_lines import json_line
+
+    gaps = found.gaps[told:]
+    for gap in gaps:
+        complain(printable(f"{inputs.shown(gap.file)}: {gap.why}: {gap.text}"))
+        if output is not None:
+            output.write(json_line(gap.to_dict()))
+    if gaps and output is not None:
+        output.flush()
+    return told + len(gaps)
+
+
 def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
     counts = found.counts
     records = sum(counts.wires.values())
@@ -284,6 +303,8 @@ def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
         ("total", "", counts.bytes, rate),
     ):
         complain(f"{name:<8}{number:>12}{size:>18,} bytes   {note}".rstrip())
+    if found.gaps:
+        complain(f"{'gaps':<8}{len(found.gaps):>12,}")
     for path in sink.paths:
         complain(printable(f"written {inputs.shown(path)}"))
     if records + len(found.rejects) == 0:

@@ -49,7 +49,7 @@ class Collector:
         self._bookmarks = bookmarks
         self._pool = pool
         self._eager = eager
-        self._readings: dict[tuple[int, int], Reading] = {}
+        self._readings: list[Reading] = []
         self.rejects = quarantine.Rejects()
         self.wires: Counter[str] = Counter(dict.fromkeys(engine.wires, 0))
         self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
@@ -114,7 +114,7 @@ class Collector:
         if reading.carried is not None:
             reading.state = self._engine.restored(reading.carried)
         if reading.identity is not None:
-            self._readings[reading.identity[:2]] = reading
+            self._readings.append(reading)
 
     def _joined(self, reading: Reading, block: Block) -> Block | None:
         """The block behind what the one before left over; None until enough of it has come: each look
@@ -212,13 +212,21 @@ class Collector:
 
     def position(self) -> dict[str, Any]:
         """The token of where the scan stands: see :attr:`turnwire.Scan.position`."""
+        # The inode of a file that is gone is used again, and a file that was cut is begun again: the last one counts.
+        last: dict[tuple[int, int], Reading] = {}
+        for reading in self._readings:
+            assert reading.identity is not None
+            last.pop(reading.identity[:2], None)
+            last[reading.identity[:2]] = reading
+        self._readings = list(last.values())
         marks: dict[tuple[int, int], Bookmark] = {}
-        for key, reading in self._readings.items():
+        for file, reading in last.items():
             assert reading.identity is not None
             place = reading.waiting or (reading.offset, reading.line)
             size = 0 if reading.kind else reading.offset
             carried = self._engine.kept(reading.state) if place[0] == reading.offset else None
-            marks[key] = bookmark(reading.name or "", reading.identity, place, size, carried, reading.behind)
+            behind = (0, b"") if reading.kind else reading.behind
+            marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind)
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
 
 

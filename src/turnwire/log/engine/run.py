@@ -9,15 +9,19 @@ from contextlib import closing
 from typing import Any
 
 from turnwire.contract import Column
+from turnwire.errors import DecodeError
 from turnwire.log.engine.all_wires import Finder
 from turnwire.log.engine.block_scanner import Engine, Found
 from turnwire.log.engine.collector import Collector
 from turnwire.log.engine.ordered_pool import OrderedPool
+from turnwire.log.input.blocks import blocks
 from turnwire.log.input.following import follow
+from turnwire.log.input.gaps import Gap
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, Stop, Stopped
 from turnwire.log.input.resuming import Bookmarks
-from turnwire.log.input.sources import Job, Reading, blocks, sources
+from turnwire.log.input.rotation import Bases
+from turnwire.log.input.sources import Job, Reading, sources
 from turnwire.log.output.batch import Batch
 from turnwire.progress import Progress
 
@@ -29,11 +33,13 @@ Tell = Callable[[int, "int | None", int, int], Any]
 
 
 class Run:
-    """``batches`` or ``steps`` reads the sources, once. ``collector`` keeps the tally; ``stop`` ends the reading, from
-    any thread."""
+    """``batches`` or ``steps`` reads the sources, once. ``collector`` keeps the tally, ``gaps`` what could not be had;
+    ``stop`` ends the reading, from any thread."""
 
     def __init__(self, source: Any, finder: Finder, columns: tuple[Column, ...], options: dict[str, Any]) -> None:
         self.stop = Stop()
+        self.gaps: list[Gap] = []
+        self._raises: bool = options["errors"] == "raise"
         self._process = 0
         self._source = source
         self._threads: int = options["threads"]
@@ -62,6 +68,8 @@ class Run:
             options["limits"],
             self.stop,
             bookmarks,
+            self._gap,
+            Bases(),
             finder.scanner.opens,
         )
 
@@ -98,6 +106,12 @@ class Run:
         finally:
             self.stop.set()
             clear()
+
+    def _gap(self, gap: Gap) -> None:
+        """Keeps a gap. Raises DecodeError where errors are raised."""
+        self.gaps.append(gap)
+        if self._raises:
+            raise DecodeError(gap.why, gap.text, offset=gap.start, path=gap.file)
 
     def _pieces(self) -> Iterator[tuple[Reading, Block]]:
         found: Any = self._source

@@ -6,157 +6,278 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire.log.input.compression import Decompressed, format_of, undecided
-from turnwire.log.input.reading import Block, Cutter, Growing, Input
-from turnwire.log.input.resuming import Identity, holds, identity
-from turnwire.log.input.rotation import rotated
-from turnwire.log.input.sources import Job, Reading, Source, blocks, sources
+from turnwire.errors import Reason
+from turnwire.log.input.blocks import blocks, missed, unseen
+from turnwire.log.input.gaps import Gap
+from turnwire.log.input.reading import Block
+from turnwire.log.input.resuming import BANNER, Place, is_copy
+from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_like, is_rotated
+from turnwire.log.input.sources import Job, Reading, Source, sources
+from turnwire.log.input.tailing import Tail
 
 INTERVAL = 0.2
 """Seconds between two looks at files that had nothing new."""
 LISTED = 5
 """At every so many looks directories and globs are listed again."""
+PATIENCE = 25
+"""So many looks without anything new are waited for writers of a file that was renamed."""
+MOST_RENAMED = 64
+"""Files that were renamed and are still read, for each name; the oldest are ended where there are more."""
 
-
-class _Tail:
-    """One file that is followed. Of a compressed one, what can be decompressed by now is read; a member or frame that
-    is half-written waits. Its end is where nobody writes to it any more."""
-
-    def __init__(self, source: Source, job: Job, known: bool) -> None:
-        self.source = source
-        self.file = file = open(source.name or "", "rb", buffering=0)  # noqa: SIM115 (closed when it is ended)
-        self.reading = Reading(source)
-        who = identity(file)
-        assert who is not None
-        self.reading.identity = self.who = who
-        if known:
-            found = job.bookmarks.find(source.name, who, file)
-            self.reading.offset, self.reading.line, self.reading.carried, self.reading.behind = found
-        self._job = job
-        self._raw = Input(file, job.stop)
-        self._growing = Growing(self._raw)
-        self._cutter: Cutter | None = None
-        self._ended = False  # nothing more comes of this file
-        self._lost = False  # it was written anew while it was read
-
-    def _cut(self, certain: bool) -> Cutter | None:
-        """What cuts the file into blocks; None as long as its first bytes do not say whether it is compressed.
-        ``certain``: nothing follows them."""
-        if self._cutter is not None:
-            return self._cutter
-        head = self._raw.head()
-        if undecided(head) and not certain:
-            return None
-        kind, start = format_of(head), self.reading.offset
-        source = self._growing if kind is None else Decompressed(kind, self._growing, self._job.limits)
-        job = self._job
-        self._cutter = cutter = Cutter(self._raw, source, job.pool, job.batch_bytes, grows=True, opens=job.opens)
-        self.reading.kind = kind
-        if start and kind is None:
-            self._raw.seek(start)
-            cutter.base = start
-        elif start:
-            self._job.bookmarks.reached(self.source.name, start, cutter.skip(start))
-        return cutter
-
-    def news(self, certain: bool = False) -> Iterator[tuple[Reading, Block]]:
-        """The lines that are there by now; where nothing can come any more, the end and why."""
-        cutter = None if self._ended else self._cut(certain)
-        if cutter is None:
-            return
-        while not self._lost:
-            kept = cutter.kept
-            block = cutter.read()
-            if (
-                not self._growing.gone and self.rewritten()
-            ):  # since the last look: what was read belongs to the old text
-                cutter.take_back(block, kept)
-                self._lost = True
-            elif block is None:
-                break
-            else:
-                yield self.reading, block
-        if cutter.fault is not None and not self._lost:
-            yield self._finished(cutter)
-
-    def renamed(self) -> bool:
-        """Whether the name leads to another file by now."""
-        try:
-            there = os.stat(self.source.name or "")
-        except FileNotFoundError:
-            return False  # rotation is under way, or the file is gone: it may still be written to
-        return (there.st_dev, there.st_ino) != self.who[:2]
-
-    def rewritten(self) -> bool:
-        """Whether the file was cut, or holds other bytes than were read: what stands in it was not read yet."""
-        cutter = self._cutter
-        read = self._raw.taken if cutter is None or cutter.kind is not None else cutter.end
-        if os.fstat(self.file.fileno()).st_size < read:
-            return True
-        if self.reading.kind is None and not holds(self.file, *self.reading.behind):
-            return True
-        now: Identity | None = identity(self.file)
-        if now is not None and len(now.head) > len(self.who.head) and now.head.startswith(self.who.head):
-            self.reading.identity = self.who = now  # it was shorter when it was opened
-        return now is not None and not now.head.startswith(self.who.head)
-
-    def end(self, gone: bool) -> Iterator[tuple[Reading, Block]]:
-        """What is left of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
-        is half-written has no end to wait for."""
-        self._growing.open, self._growing.gone = False, gone
-        yield from self.news(certain=True)
-        if not self._ended and self._cutter is not None:
-            yield self._finished(self._cutter)
-
-    def _finished(self, cutter: Cutter) -> tuple[Reading, Block]:
-        self.reading.fault = None if self._lost else cutter.fault
-        self.reading.closed = self._ended = True
-        return self.reading, cutter.finish()
+_TRIES = 10
 
 
 def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
-    """The blocks of sources that grow, file by file as they have something new; ends only when ``job.stop`` is set."""
-    tails: dict[str, _Tail] = {}
-    ended: dict[tuple[int, int], Identity] = {}
-    since: dict[str, int] = {}  # a name -> when the file that lost it was written last, ns
-    try:
-        for first in sources(source):
-            if first.mappable and os.path.isfile(first.name or ""):
-                tails[first.name or ""] = tail = _Tail(first, job, known=True)
-                yield from tail.news()
-            else:
-                yield from blocks(first, job)
-        looks = 0
-        while tails or _names_files(source):
-            news = rotated = False
-            for name, tail in list(tails.items()):
-                renamed, rewritten = tail.renamed(), tail.rewritten()
-                for item in () if rewritten else tail.news():
-                    news = True
-                    yield item
-                if renamed or rewritten:
-                    yield from tail.end(gone=rewritten)
-                    if rewritten:
-                        ended.pop(tail.who[:2], None)  # what stands in it now was not read, whatever it begins with
-                    else:
-                        ended[tail.who[:2]] = tail.who
-                        since[name] = os.fstat(tail.file.fileno()).st_mtime_ns
-                    tail.file.close()
-                    del tails[name]
-                    rotated = True
-            looks += 1
-            if rotated or looks % LISTED == 0:
-                for tail in _new(source, tails, ended, job):
-                    name = tail.source.name or ""
-                    tails[name] = tail
-                    if name in since:  # only now: whatever had the name before this file has another one by now
-                        yield from _missed(name, since.pop(name), source, tails, ended, job)
-            elif not news:
-                job.stop.sleep(INTERVAL)
-            job.stop.check()
-    finally:
-        for tail in tails.values():
+    """The blocks of sources that grow, file by file as they have something new; ends only when ``job.stop`` is set.
+    What could not be had is told as a gap."""
+    return _Follower(source, job).blocks()
+
+
+class _Follower:
+    """Files by their names, those that were renamed and may still be written to, and what of the files beside them is
+    known: it was there at the beginning, or was read."""
+
+    def __init__(self, source: Any, job: Job) -> None:
+        self._source, self._job = source, job
+        self._tails: dict[str, Tail] = {}
+        self._renamed: list[Tail] = []
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+        self._old: set[int] = set()  # when files were written that were there at the beginning
+
+    def blocks(self) -> Iterator[tuple[Reading, Block]]:
+        """See :func:`follow`."""
+        try:
+            for first in sources(self._source):
+                if first.mappable and os.path.isfile(first.name or ""):
+                    yield from self._first(first)
+                else:
+                    yield from blocks(first, self._job)
+            looks = 0
+            while self._tails or self._renamed or _names_files(self._source):
+                news = False
+                for name in list(self._tails):
+                    for item in self._look(name):
+                        news = True
+                        yield item
+                for tail in list(self._renamed):
+                    for item in self._look_behind(tail):
+                        news = True
+                        yield item
+                looks += 1
+                if looks % LISTED == 0:
+                    for found in self._new():
+                        news = True
+                        yield from found.news()
+                if not news:
+                    self._job.stop.sleep(INTERVAL)
+                self._job.stop.check()
+        finally:
+            for tail in (*self._tails.values(), *self._renamed):
+                tail.file.close()
+
+    def _first(self, source: Source) -> Iterator[tuple[Reading, Block]]:
+        """A file that is there at the beginning: what came before it since the last scan, and what it has."""
+        tail = Tail(source, self._job)
+        if tail.who[:2] in self._job.bookmarks.done:
             tail.file.close()
+            return
+        self._tails[tail.name] = tail
+        before, why = tail.standing.before, tail.standing.why
+        if before is not None and why is not None:
+            yield from missed(tail.name, before, why, tail.who[:2], self._job)
+        elif tail.standing.since:
+            yield from unseen(tail.name, tail.standing.since, tail.who[:2], self._job)
+        for one in beside(tail.name):
+            if self._known.setdefault(one.file, (one.written, one.size)) and one.file not in self._job.bookmarks.done:
+                self._old.add(one.written)
+        yield from tail.news()
+
+    def _look(self, name: str) -> Iterator[tuple[Reading, Block]]:
+        """What a file has by now; and what has its name, where that is not the file any more."""
+        tail = self._tails[name]
+        renamed = tail.renamed()
+        if not tail.rewritten():
+            if not renamed and tail.read <= BANNER:
+                yield from self._unseen(tail)
+            yield from tail.news()
+        if tail.lost is not None:
+            yield from self._after_a_cut(tail, tail.lost)
+        elif renamed:
+            yield from self._after_a_rename(tail)
+        else:
+            tail.looked()
+
+    def _unseen(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+        """What was rotated of a file of which no more was read than what any file of its name may begin with: its bytes
+        do not show whether it was cut."""
+        folder, base = os.path.split(tail.name)
+        if base not in self._job.bases(folder) or not (between := self._between(tail, tail.written)):
+            return
+        if not tail.is_named() or tail.rewritten():  # just now: that shows by itself
+            for other in between:
+                other.file.close()
+            return
+        yield from self._read_between(between)
+        self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_SHRUNK))
+
+    def _look_behind(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+        """What was written to a file after it was renamed, until nobody has done so for a while."""
+        if not tail.rewritten():
+            yield from tail.news()
+        if tail.lost is not None or tail.idle > PATIENCE or len(self._renamed) > MOST_RENAMED * len(self._tails or "1"):
+            yield from self._ended(tail)
+            self._renamed.remove(tail)
+
+    def _ended(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+        """The end of a file. What it holds is known from now on."""
+        yield from tail.end(gone=tail.lost is not None)
+        status = os.fstat(tail.file.fileno())
+        self._known[tail.who[:2]] = status.st_mtime_ns, status.st_size
+        self._job.bookmarks.add(tail.mark())
+        self._job.bookmarks.present.discard(tail.who[:2])  # what is compressed of it later is known by its content
+        tail.file.close()
+
+    def _after_a_rename(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+        """The old file is read as long as somebody may write to it; what had the name in between comes before what has
+        it now."""
+        try:
+            new = Tail(tail.source, self._job)
+        except FileNotFoundError:
+            return  # it is renamed once more: the next look finds out
+        self._renamed.append(tail)
+        self._tails[tail.name] = new
+        new.begin(Place() if new.standing.before is not None else new.standing.place)
+        yield from self._read_between(self._between(tail, tail.written))
+        if not self._is_kept(tail):
+            self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_GONE))
+        yield from new.news()
+
+    def _is_kept(self, tail: Tail) -> bool:
+        """Whether a file that was renamed is still there, perhaps compressed: tools that rotate logs remove the oldest
+        files first, so then nothing that came after it is missing."""
+        if os.fstat(tail.file.fileno()).st_nlink == 0:
+            copy = copy_of(tail.all(), lambda: [one for one in beside(tail.name) if one.packed], exact=True)
+            if copy is not None:
+                self._known[copy.file] = copy.written, copy.size
+            return copy is not None or is_rotated(tail.name)
+        return any(one.file == tail.who[:2] for one in beside(tail.name, *_folder(tail)))
+
+    def _after_a_cut(self, tail: Tail, why: Reason) -> Iterator[tuple[Reading, Block]]:
+        """What a copy holds behind what was read; then what the file holds now, from its start."""
+        cut, mark = tail.who[:2], tail.mark()
+        try:
+            new: Tail | None = Tail(tail.source, self._job)  # first: what is copied from now on is in it
+        except FileNotFoundError:
+            new = None  # the sources are listed again
+        for _ in range(_TRIES):
+            copy = copy_of(mark, lambda: self._copies(tail, cut), cut=tail.name)
+            if copy is None:
+                break
+            if tail.go_on_in(copy.path):
+                self._known[copy.file] = copy.written, copy.size
+                yield from tail.news()
+                break  # else it was renamed or compressed just now
+        yield from self._ended(tail)
+        self._known.pop(cut, None)  # what stands in it now was not read, whatever it begins with
+        self._job.bookmarks.files.pop(cut, None)
+        del self._tails[tail.name]
+        if new is not None:
+            new.begin(Place())
+            self._tails[tail.name] = new
+        yield from self._read_between(self._between(tail, tail.read_at))
+        self._job.tell(Gap(tail.name, tail.read, None, why))
+        if new is not None:
+            yield from new.news()
+
+    def _copies(self, tail: Tail, cut: tuple[int, int]) -> list[Rotated]:
+        """Files that may be copies of one that was cut."""
+        return [one for one in beside(tail.name) if one.file != cut and self._is_unknown(one, tail.read_at)]
+
+    # --- files beside those that are followed ---------------------------------------------------------------------
+
+    def _is_unknown(self, one: Rotated, since: int) -> bool:
+        """Whether a file beside a log was neither there at the beginning nor read, nor is just being read."""
+        reading = any(tail.who[:2] == one.file for tail in (*self._tails.values(), *self._renamed))
+        if reading or one.written < since or self._known.get(one.file) == (one.written, one.size):
+            return False
+        return not (one.packed and one.written in self._old)
+
+    def _between(self, tail: Tail, since: int) -> list[Tail]:
+        """Files that had the name of one, after it had it: those that the sources name are followed anyway."""
+        listed = set(_names(self._source))
+        gone: list[Tail] = []
+        later: set[tuple[int, int]] = set()
+        while True:
+            met = {other.who[:2] for other in gone} | later
+            found = [one for one in beside(tail.name) if one.path not in listed and one.file not in met]
+            found = [one for one in found if self._is_unknown(one, since)]
+            if not found:
+                return gone
+            try:
+                other = Tail(Source(found[0].path, mappable=True), self._job)
+            except FileNotFoundError:
+                continue  # it was renamed once more
+            if other.who[:2] != found[0].file:
+                other.file.close()
+            elif is_beginning(other.file, tail.name):
+                later.add(other.who[:2])  # the log is about to be cut: what is in it is read there
+                other.file.close()
+            elif self._is_read(other, found[0], gone):
+                self._known[found[0].file] = found[0].written, found[0].size  # made from one that was read
+                other.file.close()
+            else:
+                gone.append(other)
+
+    def _is_read(self, other: Tail, one: Rotated, gone: list[Tail]) -> bool:
+        """Whether all of a file was read, or it is made from one that is read without a name."""
+        if not one.packed:
+            return other.standing.place.offset == one.size > 0
+        return any(
+            os.fstat(tail.file.fileno()).st_nlink == 0 and is_copy(other.file, tail.all(), exact=True)
+            for tail in (*self._tails.values(), *self._renamed, *gone)
+        )
+
+    def _read_between(self, between: list[Tail]) -> Iterator[tuple[Reading, Block]]:
+        for other in between:
+            if other.standing.before is not None:
+                other.begin(Place())
+            self._renamed.append(other)
+        for other in between:
+            yield from other.news()
+
+    def _new(self) -> Iterator[Tail]:
+        """Files that were not there at the last look; not those that were only renamed, copied or compressed."""
+        live = [*self._tails.values(), *self._renamed]
+        self._job.bookmarks.present = {tail.who[:2] for tail in live}
+        listed = [name for name in _names(self._source) if name not in self._tails]
+        self._job.bookmarks.expect(listed)
+        for name in listed:
+            if not os.path.isfile(name):
+                continue
+            try:
+                tail = Tail(Source(name, mappable=True), self._job)
+            except FileNotFoundError:
+                continue  # it is gone again
+            if self._is_new(tail, live):
+                self._tails[name] = tail
+                yield tail
+            else:
+                tail.file.close()
+
+    def _is_new(self, tail: Tail, live: list[Tail]) -> bool:
+        if any(tail.who[:2] == other.who[:2] for other in live):
+            return False
+        place, base = tail.standing.place, os.path.basename(tail.name)
+        if place.offset and (tail.who.size <= place.offset or is_rotated(tail.name)):
+            known = self._known.get(tail.who[:2])
+            if known is None or known[1] >= tail.who.size:
+                return False
+        for other in live:  # a copy that is made before the log is cut: it counts when that is seen
+            if is_like(base, os.path.basename(other.name)) and is_copy(tail.file, other.mark()):
+                return False
+        if tail.standing.before is not None:
+            tail.begin(Place())
+        return True
 
 
 def _names_files(source: Any) -> bool:
@@ -166,71 +287,19 @@ def _names_files(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike)) and source != "-"
 
 
-def _new(source: Any, tails: dict[str, _Tail], ended: dict[tuple[int, int], Identity], job: Job) -> Iterator[_Tail]:
-    """Files that were not there at the last look, to be read from their start; not those that were only renamed."""
-    parts = source if isinstance(source, (list, tuple)) else [source]
-    for part in parts:
-        try:
-            listed = list(sources(part)) if _names_files(part) else []
-        except FileNotFoundError:
-            continue  # nothing matches for the moment
-        for found in listed:
-            if not found.mappable or found.name in tails or not os.path.isfile(found.name or ""):
-                continue
-            try:
-                tail = _Tail(found, job, known=False)
-            except FileNotFoundError:
-                continue  # it is gone again
-            if _was_read(tail.who, ended) or tail.who[:2] in {other.who[:2] for other in tails.values()}:
-                tail.file.close()
-                continue
-            yield tail
-
-
-def _was_read(who: Identity, ended: dict[tuple[int, int], Identity]) -> bool:
-    """Whether a file is one that is not followed any more: inodes of deleted files are used again."""
-    before = ended.get(who[:2])
-    return before is not None and who.size >= before.size and who.head.startswith(before.head)
-
-
-def _missed(
-    name: str,
-    since: int,
-    source: Any,
-    tails: dict[str, _Tail],
-    ended: dict[tuple[int, int], Identity],
-    job: Job,
-) -> Iterator[tuple[Reading, Block]]:
-    """What stands in files that had a name between two looks and were renamed in between, oldest first.
-
-    They have names like it in its directory and were written after the file that had it before (``since``). Those
-    that the sources name are followed anyway.
-    """
-    met: set[tuple[int, int]] = set()
-    until = os.fstat(tails[name].file.fileno()).st_mtime_ns  # what is newer comes after the file that has the name
-    while True:
-        listed = {*_names(source), *tails}
-        known = met | {tail.who[:2] for tail in tails.values()}
-        found = [one for one in rotated(name, since, until) if one.path not in listed and one.file not in known]
-        if not found:
-            return
-        try:
-            other = _Tail(Source(found[0].path, mappable=True), job, known=False)
-        except FileNotFoundError:
-            continue  # it was renamed once more
-        if other.who[:2] == found[0].file:
-            met.add(found[0].file)
-            if not _was_read(other.who, ended):
-                yield from other.news()
-                yield from other.end(gone=False)
-                ended[other.who[:2]] = other.who
-        other.file.close()
-
-
 def _names(source: Any) -> Iterator[str]:
     """The names of the files that the sources name just now."""
     for part in source if isinstance(source, (list, tuple)) else [source]:
         try:
-            yield from (found.name for found in sources(part) if found.name is not None) if _names_files(part) else ()
+            found = list(sources(part)) if _names_files(part) else []
         except FileNotFoundError:
             continue  # nothing matches for the moment
+        yield from (one.name for one in found if one.name is not None and one.mappable)
+
+
+def _folder(tail: Tail) -> tuple[str, ...]:
+    """The folder in which an open file is now, where the system says it: logs can be rotated into another one."""
+    try:
+        return (os.path.dirname(os.readlink(f"/proc/self/fd/{tail.file.fileno()}")),)
+    except OSError:
+        return ()

@@ -272,6 +272,11 @@ class Cutter:
         """What was read after the last block."""
         return self._carried
 
+    def go_on_in(self, raw: Input, source: Any) -> None:
+        """Reads on in another input, which stands where the old one was read up to."""
+        self._raw, self._source = raw, source
+        self.ended = False
+
     def take_back(self, block: Block | None, kept: bytes) -> None:
         """Forgets what ``read`` gave last, and what it read; ``kept``: what was kept before."""
         self.base -= 0 if block is None else block.size

@@ -1,4 +1,4 @@
-"""Where a scan stands, as a token that can be kept, and going on from there: never over a file that is another one."""
+"""Where a scan stands, as a token that can be kept, and how a file stands to what was read before."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import index
 from typing import Any, NamedTuple
 
+from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
+from turnwire.log.input.compression import format_of
+from turnwire.log.input.reading import Stop, opened
 
 HEAD = 1024
 TAIL = 1024
+BANNER = 1 << 12
+"""Bytes with which every file of a name may begin."""
+_SKIP = 1 << 20
 _VERSION = 1
 _MOST = 1 << 63
 
 
 class Identity(NamedTuple):
-    """What tells a file from another of the same name: device and inode, size, and first bytes (1024 at most)."""
+    """What tells a file from another of the same name: device and inode, size, first bytes (1024 at most), and when it
+    was written last (ns)."""
 
     device: int
     inode: int
     size: int
     head: bytes
+    written: int = 0
 
 
 class Bookmark(NamedTuple):
@@ -44,6 +52,12 @@ class Bookmark(NamedTuple):
     read: int = 0
     tail_bytes: int = 0
     tail: str = ""
+    written: int = 0
+
+    @property
+    def file(self) -> tuple[int, int]:
+        """Device and inode."""
+        return self.device, self.inode
 
 
 def identity(file: Any) -> Identity | None:
@@ -55,7 +69,7 @@ def identity(file: Any) -> Identity | None:
     file.seek(0)
     head = file.read(HEAD)
     file.seek(at)
-    return Identity(found.st_dev, found.st_ino, found.st_size, head)
+    return Identity(found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns)
 
 
 def holds(file: Any, stop: int, tail: bytes) -> bool:
@@ -86,6 +100,7 @@ def bookmark(
     digest = hashlib.sha256(who.head).hexdigest()
     stop, tail = behind
     mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, *place, carried)
+    mark = mark._replace(written=who.written)
     return mark._replace(read=stop, tail_bytes=len(tail), tail=hashlib.sha256(tail).hexdigest()) if tail else mark
 
 
@@ -99,25 +114,47 @@ def _checked(mark: Bookmark) -> Bookmark:
     for number, least in (*((number, 0) for number in numbers), (mark.line, 1)):
         if not least <= index(number) < _MOST:
             raise ValueError(f"{number} is out of range")
-    for number in (mark.device, mark.inode):
+    for number in (mark.device, mark.inode, mark.written):
         index(number)
     if mark.tail_bytes > min(mark.read, TAIL):
         raise ValueError(f"{mark.tail_bytes} bytes do not stand in front of byte {mark.read}")
     return mark
 
 
-_FRESH: tuple[int, int, None, tuple[int, bytes]] = (0, 1, None, (0, b""))
+class Place(NamedTuple):
+    """Where reading of a file begins: offset and line, what is carried there, and an offset with the bytes in front of
+    it, by which a file that is written anew is told."""
+
+    offset: int = 0
+    line: int = 1
+    carried: list[int] | None = None
+    behind: tuple[int, bytes] = (0, b"")
+
+
+class Standing(NamedTuple):
+    """How a file stands to what was read before. before: the bookmark of what had its name, where this is not the file
+    that was read, or does not hold any more what was read; why: what became of that; since: when a file was written
+    last (ns) of which no more was read than what any file of its name may begin with, or 0: it does not show whether it
+    was cut since then."""
+
+    place: Place = Place()
+    before: Bookmark | None = None
+    why: Reason | None = None
+    since: int = 0
 
 
 class Bookmarks:
-    """The bookmarks of a token. ``waits``: whether a last record without its end is left for the next time."""
+    """The bookmarks of a token, and of what is not read any more. ``waits``: whether a last record without its end is
+    left for the next time; ``present``: the files that are there, by device and inode; ``done``: those that this run
+    has read already, under another name."""
 
     def __init__(self, token: Any = None) -> None:
         self.waits = token is not None
         self.record = 0
         self.files: dict[tuple[int, int], Bookmark] = {}
+        self.present: set[tuple[int, int]] = set()
+        self.done: set[tuple[int, int]] = set()
         self._names: dict[str, Bookmark] = {}
-        self._here: set[tuple[int, int]] = set()
         if token is not None:
             self._read(token)
 
@@ -138,55 +175,97 @@ class Bookmarks:
             raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: it has no {missing}") from None
         except (TypeError, ValueError, OverflowError, RecursionError) as problem:
             raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: {problem}") from None
-        self.files = {(mark.device, mark.inode): mark for mark in marks}
+        self.files = {mark.file: mark for mark in marks}
         self._names = {mark.name: mark for mark in marks}
 
-    def expect(self, names: list[str]) -> None:
+    def expect(self, names: Iterable[str]) -> None:
         """Says which files there are, so that one that was renamed is told from one that is gone."""
         for name in names:
             try:
                 found = os.stat(name)
             except OSError:
                 continue  # opening it will say why
-            self._here.add((found.st_dev, found.st_ino))
+            self.present.add((found.st_dev, found.st_ino))
 
-    def find(
-        self, name: str | None, who: Identity | None, file: Any
-    ) -> tuple[int, int, list[int] | None, tuple[int, bytes]]:
-        """Offset, line, what is carried there, and the bytes in front of what was read (see :class:`Bookmark`), to go
-        on with an open file: its start where it is new.
+    def add(self, mark: Bookmark) -> None:
+        """Remembers how far a file was read that is not read any more."""
+        self.files.pop(mark.file, None)
+        self.files[mark.file] = mark
 
-        Raises DecodeError(file_replaced) where another file has taken the name of one that is not there any more, or
-        its first bytes or those in front of what was read are others, and DecodeError(file_shrunk) where it is shorter
-        than what was read.
-        """
+    def stands(self, name: str | None, who: Identity | None, file: Any) -> Standing:
+        """How an open file stands to what was read. A compressed one that nobody knows is compared with the files that
+        are not there any more: it may be made from one of them."""
         if who is None or not self.files:
-            return _FRESH
-        mark = self.files.get((who.device, who.inode))
-        begins = mark is not None and hashlib.sha256(who.head[: mark.head_bytes]).hexdigest() == mark.head
-        if mark is None or (mark.name != name and not begins):  # inodes of deleted files are used again
-            mark = self._names.get(name or "")
-            if mark is not None and (mark.device, mark.inode) not in self._here:
-                raise DecodeError(Reason.FILE_REPLACED, f"{name} is another file than the one that was read", path=name)
-            return _FRESH
-        if who.size < mark.size:
-            text = f"{name} has {who.size} bytes; it had {mark.size} when it was read"
-            raise DecodeError(Reason.FILE_SHRUNK, text, path=name)
-        if not begins:
-            raise DecodeError(Reason.FILE_REPLACED, f"{name} begins with other bytes than when it was read", path=name)
-        tail = _before(file, mark.read, mark.tail_bytes)
-        if mark.tail and hashlib.sha256(tail).hexdigest() != mark.tail:
-            text = f"{name} holds other bytes in front of byte {mark.read} than when it was read: it was written anew"
-            raise DecodeError(Reason.FILE_REPLACED, text, path=name)
-        return mark.offset, mark.line, mark.carried, (mark.read, tail)
-
-    def reached(self, name: str | None, wanted: int, found: int) -> None:
-        """Raises DecodeError(file_shrunk) where a compressed file has less in it than what was read of it."""
-        if found < wanted:
-            text = f"{name} holds {found} bytes; {wanted} of them were read before"
-            raise DecodeError(Reason.FILE_SHRUNK, text, path=name)
+            return Standing()
+        latest, same = self._names.get(name or ""), self.files.get(who[:2])
+        fault = None if same is None else changed(same, who, file)
+        if same is not None and fault is None:
+            return Standing(place_of(same, file), since=same.written if max(same.read, same.offset) <= BANNER else 0)
+        if latest is not None and latest.file == who[:2]:
+            return Standing(before=latest, why=fault)
+        if format_of(who.head) is not None:
+            for mark in sorted(self.files.values(), key=_read, reverse=True):  # several may begin alike
+                if mark.file not in self.present and is_copy(file, mark):
+                    return Standing(place_of(mark))
+        if latest is None or latest.file in self.present:
+            return Standing()  # new; what had its name has another one, and is read under that
+        return Standing(before=latest, why=Reason.FILE_GONE)
 
     def token(self, record: int, marks: Mapping[tuple[int, int], Bookmark]) -> dict[str, Any]:
-        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs."""
-        files = [mark._asdict() for mark in {**self.files, **marks}.values()]
+        """The token with these bookmarks in place of the old ones; files that were not looked at keep theirs. Of
+        several with a name, the last one has it."""
+        kept = {file: mark for file, mark in self.files.items() if file not in marks}
+        files = [mark._asdict() for mark in [*kept.values(), *marks.values()]]
         return {"turnwire": _VERSION, "record": record, "files": files}
+
+
+def _read(mark: Bookmark) -> int:
+    return mark.read
+
+
+def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
+    """What became of a file that has the inode of a bookmark: None where it holds all that was read of it."""
+    if who.size < mark.size:
+        return Reason.FILE_SHRUNK
+    if hashlib.sha256(who.head[: mark.head_bytes]).hexdigest() != mark.head:
+        return Reason.FILE_REPLACED
+    tail = _before(file, mark.read, mark.tail_bytes)
+    return Reason.FILE_REPLACED if mark.tail and hashlib.sha256(tail).hexdigest() != mark.tail else None
+
+
+def place_of(mark: Bookmark, file: Any = None) -> Place:
+    """Where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
+    tail = b"" if file is None else _before(file, mark.read, mark.tail_bytes)
+    return Place(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail))
+
+
+def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
+    """Whether an open file, compressed or not, holds what was read of another one that was not compressed, as far as
+    the digests of the first and of the last bytes say; ``exact``: and nothing behind it."""
+    if mark.read < mark.tail_bytes or not mark.tail:
+        return False  # nothing was read of it, or it was compressed itself
+    file.seek(0)
+    try:
+        _, source = opened(file, Stop(), LIMITS)
+        head = _take(source, mark.head_bytes)
+        if hashlib.sha256(head).hexdigest() != mark.head or len(head) < mark.head_bytes:
+            return False
+        start = mark.read - mark.tail_bytes
+        if start < len(head):
+            tail = head[start : mark.read] + _take(source, max(mark.read - len(head), 0))
+        else:
+            left = start - len(head)
+            while left and (over := len(_take(source, min(left, _SKIP)))):
+                left -= over
+            tail = _take(source, mark.tail_bytes) if not left else b""
+        return hashlib.sha256(tail).hexdigest() == mark.tail and not (exact and _take(source, 1))
+    finally:
+        file.seek(0)
+
+
+def _take(source: Any, count: int) -> bytes:
+    """So many bytes of an input, or all that are left."""
+    view, size = memoryview(bytearray(count)), 0
+    while size < count and (got := source.into(view[size:])):
+        size += got
+    return bytes(view[:size])

@@ -5,53 +5,162 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import NamedTuple
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+from turnwire.log.input.resuming import TAIL, Bookmark, is_copy
+
+_ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
 _NUMBER = re.compile(r"\d+")
-_SIGNS = ".-_"
+_LOOKS = 20
+_TICK = 100_000_000
 COMPRESSED = (".gz", ".zst")
 
 
 class Rotated(NamedTuple):
-    """A file that may have had a name before: device and inode, and its path."""
+    """A file that may have had a name before: its path, device and inode, when it was written last (ns), its size."""
 
     path: str
     file: tuple[int, int]
+    written: int
+    size: int
+
+    @property
+    def packed(self) -> bool:
+        """Whether it is called as compressed files are: nobody goes on writing to it."""
+        return self.path.endswith(COMPRESSED)
 
 
-def _is_like(name: str, base: str) -> bool:
+def _plain(name: str) -> str:
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return name
+
+
+def is_like(name: str, base: str) -> bool:
     """Whether a file is called as a rotated ``app.log`` is: ``app.log.1``, ``app.log-20260101.gz``, ``app-1.log``."""
     stem, ending = os.path.splitext(base)
-    plain = name
-    for packed in COMPRESSED:
-        plain = plain.removesuffix(packed)
-    if name.startswith(base):
-        return name[len(base) :][:1] in tuple(_SIGNS)
-    return (
-        bool(ending) and plain.endswith(ending) and plain.startswith(stem) and plain[len(stem) :][:1] in tuple(_SIGNS)
-    )
+    plain = _plain(name)
+    if plain.startswith(base):
+        return _ADDED.fullmatch(plain, len(base)) is not None
+    if not (ending and plain.endswith(ending) and plain.startswith(stem)):
+        return False
+    return _ADDED.fullmatch(plain, len(stem), len(plain) - len(ending)) is not None
 
 
-def rotated(name: str, since: int, until: int) -> list[Rotated]:
-    """Files beside a log that are called as rotated ones and were last written from ``since`` to ``until`` (ns), in the
-    order in which they were. A compressed one keeps the time of what it was made from: of ``since`` itself, it is the
-    copy of the file that is known. Beside the file that it is made from it is not finished, and is not taken."""
-    folder, base = os.path.split(name)
+class Bases:
+    """Of which names there are rotated files in folders: a look at many logs in one folder lists it once."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, frozenset[str]]] = {}
+
+    def __call__(self, folder: str) -> frozenset[str]:
+        """The names, of now."""
+        written = os.stat(folder or os.curdir).st_mtime_ns
+        kept = self._found.get(folder)
+        if kept is not None and kept[0] == written:
+            return kept[1]
+        bases: set[str] = set()
+        for name in os.listdir(folder or os.curdir):
+            bases.update(_bases(_plain(name)))
+        found = frozenset(bases)
+        if time.time_ns() - written > _TICK:  # within a tick of the clock more may come without a trace
+            self._found[folder] = written, found
+        return found
+
+
+def _bases(plain: str) -> Iterator[str]:
+    stem, ending = os.path.splitext(plain)
+    for place, sign in enumerate(plain):
+        if place and sign in "._-":
+            if _ADDED.fullmatch(plain, place):
+                yield plain[:place]
+            if _ADDED.fullmatch(stem, place):
+                yield plain[:place] + ending
+
+
+def is_rotated(name: str) -> bool:
+    """Whether a name is that of a file that was rotated already: nobody begins a log under it."""
+    base = os.path.basename(name)
+    stem, ending = os.path.splitext(_plain(base))
+    return base.endswith(COMPRESSED) or _ADDED.fullmatch(ending) is not None or bool(re.search(r"[.-]\d+$", stem))
+
+
+def beside(name: str, *folders: str) -> list[Rotated]:
+    """Files beside a log, or in ``folders``, that are called as rotated ones of it, in the order in which they were
+    written last. A compressed one beside the file that it is made from is not finished, and is not there yet."""
+    home, base = os.path.split(name)
+    before: dict[tuple[int, int], Rotated] = {}
+    for _ in range(_LOOKS):  # files that are renamed meanwhile may be missing in a list
+        found: dict[tuple[int, int], Rotated] = {}
+        for folder in dict.fromkeys([home or os.curdir, *folders]):
+            found.update({one.file: one for one in _listed(folder, base, home if folder == os.curdir else folder)})
+        if {file: one.path for file, one in found.items()} == {file: one.path for file, one in before.items()}:
+            break
+        before = found
+    return sorted(found.values(), key=_age)
+
+
+def _age(one: Rotated) -> tuple[int, int, str]:
+    number = _NUMBER.search(os.path.basename(one.path))
+    older = -int(number[0]) if number is not None and len(number[0]) < 5 else 0
+    return one.written, older, one.path
+
+
+def _listed(folder: str, base: str, shown: str) -> list[Rotated]:
     found = []
-    with os.scandir(folder or os.curdir) as entries:
-        alike = [entry for entry in entries if entry.name != base and _is_like(entry.name, base)]
-        there = {entry.name for entry in alike}
-        for entry in alike:
-            if entry.name.endswith(COMPRESSED) and os.path.splitext(entry.name)[0] in there:
-                continue
+    try:
+        with os.scandir(folder) as entries:
+            alike = [entry for entry in entries if entry.name != base and is_like(entry.name, base)]
+    except FileNotFoundError:
+        return []
+    there = {entry.name for entry in alike}
+    for entry in alike:
+        if entry.name.endswith(COMPRESSED) and os.path.splitext(entry.name)[0] in there:
+            continue
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue  # renamed just now: the next list has it
+        if stat.S_ISREG(status.st_mode):
+            place = os.path.join(shown, entry.name)
+            found.append(Rotated(place, (status.st_dev, status.st_ino), status.st_mtime_ns, status.st_size))
+    return found
+
+
+def is_beginning(copy: Any, name: str) -> bool:
+    """Whether an open file holds what the file of that name begins with, or nothing yet: a copy that is made before the
+    log is cut. What is in it is read from the log."""
+    try:
+        with open(name, "rb", buffering=0) as log:
+            size = os.fstat(copy.fileno()).st_size  # it may grow meanwhile
+            count = min(TAIL, size)
+            return size <= os.fstat(log.fileno()).st_size and all(
+                os.pread(copy.fileno(), count, place) == os.pread(log.fileno(), count, place)
+                for place in (0, size - count)
+            )
+    except FileNotFoundError:
+        return False
+
+
+def copy_of(
+    mark: Bookmark, among: Callable[[], list[Rotated]], exact: bool = False, cut: str | None = None
+) -> Rotated | None:
+    """The first of some files that holds what was read of another one, see :func:`is_copy`; ``cut``: the name of a log
+    that was cut, which does not begin as that file does. What is renamed meanwhile is looked for again."""
+    for _ in range(_LOOKS):
+        moved = False
+        for one in among():
             try:
-                status = entry.stat(follow_symlinks=False)
+                with open(one.path, "rb", buffering=0) as file:
+                    status = os.fstat(file.fileno())
+                    if (status.st_dev, status.st_ino) != one.file:
+                        moved = True
+                    elif not (cut and is_beginning(file, cut)) and is_copy(file, mark, exact):
+                        return one
             except FileNotFoundError:
-                continue  # renamed just now: the next look finds it
-            packed = entry.name.endswith(COMPRESSED)
-            if stat.S_ISREG(status.st_mode) and since + packed <= status.st_mtime_ns <= until:
-                number = _NUMBER.search(entry.name[len(base) :])
-                older = -int(number[0]) if number is not None and len(number[0]) < 5 else 0
-                file = status.st_dev, status.st_ino
-                found.append((status.st_mtime_ns, older, Rotated(os.path.join(folder, entry.name), file)))
-    return [one for _, _, one in sorted(found)]
+                moved = True
+        if not moved:
+            break
+    return None

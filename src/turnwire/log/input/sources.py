@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
 from glob import glob, has_magic
 from os import PathLike, fspath
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import Limits
 from turnwire.errors import MissingDependency
-from turnwire.log.input.compression import format_of
+from turnwire.log.input.gaps import Gap
 from turnwire.log.input.memory import Pool
-from turnwire.log.input.reading import Block, Cutter, Stop, blocks_of_memory, mapped, opened
-from turnwire.log.input.resuming import Bookmarks, Identity, identity
+from turnwire.log.input.reading import Block, Stop
+from turnwire.log.input.resuming import Bookmarks, Identity, Place
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -89,6 +89,10 @@ class Reading:
         self.pending: list[Block] = []
         self.left: Block | None = None
         self.taken = 0
+
+    def begin_at(self, place: Place) -> None:
+        """Where reading begins, before the first block."""
+        self.offset, self.line, self.carried, self.behind = place
 
 
 def sources(source: Any) -> Iterator[Source]:
@@ -298,79 +302,6 @@ class Job(NamedTuple):
     limits: Limits
     stop: Stop
     bookmarks: Bookmarks
+    tell: Callable[[Gap], None]
+    bases: Callable[[str], frozenset[str]]
     opens: bytes = b""  # see :class:`reading.Cutter`
-
-
-def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
-    """The blocks of one input, in order, from where its bookmark stands; the last one is marked as such."""
-    reading = Reading(source)
-    try:
-        for block in _of_data(reading, job) if source.data is not None else _of_file(reading, job):
-            yield reading, block
-    except OSError as failure:
-        if failure.filename is None and source.name is not None:  # None would be shown
-            failure.filename = source.name
-        raise
-
-
-def _of_data(reading: Reading, job: Job) -> Iterator[Block]:
-    view = memoryview(reading.source.data)
-    if not view.contiguous:
-        raise TypeError("the bytes to scan must be contiguous")
-    if format_of(bytes(view.cast("B")[:4])):
-        with _Memory(view.cast("B")) as file:
-            yield from _of_open_file(reading, file, job)
-        return
-    data = reading.source.data if job.borrow or isinstance(reading.source.data, bytes) else bytes(view)
-    reading.memory = memoryview(data).cast("B")
-    yield from blocks_of_memory(reading.memory, job.batch_bytes, 0, job.opens)
-
-
-class _Memory:
-    """Bytes in memory, with the few methods of a file that reading needs."""
-
-    def __init__(self, view: memoryview) -> None:
-        self._view = view
-        self._at = 0
-
-    def readinto(self, view: memoryview) -> int:
-        count = min(len(view), len(self._view) - self._at)
-        view[:count] = self._view[self._at : self._at + count]
-        self._at += count
-        return count
-
-    def __enter__(self) -> _Memory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._view.release()
-
-
-def _of_file(reading: Reading, job: Job) -> Iterator[Block]:
-    with reading.source.open() as file:
-        if reading.source.mappable:
-            reading.identity = identity(file)
-            found = job.bookmarks.find(reading.source.name, reading.identity, file)
-            reading.offset, reading.line, reading.carried, reading.behind = found
-        memory = mapped(file) if job.borrow and reading.source.mappable else None
-        if memory is None or format_of(memory[:4].tobytes()):
-            yield from _of_open_file(reading, file, job)
-            return
-    reading.memory = memory.data
-    yield from blocks_of_memory(reading.memory, job.batch_bytes, reading.offset, job.opens)
-
-
-def _of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
-    start = reading.offset
-    raw, source = opened(file, job.stop, job.limits)
-    cutter = Cutter(raw, source, job.pool, job.batch_bytes, opens=job.opens)
-    reading.kind = cutter.kind
-    if start and cutter.kind is None:
-        raw.seek(start)
-        cutter.base = start
-    elif start:
-        job.bookmarks.reached(reading.source.name, start, cutter.skip(start))
-    for block in cutter:
-        if block.last:
-            reading.fault = cutter.fault
-        yield block

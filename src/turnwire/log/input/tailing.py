@@ -1,0 +1,214 @@
+"""One file that is followed: what it has by now, whether it is still the file of its name, and how far it was read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from turnwire.errors import Reason
+from turnwire.log.input.compression import Decompressed, format_of, undecided
+from turnwire.log.input.reading import Block, Cutter, Growing, Input
+from turnwire.log.input.resuming import TAIL, Bookmark, Identity, Place, Standing, bookmark, holds, identity
+from turnwire.log.input.sources import Job, Reading, Source
+
+
+class Tail:
+    """One file that is followed. Of a compressed one, what can be decompressed by now is read; a member or frame that
+    is half-written waits. Its end is where nobody writes to it any more.
+
+    standing: how it stood to what was read before; written: when it was written last, as it was known to have its name
+    (ns); read_at: the same when it was read last: what was copied before that holds nothing else; lost: why what was
+    read is not in it any more; idle: looks since it had something new.
+    """
+
+    def __init__(self, source: Source, job: Job) -> None:
+        self.source = source
+        self.file = file = open(source.name or "", "rb", buffering=0)  # noqa: SIM115 (closed when it is ended)
+        self.reading = Reading(source)
+        who = identity(file)
+        assert who is not None
+        self.reading.identity = self.who = who
+        self.written = self.read_at = self._seen = who.written
+        self.lost: Reason | None = None
+        self.idle = 0
+        self.standing: Standing = job.bookmarks.stands(source.name, who, file)
+        place = self.standing.place
+        self.reading.begin_at(place)
+        self._line, self._tail = place.line, place.behind[1] if place.behind[0] == place.offset else b""
+        self._held = place.offset, self._tail  # the bytes that were read last
+        self._job = job
+        self._raw = Input(file, job.stop)
+        self._growing = Growing(self._raw)
+        self._cutter: Cutter | None = None
+        self._ended = False  # nothing more comes of this file
+
+    @property
+    def name(self) -> str:
+        """The name under which it was opened."""
+        return self.source.name or ""
+
+    @property
+    def read(self) -> int:
+        """The byte (as decompressed) up to which it was read."""
+        return self.reading.offset if self._cutter is None else self._cutter.end
+
+    def begin(self, place: Place) -> None:
+        """Where to begin, before anything is read."""
+        self.reading.begin_at(place)
+        self._line, self._tail, self._held = place.line, b"", (0, b"")
+
+    def _cut(self, certain: bool) -> Cutter | None:
+        """What cuts the file into blocks; None as long as its first bytes do not say whether it is compressed.
+        ``certain``: nothing follows them."""
+        if self._cutter is not None:
+            return self._cutter
+        head = self._raw.head()
+        if undecided(head) and not certain:
+            return None
+        kind, start = format_of(head), self.reading.offset
+        source = self._growing if kind is None else Decompressed(kind, self._growing, self._job.limits)
+        job = self._job
+        self._cutter = cutter = Cutter(self._raw, source, job.pool, job.batch_bytes, grows=True, opens=job.opens)
+        self.reading.kind = kind
+        if start and kind is None:
+            self._raw.seek(start)
+            cutter.base = start
+        elif start and cutter.skip(start) < start:
+            self.lost = Reason.FILE_REPLACED
+        return cutter
+
+    def news(self, certain: bool = False) -> Iterator[tuple[Reading, Block]]:
+        """The lines that are there by now; where nothing can come any more, the end and why."""
+        cutter = None if self._ended else self._cut(certain)
+        if cutter is None:
+            return
+        self.idle += 1
+        while self.lost is None:
+            kept, written = cutter.kept, self._changed_at()
+            block = cutter.read()
+            if (
+                not self._growing.gone and self.rewritten()
+            ):  # since the last look: what was read belongs to the old text
+                cutter.take_back(block, kept)
+                continue
+            self.read_at = max(self.read_at, written)
+            if block is None:
+                self._held = cutter.end, (self._tail + cutter.kept)[-TAIL:]
+                break
+            self._taken(block, cutter)
+            yield self.reading, block
+        if cutter.fault is not None and self.lost is None:
+            yield self._finished(cutter)
+
+    def _taken(self, block: Block, cutter: Cutter) -> None:
+        data = bytes(memoryview(block.data)[: block.size])
+        self._line += data.count(b"\n")
+        self._tail = (self._tail + data)[-TAIL:]
+        self._held = cutter.end, (self._tail + cutter.kept)[-TAIL:]
+        self.idle = 0
+
+    def _changed_at(self) -> int:
+        return os.fstat(self.file.fileno()).st_mtime_ns
+
+    def renamed(self) -> bool:
+        """Whether the name leads to another file by now; where it does not, ``written`` is as new as can be."""
+        written = self._changed_at()
+        try:
+            there = os.stat(self.name)
+        except FileNotFoundError:
+            return False  # rotation is under way, or the file is gone: it may still be written to
+        if (there.st_dev, there.st_ino) != self.who[:2]:
+            return True
+        self._seen = written
+        return False
+
+    def is_named(self) -> bool:
+        """Whether the name leads to this file just now."""
+        try:
+            there = os.stat(self.name)
+        except FileNotFoundError:
+            return False
+        return (there.st_dev, there.st_ino) == self.who[:2]
+
+    def looked(self) -> None:
+        """The look is over, and it was still the file of its name and held what was read."""
+        self.written = max(self.written, self._seen)
+        self.reading.identity = self.who = self.who._replace(written=self.written)
+
+    def rewritten(self) -> bool:
+        """Whether the file was cut, or holds other bytes than were read: what stands in it was not read yet."""
+        cutter = self._cutter
+        size = os.fstat(self.file.fileno()).st_size
+        compressed = cutter is not None and cutter.kind is not None
+        if size < (self._raw.taken if cutter is None or compressed else cutter.end):
+            self.lost = Reason.FILE_SHRUNK
+        elif cutter is not None and not compressed and not holds(self.file, *self._held):
+            self.lost = Reason.FILE_REPLACED
+        else:
+            now: Identity | None = identity(self.file)
+            if now is not None and not now.head.startswith(self.who.head):
+                self.lost = Reason.FILE_REPLACED
+            elif now is not None and len(now.head) > len(self.who.head):
+                self.reading.identity = self.who = now._replace(
+                    written=self.written
+                )  # it was shorter when it was opened
+        return self.lost is not None
+
+    def mark(self) -> Bookmark:
+        """How far it was read. A compressed file has no bytes by which a copy is told."""
+        cutter = self._cutter
+        if cutter is None or cutter.kind is not None:
+            place = self.reading.offset if cutter is None else cutter.base
+            return bookmark(self.name, self.who, (place, self._line), 0, None)
+        return bookmark(self.name, self.who, (cutter.base, self._line), cutter.end, None, self._held)
+
+    def all(self) -> Bookmark:
+        """The bookmark of all that is in the file, whatever of it was read; none that a copy of it would not fit."""
+        who = identity(self.file)
+        assert who is not None
+        start = max(who.size - TAIL, 0)
+        behind = who.size, os.pread(self.file.fileno(), who.size - start, start)
+        return bookmark(self.name, who, (who.size, 1), who.size, None, behind)
+
+    def go_on_in(self, path: str) -> bool:
+        """Reads on in a copy of the file, compressed or not, from where it stands; False where it is not there, or
+        holds less than what was read."""
+        cutter = self._cutter
+        assert cutter is not None and cutter.kind is None
+        try:
+            file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed when this is ended)
+        except FileNotFoundError:
+            return False
+        raw = Input(file, self._job.stop)
+        growing, kind = Growing(raw), format_of(raw.head())
+        source: Any = growing if kind is None else Decompressed(kind, growing, self._job.limits)
+        who = identity(file)
+        if kind is None:
+            raw.seek(cutter.end)
+            reached = 0 if who is None else who.size
+        else:
+            reached = Cutter(raw, source, self._job.pool, self._job.batch_bytes, grows=True).skip(cutter.end)
+        if reached < cutter.end or who is None:
+            file.close()
+            return False
+        self.file.close()
+        self.file, self._raw, self._growing, self.lost = file, raw, growing, None
+        self.reading.identity, self.who, self.reading.kind = who, who, kind
+        cutter.go_on_in(raw, source)
+        return True
+
+    def end(self, gone: bool) -> Iterator[tuple[Reading, Block]]:
+        """What is left of a file that is not followed any more, of what was read of it where the rest is ``gone``; what
+        is half-written has no end to wait for."""
+        self._growing.open, self._growing.gone = False, gone
+        yield from self.news(certain=True)
+        if not self._ended and self._cutter is not None:
+            yield self._finished(self._cutter)
+
+    def _finished(self, cutter: Cutter) -> tuple[Reading, Block]:
+        self.reading.fault = None if self.lost is not None else cutter.fault
+        self.reading.closed = self._ended = True
+        block = cutter.finish()
+        self._taken(block, cutter)
+        return self.reading, block

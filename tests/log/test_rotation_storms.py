@@ -1,0 +1,114 @@
+"""Logs that are rotated faster than anybody looks: what was written is read, once, or a gap is told."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.rotating import KINDS, Log
+from tests.log.test_follow import followed, soon
+from tests.log.test_scan import scan_nslip
+from turnwire.log.input import following
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+
+
+RENAMED = ("rename", "late", "compressed")
+"""With these nothing is lost however fast it goes; a copy can come and go between two looks."""
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "INTERVAL", 0.02)
+
+
+def judge(numbers: list[int], gaps: Any, written: int, kind: str) -> None:
+    """Nothing twice; nothing lost without a gap of unknown length, and no gap where nothing can be lost. (The inode of
+    a file that was compressed is used again: between two scans that looks like a cut.)"""
+    assert max(Counter(numbers).values(), default=1) == 1, "a record came twice"
+    missing = set(range(written)) - set(numbers)
+    assert not missing or any(gap.stop is None for gap in gaps), f"{len(missing)} are lost without a word"
+    if kind == "rename":
+        assert not gaps
+    if kind not in ("truncate", ""):
+        assert not missing, "they are in files beside it"
+
+
+def follow_a_storm(folder: Path, kind: str, banner: bool, keep: int, rotations: int, chance: random.Random) -> None:
+    seen: list[int] = []
+    with Log(folder, chance, banner, keep) as log, followed(log.path) as reader:
+        log.write(1)
+        seen += [number for number, _ in reader.next()]
+        for _ in range(rotations):
+            log.write(chance.randrange(8))
+            if not chance.randrange(4):
+                time.sleep(chance.choice((0.001, 0.02, 0.06)))
+            log.write(chance.randrange(8))
+            log.step(kind)
+        log.write(5)
+
+        def through() -> bool:
+            seen.extend(number for number, _ in reader.next(reader.rows.qsize()))
+            return log.written - 1 in seen
+
+        assert soon(through), "the last record comes"
+        reader.quiet()
+        through()
+    judge(seen, reader.scan.gaps, log.written, kind if keep > rotations and kind in RENAMED else "")
+
+
+@pytest.mark.parametrize("banner", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_following_through_a_storm(kind: str, banner: bool, tmp_path: Path) -> None:
+    follow_a_storm(tmp_path, kind, banner, 100, 12, random.Random(f"{kind} {banner}"))
+
+
+@pytest.mark.parametrize("kind", RENAMED)
+def test_following_where_old_files_are_removed(kind: str, tmp_path: Path) -> None:
+    follow_a_storm(tmp_path, kind, False, 2, 12, random.Random(kind))
+
+
+def resume_through_a_storm(folder: Path, kind: str, banner: bool, keep: int, runs: int, chance: random.Random) -> None:
+    """As cron does it: a run, and then any number of rotations until the next."""
+    position: Any = {}
+    seen: list[int] = []
+    gaps: list[Any] = []
+    with Log(folder, chance, banner, keep) as log:
+        for turn in range(runs):
+            for _ in range(chance.choice((0, 1, 1, 1, 3)) if 0 < turn < runs - 1 else 0):
+                log.write(chance.randrange(8))
+                log.step(kind)
+            log.write(chance.randrange(8) if turn < runs - 1 else 5)
+            found = scan_nslip(log.path, resume=position)
+            seen += [number for batch in found for number in batch["conv_id"].tolist()]
+            gaps += found.gaps
+            position = json.loads(json.dumps(found.position))
+    judge(seen, gaps, log.written, kind if keep > 3 * runs else "")
+
+
+@pytest.mark.parametrize("banner", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_going_on_after_any_rotation(kind: str, banner: bool, tmp_path: Path) -> None:
+    resume_through_a_storm(tmp_path, kind, banner, 100, 15, random.Random(f"{kind} {banner}"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_going_on_where_old_files_are_removed(kind: str, tmp_path: Path) -> None:
+    resume_through_a_storm(tmp_path, kind, False, 2, 15, random.Random(kind))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_storms(kind: str, seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    for way in (follow_a_storm, resume_through_a_storm):
+        folder = tmp_path / way.__name__
+        folder.mkdir()
+        way(folder, kind, chance.random() < 0.5, chance.choice((1, 3, 1000)), 60, chance)
