@@ -28,7 +28,7 @@ EXAMPLES := 20000
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
-        token-tables gate \
+        token-tables gate fuzz fuzz-native \
         soak dist release clean
 
 help: ## list what can be made
@@ -100,6 +100,29 @@ test-sanitize: $(VENV)/.extra-test ## run the suite on a core built with address
 	    $(PIP) --no-build-isolation --no-deps --upgrade --target build/sanitize/site .
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	    PYTHONPATH=build/sanitize/site $(PYTEST) $(TESTED) -m "$(MARKED)" $(ARGS)
+
+# A core that says what it reaches, with address and undefined-behaviour checks, in a tree of its own.
+INSTRUMENTED := build/instrumented
+SANITIZERS := fuzzer-no-link,address,undefined
+build/.instrumented-$(TAG): $(SOURCES) $(VENV)/.extra-fuzz
+	@.ci/tool $(CLANG) $(CLANG) libclang-rt-14-dev
+	@echo "compiling the native core with checks"
+	@CC=$(CLANG) LDSHARED='$(CLANG) -shared' TURNWIRE_SANITIZE=$(SANITIZERS) TURNWIRE_REQUIRE_NATIVE=1 \
+	    $(PY) setup.py --quiet build_ext --build-lib $(INSTRUMENTED)
+	@touch $@
+
+CLANG ?= clang-14
+T ?= 60
+TARGET ?=
+WATCHED = LD_PRELOAD="$$($(PY) -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so" PYTHONMALLOC=malloc \
+    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONPATH=$(INSTRUMENTED):.
+
+fuzz: $(VENV)/.extra-fuzz build/.native-$(TAG) ## fuzz both cores against each other: make fuzz T=60 TARGET=scan-all (all targets without it)
+	@$(PY) -m tests.fuzz.several $(T) $(TARGET)
+
+fuzz-native: build/.instrumented-$(TAG) ## the same by the coverage of a native core built with address and undefined-behaviour checks
+	@tar -C src --exclude='*.so' --exclude=__pycache__ -cf - turnwire | tar -C $(INSTRUMENTED) -xf -
+	@TURNWIRE_FUZZ=native $(WATCHED) $(PY) -m tests.fuzz.several $(T) $(TARGET)
 
 lint: $(VENV)/.extra-lint ## ruff: rules and format
 	$(PY) -m ruff check .

@@ -22,7 +22,7 @@ SOURCES = tuple(sorted(path.replace(os.sep, "/") for path in glob("_native/*/*.p
 REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
 SKIPPED = os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")
-BUILD_DIR = "build/sanitize" if SANITIZE else "build"
+BUILD_DIR = f"build/sanitize-{SANITIZE.replace(',', '-')}" if SANITIZE else "build"
 SHARED = "turnwire._native.cython_shared"
 """What Cython would write into every module (memory views, functions, fused types), compiled once for all of them."""
 NAMED = re.compile(
@@ -111,8 +111,6 @@ class BuildNative(build_ext):
     def finalize_options(self) -> None:
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
-        if SANITIZE:
-            self.force = True
 
     def build_extension(self, ext: Extension) -> None:
         try:

@@ -1,0 +1,227 @@
+"""What is fuzzed: the entries of the native core through what users call, with what comes out as plain values.
+
+A target takes the package of one core and any bytes. It returns values that compare; it may raise a ``WireError``,
+which is compared by type, reason, place and wire. Anything else that is raised is a finding, and so is a difference.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from enum import Enum
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from tests.log.ways import counted, rows_of
+
+Target = Callable[[ModuleType, bytes], Any]
+WIRES = ("nslip", "csp", "sstp", "sap", "kick")
+LEVELS = ("scalar", "avx2", "avx512")
+
+
+def shown(value: Any) -> Any:
+    """A value without the classes of its core, so that those of both cores compare."""
+    if isinstance(value, Enum):
+        return type(value).__name__, value.name
+    if value is None or isinstance(value, bool | int | str | bytes):
+        return type(value).__name__, value
+    if isinstance(value, float):
+        return "float", "nan" if math.isnan(value) else repr(value)
+    if isinstance(value, dict):
+        return [(shown(key), shown(inner)) for key, inner in value.items()]
+    if isinstance(value, np.ndarray | np.generic):
+        return shown(value.tolist())
+    if isinstance(value, list | tuple):
+        return type(value).__name__, [shown(inner) for inner in value]
+    if hasattr(value, "to_dict"):
+        return type(value).__name__, shown(value.to_dict())
+    return type(value).__name__, repr(value)
+
+
+def outcome(call: Callable[[], Any], package: ModuleType) -> Any:
+    """What a call gives, or its refusal without the words."""
+    try:
+        return "value", shown(call())
+    except package.WireError as error:
+        place = (error.offset, error.line, error.wire, error.path)
+        return type(error).__name__, str(error.reason), place
+
+
+def _message(message: Any, wire: str, package: ModuleType) -> Any:
+    """All that a message says, how it is written, and what is doubtful about it."""
+    written = outcome(lambda: package.encode(message), package)
+    issues = [(str(one.reason), one.where, one.severity) for one in package.check(message)]
+    return shown(message), written, issues
+
+
+def _decode(wire: str) -> Target:
+    def run(package: ModuleType, data: bytes) -> Any:
+        return _message(package.decode(data, wire=wire), wire, package)
+
+    return run
+
+
+def _choices(data: bytes) -> tuple[list[int], bytes]:
+    """The first four bytes choose among options, the rest is the input."""
+    return list(data[:4].ljust(4, b"\0")), data[4:]
+
+
+def _scan(wire: str | None) -> Target:
+    def run(package: ModuleType, data: bytes) -> Any:
+        (size, level, keep, fences), data = _choices(data)
+        if package.backend == "native":
+            for name in ("nslip.scan", "json.lines"):
+                import_module(f"turnwire._native.{name}").choose_simd(LEVELS[level % 3])
+        found = package.scan(
+            data,
+            wire=wire,
+            batch_bytes=(1 + size if size < 200 else 1 << 20),
+            unknown="keep" if keep & 1 else "error",
+            fences=bool(fences & 1),
+            limits=package.LIMITS._replace(message=1 + keep) if keep > 200 else package.LIMITS,
+        )
+        rows = rows_of(iter(found))
+        return rows, [{name: str(value) for name, value in one.items()} for one in found.rejects.rows()], counted(found)
+
+    return run
+
+
+def _stream(package: ModuleType, data: bytes) -> Any:
+    """A decoder that is fed in pieces; where it raises it is fed on."""
+    (choice, *sizes), data = _choices(data)
+    decoder = package.Decoder((*WIRES, None)[choice % 6])
+    found: list[Any] = []
+    place = number = 0
+    while place < len(data):
+        size = 1 + sizes[number % 3]
+        piece = data[place : place + size]
+        found += _fed(lambda piece=piece: decoder.feed(piece), lambda: decoder.feed(b""), package)
+        place, number = place + size, number + 1
+    return found + _fed(decoder.close, decoder.close, package)
+
+
+def _fed(first: Callable[[], Any], then: Callable[[], Any], package: ModuleType) -> list[Any]:
+    found: list[Any] = []
+    call = first
+    for _ in range(1000):
+        said = outcome(call, package)
+        found.append(said)
+        if said[0] == "value":
+            return found
+        call = then
+    raise RuntimeError("a decoder raises for ever")
+
+
+def _csp(mode: str) -> Target:
+    def run(package: ModuleType, data: bytes) -> Any:
+        document = package.csp.parse(data, mode=mode)
+        records = [shown(record) for record in document.records]
+        lints = [(str(one.reason), one.where) for one in package.csp.lint(document)]
+        return records, [(str(one.reason), one.where) for one in document.issues], lints
+
+    return run
+
+
+def _space(mode: str) -> Target:
+    def run(package: ModuleType, data: bytes) -> Any:
+        space = package.kick.parse_space(data, mode=mode)
+        sections = [(shown(one), one.span, one.raw) for one in space.sections]
+        return space.preamble, sections, [(str(one.reason), one.where) for one in space.issues]
+
+    return run
+
+
+def _salvage(package: ModuleType, data: bytes) -> Any:
+    text = data.decode("utf-8", "replace")
+    return (
+        outcome(lambda: package.sstp.salvage(text), package),
+        outcome(lambda: package.kick.salvage_space(text), package),
+        [(one.wire, one.start, one.end, shown(one.message)) for one in package.extract(text)],
+    )
+
+
+def _write(package: ModuleType, data: bytes) -> Any:
+    """JSON as the standard library reads it, written by ours in both forms."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    text = import_module("turnwire.json.text")
+    canonical = import_module("turnwire.json.canonical").canonical
+    return (outcome(lambda: text.write(value), package), outcome(lambda: canonical(value), package))
+
+
+def _base62(package: ModuleType, data: bytes) -> Any:
+    base62 = package.nslip.base62
+    text = data.decode("latin-1")
+    width = max(1, min(data[0] % 16 if data else 1, len(data)))
+    rows = np.frombuffer(data[: len(data) // width * width], f"S{width}")
+    numbers = np.frombuffer(data[: len(data) // 8 * 8], "u8")
+    return (
+        outcome(lambda: base62.decode(text), package),
+        outcome(lambda: base62.encode(int.from_bytes(data[:9], "little")), package),
+        outcome(lambda: base62.decode_array(rows), package),
+        outcome(lambda: base62.encode_array(numbers), package),
+    )
+
+
+def _lines(package: ModuleType, data: bytes) -> Any:
+    """What lines show at a glance, times at their heads, and where CSP/1 may be cut."""
+    core = import_module("turnwire._backend").load
+    heads, times = core("log.line_heads"), core("log.times")
+    start, size = data[0] % 8 if data else 0, len(data)
+    start = min(start, size)
+    return (
+        [shown(getattr(heads, name)(data, start, size)) for name in ("signs", "first_hint")],
+        [list(getattr(heads, name)(data, start, size)) for name in ("header_lines", "fence_lines")],
+        heads.first_long(data, start, size, 20),
+        shown(times.read_time(data[:40])),
+    )
+
+
+def _many(package: ModuleType, data: bytes) -> Any:
+    """Lines of nSLIP as one text, and written again."""
+    messages = package.nslip.decode_many(data, unknown="keep")
+    return shown(messages), package.nslip.encode_many(messages)
+
+
+def _cuts(package: ModuleType, data: bytes) -> Any:
+    (every, size, limit, _), data = _choices(data)
+    pieces: Iterator[bytes] = (data[place : place + size + 1] for place in range(0, len(data), size + 1))
+    return list(package.wires()["csp"].cuts(pieces, 1 + every, limit=8 + limit * 16))
+
+
+TARGETS: dict[str, Target] = {
+    **{f"decode-{wire}": _decode(wire) for wire in WIRES},
+    **{f"scan-{wire}": _scan(wire) for wire in WIRES},
+    "scan-all": _scan(None),
+    "stream": _stream,
+    "csp-strict": _csp("strict"),
+    "csp-lenient": _csp("lenient"),
+    "space-strict": _space("strict"),
+    "space-lenient": _space("lenient"),
+    "salvage": _salvage,
+    "write": _write,
+    "base62": _base62,
+    "lines": _lines,
+    "nslip-many": _many,
+    "cuts": _cuts,
+}
+"""The targets by name."""
+
+
+def differs(target: Target, data: bytes, one: Any, other: Any) -> tuple[Any, Any] | None:
+    """What two cores (:class:`tests.fuzz.cores.Core`) say, where that is not the same."""
+    said = []
+    for core in (one, other):
+        with core.active() as package:
+            try:
+                said.append(("value", target(package, data)))
+            except package.WireError as error:
+                place = (error.offset, error.line, error.wire, error.path)
+                said.append((type(error).__name__, (str(error.reason), place)))
+    return None if said[0] == said[1] else (said[0], said[1])

@@ -1,0 +1,61 @@
+"""Both cores say the same of what was found by fuzzing, and of a few mutants of the vectors; many with ``-m soak``."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import PURE_ONLY
+from tests.fuzz.cores import Core
+from tests.fuzz.mutation import mutated
+from tests.fuzz.seeds import dictionary, kept, seeds, words
+from tests.fuzz.targets import TARGETS, differs
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
+FEW, MANY = 25, 20_000
+
+
+@pytest.fixture(scope="module")
+def cores() -> tuple[Core, Core]:
+    return Core("native"), Core("pure")
+
+
+@pytest.fixture(autouse=True)
+def simd(cores: tuple[Core, Core]) -> Iterator[None]:
+    """Targets choose among the SIMD code: afterwards it is the best again."""
+    yield
+    for name in ("nslip.scan", "json.lines"):
+        core = cores[0].modules[f"turnwire._native.{name}"]
+        core.choose_simd(core.SIMD)  # type: ignore[attr-defined]
+
+
+def _mutants(name: str, number: int) -> Iterator[bytes]:
+    chance, pool, known = random.Random(name), seeds(name), words()
+    return (mutated(pool, known, chance)[:2048] for _ in range(number))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_cores_agree(name: str, cores: tuple[Core, Core]) -> None:
+    for data in (*kept(name), *seeds(name)[::9], *_mutants(name, FEW)):
+        assert differs(TARGETS[name], data, *cores) is None, data
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", TARGETS)
+def test_cores_agree_on_many(name: str, cores: tuple[Core, Core]) -> None:
+    for data in _mutants(name, MANY):
+        assert differs(TARGETS[name], data, *cores) is None, data
+
+
+def test_a_difference_is_seen(cores: tuple[Core, Core]) -> None:
+    """What a target says of each core is compared, values and refusals alike."""
+    assert differs(lambda package, data: package.backend, b"", *cores) == (("value", "native"), ("value", "pure"))
+    refused = differs(lambda package, data: package.decode(data[package.backend == "pure" :]), b"?@a3#", *cores)
+    assert refused is not None and refused[0][0] == refused[1][0] == "DecodeError"
+
+
+def test_words_are_those_of_the_specifications() -> None:
+    assert {b"protocolVersion", b"CSP/1\n", b"schema_id", b"correlation_id"} <= set(words())
+    assert len(dictionary().splitlines()) == len(words())
