@@ -28,7 +28,7 @@ EXAMPLES := 20000
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
-        token-tables gate fuzz fuzz-native \
+        token-tables gate fuzz fuzz-native test-emulated \
         soak dist release clean
 
 help: ## list what can be made
@@ -123,6 +123,14 @@ fuzz: $(VENV)/.extra-fuzz build/.native-$(TAG) ## fuzz both cores against each o
 fuzz-native: build/.instrumented-$(TAG) ## the same by the coverage of a native core built with address and undefined-behaviour checks
 	@tar -C src --exclude='*.so' --exclude=__pycache__ -cf - turnwire | tar -C $(INSTRUMENTED) -xf -
 	@TURNWIRE_FUZZ=native $(WATCHED) $(PY) -m tests.fuzz.several $(T) $(TARGET)
+
+# What takes its code by the level of SIMD, and compares it with the scalar code and with the twin.
+LEVELLED := tests/log/test_scan_differential.py tests/log/test_json_differential.py tests/log/test_json_steps.py \
+    tests/log/test_json_templates.py tests/log/test_metamorphic.py tests/log/test_marks.py tests/csp/test_scanner.py \
+    tests/kick/test_space.py tests/nslip/test_vectors.py tests/fuzz/test_targets.py
+test-emulated: $(VENV)/.extra-test build/.native-$(TAG) ## run the code for AVX-512, its intrinsics in plain C, against scalar code and twin
+	@$(PY) tests/emulated/build.py build/emulated
+	PYTHONPATH=build/emulated/site TURNWIRE_PURE=0 $(PYTEST) $(LEVELLED) -m "$(MARKED)" -p no:cacheprovider $(ARGS)
 
 lint: $(VENV)/.extra-lint ## ruff: rules and format
 	$(PY) -m ruff check .
