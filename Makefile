@@ -28,7 +28,7 @@ EXAMPLES := 20000
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
-        token-tables gate fuzz fuzz-native test-emulated \
+        token-tables gate fuzz fuzz-native test-emulated plant \
         soak dist release clean
 
 help: ## list what can be made
@@ -129,8 +129,11 @@ LEVELLED := tests/log/test_scan_differential.py tests/log/test_json_differential
     tests/log/test_json_templates.py tests/log/test_metamorphic.py tests/log/test_marks.py tests/csp/test_scanner.py \
     tests/kick/test_space.py tests/nslip/test_vectors.py tests/fuzz/test_targets.py
 test-emulated: $(VENV)/.extra-test build/.native-$(TAG) ## run the code for AVX-512, its intrinsics in plain C, against scalar code and twin
-	@$(PY) tests/emulated/build.py build/emulated
+	@$(PY) -m tests.emulated.build build/emulated
 	PYTHONPATH=build/emulated/site TURNWIRE_PURE=0 $(PYTEST) $(LEVELLED) -m "$(MARKED)" -p no:cacheprovider $(ARGS)
+
+plant: $(VENV)/.extra-test build/.native-$(TAG) ## plant 60 faults in the native code; the suite must find 95 %: make plant ARGS='--seed 2'
+	$(PY) -m tests.planting $(ARGS)
 
 lint: $(VENV)/.extra-lint ## ruff: rules and format
 	$(PY) -m ruff check .

@@ -1,0 +1,74 @@
+"""Faults for the native code: one small change at a time, as a slip of the pen makes it, drawn by a seed.
+
+Everything that can be changed is listed (a comparison that takes the edge or not, a sign, a number off by one, "and"
+for "or"), outside comments, strings and lines of the preprocessor; from each file as many as its share.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+NATIVE = ROOT / "_native"
+LEFT_OUT = ("processor.h",)
+"""Headers that only tell what there is."""
+CHANGES = (
+    (r"(?<=[\w)\]] )<(?= [\w(*])", "<="),
+    (r"(?<= )<=(?= )", "<"),
+    (r"(?<=[\w)\]] )>(?= [\w(*])", ">="),
+    (r"(?<= )>=(?= )", ">"),
+    (r"(?<= )==(?= )", "!="),
+    (r"(?<= )!=(?= )", "=="),
+    (r"(?<= )&&(?= )", "||"),
+    (r"(?<= )\|\|(?= )", "&&"),
+    (r"(?<= )\+(?= 1\b)", "-"),
+    (r"(?<= - )1\b", "0"),
+    (r"(?<= \+ )([2-9])\b", "1"),
+    (r"\bcontinue;", "break;"),
+)
+HIDDEN = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE
+)
+
+
+class Fault(NamedTuple):
+    """In a header, from ``start`` to ``stop``, other text; ``line`` is where."""
+
+    header: str
+    start: int
+    stop: int
+    text: str
+    line: int
+
+    def planted(self) -> str:
+        """The header with it."""
+        source = (ROOT / self.header).read_text("utf-8")
+        return source[: self.start] + self.text + source[self.stop :]
+
+    def __str__(self) -> str:
+        source = (ROOT / self.header).read_text("utf-8")
+        row = source.splitlines()[self.line - 1].strip()
+        return f"{self.header}:{self.line}: {source[self.start : self.stop]!r} -> {self.text!r} in {row[:90]}"
+
+
+def possible(header: Path) -> list[Fault]:
+    """All faults that can be planted in a header."""
+    source = header.read_text("utf-8")
+    plain = HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+    name = str(header.relative_to(ROOT))
+    return [
+        Fault(name, found.start(), found.end(), text, 1 + plain.count("\n", 0, found.start()))
+        for pattern, text in CHANGES
+        for found in re.finditer(pattern, plain)
+    ]
+
+
+def drawn(number: int, seed: int) -> list[Fault]:
+    """So many faults, spread over the headers by how much there is to change in each."""
+    chance = random.Random(seed)
+    headers = [path for path in sorted(NATIVE.rglob("*.h")) if path.name not in LEFT_OUT]
+    every = [fault for header in headers for fault in possible(header)]
+    return sorted(chance.sample(every, min(number, len(every))))

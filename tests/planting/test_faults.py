@@ -1,0 +1,39 @@
+"""The faults that `make plant` plants: real ones, the same for a seed, in code and not in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.planting.__main__ import LAST, TESTS, touched
+from tests.planting.faults import NATIVE, ROOT, drawn, possible
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif(not NATIVE.is_dir(), reason="needs the source tree")]
+
+
+def test_faults_are_the_same_for_a_seed_and_spread() -> None:
+    faults = drawn(60, 1)
+    assert faults == drawn(60, 1) != drawn(60, 2)
+    assert len(set(faults)) == 60
+    assert {fault.header.split("/")[1] for fault in faults} == set(TESTS)
+
+
+def test_a_fault_changes_one_place_of_the_code() -> None:
+    for fault in drawn(60, 3):
+        before, after = (ROOT / fault.header).read_text("utf-8"), fault.planted()
+        changed = [one for one, other in zip(before.split("\n"), after.split("\n"), strict=True) if one != other]
+        assert len(changed) == 1 and not changed[0].lstrip().startswith(("*", "/*", "#"))
+        assert touched(fault.header)
+
+
+def test_words_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.planting.faults.ROOT", tmp_path)
+    header = tmp_path / "a.h"
+    header.write_text("/* a < b\n * c == d */\n#if X >= 2\nif (a < b) f(\"x == y\", '<'); // n + 1\n#endif\n")
+    assert [(fault.line, fault.text) for fault in possible(header)] == [(4, "<=")]
+
+
+def test_what_is_asked_is_there() -> None:
+    assert {path.name for path in NATIVE.iterdir() if any(path.glob("*.h"))} == set(TESTS)
+    assert [name for tests in (*TESTS.values(), LAST) for name in tests if not (ROOT / name).exists()] == []
