@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from turnwire import csp, kick, nslip, sap, slip, sstp
     from turnwire.registry import WIRES
-    from turnwire.conversion import Context, Converted, convert
+    from turnwire.conversion import Context, Converted, Converter, convert
     from turnwire.finding.explaining import explain
     from turnwire.finding.extraction import extract
     from turnwire.log.output.batch import Batch
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from turnwire.finding.decoder import Decoder
 
 __version__ = "0.1.0"
-__all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "DecodeError", "Decoder"]
+__all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "Converter", "DecodeError", "Decoder"]
 __all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "Wire", "WireError"]
 __all__ += ["backend", "check", "convert", "decode", "detect", "encode", "explain", "extract", "nslip", "prompt"]
 __all__ += ["register", "scan", "slip", "wires"]
@@ -33,7 +33,7 @@ __all__ += ["register", "scan", "slip", "wires"]
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
 _LATER |= {"Decoder": "finding.decoder", "extract": "finding.extraction", "prompt": "prompts"}
 _LATER["explain"] = "finding.explaining"
-_LATER |= dict.fromkeys(("convert", "Context", "Converted"), "conversion")
+_LATER |= dict.fromkeys(("convert", "Context", "Converted", "Converter"), "conversion")
 _ROOMS = {"slip", "log", "tokens", "ledger", "report", "distributed", "polars", "duckdb"}  # beside those of the wires
 
 

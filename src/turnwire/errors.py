@@ -239,6 +239,7 @@ class Reason(str, Enum):
     BAD_CONTEXT = "bad_context"
     NO_EXTENSION = "no_extension"
     NO_COUNTERPART = "no_counterpart"
+    NOT_CONFORMING = "not_conforming"
     BAD_CARRY = "bad_carry"
 
     __str__ = str.__str__  # as of ``StrEnum``: what is told of a refusal comes by here several times

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a record of a log is one line)
 """Answers are paired with the task that they name: small logs of every wire, counted by hand."""
 
 from __future__ import annotations

@@ -181,6 +181,14 @@ class Names:
         value = int(name)
         return value if value <= LARGEST and self.back(mapping, value) is ABSENT else ABSENT
 
+    def learn(self, mapping: str, name: str) -> Any:
+        """An id for a name that has none: ABSENT, since a single message tells nobody what the next one will say."""
+        return ABSENT
+
+    def remember(self, mapping: str, value: Any, name: str) -> None:
+        """From now on ``value`` is what ``name`` is mapped to."""
+        self._back[mapping][_folded(value)] = name
+
     def name(self, mapping: str, value: int) -> Any:
         """The name of a number: as mapped, or its decimal text where that is not mapped to another one."""
         found = self.back(mapping, value)

@@ -147,9 +147,10 @@ def _near(to: str, made: Fields, facts: Facts, names: Names) -> str | None:
         return None if facts["act"] not in GRAVE else shape.kind_name(made)
     near = shape.near(made)
     said = facts_of(to, made, names)
+    meant = {meaning(said)}
     if "status" not in facts:  # where there is one, the context gave it
-        said.pop("status", None)
-    if near is None and meaning(said) != meaning(facts):
+        meant.add(meaning({fact: value for fact, value in said.items() if fact != "status"}))
+    if near is None and meaning(facts) not in meant:
         near = shape.kind_name(made)
     return near
 

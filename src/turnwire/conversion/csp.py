@@ -107,4 +107,17 @@ def facts(fields: Fields, kind: str, names: Any) -> dict[str, Any]:
     return {"text": text[text.index("\n\n") + 2 : -1]}
 
 
-SHAPE = Shape(split, join, kind, begin, PLACES["csp"], facts, unseen=UNSEEN, tells=(("intent",),))
+SHAPE = Shape(
+    split,
+    join,
+    kind,
+    begin,
+    PLACES["csp"],
+    facts,
+    unseen=UNSEEN,
+    tells=(("intent",),),
+    stateful="C0",
+    by_task=True,
+    state_path="ctx",
+    numbered={"ERROR:block.id": "E", "PLAN:block.id": "L", "QUERY:block.id": "Q", "MEM:block.id": "M"},
+)

@@ -66,7 +66,9 @@ def _number(mapping: str) -> Pair:
             return ABSENT
         found = names.number(mapping, value)
         counted = _COUNTED.fullmatch(value) if mapping == "ids" else None
-        return names.number(mapping, counted[1]) if found is ABSENT and counted is not None else found
+        if found is ABSENT and counted is not None:
+            found = names.number(mapping, counted[1])
+        return names.learn(mapping, value) if found is ABSENT else found
 
     def read(value: Any, names: Names, wire: str) -> Any:
         return names.name(mapping, value)
@@ -92,6 +94,7 @@ def _token_of(letter: str) -> Pair:
         if pattern.fullmatch(value):
             return value
         number = names.number("ids", value)
+        number = names.learn("ids", value) if number is ABSENT and not value.startswith(letter) else number
         return ABSENT if number is ABSENT else f"{letter}{number}"
 
     return Pair(write, _text)
@@ -109,7 +112,7 @@ def _uuid(fits: Callable[[str], Any]) -> Pair:
         found = names.forth("uuids", value)
         if found is ABSENT and names.back("uuids", value) is ABSENT:
             found = value
-        return found if found is not ABSENT and fits(found) else ABSENT
+        return found if found is not ABSENT and fits(found) else names.learn("uuids", value)
 
     def read(value: Any, names: Names, wire: str) -> Any:
         if not isinstance(value, str):
@@ -118,6 +121,12 @@ def _uuid(fits: Callable[[str], Any]) -> Pair:
         return value if found is ABSENT and names.forth("uuids", value) is ABSENT else found
 
     return Pair(write, read)
+
+
+def _to_receipt(value: Any, names: Names, wire: str) -> Any:
+    """What a receipt names: the UUID of a task that has one, else its id as it is."""
+    found = FORMS["uuid"].write(value, names, wire)
+    return value if found is ABSENT and isinstance(value, str) else found
 
 
 def _to_role(value: Any, names: Names, wire: str) -> Any:
@@ -221,6 +230,7 @@ FORMS: dict[str, Pair] = {
     "task_text": Pair(_task_text, _text),
     "uuid": _uuid(UUID.fullmatch),
     "uuid4": _uuid(is_uuid4),
+    "receipt": Pair(_to_receipt, lambda value, names, wire: FORMS["uuid"].read(value, names, wire)),
     "role": Pair(_to_role, _from_role),
     "status": _words("status", STATUSES, OPEN_STATUS),
     "priority": _words("priority", PRIORITIES, frozenset()),

@@ -194,6 +194,7 @@ SHAPE = Shape(
     CARRY,
     carry_text=True,
     fresh=frozenset({("", ("id",))}),
+    by_task=True,
     tells=(_CHANNEL,),
     near=near,
 )

@@ -57,4 +57,4 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     return "", {("act",): name, ("frame",): frame}
 
 
-SHAPE = Shape(split, join, kind, begin, PLACES["nslip"], tells=(("act",),))
+SHAPE = Shape(split, join, kind, begin, PLACES["nslip"], tells=(("act",),), counts="conversation")

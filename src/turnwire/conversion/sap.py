@@ -79,6 +79,7 @@ SHAPE = Shape(
     begin,
     PLACES["sap"],
     carry=CARRY,
+    by_task=True,
     tells=(("status",), ("target", "capability")),
     fresh=frozenset({("Task", ("taskId",)), ("Task", ("correlationId",))}),
 )

@@ -41,6 +41,12 @@ class Shape(NamedTuple):
     wires stand there); open_words: whether its status may be any other word, too. fresh: (kind, path) of the fields
     that ``Context.new_id`` may fill. tells: the fields that tell the kind, by which errors name it. near: fields of a
     message -> its kind, where that is the nearest only although it is read as the same act, else None.
+
+    Of conversations: counts: how messages are numbered: all of one ("conversation"), those of each speaker in one
+    ("sender"), or not at all (""). stateful: the first state, where the field of the conversation (at ``state_path``)
+    names a state and all messages are one history. numbered: "kind:path" of ids that messages number within their
+    history -> the letter in front. by_task: whether what the checklist asks of several messages concerns those of one
+    task, rather than of a whole conversation.
     """
 
     split: Callable[[Any], Fields]
@@ -58,6 +64,11 @@ class Shape(NamedTuple):
     fresh: frozenset[tuple[str, Path]] = frozenset()
     tells: tuple[Path, ...] = ()
     near: Callable[[Fields], str | None] = _not_near
+    counts: str = ""
+    stateful: str = ""
+    state_path: str = ""
+    numbered: Mapping[str, str] = {}
+    by_task: bool = False
 
     @property
     def kind_path(self) -> str:

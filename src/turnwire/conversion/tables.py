@@ -192,7 +192,7 @@ _RESULT = (
     Place("meta", ""),
 )
 _RECEIPT = (
-    Place("messageId", "task", "text", "must"),
+    Place("messageId", "task", "receipt", "must"),
     Place("correlationId", "conversation", "uuid", "must"),
     Place("reason", "text"),
 )

@@ -16,8 +16,8 @@ _ENDS = frozenset({*(str(status.value) for status in TERMINAL), "NACK"})
 
 
 class _Record(msgspec.Struct):
-    taskId: str | None = None  # noqa: N815  (the names of the wire)
-    messageId: str | None = None  # noqa: N815
+    taskId: str | None = None
+    messageId: str | None = None
     status: str | None = None
 
 

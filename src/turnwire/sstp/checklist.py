@@ -81,6 +81,10 @@ UNJUDGED = (
 """What the specification says and no log can show."""
 
 
+_ASKED = 64
+"""So many queries and delegations are remembered at least before those that are answered are forgotten."""
+
+
 class Judge(checklists.Judge):
     """Judges messages in the order in which they were sent, each in its session.
 
@@ -98,6 +102,7 @@ class Judge(checklists.Judge):
         self._only: Session | None = None  # as long as there is one with a name
         self._spoke: dict[str, Session] = {}
         self._asked: dict[int, tuple[int, int | None, Message]] = {}  # by the identity of a query or delegation
+        self._most_asked = _ASKED
         self._wrapped: dict[tuple[int, int], str] = {}
 
     def look(self, found: Any) -> None:
@@ -132,11 +137,20 @@ class Judge(checklists.Judge):
         if addressee is not None:
             self.applied.add("response")
             self._asked[id(message)] = line, offset, message
+            if len(self._asked) > self._most_asked:
+                self._forget_answered()
         for issue in session.feed(message):
             if issue.reason is Reason.OUT_OF_TURN and directed:
                 self.fault("addressee", line, issue.text, offset)
             else:
                 self._issue(issue, line, offset)
+
+    def _forget_answered(self) -> None:
+        """Keeps of what was asked the open ones only."""
+        found = self._sessions.values()
+        waiting = {id(one) for session in found for one in (*session.open_queries, *session.open_delegations)}
+        self._asked = {name: asked for name, asked in self._asked.items() if name in waiting}
+        self._most_asked = max(_ASKED, 2 * len(self._asked))
 
     def _session(self, message: Message) -> Session:
         name = message.session_id

@@ -15,7 +15,7 @@ from turnwire import registry
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.contexts import context_of
-from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, OPEN
 from turnwire.cli.output import Output, complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.cli.wires import WireName
@@ -49,7 +49,7 @@ class Found(NamedTuple):
     "--context", "context_file", type=inputs.name, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
 )
 @click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
-@click.option("--new-ids", is_flag=True, help="Envelopes and Tasks without an id get a random UUID.")
+@click.option("--new-ids", is_flag=True, help="What has no id gets one: random UUIDs, the next numbers.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: each message with its dropped fields.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not name dropped fields.")
 def command(
@@ -70,7 +70,9 @@ def command(
 
     What the target has no field for is named on standard error. What the target needs and a message lacks must come
     from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the message is refused, and every
-    missing field is named. Exits with 1 when a record could not be read or converted.
+    missing field is named. All FILES are one history: answers go to who asked, clocks and turns are counted anew, and
+    what the checklist of the wire would find wrong is refused. Exits with 1 when a record could not be read or
+    converted, with 5 when something is unfinished that its source had finished.
     """
     names = inputs.checked(files)
     context = turnwire.Context() if context_file is None else context_of(context_file)
@@ -82,23 +84,29 @@ def command(
         context = context.replace(new_id=lambda: str(uuid.uuid4()))
     key = None if key_file is None else inputs.content(key_file, inputs.SETTINGS).strip()
     output = standard_output()
+    converter = turnwire.Converter(target, context=context, carry=carry, nearest=nearest, restore=restore, key=key)
     writer = _Writer(output, target, as_json, quiet)
     for name in inputs.files(names):
-        for found in _messages(inputs.content(name), source):
+        data = inputs.content(name) if name == inputs.STANDARD_INPUT else name
+        for found in _messages(data, source):
             if found.error is not None:
                 writer.refuse(name, found.line, found.error)
                 continue
             try:
-                converted = turnwire.convert(
-                    found.message, target, context=context, carry=carry, nearest=nearest, restore=restore, key=key
-                )
+                converted = converter.feed(found.message)
                 text = turnwire.encode(converted.message)
             except WireError as error:
                 writer.refuse(name, found.line, error)
             else:
                 writer.write(name, found.line, text, converted)
     output.flush()
-    return BAD_RECORDS if writer.refused else GOOD
+    faults, left = converter.close()
+    if len(left) <= converter.unanswered:  # what waits for an answer in the source waits for it here
+        left = ()
+    for word, several in (("not_conforming", faults), ("unfinished", left)):
+        for fault in several:
+            complain(printable(f"{target}: {word} in {fault.clause}: {fault.text}"))
+    return BAD_RECORDS if writer.refused or faults else OPEN if left else GOOD
 
 
 class _Writer:
@@ -148,8 +156,8 @@ class _Writer:
         self._output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
 
 
-def _messages(data: bytes, source: str | None) -> Iterator[Found]:
-    """The records and rejects of one file, in order."""
+def _messages(data: bytes | str, source: str | None) -> Iterator[Found]:
+    """The records and rejects of one input, in order: of its bytes, or of the file of that name."""
     from turnwire.finding.located import located
 
     unclosed: set[int] | None = None

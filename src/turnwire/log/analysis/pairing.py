@@ -246,7 +246,7 @@ class Pairs:
         if kinds is not None and columns[0] not in kinds:
             return
         work = self._works.get(wire)
-        message = Message(*columns, None if work is None else _short(work(raw)))
+        message = Message._make((*columns, None if work is None else _short(work(raw))))
         for pairing in pairings:
             pairing.take(message)
 

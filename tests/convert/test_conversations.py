@@ -1,0 +1,155 @@
+"""Whole conversations over all twenty pairs: what comes out conforms, or what is wanting is said."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.cli.running import turnwire as run
+from tests.convert.dialogues import DIALOGUES, SENT, given
+from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
+from turnwire.checklists import FAIL
+from turnwire.finding.judging import conformance
+from turnwire.registry import wire_of
+
+PAIRS = list(itertools.permutations(WIRES, 2))
+REFUSED = {Reason.NO_COUNTERPART, Reason.MISSING_FIELD, Reason.NOT_CONFORMING}
+
+
+def through(converter: Converter, messages: list[Any]) -> tuple[list[Any], list[ConvertError | None]]:
+    """What is made of messages, and for each why it was refused."""
+    made, why = [], []
+    for message in messages:
+        try:
+            made.append(converter.feed(message).message)
+            why.append(None)
+        except ConvertError as error:
+            why.append(error)
+    return made, why
+
+
+def judged(source: str, target: str, tasks: int, nearest: bool) -> int:
+    messages = DIALOGUES[source](tasks)
+    converter = Converter(target, context=given(source), nearest=nearest)
+    made, why = through(converter, messages)
+    closing = converter.close()
+    refused = [error for error in why if error is not None]
+    assert {error.reason for error in refused} <= REFUSED
+    assert all(error.text and error.missing for error in refused)
+    texts = [turnwire.encode(one) for one in made]
+    found = conformance(target, enumerate(texts, 1))
+    assert [line for line in found if line.status == FAIL] == [] == list(closing.faults), str(found)
+    assert len(closing.open) == sum(len(line.open) for line in found)
+    assert not closing.open or refused or nearest, "what is whole stays whole"
+    return len(made)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_dialogues_conform_or_say_why_not(source: str, target: str) -> None:
+    assert conformance(source, enumerate(map(turnwire.encode, DIALOGUES[source](3)), 1)), "the source is valid"
+    assert judged(source, target, 3, nearest=False) >= 4
+    assert judged(source, target, 3, nearest=True) >= 4
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_long_dialogues_conform_or_say_why_not(source: str, target: str) -> None:
+    for tasks in (1, 2, 5, 13, 200 // SENT[source]):
+        for nearest in (False, True):
+            judged(source, target, tasks, nearest)
+
+
+def test_tasks_turns_and_clocks_are_those_of_the_conversation() -> None:
+    converter = Converter("sap", context=given("nslip"))
+    made, why = through(converter, DIALOGUES["nslip"](2))
+    ids = [message.to_dict().get("taskId", message.to_dict().get("messageId")) for message in made]
+    assert [ids.count(name) for name in dict.fromkeys(ids)] == [4, 4]
+    assert len({message.correlation_id for message in made}) == 1
+    assert Counter(str(error.reason) for error in why if error) == {"no_counterpart": 2, "not_conforming": 2}
+
+    converter = Converter("sstp", context=given("nslip"))
+    made, _ = through(converter, DIALOGUES["nslip"](3))
+    for actor in ("0", "1"):
+        clocks = [message.logical_clock for message in made if message.actor_id == actor]
+        assert clocks == list(range(1, len(clocks) + 1)) and len(clocks) > 2
+
+    made, _ = through(Converter("nslip", context=given("sstp")), DIALOGUES["sstp"](2))
+    assert [message.turn for message in made] == list(range(1, 9))
+    assert {(message.src, message.dst) for message in made} == {(1, 2), (2, 1)}, "an answer goes to who asked"
+
+    made, _ = through(Converter("csp", context=given("sap")), DIALOGUES["sap"](3))
+    assert {message.ctx for message in made} == {"C0"}
+    assert [message.receiver for message in made] == ["A-ml-001", "A-prime"] * 3
+
+
+def test_tasks_of_two_conversations_do_not_become_one() -> None:
+    def say(conversation: int, act: str, source: int, target: int) -> Any:
+        return nslip.decode(f'@a{act}|f0|c{conversation}|S{source}|d{target}|T1|k7|t"x"#')
+
+    messages = [say(1, "3", 0, 1), say(2, "3", 0, 1), say(2, "1", 1, 0), say(1, "1", 1, 0)]
+    made, why = through(
+        Converter("csp", context=given("nslip").replace(defaults={"csp": {"block.STATUS": "OK"}})), messages
+    )
+    assert not any(why)
+    assert [message.block.id for message in made] == ["T7", "T701", "T701", "T7"]
+
+
+def test_the_context_that_was_learned_leads_back() -> None:
+    converter = Converter("sap", context=given("nslip"))
+    first = DIALOGUES["nslip"](1)[0]
+    made = converter.feed(first).message
+    assert converter.context.uuids == {"3": made.correlation_id, "1": made.task_id}
+    back = turnwire.convert(made, "nslip", context=converter.context.replace(defaults={"nslip": {"turn": 1}}))
+    assert (back.message.conv_id, back.message.get(nslip.Slot.TASK_ID)) == (3, 1)
+    strict = Converter("sap", context=given("nslip").replace(new_id=None))
+    with pytest.raises(ConvertError) as caught:
+        strict.feed(first)
+    assert caught.value.known == {"taskId": "1", "correlationId": "3"}, "no id is given where none may be"
+
+
+def test_what_is_refused_changes_nothing() -> None:
+    """The clock of a refused message is the next one's, and nobody has had the floor."""
+    converter = Converter("sstp", context=given("nslip"))
+    ask, again, answer = (
+        nslip.decode(f'@a{act}|f0|c1|S{source}|d{target}|T1|t"{text}"#')
+        for act, source, target, text in (("2", 0, 1, "why so"), ("2", 0, 1, "well then"), ("1", 1, 0, "that is why"))
+    )
+    assert converter.feed(ask).message.logical_clock == 1
+    with pytest.raises(ConvertError) as caught:
+        converter.feed(again)
+    assert (caught.value.reason, caught.value.path) == (Reason.NOT_CONFORMING, "addressee")
+    assert converter.feed(answer).message.actor_id == "1"
+    assert converter.feed(again).message.logical_clock == 2
+    closing = converter.close()
+    assert (closing.faults, len(closing.open), converter.unanswered) == ((), 1, 1)
+
+
+def test_memory_is_bounded() -> None:
+    converter = Converter("csp", context=Context(defaults=given("nslip").defaults), remember=10)
+    for number in range(500):
+        converter.feed(nslip.decode(f'@a3|f0|c{nslip.base62.encode(number)}|S0|d1|T1|k7|t"x"#'))
+    held = (converter._tasks, converter._counts, converter._watches, converter._own, converter._taken)
+    assert all(len(table) <= 11 for table in (*held, converter._asked, converter._unanswered, converter._aliases))
+
+
+def test_a_log_through_the_command_line(tmp_path: Path) -> None:
+    context = given("kick")
+    defaults = {wire: {**values} for wire, values in context.defaults.items()}
+    (tmp_path / "context.json").write_text(json.dumps({"defaults": defaults}))
+    (tmp_path / "kick.log").write_text("".join(f"{turnwire.encode(one)}\n" for one in DIALOGUES["kick"](2)))
+    options = ("--to", "nslip", "--context", tmp_path / "context.json", "--new-ids", "-q")
+    done = run("convert", tmp_path / "kick.log", *options)
+    assert (done.code, done.err) == (0, "")
+    (tmp_path / "nslip.log").write_bytes(done.out)
+    assert run("conform", "nslip", tmp_path / "nslip.log").code == 0
+    assert [message.turn for message in map(nslip.decode, done.out.decode().splitlines())] == list(range(1, 10))
+    options = ("--to", "sstp", *options[2:])
+    done = run("convert", tmp_path / "kick.log", *options)
+    assert done.code == 1 and "no_counterpart" in done.err and "not_conforming" in done.err
+    assert all(wire_of(message) == "sstp" for message in map(sstp.decode, done.out.decode().splitlines()))
