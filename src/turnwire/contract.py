@@ -108,6 +108,7 @@ class Wire:
 
     A wire may have more. Whatever needs what it lacks says so:
 
+    - short_prompt: () -> a shorter text of that kind, without an example of everything.
     - plan: how a scan finds it: a ``turnwire.json.plan.WirePlan`` for style "object", else a :class:`TextPlan`.
     - bulk: a :class:`BulkScanner` (``scan(wire=...)``); a ``TextPlan`` brings its own.
     - damaged: (bytes) -> whether these are a damaged message. marks: bytes one of which every damaged message holds.
@@ -147,6 +148,7 @@ class Wire:
         message: type
         check: Callable[[Any], list[Issue]]
         prompt: Callable[[], str]
+        short_prompt: Callable[[], str] | None
         bulk: BulkScanner | None
         plan: Any
         cuts: Callable[..., Any] | None
@@ -193,6 +195,7 @@ class Wire:
         message: Any,
         check: Any,
         prompt: Any,
+        short_prompt: Any = None,
         always_strict: bool = False,
         least_doubtful: Any = 0,
         doubtful_kinds: Any = (),
@@ -243,6 +246,7 @@ class Wire:
                 "replay": replay,
             },
             "least_doubtful": least_doubtful,
+            "short_prompt": short_prompt,
             "doubtful_kinds": doubtful_kinds,
             "doubtful_texts": doubtful_texts,
         }

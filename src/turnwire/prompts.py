@@ -1,13 +1,28 @@
-"""Short texts that teach an LLM a wire; each stands with its protocol (``<package>/prompt.py``)."""
+"""Texts that teach an LLM a wire; each stands with its protocol (``<package>/prompt.py``)."""
 
 from __future__ import annotations
 
 from turnwire import registry
 
+SIZES = ("short", "full")
 
-def prompt(wire: str) -> str:
-    """A text for a system prompt that teaches ``wire``: the form of its messages, its words and its rules.
 
-    What stands in angle brackets is to be filled in. Raises DecodeError(unknown_wire).
+def prompt(wire: str, size: str = "full") -> str:
+    """A text for a system prompt that teaches ``wire``: the form of its messages, its words and its rules, and with the
+    size "full" an example of each kind, act, intent or channel, all of which the wire's own decode and check take.
+
+    What stands in angle brackets is to be filled in. A wire that has one size only gives that. Raises
+    DecodeError(unknown_wire), and ValueError for another size.
     """
-    return registry.wire(wire).prompt()
+    if size not in SIZES:
+        raise ValueError(f"the sizes of a prompt are {' and '.join(SIZES)}, not {size!r}")
+    found = registry.wire(wire)
+    short = found.short_prompt if size == "short" else None
+    return found.prompt() if short is None else short()
+
+
+def sizes(wire: str, tokenizer: str = "o200k_base") -> dict[str, int]:
+    """Size -> the tokens of that prompt. Raises as :func:`prompt` and ``turnwire.tokens.count`` do."""
+    from turnwire.tokens import count
+
+    return {size: count(prompt(wire, size), tokenizer) for size in SIZES}

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import pytest
 
-from turnwire import registry
+from turnwire import registry, tokens
 from turnwire.errors import DecodeError
 from turnwire.finding.extraction import extract
-from turnwire.prompts import prompt
+from turnwire.prompts import prompt, sizes
 from turnwire.registry import WIRES
 
 
@@ -26,7 +26,9 @@ def spec_of(wire):
 def test_short_plain_and_complete(wire):
     spec_of(wire)
     text = prompt(wire)
-    assert 500 < len(text) < 4600
+    assert 500 < len(prompt(wire, "short")) < 4600 and 1000 < len(text) < 5600
+    assert sizes(wire) == {size: tokens.count(prompt(wire, size)) for size in ("short", "full")}
+    assert sizes(wire)["short"] < sizes(wire)["full"]
     assert "```" not in text and "None" not in text and "<enum" not in text.lower()
     assert all(line == line.rstrip() for line in text.splitlines())
 
@@ -34,12 +36,132 @@ def test_short_plain_and_complete(wire):
 def test_unknown_wire():
     with pytest.raises(DecodeError):
         prompt("nonsense")
+    with pytest.raises(ValueError, match="short and full"):
+        prompt("sap", "tiny")
+
+
+KINDS = {
+    "nslip": lambda message: message.act.name,
+    "csp": lambda message: str(message.intent),
+    "sstp": lambda message: message.KIND.value,
+    "sap": lambda message: f"{type(message).__name__} {message.to_dict()['status']}" if "status" in message else "Task",
+    "kick": lambda message: message.channel.removeprefix("⫻"),
+}
+TOLD = {
+    "sap": {"Task", "Ack ACK", "Nack NACK", "Result RUNNING", "Result SUCCEEDED", "Result FAILED"},
+    "kick": {"command/dispatch", "command/stop", "report/status", "report/artifact", "alert/error", "alert/violation",
+             "query/context"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_example_of_everything_is_read_and_checked(wire):
+    """Of each act, intent, kind and channel, strictly and without a doubt."""
+    spec = spec_of(wire)
+    found = extract(prompt(wire), (wire,))
+    told = (
+        TOLD.get(wire)
+        or {
+            "nslip": {act.name for act in spec.Act} if wire == "nslip" else set(),
+            "csp": set(spec.INTENTS) if wire == "csp" else set(),
+            "sstp": {kind.value for kind in spec.Kind} if wire == "sstp" else set(),
+        }[wire]
+    )
+    assert sorted(KINDS[wire](each.message) for each in found) == sorted(told), "one of each"
+    for each in found:
+        text = registry.encode(each.message)
+        assert registry.decode(text, wire) == each.message
+        assert registry.check(each.message) == []
+
+
+NATURAL = {
+    "string": "words", "UUID": "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b", "time": "2026-01-15T08:00:00Z",
+    "true or false": True, "integer from 0": 5, "object": {"a": 1}, "array of objects": [{"a": 1}],
+    "array of strings": ["a", "b"], "object of numbers": {"care": 1.5}, "any value": [1, "a", None],
+    "object of integers from 0 to 100": {"care": 40}, "number from 0": 2.5,
+    "sha256: and 64 hex digits": "sha256:" + "0a" * 32,
+}  # fmt: skip
+
+
+def natural(told):
+    """The values that a reader of a type would write."""
+    if told.endswith(" or null"):
+        return [None, *natural(told.removesuffix(" or null"))]
+    if told.startswith("array of {"):
+        return [[value] for value in natural(told.removeprefix("array of "))]
+    if told.startswith("{"):
+        parts, depth, start = [], 0, 1
+        for place, letter in enumerate(told):
+            depth += (letter in "{(") - (letter in "})")
+            if (letter == "," and depth == 1) or (letter == "}" and depth == 0):
+                parts.append(told[start:place].strip())
+                start = place + 1
+        values = {name: natural(kind) for name, _, kind in (part.partition(": ") for part in parts)}
+        whole = {name: found[0] for name, found in values.items()}
+        return [whole, *({**whole, name: value} for name, found in values.items() for value in found)]
+    return told.split("|") if told not in NATURAL else [NATURAL[told]]
+
+
+def test_each_optional_field_of_sap_in_its_natural_form():
+    """What the prompt says of a field's type is what the wire takes there."""
+    spec_of("sap")
+    text = prompt("sap")
+    tried = 0
+    for line, (_, example) in zip(
+        (line for line in text.splitlines() if "where it helps: " in line),
+        (("Task", 0), ("Result", 4)),
+        strict=True,
+    ):
+        base = [each.message for each in extract(text, ("sap",))][example].to_dict()
+        listed = line.partition("where it helps: ")[2].removesuffix(".")
+        for name, told in re.findall(r"([\w.]+) \(((?:[^()])*)\)", listed):
+            for value in natural(told):
+                whole = json.loads(json.dumps(base))
+                *above, last = name.split(".")
+                inner = whole
+                for part in above:
+                    inner = inner[part]
+                inner[last] = value
+                message = registry.decode(json.dumps(whole), "sap")
+                doubts = [issue for issue in registry.check(message) if issue.severity != "info"]
+                assert doubts == [], (name, told, value)
+                assert registry.decode(registry.encode(message), "sap") == message
+                tried += 1
+    assert tried > 60
+
+
+@pytest.mark.parametrize(
+    ("wire", "example", "more"),
+    [
+        *(("nslip", 3, f"|{prefix}{value}#") for prefix, value in
+          (("s", "A"), ("r", "1"), ("e", "0"), ("u", '"done"'), ("t", '"a \\"b\\""'))),
+        *(("csp", 1, f"\n{key} words, and more\n") for key in ("IN", "OUT", "OWNER")),
+        *(("csp", 2, f"\n{key} words\n") for key in ("PRODUCED", "DATA")),
+        *(("sstp", 0, f', {more}}}, "payload"') for more in
+          ('"provenance": "git"', '"policy_labels": ["retention:90d"]', '"risk_score": 0.3')),
+        ("kick", 0, ', "correlation_id": "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b"}'),
+    ],
+)  # fmt: skip
+def test_optional_fields_of_the_others(wire, example, more):
+    text = registry.encode([each.message for each in extract(prompt(wire), (wire,))][example])
+    name = more.strip("\n|, ").split(" ")[0][: 1 if wire == "nslip" else None]
+    if wire == "nslip":
+        made = re.sub(rf'\|{name}(?:"[^"]*"|[^|#]*)', "", text)[:-1] + more
+    elif wire == "csp":
+        made = re.sub(rf"\n{name} [^\n]*", "", text).rstrip("\n") + more
+    elif wire == "sstp":
+        made = re.sub(r'\},\s*"payload"', lambda _: more, text, count=1)
+    else:
+        made = text.rstrip()[:-1] + more
+    message = registry.decode(made, wire)
+    assert registry.check(message) == []
 
 
 def test_nslip():
     spec = spec_of("nslip")
     text = prompt("nslip")
-    assert [each.wire for each in extract(text)] == ["nslip"]
+    assert [each.message.act for each in extract(text)] == list(spec.Act)
+    assert [each.wire for each in extract(prompt("nslip", "short"))] == ["nslip"]
     for enum in (spec.Act, spec.FrameType):
         for member in enum:
             assert f"{spec.BASE62_ALPHABET[member]} {member.name}" in text
@@ -51,7 +173,7 @@ def test_sstp():
     spec = spec_of("sstp")
     from turnwire import sstp
 
-    text = prompt("sstp")
+    text = prompt("sstp", "short")
     found = extract(text, ("sstp",))
     assert [each.message.KIND for each in found] == list(spec.Kind)
     for each in found:

@@ -7,8 +7,31 @@ from turnwire.csp import spec
 from turnwire.phrases import listed
 
 
+_BLOCKS = {
+    "PLAN": "PLAN L1\nTEXT fix T1, then T2",
+    "TASK": "TASK T1\nREQ fix the parser\nIN src/parser.py\nOUT PATCH\nOWNER CODER\nPRIORITY P1",
+    "RESULT": "RESULT T1\nSTATUS OK\nPRODUCED F1\nDATA src/parser.py:10-24",
+    "ERROR": "ERROR E1\nAT T1\nCAUSE the file is missing\nNEXT name another file",
+    "QUERY": "QUERY Q1\nTEXT which branch",
+    "PATCH": "PATCH P1\nBASE C0\n+ DEF PARSER = src/parser.py\n~ DEF OWNER := CODER\n- DEF DRAFT\nAPPLY -> C1",
+    "FILE": "FILEOP F1 CREATE\nPATH src/new.py\nCONTENT\n<<<\nprint(1)\n>>>",
+    "MEM": "MEM M1\nTEXT the parser is slow",
+}
+
+
+def examples() -> dict[str, str]:
+    """A message of each intent."""
+    head = f"{spec.MAGIC}\nFROM MAIN\nTO CODER\nCTX C0\nINTENT "
+    return {intent: f"{head}{intent}\n\n{_BLOCKS[intent]}\n" for intent in spec.INTENTS}
+
+
 def prompt() -> str:
-    """The text that teaches CSP/1, made from the tables of ``spec``."""
+    """The text that teaches CSP/1, with a message of each intent."""
+    return f"{short()}One of each intent:\n\n" + "\n".join(examples().values())
+
+
+def short() -> str:
+    """The text without these, made from the tables of ``spec``."""
     blocks = "\n".join(_csp_block(intent) for intent in spec.INTENTS if spec.BLOCK_WORD[intent] in spec.FIELDS)
     free = listed(word for word in spec.INTENTS if spec.BLOCK_WORD[word] not in spec.FIELDS and word != "PATCH")
     headers = "\n".join(f"{name} <{name.lower()}>" for name in spec.HEADERS[:-1])
@@ -23,9 +46,9 @@ INTENT <{"|".join(spec.INTENTS)}>
 <block>
 Rules:
 - CTX names the state you speak about (C0, C1, ...). FROM and TO are agent ids without spaces.
-- The first line of the block is the word of the intent ({renamed}) and an id. Then come its lines "KEY value"; [KEY] may be left out:
+- The first line of the block is the word of the intent ({renamed}) and an id, such as TASK T1. Then come its lines "KEY value", all of them text; [KEY] may be left out:
 {blocks}
-  PATCH P<n>, then BASE C<n>, lines "+ DEF NAME = value", "~ DEF NAME := value", "- DEF NAME", then "APPLY -> C<n>"
+  PATCH P<number>, then BASE C<number>, lines "+ DEF NAME = value", "~ DEF NAME := value", "- DEF NAME", then "APPLY -> C<number>"
   {free} <id>, then any "KEY value" lines
 - {enums}.
 - A value of several lines is written as the KEY alone, then a line {"<" * spec.MIN_HEREDOC}, the lines, and a line \
@@ -39,4 +62,4 @@ def _csp_block(intent: str) -> str:
     needed = spec.REQUIRED.get(word, {})
     keys = " ".join(key if key in needed else f"[{key}]" for key in spec.FIELDS[word])
     operation = " <" + "|".join(spec.FILE_OPS) + ">" if word == "FILEOP" else ""
-    return f"  {word} {spec.ID_LETTER[word]}<n>{operation}: {keys}"
+    return f"  {word} {spec.ID_LETTER[word]}<number>{operation}, then {keys}"

@@ -13,6 +13,7 @@ DESCRIPTOR = Wire(
     message=".messages:CspMessage",
     check=".codec:check",
     prompt=".prompt:prompt",
+    short_prompt=".prompt:short",
     joined="\n",
     doubtful_kinds=("FILE", "TEMPLATE"),
     marks=(b"CSP/1",),

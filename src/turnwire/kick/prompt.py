@@ -7,8 +7,36 @@ from turnwire.kick import spec
 from turnwire.phrases import as_json, listed
 
 
+_IDS = ("7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a", "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b")
+_SENT = (
+    # channel, type, sender, receiver, content, whether it answers the first
+    ("command/dispatch", "Command", "Orchestrator", "WePlan", "task/dispatch:T-7/001\nfix the parser", False),
+    ("command/stop", "Command", "Orchestrator", "WePlan", "task/stop:T-7/001\nit is done elsewhere", True),
+    ("report/status", "Info", "WePlan", "Orchestrator", "report/status:T-7/001\nAccepted", True),
+    ("report/artifact", "Info", "WePlan", "Orchestrator", "report/artifact:T-7/001\nsrc/parser.py", True),
+    ("alert/error", "Alert", "WePlan", "Broadcast", "alert/error:T-7/001\nthe disk is full", True),
+    ("alert/violation", "Alert", "SystemMonitor", "Broadcast", "alert/violation:T-7/001\na secret was sent", True),
+    ("query/context", "Query", "WePlan", "Dima", "query/context:memory/001\nwhich branch?", False),
+)
+
+
+def examples() -> list[dict[str, str]]:
+    """An envelope of each channel that the specification names."""
+    found = []
+    for channel, kind, sender, receiver, content, answers in _SENT:
+        values = (_IDS[bool(found)], "2026-01-15T08:00:00Z", sender, receiver, kind, f"{spec.SIGIL}{channel}")
+        one = dict(zip(spec.FIELDS, (*values, f"{spec.SIGIL}{content}\n"), strict=False))
+        found.append({**one, "correlation_id": _IDS[0]} if answers else one)
+    return found
+
+
 def prompt() -> str:
-    """The text that teaches KickLang, made from the tables of ``spec``."""
+    """The text that teaches KickLang, with an envelope of each channel of the specification."""
+    return f"{short()}Examples:\n" + "".join(f"{as_json(one)}\n" for one in examples())
+
+
+def short() -> str:
+    """The text without these, made from the tables of ``spec``."""
     example = {name: f"<{name}>" for name in spec.FIELDS}
     example |= {"type": "|".join(spec.TYPES), "channel": f"{spec.SIGIL}<family>/<name>"}
     example["content"] = f"{spec.SIGIL}<name>/<type>:<place>/<index>\n<text>\n"
@@ -21,6 +49,7 @@ def prompt() -> str:
 You speak KickLang. Every message is a single JSON object: raw JSON only, no prose, no code fence.
 {as_json(example)}
 Rules:
+- Fill in what stands in angle brackets; where a value shows alternatives, choose one.
 - All fields are strings; all but {listed(name for name in spec.FIELDS if name not in spec.REQUIRED_FIELDS)} are required.
 - id is a UUID (version 4); timestamp is an ISO 8601 date and time.
 - Channels, and who may use them:

@@ -13,6 +13,7 @@ DESCRIPTOR = Wire(
     message=".messages:SlipMessage",
     check=".rules:check",
     prompt=".prompt:prompt",
+    short_prompt=".prompt:short",
     always_strict=True,
     least_doubtful=".spec:LEAST_DOUBTFUL",
     doubtful_texts=".spec:DOUBTFUL_TEXTS",

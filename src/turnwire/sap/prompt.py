@@ -17,8 +17,65 @@ _SAP_VALUES = {
 }
 
 
+_TYPES = {
+    spec.Kind.ANY: "any value",
+    spec.Kind.TEXT: "string",
+    spec.Kind.UUID: "UUID",
+    spec.Kind.TIME: "time",
+    spec.Kind.VERSION: "string",
+    spec.Kind.BOOLEAN: "true or false",
+    spec.Kind.COUNT: "integer from 0",
+    spec.Kind.OBJECT: "object",
+    spec.Kind.OBJECTS: "array of objects",
+    spec.Kind.TEXTS: "array of strings",
+    spec.Kind.NUMBERS: "object of numbers",
+    spec.Kind.PRESSURE: "object of integers from 0 to 100",
+    spec.Kind.DIGEST: "sha256: and 64 hex digits",
+    spec.Kind.QUANTITY: "number from 0",
+}
+_TASK, _TRACE = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a", "a7f5d5b2-13a8-4a0d-9ba2-6b1e3c6f9d11"
+_HEAD = {"protocolVersion": "2.0", "taskId": _TASK, "correlationId": _TRACE}
+_FROM = {"reportedAt": "2026-01-15T08:00:05Z", "producer": {"agentId": "coder", "agentKind": "agent"}}
+_CHECKS = [{"principle": "care", "status": "PASS", "notes": "tests ran"}]
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "Task": {
+        **_HEAD,
+        "issuedAt": "2026-01-15T08:00:00Z",
+        "issuer": {"agentId": "lead", "agentKind": "agent"},
+        "target": {"agentId": "coder", "capability": "code.fix"},
+        "constitutionalContext": {"pressureLevel": "instant", "principles": ["care"], "pressure": {"care": 40}},
+        "payload": {"text": "fix the parser"},
+        "outputContract": {"format": "text"},
+        "telemetry": {"priority": "high", "deadline": "2026-01-15T09:00:00Z", "budget": {"tokens": 5000}},
+    },
+    "Ack": {"messageId": _TASK, "correlationId": _TRACE, "status": "ACK"},
+    "Nack": {"messageId": _TASK, "correlationId": _TRACE, "status": "NACK", "reason": "the queue is full"},
+    "RUNNING": {**_HEAD, **_FROM, "status": "RUNNING", "constitutionalEvidence": {"alignment": "VALID"}},
+    "SUCCEEDED": {
+        **_HEAD,
+        **_FROM,
+        "status": "SUCCEEDED",
+        "output": "the parser reads empty files",
+        "constitutionalEvidence": {"alignment": "VALID", "policyChecks": _CHECKS},
+    },
+    "FAILED": {
+        **_HEAD,
+        **_FROM,
+        "status": "FAILED",
+        "error": {"code": "NOT_FOUND", "message": "there is no parser"},
+        "constitutionalEvidence": {"alignment": "ESCALATE", "policyChecks": _CHECKS},
+    },
+}
+"""A message of each kind, and Results in their states."""
+
+
 def prompt() -> str:
-    """The text that teaches SAP, made from the tables of ``spec``."""
+    """The text that teaches SAP, with a message of each kind."""
+    return f"{short()}Examples:\n" + "".join(f"{name} {as_json(value)}\n" for name, value in EXAMPLES.items())
+
+
+def short() -> str:
+    """The text without these, made from the tables of ``spec``."""
 
     def example(table: Any) -> dict[str, Any]:
         return {field.name: value(field) for field in table.fields if field.need == spec.MUST}
@@ -28,22 +85,38 @@ def prompt() -> str:
             return example(field.table)
         if field.values:
             return "|".join(field.values)
-        return _SAP_VALUES.get(field.name, f"<{field.kind.name.lower()}>")
+        return _SAP_VALUES.get(field.name, f"<{_TYPES[field.kind]}>")
 
     def more(table: Any) -> str:
-        return listed(field.name for field in table.fields if field.need != spec.MUST)
+        return listed(optional(table))
+
+    def optional(table: Any, inside: str = "") -> Any:
+        for field in table.fields:
+            if field.need != spec.MUST:
+                yield f"{inside}{field.name} ({kind(field)})"
+            elif field.table is not None:
+                yield from optional(field.table, f"{inside}{field.name}.")
+
+    def kind(field: Any) -> str:
+        null = " or null" if field.nullable else ""
+        if field.values:
+            return "|".join(field.values) + null
+        if field.table is None:
+            return _TYPES[field.kind] + null
+        parts = listed(f"{one.name}: {kind(one)}" for one in field.table.fields)
+        return f"array of {{{parts}}}{null}" if field.kind is spec.Kind.RECORDS else f"{{{parts}}}{null}"
 
     tables = "\n".join(
         f"- {table.name}: {as_json(example(table))}\n  and where it helps: {more(table)}."
         for table in (spec.TASK, spec.RESULT)
     )
     return f"""\
-You exchange UBOS SAP V{spec.VERSION} objects. Every message is a single JSON object, a Task or a Result: raw JSON only, no \
+You exchange UBOS SAP V{spec.VERSION} objects. Every message is a single JSON object, a Task or a Result (or, where a transport has them, an Ack or Nack): raw JSON only, no \
 prose, no code fence. Where a value shows alternatives, choose one; fill in what stands in angle brackets.
 {tables}
 Rules:
 - taskId and correlationId are UUIDs in the form of 36 characters; a Result repeats those of its Task.
-- Times are UTC, written YYYY-MM-DDTHH:MM:SSZ.
+- Times are UTC, written YYYY-MM-DDTHH:MM:SSZ. Optional fields stand with the type of their value.
 - pressureLevel is {listed(level.value for level in spec.PressureLevel)}; pressure maps principles to integers from 0 to 100.
 - Report QUEUED and RUNNING as often as you like, then one of {listed(sorted(word.value for word in spec.TERMINAL))}, and \
 nothing after that.

@@ -9,28 +9,67 @@ from turnwire.phrases import as_json, listed
 from turnwire.sstp import spec
 
 
+_FILLED: dict[str, Any] = {
+    "actor_id": "ada",
+    "session_id": "s1",
+    "goal": "fix the parser",
+    "assumptions": ["the tests are right"],
+    "success_criteria": "all tests pass",
+    "constraints": ["no new dependency"],
+    "question": "which branch is it on?",
+    "required_fields": ["branch"],
+    "directed_to": "bob",
+    "content": "it is on the branch main",
+    "evidence_refs": ["git:main"],
+    "task": "fix the parser",
+    "assigned_to": "bob",
+    "required_capabilities": ["python"],
+    "evaluation_criteria": "all tests pass",
+    "decision": "the parser is rewritten",
+    "scope": "src/parser.py",
+    "claim": "all tests pass",
+    "artifacts": [{"type": "log", "name": "pytest", "value": "12 passed"}],
+    "checks_run": ["pytest"],
+    "summary": "a second parser had been forgotten",
+    "derived_rule": "look for copies first",
+}
+
+
 def prompt() -> str:
-    """The text that teaches SSTP, made from the tables of ``spec``."""
-    kinds = "\n".join(f"- {kind}: {spec.MEANING[kind]}.\n  {as_json(_sstp_example(kind))}" for kind in spec.Kind)
+    """The text that teaches SSTP, with a message of each kind."""
+    return _text(_FILLED, "")
+
+
+def short() -> str:
+    """The text with forms to be filled in."""
+    return _text({}, " Fill in everything that stands in angle brackets.")
+
+
+def _text(values: dict[str, Any], more: str) -> str:
+    kinds = "\n".join(
+        f"- {kind}: {spec.MEANING[kind]}.\n  {as_json(_sstp_example(kind, values))}" for kind in spec.Kind
+    )
     optional = listed(f"{field.name} (like {as_json(field.example)})" for field in spec.HEADER if field.need == "never")
     return f"""\
 You speak SSTP. Every message is a single JSON object of one of the kinds below: raw JSON only, no prose, no Markdown, no \
-code fence. Fill in everything that stands in angle brackets.
+code fence.{more}
 {kinds}
 Rules:
 - actor_id is your own name, always. session_id is the same in all messages of a task.
 - logical_clock is 1 in your first message of the session and 1 more in each further one.
 - All fields shown are required. The header may also hold {optional}.
-- uncertainty, confidence and risk_score are numbers from 0 to 1.
+- uncertainty, confidence and risk_score are numbers from 0 to 1, logical_clock is an integer. assumptions, constraints, \
+required_fields, evidence_refs, required_capabilities, checks_run and policy_labels are arrays of strings, artifacts one of \
+objects with type, name and value, which are strings; supersedes is a string or null; all other fields are strings.
 - One agent speaks at a time: after a message, wait for a response. If a message is directed_to or assigned_to somebody, \
 only that agent answers.
 - Send only what contributes something: no acknowledgement, no echo.
 """
 
 
-def _sstp_example(kind: Any) -> dict[str, Any]:
-    known = {"kind": kind.value, "schema_id": spec.SCHEMA_IDS[kind]}
+def _sstp_example(kind: Any, values: dict[str, Any]) -> dict[str, Any]:
+    known = {**values, "kind": kind.value, "schema_id": spec.SCHEMA_IDS[kind]}
     return {
         "header": {field.name: known.get(field.name, field.example) for field in spec.HEADER if field.need != "never"},
-        "payload": {field.name: field.example for field in spec.PAYLOADS[kind]},
+        "payload": {field.name: values.get(field.name, field.example) for field in spec.PAYLOADS[kind]},
     }
