@@ -158,3 +158,35 @@ def test_wrong_use(tmp_path: Path, log: Path) -> None:
     assert (turnwire("replay", "-", stdin=b"").code, turnwire("replay", "-", stdin=b"").out) == (4, b"")
     assert turnwire("replay", "-", stdin=b"DEF A = 1\n").out.startswith(b"C0 (init) sha256:")
     assert turnwire("replay", "-", "--json", stdin=b"\xff\0").code == 4
+
+
+def test_only_an_unknown_checkpoint_wants_the_beginning() -> None:
+    """A name that is missing, or a patch from an old checkpoint, does not."""
+    for text in (
+        patch(1, ("+", "A", "1")) + patch(2, ("-", "NONE", None)),
+        patch(1, ("+", "A", "1")) + patch(2, ("+", "B", "1")) + patch(3, ("+", "C", "1"), base=1),
+    ):
+        done = turnwire("replay", "-", stdin=text.encode())
+        assert done.code == 1 and "refused" in done.err and NEEDED not in done.err
+    done = turnwire("replay", "-", stdin=patch(4, ("+", "A", "1"), base=9).encode())
+    assert NEEDED in done.err
+
+
+def test_the_history_of_a_law(log: Path) -> None:
+    done = turnwire("replay", log, "--name", "L1")
+    assert (done.code, done.out) == (0, b"C0 init: L1 = search -> WEB only\n")
+    (record,) = turnwire("replay", log, "--name", "L1", "--json").records
+    assert (record["checkpoint"], record["new"]) == ("C0", "search -> WEB only")
+
+
+def test_what_leads_from_one_checkpoint_to_another(log: Path) -> None:
+    assert turnwire("replay", log, "--diff", "C0", "C1").out.decode().splitlines() == [
+        "+ DEF NEW = x y",
+        "~ DEF SRC := source/",
+    ]
+    assert turnwire("replay", log, "--diff", "C1", "C2").out == b"- DEF NEW\n~ DEF SRC := s/\\x1b[31m\n"
+    assert turnwire("replay", log, "--diff", "C2", "C2") == (0, b"", "")
+    (record,) = turnwire("replay", log, "--diff", "C1", "C0", "--json").records
+    assert record == {"from": "C1", "to": "C0", "ops": [["-", "NEW", None], ["~", "SRC", "src/"]]}
+    assert turnwire("replay", log, "--diff", "C0", "C9").code == 1
+    assert turnwire("replay", log, "--diff", "C0", "C1", "--name", "SRC").code == 2

@@ -6,7 +6,6 @@ from __future__ import annotations
 from turnwire.csp import spec
 from turnwire.phrases import listed
 
-
 _BLOCKS = {
     "PLAN": "PLAN L1\nTEXT fix T1, then T2",
     "TASK": "TASK T1\nREQ fix the parser\nIN src/parser.py\nOUT PATCH\nOWNER CODER\nPRIORITY P1",

@@ -6,7 +6,6 @@ from __future__ import annotations
 from turnwire.kick import spec
 from turnwire.phrases import as_json, listed
 
-
 _IDS = ("7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a", "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b")
 _SENT = (
     # channel, type, sender, receiver, content, whether it answers the first

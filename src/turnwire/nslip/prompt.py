@@ -6,7 +6,6 @@ from __future__ import annotations
 from turnwire.nslip import spec
 from turnwire.phrases import listed
 
-
 EXAMPLES = (
     '@a0|f2|c5|S2|d1|T4|k7|t"tests_red"#',
     '@a1|f0|c5|S2|d1|T5|k7|rC|u"done"#',

@@ -8,7 +8,6 @@ from typing import Any
 from turnwire.phrases import as_json, listed
 from turnwire.sstp import spec
 
-
 _FILLED: dict[str, Any] = {
     "actor_id": "ada",
     "session_id": "s1",

@@ -17,11 +17,9 @@ from turnwire.cli.text import escaped, printable
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:
-    from turnwire.csp import Change, Checkpoint, Store
+    from turnwire.csp import Change, Checkpoint, CspMessage, Preamble, Store
 
 _SQLITE = b"SQLite format 3\0"
-_BEFORE = frozenset({Reason.CTX_UNKNOWN, Reason.BASE_NOT_HEAD, Reason.DEF_MISSING})
-"""What is refused for want of something that should stand further up."""
 _NEEDED = (
     "a replay needs the log from its beginning: DEF and LAWS lines before the first message (C0), and every PATCH that "
     "leads to the checkpoints its messages name"
@@ -34,9 +32,24 @@ _NEEDED = (
 @click.option(
     "--name", "name", type=inputs.name, metavar="NAME", help="Show who set this name, when, and from what, up to there."
 )
+@click.option(
+    "--diff",
+    "between",
+    nargs=2,
+    type=inputs.name,
+    metavar="A B",
+    help="Show what leads from one checkpoint to another.",
+)
 @click.option("--forks", is_flag=True, help="Let a patch start from any checkpoint, not only from the last.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: the checkpoint, or one for each change.")
-def command(logs: tuple[str, ...], at: str | None, name: str | None, forks: bool, as_json: bool) -> int:
+def command(
+    logs: tuple[str, ...],
+    at: str | None,
+    name: str | None,
+    between: tuple[str, str] | None,
+    forks: bool,
+    as_json: bool,
+) -> int:
     """Applies the messages of LOG in order and shows the state they lead to.
 
     LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in; several
@@ -44,6 +57,8 @@ def command(logs: tuple[str, ...], at: str | None, name: str | None, forks: bool
     C0. Damaged messages and those that a store refuses are named on standard error and change nothing; they make the
     exit code 1. So does a --name that was never defined. Without any message it is 4.
     """
+    if between and (at is not None or name is not None):
+        raise click.UsageError("--diff names two checkpoints; it goes with neither --at nor --name")
     inputs.checked(logs)
     store, complaints, hint, found = _read(logs, forks)
     for line in complaints:
@@ -53,7 +68,9 @@ def command(logs: tuple[str, ...], at: str | None, name: str | None, forks: bool
     if not found:
         return BAD_RECORDS if complaints else NOTHING
     checkpoint = store.at(at or store.head)
-    if name is not None:
+    if between:
+        lines = _difference(store, *between, as_json)
+    elif name is not None:
         lines = [_change(change, name, as_json) for change in store.explain(name, at=checkpoint.id)]
         if not lines:
             complain(printable(f"{name} was never defined up to {checkpoint.id}"))
@@ -62,6 +79,17 @@ def command(logs: tuple[str, ...], at: str | None, name: str | None, forks: bool
         lines = [_json(_fields(checkpoint))] if as_json else _state(store, checkpoint)
     standard_output().write(b"".join(_line(line, as_json) for line in lines))
     return BAD_RECORDS if complaints else GOOD
+
+
+def _difference(store: Store, old: str, new: str, as_json: bool) -> list[str]:
+    """The operations that lead from one checkpoint to another, as a PATCH has them."""
+    ops = store.diff(old, new)
+    if as_json:
+        return [_json({"from": old, "to": new, "ops": [list(op) for op in ops]})]
+    signs = {"+": " = ", "~": " := "}
+    return [
+        escaped(f"{sign} DEF {name}{signs[sign] + (value or '') if sign in signs else ''}") for sign, name, value in ops
+    ]
 
 
 def _line(text: str, as_json: bool) -> bytes:
@@ -81,8 +109,7 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | N
         return _kept(logs[0]), [], None, True
     replaying = Replaying(forks=forks)
     lines: list[str] = []
-    reasons = set()
-    met = False
+    lacking = met = False
     for name in inputs.files(logs):
         shown = inputs.shown(name)
         try:
@@ -95,11 +122,19 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | N
         for record in document.records:
             refusal = replaying.feed(record) if isinstance(record, (CspMessage, Preamble)) else None
             if refusal is not None:
-                reasons.add(refusal.reason)
+                lacking = lacking or _is_unknown(record, refusal, replaying.store)
                 found.append((record.line or 0, f"refused: {_words(refusal)}"))
         lines += [f"{shown}:{line}: {text}" for line, text in sorted(found)]
-    hint = _NEEDED if reasons & _BEFORE else None if met else "there is no CSP/1 message here"
+    hint = _NEEDED if lacking else None if met else "there is no CSP/1 message here"
     return replaying.store, lines, hint, met
+
+
+def _is_unknown(record: CspMessage | Preamble, refusal: Any, store: Store) -> bool:
+    """Whether a record is refused because it names a checkpoint that should stand further up."""
+    if refusal.reason is Reason.CTX_UNKNOWN:
+        return True
+    base = getattr(getattr(record, "block", None), "base", None)
+    return refusal.reason is Reason.BASE_NOT_HEAD and base not in store
 
 
 def _is_ledger(log: str) -> bool:
