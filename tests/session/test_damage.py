@@ -42,7 +42,7 @@ def damaged(text: str, count: int, seed: int) -> Iterator[tuple[str, str]]:
             found = text[rnd.randrange(1, len(text)) :]
         else:
             at = rnd.randrange(len(text))
-            found = text[:at] + rnd.choice("ab019|&=+ \n{}\"%^.") + text[at + (kind == "edit") :]
+            found = text[:at] + rnd.choice('ab019|&=+ \n{}"%^.') + text[at + (kind == "edit") :]
         if kind in ("drop", "swap", "double"):
             found = "\n".join(changed) + "\n"
         if found.rstrip("\n") != text.rstrip("\n"):

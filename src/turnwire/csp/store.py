@@ -206,16 +206,12 @@ class Store:
         return block
 
     def explain(self, name: str, *, at: str | None = None) -> list[Change]:
-        """The history of a name, or of a law, up to a checkpoint (by default the head), oldest first; empty if it never
-        had one."""
+        """The history of a name or law up to a checkpoint (by default the head), oldest first; empty if it has none."""
         self._settle()
         line = self._line(at or self._head) if self.forks or at is not None else None
-        changes = []
-        root = self._checkpoints["C0"].defs
-        if name in self.laws and name not in root:
-            changes.append(Change("C0", None, 0, None, None, "+", None, self.laws[name]))
-        if name in root:
-            changes.append(Change("C0", None, 0, None, None, "+", None, root[name]))
+        root = self._checkpoints["C0"]
+        value = root.defs.get(name, root.laws.get(name))
+        changes = [] if value is None else [Change("C0", None, 0, None, None, "+", None, value)]
         for checkpoint, sign, old, new in self._changes.get(name, ()):
             if line is None or checkpoint in line:
                 made = self._checkpoints[checkpoint]

@@ -21,7 +21,7 @@ _SENT = (
 
 def examples() -> list[dict[str, str]]:
     """An envelope of each channel that the specification names."""
-    found = []
+    found: list[dict[str, str]] = []
     for channel, kind, sender, receiver, content, answers in _SENT:
         values = (_IDS[bool(found)], "2026-01-15T08:00:00Z", sender, receiver, kind, f"{spec.SIGIL}{channel}")
         one = dict(zip(spec.FIELDS, (*values, f"{spec.SIGIL}{content}\n"), strict=False))

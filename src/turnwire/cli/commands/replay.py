@@ -17,7 +17,7 @@ from turnwire.cli.text import escaped, printable
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:
-    from turnwire.csp import Change, Checkpoint, CspMessage, Preamble, Store
+    from turnwire.csp import Change, Checkpoint, Store
 
 _SQLITE = b"SQLite format 3\0"
 _NEEDED = (
@@ -129,7 +129,7 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | N
     return replaying.store, lines, hint, met
 
 
-def _is_unknown(record: CspMessage | Preamble, refusal: Any, store: Store) -> bool:
+def _is_unknown(record: Any, refusal: Any, store: Store) -> bool:
     """Whether a record is refused because it names a checkpoint that should stand further up."""
     if refusal.reason is Reason.CTX_UNKNOWN:
         return True
