@@ -55,7 +55,6 @@ def judge(count: int, seed: int) -> None:
     for kind, text in damaged(TEXT, count, seed):
         with pytest.raises(DecodeError):
             session.decode(text)
-            pytest.fail(f"{kind} went unseen")
         found = session.salvage(text)
         assert not found.complete and found.missing and found.faults
         for part in found.parts:

@@ -1,8 +1,8 @@
 """Templates as text: JSON objects in which the names of open members end in a mark.
 
-``a={"act":"ASK","turn+":1,"tag?":"x"}`` is an event and the template that later rows go by. ``b=a{"act":"INFORM"}``
-says what differs from it. A draft is such an object as a list of members; a leaf in it is ``Given`` (a value) or the
-number of a leaf of the template that it is derived from.
+``a={act:ASK turn+:1 tag?:x}`` is an event and the template that later rows go by. ``b=a{act:INFORM}`` says what
+differs from it. A draft is such an object as a list of members; a leaf in it is ``Given`` (a value) or the number of a
+leaf of the template that it is derived from.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from turnwire.session import notation
 from turnwire.session.fields import one_line
 from turnwire.session.shapes import Items, Members, Node, Place
 from turnwire.session.values import BEGIN, CLOSE, END, LEAF, OPEN, STRING, STYLES, Leaf, minified, quoted
@@ -77,7 +78,7 @@ def marked(name: str, mark: str) -> str:
 
 def read(text: str) -> list[Member]:
     """The draft of a definition. Raises ValueError, RecursionError."""
-    value = _DECODER.decode(text.replace("\n", "\\n"))
+    value = _DECODER.decode(notation.to_json(text).replace("\n", "\\n"))
     if not isinstance(value, _Object):
         raise ValueError("a definition is an object")
     return _draft(value)
@@ -289,9 +290,13 @@ def written(draft: list[Member]) -> str:
         elif isinstance(node, Array):
             text = "[" + ",".join(map(written, node.items)) + "]"
         else:
-            text = "0" if isinstance(node, Given) else node.text
-        parts.append(f"{quoted(marked(name, mark))}:{text}")
-    return "{" + ",".join(parts) + "}"
+            text = "null" if isinstance(node, Given) else node.text
+            if mark and text == "null":
+                parts.append(notation.key(marked(name, mark)))
+                continue
+            text = notation.value(text)
+        parts.append(f"{notation.key(marked(name, mark))}:{text}")
+    return "{" + " ".join(parts) + "}"
 
 
 def told(leaf: Leaf, mark: str, alias: str = "") -> str:

@@ -136,7 +136,8 @@ def _block(
             if len(cluster.members) > 1:
                 name = called[at] = next(free)
             body = composer.define(name, item.event.shape, cluster.marks, leaves)
-            records.append(body[1:] if body == "=" + item.line else body)
+            plain = not name and "&" not in body and len(body) >= len(item.line)
+            records.append(one_line(item.line) if plain else body)
         return records
 
     composer = Composer(keys, before=options.before)

@@ -207,6 +207,8 @@ class Planner:
                 sources[path] += 1
             rows[self.conversations[number]] = last = value
         if SEEN in missed:
+            if self.hints[members[0]][place].same:
+                missed[SEEN] -= self._weigh(leaf)
             for path, count in sources.most_common(3):
                 if count * 4 >= len(later) and _tellable(path):
                     missed[SEEN + path] = sum(

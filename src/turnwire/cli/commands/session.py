@@ -1,0 +1,144 @@
+"""``turnwire session``: messages and events as text of few tokens, and back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from turnwire.characters import escaped_json
+from turnwire.cli import inputs
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
+from turnwire.cli.output import complain, standard_output
+from turnwire.cli.text import printable
+from turnwire.errors import DecodeError
+
+_TEXT = click.argument("file", type=inputs.name)
+
+
+@click.group("session", short_help="Pack events into few tokens for a model, unpack and check them.")
+def command() -> None:
+    """Sessions: many events as one text that a model reads with few tokens, nothing lost and loss detected."""
+
+
+@command.command("pack")
+@inputs.sources_argument
+@click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
+@click.option(
+    "--tokenizer", default="o200k_base", show_default=True, metavar="NAME|FILE", help="Whose tokens are saved."
+)
+@click.option(
+    "--key", multiple=True, metavar="PATH", help="Path of the member that names the conversation. Repeatable."
+)
+@click.option("--every", type=click.IntRange(min=1), default=200, show_default=True, help="Events between two anchors.")
+@click.option("--plain", is_flag=True, help="Nothing that models find hard: no counters, no omissions, no aliases.")
+@click.option("--no-checks", is_flag=True, help="Records without checks.")
+def pack(
+    sources: tuple[str, ...],
+    events: bool,
+    tokenizer: str,
+    key: tuple[str, ...],
+    every: int,
+    plain: bool,
+    no_checks: bool,
+) -> int:
+    """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest."""
+    from turnwire.session import encode
+
+    names = inputs.checked(sources)
+    failed = 0
+    if events:
+        found: list[Any] = list(_lines(names))
+    else:
+        import turnwire
+
+        scan = turnwire.scan(list(names), errors="skip")
+        found = [message for message, *_ in scan.messages()]
+        failed = sum(scan.counts.reasons.values())
+    options = dict.fromkeys(("counters", "before", "aliases"), False) if plain else {}
+    try:
+        text = encode(found, tokenizer, key or None, every=every, checks=not no_checks, **options)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    output = standard_output()
+    output.write((text.removesuffix("\n") + "\n").encode() if text else b"")
+    output.flush()
+    if failed:
+        complain(f"{failed} damaged records were left out")
+    return BAD_RECORDS if failed else GOOD if found else NOTHING
+
+
+def _lines(names: tuple[str, ...]) -> Iterator[str]:
+    for name in names:
+        for line in _read(name).split("\n"):
+            if line.strip():
+                yield line
+
+
+def _read(name: str) -> str:
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    return data.decode("utf-8", "surrogateescape")
+
+
+@command.command("unpack")
+@_TEXT
+@click.option("--salvage", is_flag=True, help="Of a damaged session all that is whole.")
+@click.option("--no-checks", is_flag=True, help="The records have no checks.")
+def unpack(file: str, salvage: bool, no_checks: bool) -> int:
+    """Writes the events of the session FILE (- for standard input) as JSON lines, numbers as they were written."""
+    from turnwire.session import lines_of
+    from turnwire.session import salvage as salvaged
+
+    text = _read(file)
+    output = standard_output()
+    if salvage:
+        found = salvaged(text)
+        lines = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in found.events]
+        for first, behind in found.missing:
+            complain(f"missing: events from {first + 1} " + (f"to {behind}" if behind is not None else "on"))
+        for fault in found.faults:
+            complain(printable(str(fault)))
+        code = GOOD if found.complete else BAD_RECORDS
+    else:
+        try:
+            lines = lines_of(text, sealed=not no_checks)
+        except DecodeError as error:
+            complain(printable(str(error)))
+            return BAD_RECORDS
+        code = GOOD
+    output.write(escaped_json("".join(line + "\n" for line in lines).encode("utf-8", "replace")))
+    output.flush()
+    return code
+
+
+@command.command("check")
+@_TEXT
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON.")
+def check(file: str, as_json: bool) -> int:
+    """Says whether the session FILE is whole, and what is missing. Exits with 1 when it is not."""
+    from turnwire.session import salvage
+
+    found = salvage(_read(file))
+    row = {
+        "complete": found.complete,
+        "events": len(found.events),
+        "doubtful": sum(len(part.events) for part in found.doubtful),
+        "missing": [list(each) for each in found.missing],
+        "faults": [str(fault) for fault in found.faults],
+    }
+    output = standard_output()
+    if as_json:
+        output.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+    else:
+        state = "whole" if found.complete else "damaged or unfinished"
+        output.write(f"{state}: {row['events']} events\n".encode())
+        for fault in found.faults:
+            complain(printable(str(fault)))
+        for first, behind in found.missing:
+            complain(f"missing: events from {first + 1} " + (f"to {behind}" if behind is not None else "on"))
+    output.flush()
+    return GOOD if found.complete else BAD_RECORDS
