@@ -212,7 +212,7 @@ def test_packages_that_are_absent_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     found = tokens.compare(REQUEST, wires=["nslip"])
     assert set(found.absent) == {"toon", "gcf", "soon", "yaml", "msgpack base64"}
     assert all("turnwire[formats]" in why for why in found.absent.values())
-    assert {row.format for row in found.rows} == {"nslip", "json", "json pretty", "json array"}
+    assert {row.format for row in found.rows} == {"nslip", "json", "json pretty", "json array", "session"}
     assert "not measured: toon: " in found.table()
 
 

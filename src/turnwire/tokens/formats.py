@@ -157,12 +157,28 @@ def _write_msgpack(value: Any) -> str:
     return base64.b64encode(_msgpack().packb(value)).decode()
 
 
+def _session() -> Any:
+    return import_module("turnwire.session")  # it counts tokens, so it is built on this package
+
+
+def _write_session(values: Sequence[Any], together: bool) -> Written:
+    """What explains a session stands in it, so there is no legend."""
+    encode = _session().encode
+    return Written([encode(values)] if together else [encode([value]) for value in values])
+
+
+def _read_session(written: Written, together: bool) -> list[Any]:
+    decode = _session().decode
+    return [value for text in written.texts for value in decode(text)]
+
+
 FORMATS: dict[str, Format] = {
     each.name: each
     for each in (
         _each("json", None, minified, json.loads),
         _each("json pretty", None, lambda value: json.dumps(value, ensure_ascii=False, indent=2), json.loads),
         Format("json array", None, _write_arrays, _read_arrays),
+        Format("session", None, _write_session, _read_session),
         _whole("toon", "toon-format", lambda value: str(_toon().encode(value)), lambda text: _toon().decode(text)),
         _whole(
             "gcf",
