@@ -16,6 +16,8 @@ from turnwire.session.values import Leaf, quoted
 
 BASES = 8
 """Templates that a new one may be derived from: the last ones."""
+WIDEST = 256
+"""Leaves of an event that may be derived."""
 
 
 def names() -> Iterator[str]:
@@ -72,7 +74,7 @@ class Composer:
         """An event that defines a template; without a name, one that is told by another or repeats what was seen."""
         state = self.state
         template = Template(next(self._numbers), shape, marks, leaves, self.keys)
-        bases = list(self.templates.items())[-BASES:]
+        bases = list(self.templates.items())[-BASES:] if shape.width <= WIDEST else []
         places = [{path: number for number, path in enumerate(base.shape.paths)} for _, base in bases]
         unsaid: list[set[tuple[int, int]]] = [set() for _ in bases]
         texts: dict[int, Told] = {}

@@ -13,7 +13,7 @@ from turnwire.session.checks import Chain, sealed
 from turnwire.session.composing import Composer, names
 from turnwire.session.fields import folded, one_line
 from turnwire.session.howto import header, howto
-from turnwire.session.planning import Event, Planner
+from turnwire.session.planning import Event, Plan, Planner
 from turnwire.session.shapes import Shape, shape_of
 from turnwire.session.state import LATER, MORE, SAME, SEEN, TURN, Template
 from turnwire.session.values import Leaf, event_of, flatten, quoted
@@ -98,60 +98,63 @@ def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, mea
     chain = Chain()
     records: list[str] = []
     used: set[str] = set()
+    plan: Plan | None = None
     done = 0
     for number, block in enumerate(blocks):
         if number:
             records.append(" ".join([f"^{done}", *(f"@{key}" for key in keys)]))
         done += len(block)
-        records += _block(block, keys, options, measure, used)
+        events = [item.event for item in block if item.event is not None]
+        again = None if plan is None else plan.again(events)
+        plan = Planner(events, keys, options.expectations()).plan() if again is None else again
+        records += _block(block, plan, Composer(keys, before=options.before), options, measure, used)
     explained = howto(used, options.checks) if options.prompt else ""
     lines = [header(keys, explained), *records, f".{done}"]
     return "".join([sealed(line, chain) if options.checks else line + "\n" for line in lines])
 
 
 def _block(
-    block: Sequence[Item], keys: tuple[str, ...], options: Options, measure: Callable[[str], int], used: set[str]
+    block: Sequence[Item],
+    plan: Plan,
+    composer: Composer,
+    options: Options,
+    measure: Callable[[str], int],
+    used: set[str],
 ) -> list[str]:
-    events = [item.event for item in block if item.event is not None]
-    planner = Planner(events, keys, options.expectations())
-    clusters = planner.clusters()
-    home = {number: at for at, cluster in enumerate(clusters) for number in cluster.members}
-    kinds = [home[number] for number in range(len(events))]
-
-    def run(composer: Composer) -> list[str]:
-        called: dict[int, str] = {}
-        free = names()
-        records, kind = [], iter(kinds)
-        for item in block:
-            if item.event is None:
-                records.append("{}" if item.line == "{}" else "!" + one_line(quoted(item.line)))
-                continue
-            at = next(kind)
-            leaves = item.event.leaves
-            if at in called:
-                records.append(composer.row(called[at], leaves))
-                continue
-            cluster = clusters[at]
-            name = ""
-            if len(cluster.members) > 1:
-                name = called[at] = next(free)
-            body = composer.define(name, item.event.shape, cluster.marks, leaves)
-            plain = not name and "&" not in body and len(body) >= len(item.line)
-            records.append(one_line(item.line) if plain else body)
-        return records
-
-    composer = Composer(keys, before=options.before)
-    records = run(composer)
-    if options.aliases:
-        aliases = _aliases(composer.told, measure)
-        if aliases:
-            composer = Composer(keys, aliases, options.before)
-            records = run(composer)
-            used.add("&")
+    """The records of a block; what they need explained is added to ``used``."""
+    records = _run(block, plan, composer)
+    if options.aliases and (aliases := _aliases(composer.told, measure)):
+        composer = Composer(composer.keys, aliases, composer.before)
+        records = _run(block, plan, composer)
+        used.add("&")
     used |= parts_of(composer.templates.values())
     if composer.derived:
         used.add("b=a")
     return [folded(record) for record in records]
+
+
+def _run(block: Sequence[Item], plan: Plan, composer: Composer) -> list[str]:
+    """The bodies of the records of a block."""
+    times = Counter(plan.kinds)
+    called: dict[int, str] = {}
+    free = names()
+    records, kinds = [], iter(plan.kinds)
+    for item in block:
+        if item.event is None:
+            records.append("{}" if item.line == "{}" else "!" + one_line(quoted(item.line)))
+            continue
+        kind = next(kinds)
+        leaves = item.event.leaves
+        if kind in called:
+            records.append(composer.row(called[kind], leaves))
+            continue
+        name = ""
+        if times[kind] > 1:
+            name = called[kind] = next(free)
+        body = composer.define(name, item.event.shape, plan.marks[kind], leaves)
+        plain = not name and "&" not in body and len(body) >= len(item.line)
+        records.append(one_line(item.line) if plain else body)
+    return records
 
 
 def parts_of(templates: Iterable[Template]) -> set[str]:

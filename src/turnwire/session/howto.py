@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 HEADER = "%1"
 """How the first line begins: version 1 of the form."""
-_BEGIN = 'a={…} is an event; "a x|y" is one like it, x and y for its marked members. Empty:'
+_BEGIN = 'a={…} is an event; "a x|y" is one like it, x and y for its marked members.'
 _PARTS = {
     "?": "? same",
     "+": "+ one more",
@@ -25,7 +25,8 @@ _END = "Ends are checks."
 def howto(parts: Collection[str] = ALL, checks: bool = True) -> str:
     """The text that explains a session in which these parts occur; "" where there are no templates."""
     words = [text for part, text in _PARTS.items() if part in parts]
-    return " ".join([_BEGIN, ", ".join(words) + ".", *([_END] if checks else [])])
+    empty = ["Empty: " + ", ".join(words) + "."] if words else []
+    return " ".join([_BEGIN, *empty, *([_END] if checks else [])])
 
 
 def prompt() -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from turnwire.session import times
@@ -21,7 +22,12 @@ MEMBER = 4.5
 """What a member costs in a definition, beside its value."""
 TEMPLATE = 8.0
 """What a definition costs beside its members, and what it takes from a reader's memory."""
-MOST_SOURCES = 6
+MOST_SOURCES, MOST_HOLDERS = 6, 24
+"""Paths with the same value that a leaf may be told by; those that are looked at."""
+MOST_CANDIDATES = 12
+"""Leaves that are tried to tell kinds of event apart: the dearest."""
+MOST_MISSED = 20
+"""One of so many events may fit no template before all are planned anew."""
 
 
 class Event(NamedTuple):
@@ -37,6 +43,34 @@ class Cluster(NamedTuple):
 
     members: list[int]
     marks: list[str]
+
+
+class Plan(NamedTuple):
+    """Which template each event of a block goes by, and the marks of each template.
+
+    known: structure -> (places and values that events of a template must have, the template's number).
+    """
+
+    kinds: list[int]
+    marks: list[list[str]]
+    known: dict[tuple[object, ...], list[tuple[list[tuple[int, Leaf]], int]]]
+
+    def again(self, events: Sequence[Event]) -> Plan | None:
+        """The same templates for other events, or None where too few of them fit."""
+        kinds, missed = [], 0
+        marks = list(self.marks)
+        for event in events:
+            leaves = event.leaves
+            for fixed, at in self.known.get(event.structure, ()):
+                if all(leaves[place] == leaf for place, leaf in fixed):
+                    kinds.append(at)
+                    break
+            else:
+                missed += 1
+                kinds.append(len(marks))
+                tables = event.shape.columns
+                marks.append([SAME if _must_open(leaf) or tables[at] else FIXED for at, leaf in enumerate(leaves)])
+        return None if missed * MOST_MISSED > len(events) else Plan(kinds, marks, self.known)
 
 
 class Hint(NamedTuple):
@@ -73,6 +107,8 @@ class Planner:
         self.conversations: list[Leaf | None] = []
         self.hints: list[list[Hint]] = []
         self._orders: dict[int, tuple[int | None, list[int]]] = {}
+        self._known: dict[tuple[int, ...], tuple[list[float], list[str]]] = {}
+        self._more: dict[Leaf, Leaf | None] = {}
         self._look(keys)
 
     def _look(self, keys: tuple[str, ...]) -> None:
@@ -97,7 +133,7 @@ class Planner:
                 fresh = own is None
                 last = everywhere.get(path) if own is None else own
                 others: list[str] = []
-                for other in reversed(holders.get(leaf, {})):
+                for other in islice(reversed(holders.get(leaf, {})), MOST_HOLDERS):
                     if other == path:
                         continue
                     if here.get(other, everywhere.get(other)) == leaf:
@@ -116,6 +152,20 @@ class Planner:
                 holders.setdefault(leaf, {})[path] = None
             self.hints.append(hints)
 
+    def plan(self) -> Plan:
+        """The clusters as a plan that later events may go by, too."""
+        found = self.clusters()
+        kinds = [0] * len(self.events)
+        plan = Plan(kinds, [cluster.marks for cluster in found], {})
+        for at, cluster in enumerate(found):
+            first = self.events[cluster.members[0]]
+            for number in cluster.members:
+                kinds[number] = at
+            if len(cluster.members) > 1:
+                fixed = [(place, first.leaves[place]) for place, mark in enumerate(cluster.marks) if not mark]
+                plan.known.setdefault(first.structure, []).append((fixed, at))
+        return plan
+
     def clusters(self) -> list[Cluster]:
         """The clusters in the order of their first events."""
         groups: dict[tuple[object, ...], list[int]] = {}
@@ -129,9 +179,8 @@ class Planner:
         least = sum(costs)
         best: list[list[int]] | None = None
         if len(members) > 2 and depth:
-            for place in range(len(marks)):
-                if not marks[place]:
-                    continue
+            dearest = sorted(filter(marks.__getitem__, range(len(marks))), key=lambda place: -costs[place])
+            for place in dearest[:MOST_CANDIDATES]:
                 kinds: dict[Leaf, list[int]] = {}
                 for number in members:
                     kinds.setdefault(self.events[number].leaves[place], []).append(number)
@@ -172,19 +221,24 @@ class Planner:
 
     def _judged(self, members: list[int]) -> tuple[list[float], list[str]]:
         """The best marks of a template for these events, and what each leaf costs in its rows."""
-        first = self.events[members[0]]
-        later = members[1:]
-        found = [self._mark(place, members, later, first) for place in range(len(first.leaves))]
-        return [cost for _, cost in found], [mark for mark, _ in found]
+        key = tuple(members)
+        known = self._known.get(key)
+        if known is None:
+            first = self.events[members[0]]
+            later = members[1:]
+            found = [self._mark(place, members, later, first) for place in range(len(first.leaves))]
+            known = self._known[key] = [cost for _, cost in found], [mark for mark, _ in found]
+        return known
 
     def _mark(self, place: int, members: list[int], later: list[int], first: Event) -> tuple[str, float]:
         """The mark of one leaf, and what it costs in rows."""
-        events, leaf = self.events, first.leaves[place]
+        events, leaf, more = self.events, first.leaves[place], self._more
         if all(events[number].leaves[place] == leaf for number in later):
-            if _must_open(leaf) and first.shape.columns[place] is None:
+            if _must_open(leaf) or first.shape.columns[place] is not None:
                 return SAME, 0.0
             return self._of_constant(place, members[0], leaf), 0.0
         missed = dict.fromkeys(self.allowed, 0.0)
+        counting = MORE in missed
         sources: Counter[str] = Counter()
         rows: dict[Leaf | None, Leaf] = {}
         whole, last = 0.0, leaf
@@ -197,8 +251,11 @@ class Planner:
             row = rows.get(self.conversations[number], last)
             if SAME in missed and row != value:
                 missed[SAME] += cost
-            if MORE in missed and one_more(row) != value:
-                missed[MORE] += cost
+            if counting:
+                if row not in more:
+                    more[row] = one_more(row)
+                if more[row] != value:
+                    missed[MORE] += cost
             if SEEN in missed and not hint.same:
                 missed[SEEN] += cost
             if TURN in missed and not (value == leaf if hint.fresh else hint.more):
