@@ -1,7 +1,7 @@
 """Makes tests/vectors/session.jsonl: 200 sessions with the events that they hold, 200 damaged ones with the reason.
 
-``python -m tests.session.make_vectors`` writes the file anew. A good vector is ``{"id", "text", "sealed", "lines"}``: the
-events as minified JSON. A damaged one has ``reason`` and ``line`` in place of ``lines``.
+``python -m tests.session.make_vectors`` writes the file anew. A good vector is ``{"id", "text", "sealed", "lines"}``:
+the events as minified JSON. A damaged one has ``reason`` and ``line`` in place of ``lines``.
 """
 
 from __future__ import annotations
