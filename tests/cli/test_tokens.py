@@ -104,7 +104,7 @@ def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None
     given.write_text('now = "2026-01-01T00:00:00Z"\n[uuids]\n1 = "00000001-1111-4111-8111-111111111111"\n')
     good.write_bytes(GOOD + b"\n")
     records = turnwire("tokens", good, "--wire", "nslip", "--advise", "--json", "--context", given).records
-    assert {cost["wire"] for cost in records[1]["advice"]["costs"]} == {"nslip", "kick"}
+    assert {cost["wire"] for cost in records[1]["advice"]["costs"]} == {"nslip", "kick", "session"}
     shown = turnwire("tokens", good, "--wire", "nslip", "--advise", "--context", given).out.decode()
     untried = [line for line in shown.splitlines() if line.startswith("not tried")]
     assert [line.split(":")[1].strip() for line in untried] == ["nslip as csp", "nslip as sstp", "nslip as sap"]

@@ -116,6 +116,21 @@ def test_advice_adds_up() -> None:
     assert f"{own.tokens:,}" in advice.table() and "to change first" in advice.table()
 
 
+def test_a_session_is_advised_for_what_it_saves() -> None:
+    """Applied to the whole log it saves what is said, within what later blocks differ from the first."""
+    from turnwire import session
+
+    lines = REAL.read_text("utf-8").split("\n")[:400]
+    advice = tokens.advise(log(*lines), wires=["nslip"])
+    (change,) = [change for change in advice.changes if change.part == "session"]
+    own, packed = advice.costs[0], advice.costs[-1]
+    assert packed.wire == "session" and packed.estimated and packed.round_trip
+    assert change.tokens == own.tokens - packed.tokens
+    real = tokens.count(session.encode([turnwire.decode(line) for line in lines]))
+    assert real == pytest.approx(packed.tokens, rel=0.1)
+    assert advice.cheapest()["nslip", "o200k_base"] == own
+
+
 def test_other_wires_are_estimated_from_the_sample() -> None:
     advice = tokens.advise(log(*[REQUEST] * 40), context=context(), sample=10, wires=["nslip", "kick", "csp"])
     costs = {cost.wire: cost for cost in advice.costs}

@@ -65,7 +65,7 @@ class Advice:
     """What a log costs and what to change first.
 
     Attributes:
-        costs: for each wire in the log and each tokenizer, its own wire first. changes: the most saving first.
+        costs: for each wire in the log and each tokenizer, its own wire first, as one session last. changes: the most saving first.
         absent: what could not be tried, and why. facts: messages, sampled, damaged, tokenizers, prices,
         context (whether one was given).
     """
@@ -92,9 +92,9 @@ class Advice:
         return "".join(parts)
 
     def cheapest(self) -> dict[tuple[str, str], Cost]:
-        """(wire of the log, tokenizer) -> the cheapest way to write these messages that carries all of them."""
+        """(wire of the log, tokenizer) -> the cheapest wire that carries all of these messages."""
         best: dict[tuple[str, str], Cost] = {}
-        for cost in self.costs:
+        for cost in _wires_alone(self.costs):
             key = (cost.log, cost.tokenizer)
             if cost.round_trip and (key not in best or cost.tokens < best[key].tokens):
                 best[key] = cost
@@ -167,6 +167,8 @@ def _cells(cost: Cost) -> list[str]:
 
 
 SAMPLE = 500
+SESSION = "session"
+"""The format of many messages that stands beside the wires."""
 NOTICEABLE = 0.03
 """The share of all tokens from which on a change is worth saying."""
 ADVICE: dict[str, str] = {
@@ -229,7 +231,10 @@ def advice_on(
         kept, price = found.samples[wire], prices.get(name)
         costs += _costs(own, kept, wires, counter, price, context, absent)
         changes += _changes(own, kept, counter, price, absent)
-    changes += [change for cost in costs if (change := _to_other_wire(cost, costs)) is not None]
+    for cost in costs:
+        for among in (_wires_alone(costs), [each for each in costs if each.wire in (cost.log, SESSION)]):
+            if (change := _to_other(cost, among)) is not None:
+                changes.append(change)
     facts = {
         "messages": {wire: kept.seen for wire, kept in found.samples.items()},
         "sampled": {wire: len(kept.messages) for wire, kept in found.samples.items()},
@@ -262,7 +267,24 @@ def _costs(
             row = rows[wire]
             scale = row.tokens / rows[own.wire].tokens
             costs.append(_cost(own, wire, scale, price, row.dropped, row.round_trip, part))
+    costs += _as_session(own, kept, counter, price, absent)
     return costs
+
+
+def _as_session(
+    own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, absent: dict[str, str]
+) -> list[Cost]:
+    """What the messages cost as one session, by the first of them; its explanation is counted."""
+    if not kept.first:
+        return []
+    found = compare(kept.first, [own.wire], [counter], formats=[SESSION], per="conversation")
+    rows = {row.format: row for row in found.rows}
+    absent |= {f"{own.wire} as {name}": why for name, why in found.absent.items()}
+    if SESSION not in rows or not rows[own.wire].tokens:
+        return []
+    row = rows[SESSION]
+    part = len(kept.first) < own.meter.messages
+    return [_cost(own, SESSION, row.total / rows[own.wire].tokens, price, row.dropped, row.round_trip, part)]
 
 
 def _cost(
@@ -322,8 +344,12 @@ def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, 
     ]
 
 
-def _to_other_wire(cost: Cost, costs: Sequence[Cost]) -> Change | None:
-    """The change from a log's own wire to the cheapest that carries the same, or None."""
+def _wires_alone(costs: Sequence[Cost]) -> list[Cost]:
+    return [cost for cost in costs if cost.wire != SESSION]
+
+
+def _to_other(cost: Cost, costs: Sequence[Cost]) -> Change | None:
+    """The change from a log's own wire to the cheapest of these that carries the same, or None."""
     if cost.wire != cost.log:
         return None
     same = [each for each in costs if (each.log, each.tokenizer) == (cost.log, cost.tokenizer) and each.round_trip]
@@ -332,8 +358,10 @@ def _to_other_wire(cost: Cost, costs: Sequence[Cost]) -> Change | None:
         return None
     saved = cost.tokens - best.tokens
     money = None if cost.once is None or best.once is None else cost.once - best.once
-    text = f"write {best.wire} instead of {cost.wire}: it carries the same"
-    return Change(cost.log, cost.tokenizer, "wire", text, saved, saved / cost.tokens, money)
+    part, text = "wire", f"write {best.wire} instead of {cost.wire}: it carries the same"
+    if best.wire == SESSION:
+        part, text = SESSION, "send many at once as a session (turnwire session pack): it carries the same"
+    return Change(cost.log, cost.tokenizer, part, text, saved, saved / cost.tokens, money)
 
 
 def _money(tokens: float, price: Price | None) -> float | None:

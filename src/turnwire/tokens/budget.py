@@ -76,12 +76,18 @@ class Tally(NamedTuple):
 
 
 class Sample:
-    """A fair sample of what is offered: every message has the same chance, and every run takes the same."""
+    """A fair sample of what is offered: every message has the same chance, and every run takes the same.
+
+    Attributes:
+        size, seen, messages: how many are wanted, how many were offered, those that were kept. first: the first ones, as
+        they follow each other: what a conversation costs is not seen in single messages.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.seen = 0
         self.messages: list[Any] = []
+        self.first: list[Any] = []
         self._random = random.Random(0)
 
     def wants(self) -> int | None:
@@ -92,6 +98,16 @@ class Sample:
             return len(self.messages) - 1
         place = self._random.randrange(self.seen) if self.size else 0
         return place if place < self.size else None
+
+    def put(self, place: int, message: Any) -> None:
+        """Keeps a message where ``wants`` said."""
+        self.messages[place] = message
+        if len(self.first) < FIRST and place == self.seen - 1:
+            self.first.append(message)
+
+
+FIRST = 200
+"""Messages that are kept as they follow each other."""
 
 
 def spend(
@@ -117,7 +133,7 @@ def spend(
             kept = samples.setdefault(name, Sample(sample))
             for row in rows:
                 if (place := kept.wants()) is not None:
-                    kept.messages[place] = batch.message(row)
+                    kept.put(place, batch.message(row))
             raws = [bytes(batch.raw(row)) for row in rows]
             texts = [raw.decode() for raw in raws]
             conversations, lines = batch["conversation"], batch["line"]
