@@ -90,10 +90,11 @@ class Verifier:
 
     def right(self, record: Record) -> bool:
         """Whether a record is the one that was written here."""
-        sums = self.chain.sum()
-        good = record.pair == self.chain.pair(record.raw)
-        if record.raw[:1] in ("^", "."):
-            good = good and (not self.whole or record.raw.endswith(f" {sums}"))
-            if record.raw[:1] == "^":
-                self.chain.anchor(record.raw)
+        raw = record.raw
+        if raw[:1] not in ("^", "."):
+            return record.pair == self.chain.pair(raw)
+        summed = not self.whole or raw.endswith(f" {self.chain.sum()}")
+        good = record.pair == self.chain.pair(raw) and summed
+        if raw[:1] == "^":
+            self.chain.anchor(raw)
         return good

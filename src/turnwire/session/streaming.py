@@ -181,22 +181,21 @@ class Reader:
     def feed(self, text: str) -> list[Any]:
         """The events that are complete now."""
         self._held += text
+        held, start, scanned = self._held, 0, self._scanned
         found: list[Any] = []
         while True:
-            if self._session is None and self._held[:1] != HEADER[:1]:
-                end = self._held.find("\n", self._scanned)
-                if end < 0:
-                    self._scanned = len(self._held)
-                    return found
+            if self._session is None and held[start : start + 1] != HEADER[:1]:
+                end = held.find("\n", scanned)
+                scanned = len(held)
             else:
-                end = record_end(self._held, self._scanned)
-                if end < 0:
-                    feed = self._held.rfind("\n")
-                    self._scanned = max(self._scanned, feed - 1 if feed > 0 else len(self._held))
-                    return found
-            found += self._one(self._held[:end])
-            self._held = self._held[end + 1 :]
-            self._scanned = 0
+                end = record_end(held, scanned)
+                scanned = max(scanned, _line_before(held, start))
+            if end < 0:
+                self._held, self._scanned = held[start:], scanned - start
+                return found
+            self._held, self._scanned = "", 0  # nothing is read after an error
+            found += self._one(held[start:end])
+            start = scanned = end + 1
 
     def _one(self, whole: str) -> list[Any]:
         line = self._line
@@ -225,3 +224,14 @@ class Reader:
         if strict and self._session is not None and not self._session.ended:
             raise DecodeError(Reason.CUT_OFF, "the session has no end", line=self._line, wire="session")
         return found
+
+
+def _line_before(text: str, start: int) -> int:
+    """Where the search for the end of a record may go on when more text has come: before the last line feeds."""
+    end = len(text)
+    feed = text.rfind("\n", start)
+    if feed < 0:
+        return end
+    while feed > start and text[feed - 1] == "\n":
+        feed -= 1
+    return feed

@@ -65,7 +65,8 @@ class Advice:
     """What a log costs and what to change first.
 
     Attributes:
-        costs: for each wire in the log and each tokenizer, its own wire first, as one session last. changes: the most saving first.
+        costs: for each wire in the log and each tokenizer, its own wire first, as one session last.
+        changes: the most saving first.
         absent: what could not be tried, and why. facts: messages, sampled, damaged, tokenizers, prices,
         context (whether one was given).
     """

@@ -79,8 +79,8 @@ class Sample:
     """A fair sample of what is offered: every message has the same chance, and every run takes the same.
 
     Attributes:
-        size, seen, messages: how many are wanted, how many were offered, those that were kept. first: the first ones, as
-        they follow each other: what a conversation costs is not seen in single messages.
+        size, seen, messages: how many are wanted, how many were offered, those that were kept. first: the first ones,
+        as they follow each other: what a conversation costs is not seen in single messages.
     """
 
     def __init__(self, size: int) -> None:
