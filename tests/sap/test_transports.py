@@ -7,7 +7,6 @@ import json
 import logging
 import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -428,7 +427,7 @@ def test_whoever_waits_is_told_when_the_agent_stops_or_cannot_write(tmp_path: Pa
             assert agent.transcript is not None
             agent.transcript.close()
             for _ in range(3):  # nothing was accepted, and no place in the queue is lost
-                with pytest.raises(sqlite3.ProgrammingError):
+                with pytest.raises(sap.Refused, match="INTERNAL: the task could not be recorded"):
                     await agent.call(task("work.add", {"a": 1, "b": 1}))
 
     asyncio.run(main())

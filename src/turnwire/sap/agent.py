@@ -19,7 +19,7 @@ from turnwire.sap.handlers import Capability as Capability
 from turnwire.sap.handlers import Context as Context
 from turnwire.sap.handlers import Handler, Pool
 from turnwire.sap.handlers import Refusal as Refusal
-from turnwire.sap.jobs import Job, Reply, failed_admission
+from turnwire.sap.jobs import Job, Reply
 from turnwire.sap.learning import LearningLoop
 from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
 from turnwire.sap.objects import Objects
@@ -33,7 +33,7 @@ from turnwire.sap.spec import ErrorCode, Status
 from turnwire.sap.stages import Stage
 from turnwire.sap.transcripts import RESULT_KIND, Transcript, refused_row
 from turnwire.sap.vetting import Vetter, vetters_of
-from turnwire.sap.waiting import WaitingLine, priority_of
+from turnwire.sap.workers import Workers
 
 if TYPE_CHECKING:
     from typing import Self
@@ -100,15 +100,13 @@ class Agent(Asking):
         self.capabilities: dict[str, Capability] = {}
         self.routes: dict[str, Route] = {}
         self._validators: dict[str, Any] = {}
-        self._free = queue  # places in the queue; one is taken while a task is being admitted
-        self._workers = workers
+        self.queue = queue
         self._handlers = max(handlers, workers)
         self._seconds = seconds
         self._lease = lease
         self._remembered = remembered
         self._deliveries = Deliveries(self.routes, self._delivered)
-        self._running: list[asyncio.Task[None]] = []
-        self._line: WaitingLine[Job] = WaitingLine()
+        self._workers = Workers(workers, queue, self._finish, self._deliveries.spawn)
         self._pool = Pool(self._handlers)
         self._ledgers: dict[int, Batching] = {}  # by the identity of the ledger: one thread for each
 
@@ -120,12 +118,17 @@ class Agent(Asking):
     @property
     def running(self) -> bool:
         """Whether somebody works on accepted tasks."""
-        return bool(self._running)
+        return self._workers.running
 
     @property
     def waiting(self) -> int:
         """How many accepted tasks wait for their turn."""
-        return len(self._line)
+        return len(self._workers)
+
+    @property
+    def unfinished(self) -> int:
+        """How many tasks it has that are not done, those being admitted and those being delivered included."""
+        return len(self._jobs)
 
     def capability(
         self,
@@ -160,7 +163,7 @@ class Agent(Asking):
         return offer
 
     async def __aenter__(self) -> Self:
-        if self._running:
+        if self.running:
             return self
         self._pool = Pool(self._handlers)
         self._ledgers = {}
@@ -188,16 +191,12 @@ class Agent(Asking):
             largest=self.max_result,
             objects=self.objects,
         )
-        self._running = [asyncio.create_task(self._work()) for _ in range(self._workers)]
+        self._workers.start(self._execution)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Ends the work. What is not finished gets a CANCELLED Result, but for tasks that a queue sends again."""
-        workers, self._running = self._running, []
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-        self._free += len(self._line.take_all())
+        await self._workers.stop()
         await self._deliveries.ended(CLOSING_SECONDS)
         for job in list(self._jobs.values()):
             if job.done.done():
@@ -257,7 +256,7 @@ class Agent(Asking):
         The job of a principal that may not do this is REFUSED: it has a Result that says so, and holds nothing.
         """
         expect(task, Task, "a Task is submitted")
-        if not self._running:
+        if not self.running:
             return nack(task, ErrorCode.INTERNAL, f"{self.agent_id} is not running: async with agent: ...")
         try:
             text = freeze(task)
@@ -277,9 +276,9 @@ class Agent(Asking):
         if self._pool.stuck:
             text = f"all {self._handlers} places for handlers are held by tasks that overran their time"
             return nack(task, ErrorCode.RATE_LIMIT, text)
-        if not self._free:
+        if not self._workers.free:
             return nack(task, ErrorCode.RATE_LIMIT, "the queue is full")
-        self._free -= 1
+        self._workers.free -= 1
         self._jobs[job.key] = job
         if self._rows is None:
             await self._admit(job)  # nothing in it waits
@@ -302,7 +301,10 @@ class Agent(Asking):
         result = result_for(job.task, Outcome(error=(str(code), why)), self.producer)
         if self._rows is not None:
             name = "" if caller is None else caller.name
-            await self._rows.append(refused_row(name, job.task_id, job.task.correlation_id, str(code), why))
+            try:
+                await self._rows.append(refused_row(name, job.task_id, job.task.correlation_id, str(code), why))
+            except Exception:  # a full disk, say; it is refused all the same
+                _log.exception("the refusal of task %s could not be recorded", job.task_id)
         job.ends(job.leaves(result))
         return job
 
@@ -314,14 +316,23 @@ class Agent(Asking):
                 self._jobs.pop(job.key, None)
                 job.ends(None)
             elif not job.done.done():
-                self._line.put(job, priority_of(job.task))
+                self._workers.put(job)
                 queued = True
             job.admission.set_result(receipt)
         except Exception as error:  # a full disk, say: nothing was accepted
-            self._jobs.pop(job.key, None)
-            failed_admission(job, error)
+            _log.exception("task %s could not be admitted", job.task_id)
+            self._not_admitted(job, f"the task could not be recorded: {type(error).__name__}")
+        except asyncio.CancelledError:
+            self._not_admitted(job, "the admission was cancelled")
+            raise
         finally:
-            self._free += not queued
+            self._workers.free += not queued
+
+    def _not_admitted(self, job: Job, why: str) -> None:
+        self._jobs.pop(job.key, None)
+        if not job.admission.done():
+            job.admission.set_result(nack(job.task, ErrorCode.INTERNAL, why))
+        job.ends(None)
 
     async def _judge(self, job: Job) -> Nack | None:
         """Whether a task may have its place in the queue; one that is answered already gets its old Result."""
@@ -349,12 +360,6 @@ class Agent(Asking):
         return receipt if isinstance(receipt, Nack) else known
 
     # ---------------------------------------------------------------- working
-
-    async def _work(self) -> None:
-        while True:
-            job = await self._line.get()
-            self._free += 1
-            await self._finish(job, await self._execution.result(job))
 
     async def _started(self, job: Job) -> None:
         job.advance(Stage.RUNNING)

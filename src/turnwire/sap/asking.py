@@ -77,6 +77,11 @@ class Asking:
         job.cancel()
         return await job.wait()
 
+    def holds(self, task_id: str, principal: Principal) -> bool:
+        """Whether a task of this principal is here, or was a short while ago."""
+        key = key_of(principal, task_id)
+        return key in self._jobs or key in self._ended
+
     def _reader(self, task_id: str, principal: Named, action: Action = Action.READ) -> Principal:
         caller = principal_of(principal)
         if caller is None or authorise(caller, action) is not None:

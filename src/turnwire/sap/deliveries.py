@@ -56,14 +56,16 @@ class Deliveries:
         to.sending = self.spawn(self._send(to, text, of, to.sending))
 
     async def _send(self, to: Job, text: str, of: Job, before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait({before})
-        for reply in list(to.replies):
-            await _received(reply(thaw(text)), of.task_id)
-        if (found := self._route(of)) is not None:
-            route, endpoint = found
-            await _received(route(endpoint, thaw(text)), of.task_id)
-        self._sent(of, text)
+        try:
+            if before is not None:
+                await asyncio.wait({before})
+            for reply in list(to.replies):
+                await _received(reply(thaw(text)), of.task_id)
+            if (found := self._route(of)) is not None:
+                route, endpoint = found
+                await _received(route(endpoint, thaw(text)), of.task_id)
+        finally:
+            self._sent(of, text)
 
     def _route(self, job: Job) -> tuple[Route, str] | None:
         """Where replyTo leads, if anywhere."""

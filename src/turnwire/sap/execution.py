@@ -15,7 +15,7 @@ from turnwire.errors import EncodeError
 from turnwire.sap.batching import Batching
 from turnwire.sap.cache import Cache, Hit, Miss, mode_of, policy_of
 from turnwire.sap.contract import output_issues
-from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Overrun, Pool, Refusal, Stuck
+from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Overrun, Pool, Refusal, Stuck, guarded
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import AgentError, Producer, Result, Task
 from turnwire.sap.payloads import Faults
@@ -213,11 +213,9 @@ class Execution:
             return None if end is None else end - loop.time()
 
         made = await self._pool.run(capability.handler, job.copy(), context, seconds=left(), stop=job.stop)
-        outcome = made if isinstance(made, Outcome) else Outcome(NOTHING if made is NOTHING else made)
-        draft = _terminal(result_for(job.task, outcome, self.producer))
+        outcome, draft = guarded(self._drafted, job.task, made)
         vetters = (*self._vet, *capability.vet)
         if not vetters:
-            freeze(draft)
             return draft
         draft = copy_of(draft)
 
@@ -227,9 +225,14 @@ class Execution:
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
             outcome = replace(outcome, output=draft.fields["output"])
         outcome = await vetted(outcome, draft, vetters, ask, job.task)
-        result = result_for(job.task, outcome, self.producer)
-        freeze(result)
-        return result
+        return guarded(self._drafted, job.task, outcome)[1]
+
+    def _drafted(self, task: Task, made: Any) -> tuple[Outcome, Result]:
+        """What a handler gave as an Outcome, and its Result, which can be written and is the handler's no more."""
+        outcome = made if isinstance(made, Outcome) else Outcome(NOTHING if made is NOTHING else made)
+        draft = _terminal(result_for(task, outcome, self.producer))
+        freeze(draft)
+        return outcome, draft
 
     # ---------------------------------------------------------------- Results of our own
 
@@ -280,11 +283,18 @@ def _budget(task: Task) -> dict[str, Any]:
 
 def seconds_left(task: Task, now: datetime | None = None) -> float | None:
     """Seconds until telemetry.deadline or budget.seconds, whichever is sooner; None without either."""
-    telemetry = task.fields.get("telemetry", {})
-    limits = []
     seconds = _budget(task).get("seconds")
+    limits = []
     if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
         limits.append(float(min(seconds, _LONGEST)))
-    if "deadline" in telemetry:
-        limits.append((moment_of(telemetry["deadline"]) - (now or datetime.now(UTC))).total_seconds())
+    if (left := seconds_to_deadline(task, now)) is not None:
+        limits.append(left)
     return min(limits, default=None)
+
+
+def seconds_to_deadline(task: Task, now: datetime | None = None) -> float | None:
+    """Seconds until telemetry.deadline, None without one."""
+    telemetry = task.fields.get("telemetry", {})
+    if "deadline" not in telemetry:
+        return None
+    return (moment_of(telemetry["deadline"]) - (now or datetime.now(UTC))).total_seconds()

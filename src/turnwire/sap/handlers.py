@@ -14,7 +14,7 @@ import inspect
 import queue
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.waiting import one_of, until
@@ -22,6 +22,8 @@ from turnwire.sap.waiting import one_of, until
 if TYPE_CHECKING:
     from turnwire.sap.messages import Task
     from turnwire.sap.vetting import Vetter
+
+T = TypeVar("T")
 
 
 class Context(NamedTuple):
@@ -84,6 +86,16 @@ class Died(Exception):
     def __init__(self, cause: BaseException) -> None:
         super().__init__(f"{type(cause).__name__}")
         self.cause = cause
+
+
+def guarded(work: Callable[..., T], *values: Any) -> T:
+    """What ``work`` makes of a handler's values, whose methods may raise anything: Died for what is no Exception."""
+    try:
+        return work(*values)
+    except Exception:
+        raise
+    except BaseException as error:  # nobody cancels what does not wait: this, too, is the value's own
+        raise Died(error) from error
 
 
 class _Place:

@@ -38,6 +38,7 @@ class Job:
         "begun",
         "claimed",
         "_content",
+        "_lapse",
         "_waiting",
         "done",
         "kept",
@@ -70,6 +71,7 @@ class Job:
         self.claimed = False
         self.admission: asyncio.Future[Nack | None] = loop.create_future()
         self.done: asyncio.Future[str] = loop.create_future()
+        self._lapse: asyncio.TimerHandle | None = None
         self._waiting: list[asyncio.Future[None]] = []
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
@@ -154,15 +156,13 @@ class Job:
             if not waiter.done():
                 waiter.set_result(None)
 
+    def lapses(self, timer: asyncio.TimerHandle | None) -> None:
+        """Which timer ends the wait of the job for its turn; None: it waits no more."""
+        if self._lapse is not None:
+            self._lapse.cancel()
+        self._lapse = timer
+
     def cancel(self) -> None:
         """Asks for an end before the handler's."""
         if not self.stop.done():
             self.stop.set_result(None)
-
-
-def failed_admission(job: Job, error: BaseException) -> None:
-    """Tells those who wait for the receipt that there is none."""
-    if not job.admission.done():
-        job.admission.set_exception(error)
-        job.admission.exception()  # nobody may be waiting
-    job.ends(None)

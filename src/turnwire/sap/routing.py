@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.json.text import write
+from turnwire.sap.principals import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
     from turnwire.sap.agent import Agent
@@ -23,21 +24,24 @@ class Provider(NamedTuple):
     labels: Mapping[str, Any]
 
 
-def provider_for(task: Task, providers: Mapping[str, Provider]) -> Agent | None:
+def provider_for(task: Task, providers: Mapping[str, Provider], principal: Principal = ANONYMOUS) -> Agent | None:
     """The agent that is addressed; else one that has the capability, chosen by the hints; None where nobody has it.
 
     A hint prefers providers with that label and value to those without the label; whoever has another value is left
     out, unless nobody is left then. ``affinity`` may name an agentId. Of those that remain, shard and affinity choose
-    one by rendezvous hashing; without them it is the one with the fewest waiting tasks, the first registered of these.
+    one by rendezvous hashing; without them it is the one with the fewest unfinished tasks, the first registered of
+    these. A task that the principal sent before goes where it is.
     """
     target = task.target
     if target.agent_id is not None:
         found = providers.get(target.agent_id)
         return None if found is None else found.agent
     able = [one for one in providers.values() if target.capability in one.agent.capabilities]
+    if (holder := next((one for one in able if one.agent.holds(task.task_id, principal)), None)) is not None:
+        return holder.agent
     hints = {name: value for name, value in (target.routing_hints or {}).items() if name != "priority"}
     if not able or not hints:
-        return min(able, key=_waiting).agent if able else None
+        return min(able, key=_load).agent if able else None
     if (named := providers.get(str(hints.get("affinity")))) is not None and named in able:
         return named.agent
     fitting = [one for one in able if all(one.labels.get(name, hints[name]) == hints[name] for name in hints)] or able
@@ -46,11 +50,11 @@ def provider_for(task: Task, providers: Mapping[str, Provider]) -> Agent | None:
     sticky = {name: hints[name] for name in STICKY if name in hints}
     if sticky and len(fitting) > 1:
         return max(fitting, key=lambda one: _score(one, sticky)).agent
-    return min(fitting, key=_waiting).agent
+    return min(fitting, key=_load).agent
 
 
-def _waiting(provider: Provider) -> int:
-    return provider.agent.waiting
+def _load(provider: Provider) -> int:
+    return provider.agent.unfinished
 
 
 def _score(provider: Provider, sticky: Mapping[str, Any]) -> bytes:

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from turnwire.sap.handlers import Cancelled, Overrun
-from turnwire.sap.members import Record
+from turnwire.sap.handlers import Cancelled, Overrun, guarded
+from turnwire.sap.members import Record, plain
 from turnwire.sap.messages import Result, Task
 from turnwire.sap.results import Outcome, said_of
 from turnwire.sap.spec import Alignment, Status
@@ -73,20 +73,23 @@ async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run
 async def _ask(vetter: Vetter, run: Run, task: Task, draft: Result) -> Vetting | None:
     name = getattr(vetter, "__name__", type(vetter).__name__)
     try:
-        found = await run(vetter, task, draft)
-        if found is None:
-            return None
-        made = found if isinstance(found, Vetting) else Vetting(Alignment(found))
-        word = Alignment(made.alignment)
-        if made.policy_checks:
-            return made
-        return replace(made, policy_checks=[{"principle": name, "status": _STATUS[word]}])
+        return guarded(_vetting, await run(vetter, task, draft), name)
     except (Overrun, Cancelled):  # the task's affair, not the vetter's
         raise
     except Exception as error:
         _log.exception("the vetter %s failed on task %s", name, task.task_id)
         check = {"principle": name, "status": "ERROR", "notes": f"the vetter failed: {type(error).__name__}"}
         return Vetting(Alignment.ESCALATE, [check])
+
+
+def _vetting(found: Found, name: str) -> Vetting | None:
+    """What a vetter gave, with a check of its name where it gave none. Raises ValueError for what is no word."""
+    if found is None:
+        return None
+    made = found if isinstance(found, Vetting) else Vetting(Alignment(found))
+    word = Alignment(made.alignment)
+    checks = plain(made.policy_checks) or [{"principle": name, "status": _STATUS[word]}]
+    return Vetting(word, checks, plain(made.violations))
 
 
 def _review(task: Task) -> dict[str, Any]:

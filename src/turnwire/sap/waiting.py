@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -71,6 +71,16 @@ class WaitingLine(Generic[T]):
             if not taker.done():
                 taker.set_result(None)
                 return
+
+    def take(self, item: T) -> bool:
+        """Takes one out of its turn; whether it was there."""
+        for place, (_, _, waiting) in enumerate(self._heap):
+            if waiting is item:
+                self._heap[place] = self._heap[-1]
+                self._heap.pop()
+                heapify(self._heap)
+                return True
+        return False
 
     def take_all(self) -> list[T]:
         """Takes all that wait, in no order."""

@@ -15,7 +15,7 @@ from turnwire.sap.agent import Agent
 from turnwire.sap.calls import Caller, is_final
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
-from turnwire.sap.principals import ANONYMOUS, Named, Principal
+from turnwire.sap.principals import ANONYMOUS, Named, Principal, principal_of
 from turnwire.sap.receipts import Refused, copy_of, nack
 from turnwire.sap.routing import Provider, provider_for
 from turnwire.sap.spec import ErrorCode
@@ -139,7 +139,7 @@ class Bus(Caller):
     async def send(self, task: Task, *, principal: Named = ANONYMOUS) -> Ack | Nack:
         """Dispatches a task and answers with its receipt. Raises EncodeError for one that may not be written, and
         RuntimeError outside ``async with bus:``."""
-        agent, copy = self._dispatch(task)
+        agent, copy = self._dispatch(task, principal)
         return _nobody(task) if agent is None else await agent.submit(copy, principal=principal)
 
     async def call(
@@ -158,7 +158,7 @@ class Bus(Caller):
 
     async def statuses(self, task: Task, *, principal: Named = ANONYMOUS) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""
-        agent, copy = self._dispatch(task)
+        agent, copy = self._dispatch(task, principal)
         coming: asyncio.Queue[Result] = asyncio.Queue()
         job = _nobody(task) if agent is None else await agent.receive(copy, coming.put, principal=principal)
         if isinstance(job, Nack):
@@ -173,16 +173,16 @@ class Bus(Caller):
                 return
 
     async def _result_of(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
-        agent, copy = self._dispatch(task)
+        agent, copy = self._dispatch(task, principal)
         if agent is None:
             raise Refused(_nobody(task))
         return await agent.call(copy, principal=principal)
 
-    def _dispatch(self, task: Task) -> tuple[Agent | None, Task]:
+    def _dispatch(self, task: Task, principal: Named) -> tuple[Agent | None, Task]:
         if self._stack is None:  # nobody would ever work on it, and whoever waits would wait for ever
             raise RuntimeError("agents work only while the bus is entered: async with bus: ...")
         copy = copy_of(task)
-        return provider_for(copy, self._providers), copy
+        return provider_for(copy, self._providers, principal_of(principal) or ANONYMOUS), copy
 
     async def _route(self, endpoint: str, result: Result) -> None:
         for mailbox in self._mailboxes.get(endpoint, ()):

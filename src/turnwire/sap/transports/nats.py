@@ -56,7 +56,8 @@ class Worker:
         identify: who sent a message, e.g. :func:`by_subject` or ``signed(keys)``; None is refused. Without it all
             senders are ANONYMOUS.
         waiting: how many tasks this queue holds; publishing one more fails at the client, as a Nack.
-        at_once: how many tasks are fetched ahead.
+        at_once: how many tasks are fetched ahead, and so put in order by their priority; default: as many as may
+            wait with the agent, and no fewer than 16.
         ack_wait: seconds after which the server gives a task of a dead worker to another.
         options: for the connection, e.g. ``user`` and ``password``, as ``nats.connect`` takes them.
     """
@@ -70,7 +71,7 @@ class Worker:
         prefix: str = "sap",
         identify: Identify | None = None,
         waiting: int = 1000,
-        at_once: int = 16,
+        at_once: int | None = None,
         ack_wait: float = 30.0,
         keep_seconds: float = 86_400.0,
         options: Mapping[str, Any] | None = None,
@@ -80,7 +81,7 @@ class Worker:
         self._queue = queue
         self._identify = identify
         self._waiting = waiting
-        self._slots = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(max(16, agent.queue) if at_once is None else at_once)
         self._ack_wait = ack_wait
         self._keep_seconds = keep_seconds
         self._loop: asyncio.Task[None] | None = None
@@ -95,27 +96,34 @@ class Worker:
             "", durable=f"{self._queue}-workers", stream=self._link.tasks_stream(self._queue), config=config
         )
         self._agent.routes.setdefault("nats", self._route)
-        self._loop = asyncio.create_task(self._pull(pulled))
+        self._begin(pulled)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        tasks = [*self._handling, *([self._loop] if self._loop is not None else [])]
+        loop, self._loop = self._loop, None
+        tasks = [*self._handling, *([loop] if loop is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._link.close()
+
+    def _begin(self, pulled: Any) -> None:
+        """Fetches tasks until the worker is closed, even if a handler of the agent cancels what it finds."""
+        self._loop = asyncio.create_task(self._pull(pulled))
+        self._loop.add_done_callback(lambda ended: self._begin(pulled) if ended is self._loop else None)
 
     async def _pull(self, pulled: Any) -> None:
         while True:
             await self._slots.acquire()
             try:
                 (message,) = await pulled.fetch(1, timeout=5)
-            except TimeoutError:
+            except BaseException as error:
                 self._slots.release()
-                continue
-            except NatsError:  # the server is away; the client connects again by itself
-                _log.exception("queue %s gives no tasks for now", self._queue)
-                self._slots.release()
+                if isinstance(error, TimeoutError):
+                    continue
+                if not isinstance(error, Exception):
+                    raise
+                _log.exception("queue %s gives no tasks for now", self._queue)  # the client connects again by itself
                 await asyncio.sleep(0.5)
                 continue
             handling = asyncio.create_task(self._handle(message))
