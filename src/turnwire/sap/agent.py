@@ -25,8 +25,8 @@ from turnwire.sap.messages import Ack, Nack, Producer, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.payloads import validator
 from turnwire.sap.principals import ANONYMOUS, Named, Principal, principal_of
+from turnwire.sap.receipts import Frozen, ack, denied, freeze, invalid, nack, thaw
 from turnwire.sap.receipts import Refused as Refused
-from turnwire.sap.receipts import ack, denied, freeze, invalid, nack, thaw
 from turnwire.sap.results import Outcome, producer_of, result_for
 from turnwire.sap.settling import MAX_RESULT, Settlement
 from turnwire.sap.spec import ErrorCode, Status
@@ -248,10 +248,12 @@ class Agent(Asking):
         principal: Named = ANONYMOUS,
         kept: bool = False,
         limit: int | None = None,
+        given: bool = False,
     ) -> Job | Nack:
         """As :meth:`submit`, and answers with the job of an accepted task. For transports.
 
         limit: bytes that the transport takes; a larger Result becomes a small FAILED one before it is recorded.
+        given: the task is the agent's now, whoever read it changes it no more; of others it makes a copy.
 
         The job of a principal that may not do this is REFUSED: it has a Result that says so, and holds nothing.
         """
@@ -269,7 +271,8 @@ class Agent(Asking):
             return unroutable  # whoever is known may know what there is
         if denial is not None:
             return await self._refuse(text, caller, *denial)
-        job = Job(text, caller or ANONYMOUS, reply, kept=kept, limit=limit)
+        task = task if given else thaw(text)
+        job = Job(text, caller or ANONYMOUS, reply, task=task, kept=kept, limit=limit)
         known = self._jobs.get(job.key) or self._ended.get(job.key)
         if known is not None:
             return await self._again(known, job)
@@ -288,10 +291,12 @@ class Agent(Asking):
         return receipt if isinstance(receipt, Nack) else job
 
     def _unroutable(self, task: Task) -> Nack | None:
-        if task.target.agent_id not in (None, self.agent_id):
-            return nack(task, ErrorCode.NOT_FOUND, f"this is {self.agent_id}, not {task.target.agent_id}")
-        if task.target.capability not in self.capabilities:
-            return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {task.target.capability}")
+        target = task.fields["target"]
+        asked, capability = target.get("agentId"), target["capability"]
+        if asked is not None and asked != self.agent_id:
+            return nack(task, ErrorCode.NOT_FOUND, f"this is {self.agent_id}, not {asked}")
+        if capability not in self.capabilities:
+            return nack(task, ErrorCode.NOT_FOUND, f"{self.agent_id} has no capability {capability}")
         return None
 
     async def _refuse(self, text: str, caller: Principal | None, code: ErrorCode, why: str) -> Job:
@@ -372,7 +377,7 @@ class Agent(Asking):
             await self._rows.append((RESULT_KIND, text, job.key))
         self._deliveries.deliver(job, text, job)
 
-    async def _finish(self, job: Job, result: Result | str) -> None:
+    async def _finish(self, job: Job, result: Result | Frozen | str) -> None:
         """Fixes the Result of a job and sends it. Never raises but for a cancellation."""
         self._end(job, *await self._settlement.settled(job, result))
 

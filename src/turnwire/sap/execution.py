@@ -19,7 +19,7 @@ from turnwire.sap.handlers import Cancelled, Capability, Context, Died, Overrun,
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import AgentError, Producer, Result, Task
 from turnwire.sap.payloads import Faults
-from turnwire.sap.receipts import copy_of, freeze
+from turnwire.sap.receipts import Frozen, copy_of, freeze, thaw
 from turnwire.sap.results import NOT_VETTED, NOTHING, Outcome, result_for
 from turnwire.sap.spec import TERMINAL, Alignment, CacheMode, ErrorCode, Status
 from turnwire.sap.times import moment_of
@@ -69,7 +69,7 @@ class Execution:
         self._seconds = seconds
         self._started = started
 
-    async def result(self, job: Job) -> Result | str:
+    async def result(self, job: Job) -> Result | Frozen | str:
         """The Result of a job; as a text, the one that another agent has written down for it."""
         try:
             return await self._result(job)
@@ -77,7 +77,7 @@ class Execution:
             _log.exception("task %s could not be executed", job.task_id)
             return self.failed(job.task, ErrorCode.INTERNAL, f"{type(error).__name__} in {self.producer.agent_id}")
 
-    async def _result(self, job: Job) -> Result | str:
+    async def _result(self, job: Job) -> Result | Frozen | str:
         task = job.task
         left = seconds_left(task)
         if job.stop.done():
@@ -177,14 +177,14 @@ class Execution:
 
     # ---------------------------------------------------------------- the handler
 
-    async def _computed(self, job: Job) -> Result:
+    async def _computed(self, job: Job) -> Result | Frozen:
         task = job.task
         capability = self._capabilities[task.target.capability]
         limits = [limit for limit in (seconds_left(task), self._seconds) if limit is not None]
         left = min(limits, default=None)
         context = Context(job.traced, left, _budget(task), job.principal.name, job.attempt)
         try:
-            result = await self._made(job, capability, context, left)
+            made = await self._made(job, capability, context, left)
         except Overrun:
             return self.failed(task, ErrorCode.TIMEOUT, "the time for this task is over")
         except Cancelled:
@@ -199,13 +199,14 @@ class Execution:
             _log.exception("capability %s failed", capability.name)
             shown = type(error.cause if isinstance(error, Died) else error).__name__
             return self.failed(task, ErrorCode.INTERNAL, f"{shown} in {capability.name}")
+        result = made.result
         if issues := _contract_issues(task, result):
             result.meta = {**(result.meta or {}), "outputIssues": issues}
             return result
         await self._kept(task, result)
-        return result
+        return made
 
-    async def _made(self, job: Job, capability: Capability, context: Context, seconds: float | None) -> Result:
+    async def _made(self, job: Job, capability: Capability, context: Context, seconds: float | None) -> Frozen:
         loop = asyncio.get_running_loop()
         end = None if seconds is None else loop.time() + seconds
 
@@ -217,22 +218,21 @@ class Execution:
         vetters = (*self._vet, *capability.vet)
         if not vetters:
             return draft
-        draft = copy_of(draft)
+        copy = thaw(draft.text)
 
         async def ask(vetter: Vetter, _task: Task, result: Result) -> Any:
             return await self._pool.run(vetter, job.copy(), copy_of(result), seconds=left(), stop=job.stop)
 
         if outcome.output is not NOTHING:  # what the handler keeps of its output may change while vetters look at it
-            outcome = replace(outcome, output=draft.fields["output"])
-        outcome = await vetted(outcome, draft, vetters, ask, job.task)
+            outcome = replace(outcome, output=copy.fields["output"])
+        outcome = await vetted(outcome, copy, vetters, ask, job.task)
         return guarded(self._drafted, job.task, outcome)[1]
 
-    def _drafted(self, task: Task, made: Any) -> tuple[Outcome, Result]:
+    def _drafted(self, task: Task, made: Any) -> tuple[Outcome, Frozen]:
         """What a handler gave as an Outcome, and its Result, which can be written and is the handler's no more."""
         outcome = made if isinstance(made, Outcome) else Outcome(NOTHING if made is NOTHING else made)
         draft = _terminal(result_for(task, outcome, self.producer))
-        freeze(draft)
-        return outcome, draft
+        return outcome, Frozen(draft, freeze(draft))
 
     # ---------------------------------------------------------------- Results of our own
 
@@ -264,13 +264,13 @@ def too_large(result: Result, size: int, limit: int) -> Result:
 
 def _terminal(result: Result) -> Result:
     """A handler's Result is the end. Raises Refusal for a status that promises more."""
-    if result.status not in TERMINAL:
+    if result.fields["status"] not in TERMINAL:
         raise Refusal(ErrorCode.INTERNAL, f"the capability answered {result.status}, which is no terminal status")
     return result
 
 
 def _contract_issues(task: Task, result: Result) -> list[str]:
-    if result.status is not Status.SUCCEEDED or "output" not in result:
+    if "outputContract" not in task.fields or result.status is not Status.SUCCEEDED or "output" not in result:
         return []
     found = output_issues(result.output, task)
     return [f"{issue.where}: {issue.text}" for issue in found if issue.severity == "warning"]
@@ -283,6 +283,8 @@ def _budget(task: Task) -> dict[str, Any]:
 
 def seconds_left(task: Task, now: datetime | None = None) -> float | None:
     """Seconds until telemetry.deadline or budget.seconds, whichever is sooner; None without either."""
+    if "telemetry" not in task.fields:
+        return None
     seconds = _budget(task).get("seconds")
     limits = []
     if isinstance(seconds, (int, float)) and not isinstance(seconds, bool):
@@ -294,7 +296,7 @@ def seconds_left(task: Task, now: datetime | None = None) -> float | None:
 
 def seconds_to_deadline(task: Task, now: datetime | None = None) -> float | None:
     """Seconds until telemetry.deadline, None without one."""
-    telemetry = task.fields.get("telemetry", {})
-    if "deadline" not in telemetry:
+    telemetry = task.fields.get("telemetry")
+    if telemetry is None or "deadline" not in telemetry:
         return None
     return (moment_of(telemetry["deadline"]) - (now or datetime.now(UTC))).total_seconds()

@@ -14,6 +14,7 @@ import inspect
 import queue
 import threading
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from turnwire.sap.spec import ErrorCode
@@ -141,7 +142,10 @@ class Pool:
         end = None if seconds is None else loop.time() + seconds
         if self.stuck:
             raise Stuck(f"all {self.size} places for handlers are held by calls that overran their time")
-        await self._place(end, stop)
+        if self._places.locked():
+            await self._place(end, stop)
+        else:
+            await self._places.acquire()
         place, first = _Place(), loop.create_future()
         running = loop.create_task(self._guarded(place, first, call, values))
         running.add_done_callback(lambda _: self._ended(place))
@@ -161,9 +165,6 @@ class Pool:
         raise Died(error)
 
     async def _place(self, end: float | None, stop: asyncio.Future[None] | None) -> None:
-        if not self._places.locked():
-            await self._places.acquire()
-            return
         loop = asyncio.get_running_loop()
         taking = loop.create_task(self._places.acquire())
         try:
@@ -257,4 +258,6 @@ class Pool:
 
 
 def _is_coroutine_function(call: Callable[..., Any]) -> bool:
+    if type(call) is FunctionType and call.__code__.co_flags & inspect.CO_COROUTINE:  # most, and told at once
+        return True
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004

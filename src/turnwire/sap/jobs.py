@@ -11,7 +11,6 @@ from turnwire.sap.lifecycle import Lifecycle
 from turnwire.sap.messages import Nack, Result, Task
 from turnwire.sap.principals import Principal
 from turnwire.sap.receipts import freeze, thaw
-from turnwire.sap.spec import Status
 from turnwire.sap.stages import SHOWN, Stage, follows
 from turnwire.sap.transcripts import key_of
 
@@ -55,14 +54,21 @@ class Job:
     )
 
     def __init__(
-        self, text: str, principal: Principal, reply: Reply | None, *, kept: bool = False, limit: int | None = None
+        self,
+        text: str,
+        principal: Principal,
+        reply: Reply | None,
+        *,
+        task: Task | None = None,
+        kept: bool = False,
+        limit: int | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
         self.text = text
-        self.task: Task = thaw(text)
+        self.task: Task = thaw(text) if task is None else task
         self._content: bytes | None = None
         self.principal = principal
-        self.key = key_of(principal, self.task.task_id)
+        self.key = key_of(principal, self.task.fields["taskId"])
         self.replies = [] if reply is None else [reply]
         self.kept = kept
         self.limit = limit
@@ -94,8 +100,8 @@ class Job:
     @property
     def traced(self) -> bool:
         """Whether every state is to be reported."""
-        telemetry = self.task.fields.get("telemetry", {})
-        return bool(telemetry.get("trace"))
+        telemetry = self.task.fields.get("telemetry")
+        return telemetry is not None and bool(telemetry.get("trace"))
 
     def copy(self) -> Task:
         """The task, for somebody who may do with it what he likes."""
@@ -116,9 +122,9 @@ class Job:
         Raises RuleError, RuntimeError, EncodeError.
         """
         text = freeze(result) if text is None else text
-        if Status(result.status) not in SHOWN[self.stage]:
+        if result.fields["status"] not in SHOWN[self.stage]:
             raise RuntimeError(f"a task that is {self.stage} gives no Result {result.status}")
-        if uuid_key(result.task_id) != uuid_key(self.task_id):
+        if uuid_key(result.fields["taskId"]) != uuid_key(self.task.fields["taskId"]):
             raise RuntimeError("the Result is of another task")
         self.lifecycle.feed(result)
         return text

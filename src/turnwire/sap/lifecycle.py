@@ -63,9 +63,12 @@ class Lifecycle:
         raise TypeError(f"a Task or a Result is followed, not {type(message).__name__}")
 
     def _feed_task(self, task: Task) -> list[Issue]:
-        track = self._tracks.get(uuid_key(task.task_id))
+        key = uuid_key(task.fields["taskId"])
+        track = self._tracks.get(key)
         if track is None:
-            track = self._tracks[uuid_key(task.task_id)] = _Track(task.correlation_id)
+            track = self._tracks[key] = _Track(task.fields["correlationId"])
+            track.task = task
+            return []
         if track.task is not None:
             if content_of(track.task) == content_of(task):
                 return []
@@ -78,17 +81,19 @@ class Lifecycle:
         return []
 
     def _feed_result(self, result: Result) -> list[Issue]:
-        track = self._tracks.get(uuid_key(result.task_id))
+        fields = result.fields
+        key, correlation = uuid_key(fields["taskId"]), fields["correlationId"]
+        track = self._tracks.get(key)
         issues = []
         if track is None:
-            track = self._tracks[uuid_key(result.task_id)] = _Track(result.correlation_id)
+            track = self._tracks[key] = _Track(correlation)
             issues.append(Issue(Reason.UNKNOWN_TASK, "/taskId", "info", "the task of this result was not seen"))
-        if not same_id(track.correlation, result.correlation_id):
+        if not same_id(track.correlation, correlation):
             text = "the correlationId of the task must be preserved (section 5)"
             return self._broken(Reason.WRONG_CORRELATION, "/correlationId", text, "correlation")
         if self._again(track, result):
             return issues
-        status = Status(result.status)
+        status = Status(fields["status"])
         if status not in TRANSITIONS[track.status]:
             text = f"{track.status} is not followed by {status} (section 5)"
             return self._broken(Reason.BAD_TRANSITION, "/status", text, "status")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.contract import LIMITS
 from turnwire.errors import CallError, DecodeError, EncodeError, WireError
@@ -113,6 +113,13 @@ OURS = LIMITS._replace(message=1 << 30)
 def freeze(message: Message) -> str:
     """A message as strict writing has it, whatever is done to the message afterwards. Raises EncodeError."""
     return encode(message)
+
+
+class Frozen(NamedTuple):
+    """A Result of this program and the text that strict writing makes of it."""
+
+    result: Result
+    text: str
 
 
 def thaw(text: str | bytes) -> Any:

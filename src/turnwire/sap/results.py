@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from turnwire.sap.members import Record, plain
 from turnwire.sap.messages import AgentError, CacheEvidence, Producer, Result, Task
 from turnwire.sap.spec import VERSION, AgentKind, Alignment, ErrorCode, Status
+from turnwire.sap.times import now as time_now
 from turnwire.sap.times import write_time
 
 
@@ -63,7 +64,7 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
     status, alignment, error = _settled(outcome)
-    evidence: dict[str, Any] = {"alignment": alignment}
+    evidence: dict[str, Any] = {"alignment": alignment.value}
     value: Any
     for name, value in (
         ("pressureReadings", outcome.pressure_readings),
@@ -73,28 +74,25 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
         ("cache", outcome.cache),
     ):
         if value is not None:
-            evidence[name] = value
+            evidence[name] = plain(value)
     fields: dict[str, Any] = {
         "protocolVersion": VERSION,
         "taskId": task.fields["taskId"],
         "correlationId": task.fields["correlationId"],
-        "reportedAt": write_time(now or datetime.now(UTC)),
-        "producer": producer_of(producer),
-        "status": status,
+        "reportedAt": time_now() if now is None else write_time(now),
+        "producer": plain(producer_of(producer).fields),
+        "status": status.value,
     }
     if outcome.output is not NOTHING:
-        fields["output"] = outcome.output
-    for name, value in (
-        ("artifacts", outcome.artifacts),
-        ("metrics", outcome.metrics),
-        ("constitutionalEvidence", evidence),
-        ("error", error),
-        ("nextActions", outcome.next_actions),
-        ("meta", outcome.meta),
-    ):
+        fields["output"] = plain(outcome.output)
+    for name, value in (("artifacts", outcome.artifacts), ("metrics", outcome.metrics)):
         if value is not None:
-            fields[name] = value
-    return Result.from_dict(plain(fields))
+            fields[name] = plain(value)
+    fields["constitutionalEvidence"] = evidence
+    for name, value in (("error", error), ("nextActions", outcome.next_actions), ("meta", outcome.meta)):
+        if value is not None:
+            fields[name] = plain(value)
+    return Result.from_dict(fields)
 
 
 def _settled(outcome: Outcome) -> tuple[Status, Alignment, AgentError | None]:

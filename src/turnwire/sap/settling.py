@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwire.contract import LIMITS
 from turnwire.sap.execution import Execution, too_large
 from turnwire.sap.objects import Objects, by_reference
-from turnwire.sap.receipts import freeze, thaw
+from turnwire.sap.receipts import Frozen, freeze, thaw
 from turnwire.sap.signals import from_result
 from turnwire.sap.spec import ErrorCode
 
@@ -53,7 +53,7 @@ class Settlement:
         self._largest = largest
         self._objects = objects
 
-    async def settled(self, job: Job, result: Result | str) -> tuple[str, Result]:
+    async def settled(self, job: Job, result: Result | Frozen | str) -> tuple[str, Result]:
         """The one terminal Result of a job, frozen and to read. Never raises but for a cancellation."""
         try:
             text, made = (result, thaw(result)) if isinstance(result, str) else await self._frozen(job, result)
@@ -68,10 +68,11 @@ class Settlement:
             await self._learn(self._learning, self._rows, job.task, made)
         return text, made
 
-    async def _frozen(self, job: Job, result: Result) -> tuple[str, Result]:
+    async def _frozen(self, job: Job, given: Result | Frozen) -> tuple[str, Result]:
         """The Result as it leaves; where it is too large its output goes by reference, or it fails."""
+        result = given.result if isinstance(given, Frozen) else given
         made = self._signed(result)
-        text = freeze(made)
+        text = given.text if isinstance(given, Frozen) and made is result else freeze(made)
         limit = self._largest if job.limit is None else min(job.limit, self._largest)
         if (size := size_of(text, limit)) <= limit:
             return text, made

@@ -9,9 +9,10 @@ from typing import Any
 from turnwire.sap.execution import Execution, seconds_to_deadline
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Result
+from turnwire.sap.receipts import Frozen
 from turnwire.sap.waiting import WaitingLine, priority_of
 
-Finish = Callable[[Job, "Result | str"], Coroutine[Any, Any, None]]
+Finish = Callable[[Job, "Result | Frozen | str"], Coroutine[Any, Any, None]]
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 

@@ -35,9 +35,11 @@ from turnwire.sap.times import UUID
 try:
     import httpx
     from starlette.applications import Starlette
-    from starlette.requests import ClientDisconnect, Request
+    from starlette.requests import Request
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
+    from starlette.types import Receive as Receiving
+    from starlette.types import Scope, Send
 except ImportError as missing:
     raise MissingDependency(
         "HTTP needs starlette and httpx: pip install 'turnwire[http]', or '.[http]' in a checkout"
@@ -57,6 +59,7 @@ _HTTP_STATUS = {
     ErrorCode.INTERNAL.value: 503,
 }
 
+_CORRELATION = CORRELATION.lower().encode()
 Identify = Callable[[Request], Named | Awaitable[Named]]
 Receive = Callable[[Result], Awaitable[None]]
 BODY_SECONDS = 30.0
@@ -105,12 +108,37 @@ def app(
     judge = bearer(identify) if isinstance(identify, Mapping) else identify
     endpoint = _Endpoint(agent, max_body, judge, receive, body_seconds)
     routes = [
-        Route("/tasks", endpoint.post_task, methods=["POST"]),
+        Route("/tasks", _Posted(endpoint.post_task), methods=["POST"]),
         Route("/tasks/{task_id}", endpoint.get_task, methods=["GET"]),
     ]
     if receive is not None:
         routes.append(Route("/results", endpoint.post_result, methods=["POST"]))
     return Starlette(routes=routes)
+
+
+class _Posted:
+    """An ASGI application of a handler: what Starlette adds to one, only its app's own middleware would need."""
+
+    def __init__(self, handler: Callable[[Request], Awaitable[Response]]) -> None:
+        self._handler = handler
+
+    async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
+        response = await self._handler(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+
+class _ResultResponse(Response):
+    """200 with a Result. Its headers are written here, with no look at what a handler might have set."""
+
+    def __init__(self, text: str, correlation: str) -> None:
+        self.status_code = 200
+        self.background = None
+        self.body = text.encode()
+        self.raw_headers = [
+            (b"content-length", str(len(self.body)).encode()),
+            (b"content-type", b"application/json"),
+            (_CORRELATION, correlation.encode()),
+        ]
 
 
 class _Endpoint:
@@ -130,27 +158,26 @@ class _Endpoint:
         return authenticated(await found if inspect.isawaitable(found) else found)
 
     async def post_task(self, request: Request) -> Response:
-        caller = await self.principal(request)
-        message = await self._message(request)
+        caller = ANONYMOUS if self.identify is None else await self.principal(request)
+        headers = dict(reversed(request.scope["headers"]))
+        message = await self._message(request, headers)
         if isinstance(message, Response):
             return message
         if not isinstance(message, Task):
             return _problem(request, ErrorCode.INVALID_TASK, f"a Task is posted here, not a {type(message).__name__}")
-        if LINES in request.headers.get("accept", ""):
+        if LINES.encode() in headers.get(b"accept", b""):
             return await self._stream(message, caller)
-        job = await self.agent.receive(message, principal=caller)
+        job = await self.agent.receive(message, principal=caller, given=True)
         if isinstance(job, Nack):
             return _refusal(job)
-        wants_ack = "respond-async" in request.headers.get("prefer", "")
+        wants_ack = b"respond-async" in headers.get(b"prefer", b"")
         if job.stage is Stage.REFUSED:
             return _denied(job, as_nack=wants_ack)
         if wants_ack:
             if not expects_ack(message):
                 return Response(status_code=202, headers={CORRELATION: message.correlation_id})
             return _answer(ack(message), 202, message.correlation_id)
-        return Response(
-            await job.text_of_result(), 200, {CORRELATION: message.correlation_id}, media_type="application/json"
-        )
+        return _ResultResponse(await job.text_of_result(), message.fields["correlationId"])
 
     async def _stream(self, task: Task, caller: Principal | None) -> Response:
         coming: asyncio.Queue[Result] = asyncio.Queue()
@@ -176,7 +203,7 @@ class _Endpoint:
         caller = await self.principal(request)
         if caller is None:
             return _problem(request, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
-        message = await self._message(request)
+        message = await self._message(request, dict(reversed(request.scope["headers"])))
         if isinstance(message, Response):
             return message
         if not isinstance(message, Result) or self.receive is None:
@@ -186,14 +213,14 @@ class _Endpoint:
         await self.receive(message)
         return Response(status_code=204, headers={CORRELATION: message.correlation_id})
 
-    async def _message(self, request: Request) -> Task | Result | Ack | Nack | Response:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
+    async def _message(self, request: Request, headers: Mapping[bytes, bytes]) -> Task | Result | Ack | Nack | Response:
+        kind = headers.get(b"content-type", b"")
+        if kind != b"application/json" and kind.partition(b";")[0].strip().lower() != b"application/json":
             return _problem(request, ErrorCode.INVALID_TASK, "the body is application/json", status=415)
         body = b""
         try:
             async with asyncio.timeout(self.body_seconds):
-                body = await _body(request, self.max_body)
+                body = await _body(request.receive, headers, self.max_body)
             return decode(body)
         except _Unread as unread:
             return _problem(request, ErrorCode.INVALID_TASK, str(unread), status=unread.status)
@@ -215,21 +242,24 @@ async def _lines(job: Job, coming: asyncio.Queue[Result]) -> AsyncIterator[str]:
             return
 
 
-async def _body(request: Request, limit: int) -> bytes:
+async def _body(receive: Receiving, headers: Mapping[bytes, bytes], limit: int) -> bytes:
     """The body, never more of it in memory than the limit and one chunk."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > limit:
+    length = headers.get(b"content-length", b"")
+    if length.isdigit() and int(length) > limit:
         raise _Unread(413, f"more than {limit} bytes")
-    chunks, size = [], 0
-    try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > limit:
-                raise _Unread(413, f"more than {limit} bytes")
-            chunks.append(chunk)
-    except ClientDisconnect as gone:
-        raise _Unread(400, "the connection ended within the body") from gone
-    return b"".join(chunks)
+    body, more = b"", True
+    chunks: list[bytes] = []
+    size = 0
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Unread(400, "the connection ended within the body")
+        body, more = message.get("body", b""), message.get("more_body", False)
+        size += len(body)
+        if size > limit:
+            raise _Unread(413, f"more than {limit} bytes")
+        chunks.append(body)
+    return body if len(chunks) == 1 else b"".join(chunks)
 
 
 def _answer(message: Result | Ack, status: int, correlation: str | None) -> Response:
