@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import time
@@ -90,7 +89,7 @@ class Execution:
         if (known := await self._from_cache(task)) is not None:
             return known
         try:
-            other = await self._claimed(job)
+            other = None if self._transcript is None else await self._claimed(job, self._transcript)
         except Cancelled:
             return self.cancelled(task)
         if other is not None:
@@ -99,8 +98,7 @@ class Execution:
             text = f"{name} was started before and never finished, and is not to be started again"
             return self.failed(task, ErrorCode.INTERNAL, text, attempts=job.attempt)
         await self._started(job)
-        async with self._held(job):
-            return await self._computed(job)
+        return await (self._computed(job) if self._transcript is None else self._held(job, self._transcript))
 
     # ---------------------------------------------------------------- cache
 
@@ -127,53 +125,50 @@ class Execution:
 
     # ---------------------------------------------------------------- one agent of several
 
-    async def _claimed(self, job: Job) -> str | None:
+    async def _claimed(self, job: Job, transcript: Transcript) -> str | None:
         """None when the task is ours to execute; the Result that another agent has made of it, else."""
-        if self._transcript is None:
-            return None
         while True:
             job.claimed = True  # from now on it may be; if this is cancelled, it is let go
-            claim = await self._transcript.claim(job.key)
+            claim = await transcript.claim(job.key)
             if claim.mine:
                 job.attempt = claim.attempt
-                return (await self._transcript.known(job.key)).result if claim.attempt > 1 else None
-            if (text := await self._of_other(job, claim.until)) is not None:
+                return (await transcript.known(job.key)).result if claim.attempt > 1 else None
+            if (text := await self._of_other(job, transcript, claim.until)) is not None:
                 return text
             if job.stop.done():
                 raise Cancelled
 
-    async def _of_other(self, job: Job, until: float) -> str | None:
+    async def _of_other(self, job: Job, transcript: Transcript, until: float) -> str | None:
         """Waits for the Result of the agent that has the task, as long as it may have it without saying so again."""
-        assert self._transcript is not None
         pauses = iter(_POLLS)
         pause = _POLLS[0]
         while True:
-            if (text := (await self._transcript.known(job.key)).result) is not None:
+            if (text := (await transcript.known(job.key)).result) is not None:
                 return text
             if time() >= until or job.stop.done():
                 return None
             pause = next(pauses, pause)
             await asyncio.wait({job.stop}, timeout=min(pause, max(0.0, until - time())))
 
-    @asynccontextmanager
-    async def _held(self, job: Job) -> AsyncIterator[None]:
-        """Says again and again that the task is being executed."""
-        if self._transcript is None:
-            yield
-            return
-        saying = asyncio.create_task(self._say(job, self._transcript))
+    async def _held(self, job: Job, transcript: Transcript) -> Result | Frozen:
+        """Executes a task, and says again and again that it does."""
+        loop, saying = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+        every = transcript.lease / 3
+        first = loop.call_later(every, lambda: saying.add(loop.create_task(self._say(job, transcript, every))))
         try:
-            yield
+            return await self._computed(job)
         finally:
-            saying.cancel()
+            first.cancel()
+            for task in saying:
+                task.cancel()
 
-    async def _say(self, job: Job, transcript: Transcript) -> None:
+    async def _say(self, job: Job, transcript: Transcript, every: float) -> None:
         while True:
-            await asyncio.sleep(transcript.lease / 3)
             try:
                 await transcript.go_on(job.key)
             except Exception:  # a full disk, say; it may be written the next time
                 _log.exception("it could not be written down that task %s is being executed", job.task_id)
+            await asyncio.sleep(every)
 
     # ---------------------------------------------------------------- the handler
 
