@@ -130,6 +130,10 @@ class Agent(Asking):
         """How many tasks it has that are not done, those being admitted and those being delivered included."""
         return len(self._jobs)
 
+    def add_route(self, scheme: str, route: Route) -> None:
+        """Where Results go whose replyTo has this scheme, unless there is such a route already."""
+        self.routes.setdefault(scheme, route)
+
     def capability(
         self,
         name: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -22,6 +23,10 @@ from turnwire.sap.spec import ErrorCode
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from turnwire.sap.deliveries import Route
+    from turnwire.sap.handlers import Capability
+    from turnwire.sap.jobs import Job, Reply
 
 SCHEME = "bus"
 
@@ -124,6 +129,68 @@ class Bus(Caller):
         self._providers[agent.agent_id] = Provider(agent, dict(labels or {}))
         return agent
 
+    # ---------------------------------------------------------------- for other transports, as an agent
+
+    @property
+    def agent_id(self) -> None:
+        """None: tasks need name no agent."""
+
+    @property
+    def running(self) -> bool:
+        """Whether the bus is entered."""
+        return self._stack is not None
+
+    @property
+    def queue(self) -> int:
+        """How many accepted tasks may wait with all agents."""
+        return sum(provider.agent.queue for provider in self._providers.values())
+
+    @property
+    def capabilities(self) -> dict[str, Capability]:
+        """What the agents offer; of several with one capability, what the first registered says of it."""
+        found: dict[str, Capability] = {}
+        for provider in self._providers.values():
+            found = {**provider.agent.capabilities, **found}
+        return found
+
+    def add_route(self, scheme: str, route: Route) -> None:
+        """Where Results go whose replyTo has this scheme, for each agent that has no such route already."""
+        for provider in self._providers.values():
+            provider.agent.add_route(scheme, route)
+
+    async def receive(
+        self,
+        task: Task,
+        reply: Reply | None = None,
+        *,
+        principal: Named = ANONYMOUS,
+        kept: bool = False,
+        limit: int | None = None,
+        given: bool = False,
+    ) -> Job | Nack:
+        """As :meth:`turnwire.sap.Agent.receive`, of the agent that the task is routed to."""
+        if not self.running:
+            return nack(task, ErrorCode.INTERNAL, "the bus is not running: async with bus: ...")
+        agent = provider_for(task, self._providers, principal_of(principal) or ANONYMOUS)
+        if agent is None:
+            return _nobody(task, principal)
+        return await agent.receive(task, reply, principal=principal, kept=kept, limit=limit, given=given)
+
+    async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
+        """As :meth:`turnwire.sap.Agent.look_up`, of whichever agent has the task."""
+        found: Ack | None = None
+        for provider in self._providers.values():
+            with contextlib.suppress(KeyError):
+                what = await provider.agent.look_up(task_id, principal=principal)
+                if isinstance(what, Result):
+                    return what
+                found = what
+        if found is None:
+            raise KeyError(task_id)
+        return found
+
+    # ---------------------------------------------------------------- in this process
+
     def subscribe(self, endpoint: str, size: int = 64) -> Mailbox:
         """A mailbox for the results whose replyTo is ``endpoint``, e.g. ``bus:inproc:prime``."""
         if endpoint.partition(":")[0] != SCHEME:
@@ -140,7 +207,7 @@ class Bus(Caller):
         """Dispatches a task and answers with its receipt. Raises EncodeError for one that may not be written, and
         RuntimeError outside ``async with bus:``."""
         agent, copy = self._dispatch(task, principal)
-        return _nobody(task) if agent is None else await agent.submit(copy, principal=principal)
+        return _nobody(task, principal) if agent is None else await agent.submit(copy, principal=principal)
 
     async def call(
         self,
@@ -160,7 +227,7 @@ class Bus(Caller):
         """The Results of a task as they come. Raises as :meth:`call`."""
         agent, copy = self._dispatch(task, principal)
         coming: asyncio.Queue[Result] = asyncio.Queue()
-        job = _nobody(task) if agent is None else await agent.receive(copy, coming.put, principal=principal)
+        job = _nobody(task, principal) if agent is None else await agent.receive(copy, coming.put, principal=principal)
         if isinstance(job, Nack):
             raise Refused(job)
         if (known := job.result()) is not None:
@@ -175,7 +242,7 @@ class Bus(Caller):
     async def _result_of(self, task: Task, *, principal: Named = ANONYMOUS) -> Result:
         agent, copy = self._dispatch(task, principal)
         if agent is None:
-            raise Refused(_nobody(task))
+            raise Refused(_nobody(task, principal))
         return await agent.call(copy, principal=principal)
 
     def _dispatch(self, task: Task, principal: Named) -> tuple[Agent | None, Task]:
@@ -211,5 +278,7 @@ class BusClient(Caller):
         return await self._bus._result_of(task, principal=self._principal)
 
 
-def _nobody(task: Task) -> Nack:
+def _nobody(task: Task, principal: Named) -> Nack:
+    if principal_of(principal) is None:  # who is not told what there is
+        return nack(task, ErrorCode.UNAUTHORIZED, "the credentials are unknown")
     return nack(task, ErrorCode.NOT_FOUND, "no agent on this bus takes the task")

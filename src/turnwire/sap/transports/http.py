@@ -21,13 +21,13 @@ from typing import Any
 
 from turnwire.errors import DecodeError, MissingDependency
 from turnwire.sap.access import Action, authorise
-from turnwire.sap.agent import Agent
 from turnwire.sap.calls import is_final
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
 from turnwire.sap.receipts import ack, code_of, denied, expects_ack, unreadable
+from turnwire.sap.serving import Serving
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.stages import Stage
 from turnwire.sap.times import UUID
@@ -90,14 +90,14 @@ def bearer(table: Mapping[str, Named]) -> Identify:
 
 
 def app(
-    agent: Agent,
+    agent: Serving,
     *,
     max_body: int = MAX_BODY,
     identify: Identify | Mapping[str, Named] | None = None,
     receive: Receive | None = None,
     body_seconds: float = BODY_SECONDS,
 ) -> Starlette:
-    """The Starlette app of an agent; the agent is started by whoever made it.
+    """The Starlette app of an agent, or of the agents of a bus; they are started by whoever made them.
 
     Args:
         max_body: bytes a request may have; more is 413. body_seconds: how long it may take; more is 408.
@@ -143,7 +143,7 @@ class _ResultResponse(Response):
 
 class _Endpoint:
     def __init__(
-        self, agent: Agent, max_body: int, identify: Identify | None, receive: Receive | None, body_seconds: float
+        self, agent: Serving, max_body: int, identify: Identify | None, receive: Receive | None, body_seconds: float
     ) -> None:
         self.agent = agent
         self.max_body = max_body

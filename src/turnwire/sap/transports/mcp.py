@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import BadAnswer, CallError, DecodeError, EncodeError, MissingDependency, Unanswered, Unreachable
 from turnwire.json import text as json_text
-from turnwire.sap.agent import Agent
 from turnwire.sap.calls import USABLE, Caller
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.handlers import Capability
@@ -32,6 +31,7 @@ from turnwire.sap.messages import Ack, ConstitutionalContext, Issuer, Nack, Resu
 from turnwire.sap.objects import Objects, reference_of
 from turnwire.sap.principals import ANONYMOUS, Named, Principal, authenticated
 from turnwire.sap.receipts import Refused, ack, denied, expects_ack, nack, unreadable
+from turnwire.sap.serving import Serving
 from turnwire.sap.spec import WIRE, ErrorCode, Status
 from turnwire.sap.stages import Stage
 from turnwire.sap.tasks import NOBODY, ContextLike, make_task
@@ -64,14 +64,16 @@ _PROGRESS = {Status.QUEUED: 0.0, Status.RUNNING: 0.5}  # of 1
 
 
 def server(
-    agent: Agent,
+    agent: Serving,
     *,
     name: str = "turnwire-sap",
     version: str = "2.0",
     context: ContextLike | None = None,
     identify: Identify | None = None,
 ) -> Server[Any]:
-    """The MCP server of an agent, to run over any transport of the SDK; the agent is started by whoever made it.
+    """The MCP server of an agent, or of the agents of a bus, to run over any transport of the SDK.
+
+    They are started by whoever made them.
 
     Args:
         context: the constitutionalContext of tasks for which the caller gives none (default: pressureLevel instant).
@@ -105,7 +107,7 @@ def _tool(capability: Capability) -> types.Tool:
 
 
 async def _call(
-    agent: Agent,
+    agent: Serving,
     request: Any,
     params: types.CallToolRequestParams,
     caller: Principal | None,
@@ -158,7 +160,7 @@ def _receipt(job: Job, task: Task) -> types.CallToolResult:
 
 
 def _task_of(
-    agent: Agent,
+    agent: Serving,
     params: types.CallToolRequestParams,
     caller: Principal | None,
     context: ContextLike | None,

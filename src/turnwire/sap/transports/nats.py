@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from turnwire.errors import DecodeError, MissingDependency, Reason
-from turnwire.sap.agent import Agent
 from turnwire.sap.codec import decode, encode
 from turnwire.sap.execution import too_large
 from turnwire.sap.messages import Ack, Nack, Result, Task
 from turnwire.sap.principals import ANONYMOUS, Principal, authenticated
 from turnwire.sap.receipts import ack, code_of, expects_ack, unreadable
+from turnwire.sap.serving import Serving
 from turnwire.sap.spec import TERMINAL, WIRE, ErrorCode
 from turnwire.sap.stages import Stage
 from turnwire.sap.transports.nats_client import Client as Client
@@ -48,7 +48,7 @@ _LATER = frozenset({ErrorCode.RATE_LIMIT.value, ErrorCode.INTERNAL.value})
 
 
 class Worker:
-    """Feeds an agent from a queue. Use it as an async context manager, inside the agent's.
+    """Feeds an agent, or the agents of a bus, from a queue. Use it as an async context manager, inside theirs.
 
     Args:
         url: of the server, e.g. ``nats://127.0.0.1:4222``.
@@ -64,7 +64,7 @@ class Worker:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: Serving,
         url: str,
         *,
         queue: str,
@@ -95,7 +95,7 @@ class Worker:
         pulled = await self._link.stream.pull_subscribe(
             "", durable=f"{self._queue}-workers", stream=self._link.tasks_stream(self._queue), config=config
         )
-        self._agent.routes.setdefault("nats", self._route)
+        self._agent.add_route("nats", self._route)
         self._begin(pulled)
         return self
 

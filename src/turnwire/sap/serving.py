@@ -1,0 +1,52 @@
+"""What a transport serves: one agent, or the agents of a bus, among whom target.routingHints choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from turnwire.sap.principals import ANONYMOUS, Named
+
+if TYPE_CHECKING:
+    from turnwire.sap.deliveries import Route
+    from turnwire.sap.handlers import Capability
+    from turnwire.sap.jobs import Job, Reply
+    from turnwire.sap.messages import Ack, Nack, Result, Task
+
+
+class Serving(Protocol):
+    """An :class:`~turnwire.sap.Agent` or a :class:`~turnwire.sap.Bus`, as transports use it."""
+
+    @property
+    def agent_id(self) -> str | None:
+        """The agent that tasks are for which name none; None where one is chosen."""
+
+    @property
+    def running(self) -> bool:
+        """Whether somebody works on accepted tasks."""
+
+    @property
+    def queue(self) -> int:
+        """How many accepted tasks may wait."""
+
+    @property
+    def capabilities(self) -> Mapping[str, Capability]:
+        """What is offered, by name."""
+
+    def add_route(self, scheme: str, route: Route) -> None:
+        """Where Results go whose replyTo has this scheme, unless there is such a route already."""
+
+    async def receive(
+        self,
+        task: Task,
+        reply: Reply | None = None,
+        *,
+        principal: Named = ANONYMOUS,
+        kept: bool = False,
+        limit: int | None = None,
+        given: bool = False,
+    ) -> Job | Nack:
+        """As :meth:`turnwire.sap.Agent.receive`."""
+
+    async def look_up(self, task_id: str, *, principal: Named = ANONYMOUS) -> Result | Ack:
+        """As :meth:`turnwire.sap.Agent.look_up`."""
