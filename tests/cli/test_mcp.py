@@ -14,7 +14,7 @@ from tests.sap.documents import TASK
 from tests.sap.test_transports import free_port
 from turnwire import tokens
 from turnwire.cli import model_tools
-from turnwire.sap.transports import mcp
+from turnwire.sap.transports import mcp as sap_mcp
 
 LOG = f'noise\n{json.dumps(TASK)}\n@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#\n{{"log":"@a3|f0|c"}}\n'
 
@@ -53,7 +53,7 @@ async def try_all(client: Any) -> None:
 
 def test_the_tools_in_this_process() -> None:
     async def main() -> None:
-        async with model_tools.agent() as agent, Client(mcp.server(agent)) as client:
+        async with model_tools.agent() as agent, Client(sap_mcp.server(agent)) as client:
             await try_all(client)
 
     asyncio.run(main())
@@ -88,13 +88,22 @@ def test_over_http() -> None:
     asyncio.run(asyncio.wait_for(main(), 60))
 
 
-@pytest.mark.parametrize("count", [34])
-def test_many_tools_cost_a_model_little(count: int) -> None:
+PLAN = {"type": "object", "properties": {"plan": {"type": "string"}}, "required": ["plan"]}
+
+
+@pytest.mark.parametrize("schema", [None, PLAN], ids=["open", "a plan"])
+def test_34_tools_cost_a_model_at_most_1500_tokens(schema: dict[str, object] | None) -> None:
     from turnwire import sap
 
     agent = sap.Agent("B")
-    for number in range(count):
-        agent.capability(f"work.do{number}", description="Does one thing with a plan.")(lambda task, context: None)
-    listed = [mcp._tool(capability) for capability in agent.capabilities.values()]
-    shown = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
-    assert tokens.count(shown) <= 1500
+    for number in range(34):
+        offer = agent.capability(f"work.do{number}", description="Does one thing with a plan.", schema=schema)
+        offer(lambda task, context: None)
+
+    async def main() -> list[dict[str, object]]:
+        async with agent, Client(sap_mcp.server(agent)) as client:
+            return [tool.model_dump(by_alias=True, exclude_none=True) for tool in (await client.list_tools()).tools]
+
+    listed = asyncio.run(asyncio.wait_for(main(), 60))
+    assert len(listed) == 34
+    assert tokens.count(json.dumps(listed, separators=(",", ":")), "o200k_base") <= 1500

@@ -33,7 +33,8 @@ class Workers:
         self._finish = finish
         self._spawn = spawn
         self._line: WaitingLine[Job] = WaitingLine()
-        self._workers: list[asyncio.Task[None]] = []
+        self._open = False
+        self._workers: set[asyncio.Task[None]] = set()
         self._execution: Execution
 
     def __len__(self) -> int:
@@ -42,24 +43,26 @@ class Workers:
     @property
     def running(self) -> bool:
         """Whether somebody works."""
-        return bool(self._workers)
+        return self._open
 
     def start(self, execution: Execution) -> None:
         """Begins the work."""
         self._execution = execution
-        for _ in range(self._number):
-            self._hire()
+        self._open = True
+        self._hire()
 
     async def stop(self) -> None:
         """Ends the work; whoever waits in the line leaves it unfinished."""
-        workers, self._workers = self._workers, []
-        for worker in workers:
+        self._open = False
+        for worker in self._workers:
             worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        await asyncio.gather(*self._workers, return_exceptions=True)
         self.free += len(self._line.take_all())
 
     def put(self, job: Job) -> None:
         """Puts a job into the line; it leaves when a worker takes it, or it is cancelled, or its deadline passes."""
+        if len(self._workers) < self._number:
+            self._hire()
         self._line.put(job, priority_of(job.task))
         job.stop.add_done_callback(lambda _: self._leave(job))
         if (left := seconds_to_deadline(job.task)) is not None:
@@ -75,14 +78,15 @@ class Workers:
         await self._finish(job, await self._execution.result(job))
 
     def _hire(self) -> None:
-        worker = asyncio.create_task(self._work())
-        self._workers.append(worker)
-        worker.add_done_callback(self._replace)
+        """Workers for the places of those that handlers have cancelled, and at the beginning."""
+        while len(self._workers) < self._number:
+            worker = asyncio.create_task(self._work())
+            self._workers.add(worker)
+            worker.add_done_callback(self._gone)
 
-    def _replace(self, worker: asyncio.Task[None]) -> None:
-        """Hires another for one that a handler cancelled; for none of those that were stopped."""
-        if worker in self._workers:
-            self._workers.remove(worker)
+    def _gone(self, worker: asyncio.Task[None]) -> None:
+        self._workers.discard(worker)
+        if self._open and self._line:
             self._hire()
 
     async def _work(self) -> None:
@@ -93,7 +97,7 @@ class Workers:
             try:
                 await self._end(job)
             except asyncio.CancelledError:
-                if self._workers and not job.done.done():
+                if self._open and not job.done.done():
                     text = "the work on this task was cancelled by a capability"
                     self._spawn(self._finish(job, self._execution.cancelled(job.task, text)))
                 raise
