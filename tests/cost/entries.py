@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import turnwire
-from tests.convert.messages import DEFAULTS
+from tests.convert.messages import DEFAULTS, explicit
 from tests.cost.units import GOOD, REFUSED
 from turnwire import Context, DecodeError, Decoder, csp, kick, sap, sstp, tokens
 from turnwire.csp.rules import by_subject
@@ -167,7 +167,8 @@ def saying() -> Iterator[tuple[str, Entry]]:
         yield f"check {wire}", Entry(_of_message(wire, turnwire.check), b"some text ")
         for other in turnwire.WIRES:
             if other != wire:
-                call = partial(turnwire.convert, to=other, context=CONTEXT, carry=True)
+                context = explicit(_said(wire)("some text "), other, CONTEXT, nearest=True)
+                call = partial(turnwire.convert, to=other, context=context, carry=True, nearest=True)
                 yield f"convert {wire} to {other}", Entry(_of_message(wire, call), b"some text ")
     yield "sstp.Session", Entry(_of_message("sstp", lambda message: sstp.Session().feed(message)), b"some text ")
     yield "kick.Monitor", Entry(_of_message("kick", lambda message: kick.Monitor().feed(message)), b"some text ")
