@@ -142,3 +142,13 @@ def test_the_marks_are_one_token_with_the_line_feed() -> None:
     assert len(set(PAIRS)) == 128
     for name in ("o200k_base", "cl100k_base", "llama3", "qwen3"):
         assert tokens.count_many([pair + "\n" for pair in PAIRS], name) == [1] * 128
+
+
+def test_json_lines_before_a_damaged_header_are_doubtful() -> None:
+    """Its check is theirs, too: one of them may be missing."""
+    writer = session.Writer(None, every=40)
+    lines = "".join([*(writer.add(event) for event in EVENTS), writer.close()]).split("\n")
+    assert lines[0][0] == "{" and any(line[:2] == "%1" for line in lines[:40])
+    found = session.salvage("\n".join(lines[1:]))
+    assert all(part.first > 30 and part.events == EVENTS[part.first :][: len(part.events)] for part in found.parts)
+    assert found.parts and found.doubtful[0].first == 0 and found.missing[0][0] == 0

@@ -11,10 +11,10 @@ from zlib import crc32
 PAIRS = r"""
 !! !' !( !) !, !; '' ') ', '. ': '; '> '] '} () ([ (` ({ )! )' )( )) ), ). ): ); )> )? )] )` ){ )} *) **
 */ ++ ,) ,{ -- .' .) .* ., .. .; ._ /) /* /, /. // /> :) :: :; :[ :] :{ ;; ;} <> <? == =[ ={ >' >( >) >,
->. >; >> >[ >` >{ >} ?) ?, ?; ?> [] ]' ]) ], ]. ]: ]; ]> ]] ]} _) _, _; __ `) `, `. `; `} {} }' }) }, }.
+>. >; >> >[ >` >{ >} ?) ?, ?; ?> [] ]' ]) ], ]. ]: ]; ]> ]] ]} _) _, _; __ `) `, `. `; `} ." }' }) }, }.
 }; }> }] }` }{ }} %% ## %; &) ") ", ". "; "} "] )" }" "> ": ," :" /"
 """.split()  # noqa: SIM905 - one look at the table says more than 128 quoted strings
-"""128 pairs of marks."""
+"""128 pairs of marks. None of them is a JSON line, which what is left of a session could begin with."""
 
 
 class Chain:

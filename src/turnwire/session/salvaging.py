@@ -93,7 +93,12 @@ class _Salvor:
                     self.found.append(value_of(line))
             except DecodeError as error:
                 self.result.faults.append(error)
-                self._keep(DOUBTED)
+                if at == 0:  # the header's check is that of the JSON lines before it, too
+                    self.first, self.found = 0, [event for part in self.result.parts for event in part.events]
+                    self.result.parts.clear()
+                    self._keep(len(self.found) or DOUBTED)
+                else:
+                    self._keep(DOUBTED)
                 at = self._resume(at)
                 continue
             at += 1
