@@ -23,6 +23,9 @@ START, MOST = 128, 1 << 15
 """Bytes of the smallest input tried, and of the largest smallest one."""
 TRIES = 5
 """How often a bound is tried before it counts as broken."""
+STEPS = 2
+"""How often growth that is too steep is looked for again, at twice the size: where the caches of a processor end and
+memory is asked for anew is a step, not growth, and what does grow too fast does so at any size."""
 
 Run = Callable[[bytes], Any]
 Make = Callable[[int], bytes]
@@ -65,14 +68,26 @@ def measured(run: Run, make: Make, good: Callable[[Cost], bool], least: float = 
         call = min(seconds(run, make(size)) for _ in range(2))  # nearly all of that is what a call costs
         while min(seconds(run, make(size)) for _ in range(2)) < call + least and size < most:
             size *= 2
-        inputs = [make(size * times) for times in (1, 2, 4)]
-        best = [seconds(run, data) for data in inputs]
-        for _ in range(TRIES):
-            cost = Cost(best, [len(data) for data in inputs])
-            if cost.grows_straight and good(cost):
+        cost = _tried(run, make, good, size)
+        for _ in range(STEPS):
+            if cost.grows_straight:
                 break
-            best = [min(before, seconds(run, data)) for before, data in zip(best, inputs, strict=True)]
-        return Cost(best, [len(data) for data in inputs])
+            size *= 2
+            cost = _tried(run, make, good, size)
+        return cost
     finally:
         if on:
             gc.enable()
+
+
+def _tried(run: Run, make: Make, good: Callable[[Cost], bool], size: int) -> Cost:
+    """The best of several runs of each of the three inputs."""
+    inputs = [make(size * times) for times in (1, 2, 4)]
+    sizes = [len(data) for data in inputs]
+    best = [seconds(run, data) for data in inputs]
+    for _ in range(TRIES):
+        cost = Cost(best, sizes)
+        if cost.grows_straight and good(cost):
+            break
+        best = [min(before, seconds(run, data)) for before, data in zip(best, inputs, strict=True)]
+    return Cost(best, sizes)
