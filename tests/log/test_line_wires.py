@@ -17,12 +17,19 @@ from tests.log.mixed_logs import csp_message
 from turnwire import WIRES
 from turnwire.json.scanner import LineState
 from turnwire.log.engine.all_wires import finder
+from turnwire.log.engine.claims import ShortTexts
 
 pytestmark = pytest.mark.once
 
 CSP = WIRES.index("csp")
 MESSAGE = csp_message(random.Random(3)).rstrip(b"\n")
 TORN = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS MAYBE\n"
+
+
+def read(text: bytes) -> Any:
+    """What the wires of lines claim of a string."""
+    found = finder()
+    return found.claims(text, ShortTexts(found.csp))
 
 
 def scan(name: str, data: bytes, claims: Any, cuts: tuple[int, ...] = (), limit: int = LIMIT) -> Read:
@@ -44,7 +51,7 @@ def scan(name: str, data: bytes, claims: Any, cuts: tuple[int, ...] = (), limit:
 
 
 def all_cores(data: bytes) -> Read:
-    found = {name: scan(name, data, finder().claims) for name in ENGINES}
+    found = {name: scan(name, data, read) for name in ENGINES}
     first = found[ENGINES[0]]
     for name, other in found.items():
         assert other == first, (name, data)
@@ -130,5 +137,5 @@ def test_both_cores_agree(seed: int) -> None:
     whole = all_cores(bytes(data))
     cuts = tuple(sorted(chance.randrange(len(data) + 1) for _ in range(chance.randrange(1, 5))))
     for name in (ENGINES[0], "pure"):
-        pieces = scan(name, bytes(data), finder().claims, cuts)
+        pieces = scan(name, bytes(data), read, cuts)
         assert (pieces.columns["offset"], pieces.rejects) == (whole.columns["offset"], whole.rejects)

@@ -140,15 +140,19 @@ class Converter:
         facts: Facts = {}
         changes: dict[tuple[Any, ...], int] = {}
         ended: tuple[str | None, str] | None = None
+        own = True
         if source == self.to:
             made = Converted(message, ())
+            facts = facts_of(source, shape_of(source).split(message), self._names)
+            ended = self._ended(shape_of(source), facts)
         elif self._options.restore and carrying.opened(fields, source, self.to) is not None:
             made = converted(message, self.to, self._names, self._options)
         else:
+            own = False
             facts = facts_of(source, fields, self._names)
             facts, changes, ended = self._adapted(source, facts)
             made = self._written(source, fields, facts)
-        self._judge(made.message, own=not facts)
+        self._judge(made.message, own)
         if ended is not None:
             self._done(ended)
         self._note(source, facts)
@@ -190,10 +194,8 @@ class Converter:
         if said is not None:
             facts["conversation"] = self._aliases.get(said, said)
         task = self._task(shape, facts) if act in _ANSWERS else None
-        ended = None
+        ended = self._ended(shape, facts)
         if task is not None:
-            if _ends(facts):
-                ended = (None if shape.stateful else task.conversation, task.name)
             facts |= {"conversation": task.conversation} if task.conversation is not None else {}
             for name, end in (("receiver", task.requester), ("sender", task.assignee)):
                 if end is not None:
@@ -216,6 +218,11 @@ class Converter:
             return self._tasks.get((None if shape.stateful else conversation, name))
         waiting = self._asked.get((conversation, sender))
         return self._tasks[next(iter(waiting))] if waiting else None
+
+    def _ended(self, shape: Shape, facts: Facts) -> tuple[str | None, str] | None:
+        """The key of the task that an answer ends, if it ends one."""
+        task = self._task(shape, facts) if facts.get("act") in _ANSWERS and _ends(facts) else None
+        return None if task is None else (None if shape.stateful else task.conversation, task.name)
 
     def _done(self, key: tuple[str | None, str]) -> None:
         """Nobody waits for the task any more."""

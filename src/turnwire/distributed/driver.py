@@ -87,7 +87,12 @@ def local_cluster(workers: int | None = None) -> Any:
     """A Dask cluster of this machine for a ``with`` block: one process a core by default, reached from here only."""
     count = workers or os.cpu_count() or 1
     return distributed().LocalCluster(
-        n_workers=count, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        n_workers=count,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",  # Dask listens somewhere in any case: on a free port, without a word
+        scheduler_kwargs={"dashboard": False},
     )
 
 

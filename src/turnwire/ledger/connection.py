@@ -112,14 +112,21 @@ def require_schema(connection: sqlite3.Connection) -> None:
 
 
 def _is_ledger(connection: sqlite3.Connection, path: object) -> bool:
-    """True for a ledger, False for an empty file; anything else is refused."""
+    """True for a ledger, False for an empty file; anything else is refused. Looks at one state of the file, which
+    another process may be about to make a ledger."""
+    within = connection.in_transaction
     try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        if not within:
+            connection.execute("BEGIN")
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):
             raise
         raise _bad(path, str(error)) from error
+    finally:
+        if not within and connection.in_transaction:
+            connection.execute("ROLLBACK")
     if application == APPLICATION_ID:
         return bool(tables)
     if tables or application:
