@@ -34,9 +34,11 @@ FLOOR = 5e-9
 """CPU seconds a byte below which nothing good is asked to be: a good text of one long line is copied, not read."""
 OFTEN = ("{}", "@a", '@a3"a\\"', '{"a":', "x CSP/1\n", "CSP/1\n", "\n", " ", '\\"', '{"header":{}}\n', "⫻a/b:c/d\n")
 """Units that are tried always: what was slow once, and what is near to it."""
+NOISE = 1.5
+"""What the suite leaves to a busy machine in what a byte costs, a ratio of two figures. ``-m soak`` leaves none."""
 DEARER = {
-    # Four bytes are a damaged record: it has a row, and words of its own where these are asked for.
-    "openings in a string": 3,
+    # Four bytes are a damaged record: it has a row, and words of its own where these are asked for, as conform does.
+    "openings in a string": 5,
     # A string that may hold CSP/1 is a call from C to Python, 5 µs: 16 bytes pay it here.
     'b\'{"a":"CSP/1\\\\n"}\\n\'': 4,
 }
@@ -72,10 +74,13 @@ def _units(every: bool) -> Iterator[tuple[str, Make]]:
         yield name, HISTORIES[name]
 
 
-def _judge(entry: Entry, units: Iterator[tuple[str, Make]], least: float = LEAST, most: int = MOST) -> list[str]:
-    """What breaks the contract, in words. least, most: CPU seconds and bytes of the smallest input."""
-    good = measured(entry.run, lambda size: text(entry.good, size), lambda cost: True).a_byte
-    bound = TIMES * max(good, FLOOR)
+def _judge(
+    entry: Entry, units: Iterator[tuple[str, Make]], least: float = LEAST, most: int = MOST, noise: float = 1.0
+) -> list[str]:
+    """What breaks the contract, in words. least, most: CPU seconds and bytes of the smallest input; noise: by how much
+    a byte may seem to cost more."""
+    good = measured(entry.run, lambda size: text(entry.good, size), lambda cost: False).a_byte
+    bound = TIMES * noise * max(good, FLOOR)
 
     found = []
     for name, make in units:
@@ -105,20 +110,20 @@ _PURE = pytest.mark.skipif(turnwire.backend == "pure", reason="not held by the p
 @_PURE
 @pytest.mark.parametrize("name", QUICK)
 def test_cost(name: str) -> None:
-    assert _judge(TABLE[name], _units(False)) == []
+    assert _judge(TABLE[name], _units(False), noise=NOISE) == []
 
 
 @_PURE
 @pytest.mark.parametrize("name", FED)
 def test_cost_of_pieces(name: str) -> None:
-    assert _judge(TABLE[name], _units(False)) == []
+    assert _judge(TABLE[name], _units(False), noise=NOISE) == []
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_cost_of_histories(name: str) -> None:
     """What is kept shows when there is much of it: so these are longer."""
     histories = ((told, HISTORIES[told]) for told in TOLD[name])
-    assert _judge(TABLE[name], histories, 20 * LEAST, 4 * MOST) == []
+    assert _judge(TABLE[name], histories, 20 * LEAST, 4 * MOST, NOISE) == []
 
 
 @_PURE
