@@ -25,6 +25,9 @@ CODECS := tests/nslip tests/csp tests/kick tests/sstp tests/json_text
 MARKED := not packaging and not soak
 EXAMPLES := 20000
 
+# Compiled modules are kept, whatever the surroundings say: the tests start hundreds of interpreters.
+export PYTHONDONTWRITEBYTECODE :=
+
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
