@@ -10,7 +10,8 @@ endif
 TAG := $(shell $(INTERPRETER) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 VENV ?= $(if $(filter file,$(origin PYTHON)),.venv,.venv-$(TAG))
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are first imported: most of those in the packages never are.
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(PY) -m pytest
 
 PURE := $(filter-out 0,$(TURNWIRE_PURE))

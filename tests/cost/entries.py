@@ -99,6 +99,7 @@ def reading() -> Iterator[tuple[str, Entry]]:
         yield f"scan {wire}", Entry(_scan(wire), MIXED)
         for size in (1, 4, 64):
             yield f"feed {wire} {size}", Entry(_feed(wire, size), MIXED)
+    yield "scan in blocks of 1", Entry(_scan(None, batch_bytes=1), MIXED)
     for wire in turnwire.WIRES:
         yield f"decode {wire}", Entry(_refused(partial(turnwire.decode, wire=wire)), GOOD[wire])
     yield "scan messages", Entry(lambda data: [*turnwire.scan(data).messages()], MIXED)

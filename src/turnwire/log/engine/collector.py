@@ -123,7 +123,8 @@ class Collector:
         if left is None:
             return block
         reading.pending.append(block)
-        size = left.size + sum(part.size for part in reading.pending)
+        reading.pending_bytes += block.size
+        size = left.size + reading.pending_bytes
         if size < 2 * left.size and not block.last and not self._eager:
             return None
         data: Any
@@ -137,7 +138,7 @@ class Collector:
                 at += part.size
             if block.ahead:
                 data[size : size + block.ahead] = np.frombuffer(block.data, np.uint8)[block.size :][: block.ahead]
-        reading.left, reading.pending = None, []
+        reading.left, reading.pending, reading.pending_bytes = None, [], 0
         return Block(data, size, left.base, block.line_end, block.last, block.taken, block.ahead)
 
     def _quarantine(self, reading: Reading, found: Found) -> WireError | None:

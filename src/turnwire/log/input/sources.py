@@ -87,6 +87,7 @@ class Reading:
         self.behind = (source.start, b"")
         self.head = b""
         self.pending: list[Block] = []
+        self.pending_bytes = 0
         self.left: Block | None = None
         self.taken = 0
 
