@@ -100,7 +100,8 @@ def _entries(*which: Callable[[], Iterator[tuple[str, Entry]]]) -> dict[str, Ent
 
 
 TABLE = _entries(reading, saying, many)
-QUICK = [name for name in TABLE if not name.startswith(("feed", "scan in blocks")) and "convert" not in name and name not in ("report",)]
+APART = ("feed", "scan in blocks", "report")
+QUICK = [name for name in TABLE if not name.startswith(APART) and "convert" not in name]
 FED = ["feed None 1", "feed None 4", "feed sstp 1", "scan in blocks of 1"]
 
 
