@@ -291,7 +291,7 @@ class Agent(Asking):
             await self._admit(job)  # nothing in it waits
         else:  # whoever asked may be cancelled meanwhile; the admission is not
             self._deliveries.spawn(self._admit(job))
-        receipt = await asyncio.shield(job.admission)
+        receipt = await asyncio.shield(job.admission) if self._rows is not None else job.admission.result()
         return receipt if isinstance(receipt, Nack) else job
 
     def _unroutable(self, task: Task) -> Nack | None:

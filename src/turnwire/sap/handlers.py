@@ -148,13 +148,19 @@ class Pool:
             await self._places.acquire()
         place, first = _Place(), loop.create_future()
         running = loop.create_task(self._guarded(place, first, call, values))
-        running.add_done_callback(lambda _: self._ended(place))
         try:
-            made = await one_of(first, stop, seconds=None if end is None else end - loop.time())
+            await asyncio.sleep(0)  # a call that need not wait is done in this turn of the loop: no timer, no waking
+            if not first.done():
+                await one_of(first, stop, seconds=None if end is None else end - loop.time())
+            made = first.result()
         finally:
-            if not running.done() and (first.cancelled() or first.result() is None):
-                self.left_behind.add(place)
-                running.cancel()  # a coroutine may heed it; a thread cannot
+            if running.done():
+                self._ended(place)
+            else:
+                running.add_done_callback(lambda _: self._ended(place))
+                if not first.done() or first.cancelled() or first.result() is None:
+                    self.left_behind.add(place)
+                    running.cancel()  # a coroutine may heed it; a thread cannot
         if made is None:
             raise Cancelled if stop is not None and stop.done() else Overrun
         value, error = made

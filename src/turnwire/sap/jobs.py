@@ -7,12 +7,16 @@ from collections.abc import Awaitable, Callable
 
 from turnwire.errors import Unreachable
 from turnwire.sap.identity import content_of, uuid_key
-from turnwire.sap.lifecycle import Lifecycle
+from turnwire.sap.lifecycle import Watching
 from turnwire.sap.messages import Nack, Result, Task
 from turnwire.sap.principals import Principal
 from turnwire.sap.receipts import freeze, thaw
 from turnwire.sap.stages import SHOWN, Stage, follows
 from turnwire.sap.transcripts import key_of
+
+TURNS = 2
+"""Turns of the event loop in which a task ends whose handler need not wait, and nothing is written down: one in which a
+worker takes it, one in which its handler runs. Whoever waits looks on in them, and is spared one more to be woken."""
 
 Reply = Callable[[Result], Awaitable[None]]
 """Takes each Result of a task, progress included, in order."""
@@ -82,7 +86,7 @@ class Job:
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
         self.sending: asyncio.Task[None] | None = None
-        self.lifecycle = Lifecycle()
+        self.lifecycle = Watching(strict=True)  # its Results are frozen
         self.lifecycle.feed(self.task)
 
     @property
@@ -143,10 +147,15 @@ class Job:
 
     async def text_of_result(self) -> str:
         """The terminal Result as it was frozen; as :meth:`wait`."""
-        if not self.done.done():
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
-            await waiter
+        for _ in range(TURNS):
+            if self.done.done():
+                break
+            await asyncio.sleep(0)
+        else:
+            if not self.done.done():
+                waiter = asyncio.get_running_loop().create_future()
+                self._waiting.append(waiter)
+                await waiter
         if self.done.cancelled():
             raise Unreachable(f"the agent was closed before task {self.task_id} was finished; its queue sends it again")
         return self.done.result()

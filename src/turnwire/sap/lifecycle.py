@@ -145,8 +145,8 @@ class Lifecycle:
 class Watching(Lifecycle):
     """A lifecycle of messages that nobody changes: a result is looked at closely when there is another of its task."""
 
-    def __init__(self) -> None:
-        super().__init__(strict=False)
+    def __init__(self, *, strict: bool = False) -> None:
+        super().__init__(strict=strict)
 
     def _keep(self, track: _Track, result: Result) -> None:
         track.last = result
