@@ -50,11 +50,16 @@ def checked_limits(limits: object) -> Limits:
     if not isinstance(limits, Limits):
         kind = type(limits).__name__
         raise TypeError(f"limits is a turnwire.Limits such as turnwire.LIMITS._replace(message=...), not {kind}")
-    if limits is not LIMITS:
+    global _checked
+    if limits is not LIMITS and limits is not _checked:
         for name, value in zip(limits._fields, limits, strict=True):
             if type(value) is not int or not 0 <= value <= MOST_LIMIT:
                 expect_number(value, f"limits.{name}", 0, MOST_LIMIT)
+        _checked = limits
     return limits
+
+
+_checked = LIMITS  # those that were found right last: most programs have one set of their own
 
 
 class Column(NamedTuple):

@@ -130,15 +130,15 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
     """
     whole = _message(message)
     if strict:
-        from turnwire.sap.rules import conditions
-
         for finding in findings(whole):
             raise EncodeError(finding.reason, finding.text, wire=WIRE, path=finding.where)
+        if isinstance(whole, Task):
+            return json_text.write(_whole_pressure(whole.fields), WIRE)
+        from turnwire.sap.rules import conditions
+
         for issue in conditions(whole):
             if issue.severity == "warning":
                 raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
-        if isinstance(whole, Task):
-            return json_text.write(_whole_pressure(whole.fields), WIRE)
     return json_text.write(whole.fields, WIRE)
 
 

@@ -63,12 +63,13 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     """
     if not isinstance(outcome, Outcome):
         raise TypeError(f"an Outcome becomes a Result, not {type(outcome).__name__}; write Outcome(output)")
-    status, alignment, error = _settled(outcome)
+    said = said_of(outcome)
+    status, alignment, error = _settled(outcome, said)
     evidence: dict[str, Any] = {"alignment": alignment.value}
     value: Any
     for name, value in (
         ("pressureReadings", outcome.pressure_readings),
-        ("policyChecks", _checks(outcome, alignment)),
+        ("policyChecks", _checks(outcome, said, alignment)),
         ("violations", outcome.violations),
         ("citations", outcome.citations),
         ("cache", outcome.cache),
@@ -95,12 +96,11 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
     return Result.from_dict(fields)
 
 
-def _settled(outcome: Outcome) -> tuple[Status, Alignment, AgentError | None]:
+def _settled(outcome: Outcome, said: Alignment | None) -> tuple[Status, Alignment, AgentError | None]:
     """Status, alignment and error that fit each other (sections 4.2, 5 and 8)."""
     error = outcome.error
     if isinstance(error, tuple):
         error = AgentError(code=error[0], message=error[1])
-    said = said_of(outcome)
     status = Status(outcome.status) if outcome.status is not None else None
     if status is None:
         status = Status.ESCALATED if said is Alignment.ESCALATE else Status.SUCCEEDED
@@ -130,10 +130,9 @@ def said_of(outcome: Outcome) -> Alignment | None:
     return Alignment.NON_CONSTITUTIONAL if code == ErrorCode.NON_CONSTITUTIONAL else None
 
 
-def _checks(outcome: Outcome, alignment: Alignment) -> list[Any]:
+def _checks(outcome: Outcome, said: Alignment | None, alignment: Alignment) -> list[Any]:
     """The policy checks of the outcome, and one that says so where nobody judged it, or judged it without a check."""
     checks = list(outcome.policy_checks or ())
-    said = said_of(outcome)
     if said is None or said is Alignment.VALID is not alignment:
         return [*checks, NOT_VETTED]
     return checks or [{"principle": "constitution", "status": str(alignment)}]

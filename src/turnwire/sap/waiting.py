@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Coroutine, Generator
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Any, Generic, TypeVar
@@ -113,3 +114,36 @@ async def one_of(first: asyncio.Future[Any], *others: asyncio.Future[Any] | None
 async def until(*futures: asyncio.Future[Any], seconds: float | None = None) -> None:
     """Waits until one of the futures is done, or the time is over; cancels none of them, raises nothing of theirs."""
     await one_of(asyncio.get_running_loop().create_future(), *futures, seconds=seconds)
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """What the coroutine gives. Raises TimeoutError when it takes longer; where it need not wait no timer is set."""
+    try:
+        waited_for = work.send(None)
+    except StopIteration as end:
+        made: T = end.value
+        return made
+    async with asyncio.timeout(seconds):
+        return await _Begun(work, waited_for)
+
+
+class _Begun(Generic[T]):
+    """A coroutine that has come to its first wait; to await it is to go on with it."""
+
+    def __init__(self, work: Coroutine[Any, Any, T], waited_for: Any) -> None:
+        self._work = work
+        self._waited_for = waited_for
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        waited_for = self._waited_for
+        while True:
+            error: BaseException | None = None
+            try:
+                yield waited_for
+            except BaseException as raised:
+                error = raised
+            try:
+                waited_for = self._work.send(None) if error is None else self._work.throw(error)
+            except StopIteration as end:
+                made: T = end.value
+                return made

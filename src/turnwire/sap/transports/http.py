@@ -31,6 +31,7 @@ from turnwire.sap.serving import Serving
 from turnwire.sap.spec import ErrorCode
 from turnwire.sap.stages import Stage
 from turnwire.sap.times import UUID
+from turnwire.sap.waiting import within
 
 try:
     import httpx
@@ -219,8 +220,7 @@ class _Endpoint:
             return _problem(request, ErrorCode.INVALID_TASK, "the body is application/json", status=415)
         body = b""
         try:
-            async with asyncio.timeout(self.body_seconds):
-                body = await _body(request.receive, headers, self.max_body)
+            body = await within(self.body_seconds, _body(request.receive, headers, self.max_body))
             return decode(body)
         except _Unread as unread:
             return _problem(request, ErrorCode.INVALID_TASK, str(unread), status=unread.status)
