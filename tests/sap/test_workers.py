@@ -177,3 +177,42 @@ def test_a_bus_gives_the_same_task_to_the_same_agent_and_the_next_to_whoever_has
         assert len(calls) == 4
 
     asyncio.run(asyncio.wait_for(main(), 30))
+
+
+@pytest.mark.once
+def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: Path) -> None:
+    """It gets its Result, nobody is hired for it, and its place is free when the agent is entered again."""
+    agent = sap.Agent("B", transcript=Ledger(tmp_path / "t"), queue=1)
+    begun: list[str] = []
+
+    @agent.capability("work.note")
+    async def note(one: sap.Task, _context: sap.Context) -> str:
+        begun.append(one.task_id)
+        return "done"
+
+    async def main() -> None:
+        open_again = asyncio.Event()
+        await agent.__aenter__()
+        rows = agent._rows
+        assert rows is not None
+        admit = rows.admit
+
+        async def slow(key: str, text: str) -> Any:
+            found = await admit(key, text)
+            await open_again.wait()
+            return found
+
+        rows.admit = slow  # type: ignore[method-assign]
+        calling = asyncio.ensure_future(agent.call(task("work.note", {})))
+        await asyncio.sleep(0.05)
+        closing = asyncio.ensure_future(agent.__aexit__())
+        await asyncio.sleep(0.05)
+        open_again.set()
+        await asyncio.wait_for(closing, 10)
+        assert (await calling).status == "CANCELLED"
+        assert not begun
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        async with agent:
+            assert (await agent.call(task("work.note", {}))).status == "SUCCEEDED"
+
+    asyncio.run(main())

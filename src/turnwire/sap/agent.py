@@ -325,8 +325,7 @@ class Agent(Asking):
                 self._jobs.pop(job.key, None)
                 job.ends(None)
             elif not job.done.done():
-                self._workers.put(job)
-                queued = True
+                queued = self._workers.put(job)
             job.admission.set_result(receipt)
         except Exception as error:  # a full disk, say: nothing was accepted
             _log.exception("task %s could not be admitted", job.task_id)

@@ -59,14 +59,20 @@ class Workers:
         await asyncio.gather(*self._workers, return_exceptions=True)
         self.free += len(self._line.take_all())
 
-    def put(self, job: Job) -> None:
-        """Puts a job into the line; it leaves when a worker takes it, or it is cancelled, or its deadline passes."""
+    def put(self, job: Job) -> bool:
+        """Puts a job into the line; it leaves when a worker takes it, or it is cancelled, or its deadline passes.
+
+        False when the work has ended meanwhile: then it is in no line.
+        """
+        if not self._open:
+            return False
         if len(self._workers) < self._number:
             self._hire()
         self._line.put(job, priority_of(job.task))
         job.stop.add_done_callback(lambda _: self._leave(job))
         if (left := seconds_to_deadline(job.task)) is not None:
             job.lapses(asyncio.get_running_loop().call_later(max(0.0, left), self._leave, job))
+        return True
 
     def _leave(self, job: Job) -> None:
         """Ends a job that waits, so that no handler before it decides when its sender hears of the end."""
