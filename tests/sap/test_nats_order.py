@@ -1,0 +1,202 @@
+"""The order of a NATS queue: by priority over the whole of it, with ageing; and what becomes of it elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StreamConfig
+
+from tests.sap.hosts import Broker
+from tests.sap.scenario import task
+from turnwire import sap
+from turnwire.errors import Unreachable
+from turnwire.sap.transports import nats, nats_link
+from turnwire.sap.waiting import ALLOWANCE
+
+pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+PERMISSIONS = """authorization {{ users: [
+  {{ user: worker, password: w }}
+  {{ user: one, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "_INBOX.>"] }} }}
+  {{ user: both, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "{0}.tasks.b.A-prime.*"] }} }}
+] }}"""
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    started = Broker(tmp_path_factory.mktemp("broker"))
+    yield started
+    started.kill()
+
+
+@pytest.fixture(autouse=True)
+def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+
+
+def noting() -> tuple[sap.Agent, list[str], asyncio.Event]:
+    """An agent that notes what it does, one task at a time, and begins when it is told to."""
+    agent = sap.Agent("B", workers=1, queue=1000)
+    seen: list[str] = []
+    go = asyncio.Event()
+
+    @agent.capability("work.note")
+    async def note(one: sap.Task, _context: sap.Context) -> str:
+        await go.wait()
+        seen.append(one.payload["name"])
+        return "done"
+
+    return agent, seen, go
+
+
+def named(name: str, priority: str | None, **more: Any) -> sap.Task:
+    hints = {} if priority is None else {"telemetry": {"priority": priority}}
+    return task("work.note", {"name": name}, replyTo={"expectAck": False}, **hints, **more)
+
+
+async def noted(numbers: set[int], number: int) -> None:
+    numbers.add(number)
+
+
+async def emptied(client: nats.Client, queue: str = "b") -> None:
+    stream = client._link.tasks_stream(queue)
+    while (await client._link.stream.stream_info(stream)).state.messages:
+        await asyncio.sleep(0.01)
+
+
+def played(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+@pytest.mark.parametrize("principal", [None, "A-prime"])
+def test_priority_orders_what_is_still_in_the_stream(broker: Broker, principal: str | None) -> None:
+    async def main() -> None:
+        agent, seen, go = noting()
+        names: dict[str, Any] = {"queue": "b", "prefix": f"order-{principal}"}
+        identify = None if principal is None else nats_link.by_subject
+        async with nats.Client(broker.url, principal=principal, **names) as client, agent:
+            order = ["low"] * 20 + ["normal", "none"] + ["high"] * 2 + ["urgent"] * 2
+            for number, priority in enumerate(order):
+                await client.send(named(f"{priority} {number}", None if priority == "none" else priority))
+            async with nats.Worker(agent, broker.url, at_once=1, identify=identify, **names):
+                go.set()
+                await emptied(client)
+        assert [name.split()[0] for name in seen[:6]] == ["urgent", "urgent", "high", "high", "normal", "none"]
+        assert seen[6:] == [f"low {number}" for number in range(20)]
+
+    played(main)
+
+
+def test_nobody_in_the_stream_waits_for_ever(broker: Broker) -> None:
+    """A task goes behind as many later ones as its allowance says, and no more."""
+
+    async def main() -> None:
+        agent, seen, go = noting()
+        names: dict[str, Any] = {"queue": "b", "prefix": "ageing"}
+        ahead = ALLOWANCE["normal"] - ALLOWANCE["urgent"]
+        async with nats.Client(broker.url, **names) as client, agent:
+            await client.send(named("normal", "normal"))
+            for number in range(ahead + 6):
+                await client.send(named(f"urgent {number}", "urgent"))
+            async with nats.Worker(agent, broker.url, at_once=1, **names):
+                go.set()
+                await emptied(client)
+        assert seen.index("normal") in (ahead - 1, ahead)
+        assert [name for name in seen if name != "normal"] == [f"urgent {number}" for number in range(ahead + 6)]
+
+    played(main)
+
+
+def test_what_one_worker_holds_another_gets_when_it_ends(broker: Broker) -> None:
+    """The heads that a worker holds are kept alive, and given back at once."""
+
+    async def main() -> None:
+        (first, seen, _never), (second, also, go) = noting(), noting()
+        names: dict[str, Any] = {"queue": "b", "prefix": "given"}
+        async with nats.Client(broker.url, **names) as client, first, second:
+            for number, priority in enumerate(["normal", "low", "high", "urgent", "normal"]):
+                await client.send(named(f"{priority} {number}", priority))
+            worker = nats.Worker(first, broker.url, at_once=1, ack_wait=0.3, **names)
+            async with worker:
+                alive: set[int] = set()
+                while len(alive) < 3:  # the server hears of each that is held
+                    for source in worker._tasks._sources:
+                        if source.head is not None:
+                            number = source.head.metadata.sequence.stream
+                            source.head.in_progress = lambda number=number: noted(alive, number)
+                    await asyncio.sleep(0.01)
+            go.set()
+            async with nats.Worker(second, broker.url, ack_wait=30, **names):
+                await emptied(client)
+        assert not seen
+        assert sorted(also) == ["high 2", "low 1", "normal 0", "normal 4", "urgent 3"]
+
+    played(main)
+
+
+def test_a_queue_of_a_version_with_one_subject_goes_on(broker: Broker) -> None:
+    async def main() -> None:
+        agent, seen, go = noting()
+        go.set()
+        names: dict[str, Any] = {"queue": "b", "prefix": "older"}
+        link = nats_link.Link(broker.url, "other")
+        await link.open("b", 10, 60)
+        await link.stream.add_stream(
+            StreamConfig(
+                name="older_tasks_b",
+                subjects=["older.tasks.b", "older.tasks.b.*"],
+                retention=RetentionPolicy.WORK_QUEUE,
+                max_msgs=7,
+                discard=DiscardPolicy.NEW,
+            )
+        )
+        await link.stream.add_consumer("older_tasks_b", ConsumerConfig(durable_name="b-workers", name="b-workers"))
+        await link.stream.publish("older.tasks.b", sap.encode(named("old", None)).encode())
+        async with nats.Client(broker.url, **names) as client, agent, nats.Worker(agent, broker.url, **names):
+            await client.call(named("new", "urgent"))
+            await emptied(client)
+            assert (await link.stream.stream_info("older_tasks_b")).config.max_msgs == 7
+        await link.close()
+        assert sorted(seen) == ["new", "old"]
+
+    played(main)
+
+
+@pytest.mark.parametrize(("user", "apart"), [("one", False), ("both", True)])
+def test_permissions_of_one_subject_are_enough(user: str, apart: bool, tmp_path: Path) -> None:
+    """Whoever may not publish by priority sends tasks of any priority all the same, at once."""
+    prefix = "may"
+    started = Broker(tmp_path, PERMISSIONS.format(prefix))
+
+    async def main() -> None:
+        agent, _seen, go = noting()
+        go.set()
+        names: dict[str, Any] = {"queue": "b", "prefix": prefix}
+        worker = nats.Worker(
+            agent, started.url, identify=nats_link.by_subject, options={"user": "worker", "password": "w"}, **names
+        )
+        told: list[Exception] = []
+
+        async def tell(error: Exception) -> None:
+            told.append(error)
+
+        login = {"user": user, "password": "o", "error_cb": tell}
+        async with agent, worker:
+            async with nats.Client(started.url, principal="A-prime", options=login, **names) as client:
+                some = [named(f"{n}", "urgent", issuer={"agentId": "A-prime", "agentKind": "agent"}) for n in range(4)]
+                results = await asyncio.gather(*map(client.call, some))
+                assert {str(result.status) for result in results} == {"SUCCEEDED"}
+                assert client._not_apart == (set() if apart else {"urgent"})
+            async with nats.Client(started.url, principal="Other", options=login, **names) as stranger:
+                with pytest.raises(Unreachable, match="does not let this client publish"):
+                    await stranger.call(named("x", None))
+
+    try:
+        played(main)
+    finally:
+        started.kill()
