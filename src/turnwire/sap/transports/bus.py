@@ -11,13 +11,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
 from turnwire.sap.agent import Agent
 from turnwire.sap.calls import Caller, is_final
 from turnwire.sap.messages import Ack, Issuer, Nack, Result, Task
 from turnwire.sap.objects import Objects
 from turnwire.sap.principals import ANONYMOUS, Named, Principal, principal_of
-from turnwire.sap.receipts import Refused, copy_of, nack
+from turnwire.sap.receipts import Refused, ack, copy_of, expects_ack, nack
 from turnwire.sap.routing import Provider, provider_for
 from turnwire.sap.spec import ErrorCode
 
@@ -81,6 +82,8 @@ class Bus(Caller):
             temporary files, see ``transcript.path``.
         issuer: who issues the tasks that :meth:`call` makes of a capability and a payload.
         objects: as in :class:`turnwire.sap.Caller`.
+        ack_seconds: how long :meth:`send` waits for a receipt, and :meth:`statuses` until the task is accepted. Of a
+            task with replyTo.expectAck false, :meth:`send` then gives an Ack that is the bus's own word.
 
     Use it as an async context manager; agents are started with it.
     """
@@ -91,8 +94,10 @@ class Bus(Caller):
         *,
         issuer: str | Issuer | None = None,
         objects: Objects | None = None,
+        ack_seconds: float = 10.0,
     ) -> None:
         super().__init__(issuer, objects=objects)
+        self._ack_seconds = ack_seconds
         if transcript is None:
             transcript = os.path.join(tempfile.mkdtemp(prefix="turnwire-bus-"), "transcript.ledger")
         self._owned = not isinstance(transcript, Ledger)
@@ -204,10 +209,21 @@ class Bus(Caller):
         return BusClient(self, principal)
 
     async def send(self, task: Task, *, principal: Named = ANONYMOUS) -> Ack | Nack:
-        """Dispatches a task and answers with its receipt. Raises EncodeError for one that may not be written, and
-        RuntimeError outside ``async with bus:``."""
+        """Dispatches a task and answers with its receipt.
+
+        Raises EncodeError for one that may not be written, Unanswered when there is no receipt after ``ack_seconds``,
+        and RuntimeError outside ``async with bus:``.
+        """
         agent, copy = self._dispatch(task, principal)
-        return _nobody(task, principal) if agent is None else await agent.submit(copy, principal=principal)
+        if agent is None:
+            return _nobody(task, principal)
+        try:
+            async with asyncio.timeout(self._ack_seconds):
+                return await agent.submit(copy, principal=principal)
+        except TimeoutError:
+            if expects_ack(task):
+                raise self._unanswered(task) from None
+            return ack(task)
 
     async def call(
         self,
@@ -227,7 +243,13 @@ class Bus(Caller):
         """The Results of a task as they come. Raises as :meth:`call`."""
         agent, copy = self._dispatch(task, principal)
         coming: asyncio.Queue[Result] = asyncio.Queue()
-        job = _nobody(task, principal) if agent is None else await agent.receive(copy, coming.put, principal=principal)
+        if agent is None:
+            raise Refused(_nobody(task, principal))
+        try:
+            async with asyncio.timeout(self._ack_seconds if expects_ack(task) else None):
+                job = await agent.receive(copy, coming.put, principal=principal)
+        except TimeoutError:
+            raise self._unanswered(task) from None
         if isinstance(job, Nack):
             raise Refused(job)
         if (known := job.result()) is not None:
@@ -244,6 +266,9 @@ class Bus(Caller):
         if agent is None:
             raise Refused(_nobody(task, principal))
         return await agent.call(copy, principal=principal)
+
+    def _unanswered(self, task: Task) -> Unanswered:
+        return Unanswered(f"no receipt of task {task.task_id} within {self._ack_seconds:g} seconds")
 
     def _dispatch(self, task: Task, principal: Named) -> tuple[Agent | None, Task]:
         if self._stack is None:  # nobody would ever work on it, and whoever waits would wait for ever

@@ -42,8 +42,9 @@ class Client(Caller):
 
     Args:
         base_url: where the app is mounted.
-        client: an httpx.AsyncClient to use (it is not closed); made when None.
-        timeout: seconds for one request. ack_seconds: for a receipt, and for the begin of a stream of Results.
+        client: an httpx.AsyncClient to use (it is not closed, and its own timeouts hold); made when None.
+        timeout: seconds for one request, its answer included; of a stream, for each Result of it.
+        ack_seconds: for a receipt, and for the begin of a stream of Results.
         max_body: bytes an answer may have.
         token: sent as ``Authorization: Bearer``.
         issuer, producer, keys, objects: as in :class:`turnwire.sap.Caller`.
@@ -67,6 +68,7 @@ class Client(Caller):
         self._base = base_url.rstrip("/")
         self._owned = client is None
         self._client = client or httpx.AsyncClient(timeout=timeout)
+        self._timeout = timeout if client is None else None
         self._ack_seconds = ack_seconds
         self._max_body = max_body
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -146,11 +148,13 @@ class Client(Caller):
         self, method: str, path: str, body: str | None, headers: Mapping[str, str], *, timeout: float | None = None
     ) -> Any:
         more: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+        seconds = self._timeout if timeout is None else timeout
+        asking = self._client.stream(method, self._base + path, content=body, headers=dict(headers), **more)
         try:
-            async with self._client.stream(
-                method, self._base + path, content=body, headers=dict(headers), **more
-            ) as response:
+            async with asyncio.timeout(seconds), asking as response:  # httpx counts from byte to byte
                 content = await self._content(response)
+        except TimeoutError as error:
+            raise Unanswered(f"no answer within {seconds} seconds") from error
         except httpx.HTTPError as error:
             raise _lost(error) from error
         return _read(response, content)

@@ -156,12 +156,14 @@ class Client(Caller):
         inbox = self._link.connection.new_inbox()
         receipts = await self._link.connection.subscribe(inbox)
         try:
-            if (refused := await self._put(task, inbox)) is not None:
-                return refused
-            if not expects_ack(task):
-                return ack(task)
-            message = await receipts.next_msg(timeout=self._ack_seconds)
-        except (NatsTimeout, NoRespondersError) as error:
+            waits = expects_ack(task)
+            async with asyncio.timeout(self._ack_seconds if waits else None):
+                if (refused := await self._put(task, inbox)) is not None:
+                    return refused
+                if not waits:
+                    return ack(task)
+                message = await receipts.next_msg(timeout=None)
+        except (TimeoutError, NoRespondersError) as error:
             raise Unanswered(f"no worker took task {task.task_id}") from error
         except ConnectionClosedError as error:
             raise Unreachable(f"the connection was lost: {error}") from error

@@ -1,0 +1,196 @@
+"""replyTo.expectAck bounds the wait for an Ack on every transport, whatever the other side does or leaves undone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sap.hosts import Broker
+from tests.sap.scenario import task
+from tests.sap.test_transports import serve
+from turnwire import sap
+from turnwire.errors import Unanswered
+from turnwire.ledger import Ledger
+from turnwire.sap.transports import http, mcp, nats
+
+pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+PATIENT = 600  # seconds of every other bound: only that of the Ack can end a wait
+GUARD = 60
+SOON = 0.2
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    started = Broker(tmp_path_factory.mktemp("broker"))
+    yield started
+    started.kill()
+
+
+@pytest.fixture(autouse=True)
+def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+
+
+def expecting(expected: bool = True) -> sap.Task:
+    return task("work.note", {}, replyTo={"expectAck": expected})
+
+
+async def listened(client: Any, one: sap.Task) -> list[sap.Result]:
+    return [result async for result in client.statuses(one)]
+
+
+# ---------------------------------------------------------------- servers that say nothing
+
+
+@asynccontextmanager
+async def sockets(answer: bytes) -> AsyncIterator[str]:
+    """A server that sends ``answer`` byte by byte, and goes on with its last byte for ever."""
+
+    talking: set[asyncio.Task[Any]] = set()
+
+    async def talk(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        current = asyncio.current_task()
+        assert current is not None
+        talking.add(current)
+        with suppress(ConnectionError, asyncio.CancelledError):
+            for place in range(1_000_000):
+                writer.write(answer[place : place + 1] or answer[-1:])
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for each in talking:
+            each.cancel()
+        await asyncio.gather(*talking)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"HTTP/1.1 202 Accepted\r\nX: a", b"HTTP/1.1 202 Accepted\r\nContent-Length: 9999\r\n\r\n "],
+    ids=["nothing", "a header without end", "a body without end"],
+)
+def test_http_servers_without_an_end(answer: bytes) -> None:
+    async def main() -> None:
+        async with sockets(answer) as url, http.Client(url, timeout=PATIENT, ack_seconds=SOON) as client:
+            for expected in (True, False):
+                with pytest.raises(Unanswered, match=r"within 0\.2 seconds"):
+                    await client.send(expecting(expected))
+            with pytest.raises(Unanswered):
+                await listened(client, expecting())
+        async with sockets(answer) as url, http.Client(url, timeout=SOON, ack_seconds=PATIENT) as client:
+            with pytest.raises(Unanswered):
+                await client.call(expecting())
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+def test_mcp_servers_that_never_answer() -> None:
+    from mcp.server.lowlevel import Server
+
+    async def tools(*_: Any) -> Any:
+        raise NotImplementedError
+
+    async def never(*_: Any) -> Any:
+        await asyncio.sleep(PATIENT)
+
+    async def main() -> None:
+        silent: Server[Any] = Server("silent", version="1", on_list_tools=tools, on_call_tool=never)
+        async with mcp.Client(silent, timeout=PATIENT, ack_seconds=SOON) as client:
+            with pytest.raises(Unanswered):
+                await client.send(expecting())
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+def test_nats_queues_without_a_worker_and_a_server_that_stopped(broker: Broker) -> None:
+    async def main() -> None:
+        names: dict[str, Any] = {"queue": "b", "prefix": "silent", "timeout": PATIENT, "ack_seconds": SOON}
+        async with nats.Client(broker.url, **names) as client:
+            for work in (client.send, client.call):
+                with pytest.raises(Unanswered, match="no worker took task"):
+                    await work(expecting())
+            with pytest.raises(Unanswered):
+                await listened(client, expecting())
+            assert isinstance(await client.send(expecting(False)), sap.Ack)  # the queue's word is enough
+            os.kill(broker.process.pid, signal.SIGSTOP)
+            try:
+                with pytest.raises(Unanswered):
+                    await client.send(expecting())
+            finally:
+                os.kill(broker.process.pid, signal.SIGCONT)
+
+    asyncio.run(asyncio.wait_for(main(), GUARD))
+
+
+# ---------------------------------------------------------------- agents that cannot say anything yet
+
+
+@asynccontextmanager
+async def served(transport: str, agent: sap.Agent, broker: Broker) -> AsyncIterator[Any]:
+    patient = {"timeout": PATIENT, "ack_seconds": SOON}
+    async with AsyncExitStack() as opened:
+        if transport == "bus":
+            line = sap.Bus(agent.transcript, ack_seconds=SOON)
+            line.register(agent)
+            yield await opened.enter_async_context(line)
+            return
+        await opened.enter_async_context(agent)
+        if transport == "http":
+            url = await opened.enter_async_context(serve(http.app(agent)))
+            yield await opened.enter_async_context(http.Client(url, **patient))
+        elif transport == "mcp":
+            yield await opened.enter_async_context(mcp.Client(mcp.server(agent), **patient))
+        else:
+            names: dict[str, Any] = {"queue": "b", "prefix": "slow"}
+            await opened.enter_async_context(nats.Worker(agent, broker.url, **names))
+            yield await opened.enter_async_context(nats.Client(broker.url, **names, **patient))
+
+
+@pytest.mark.parametrize("transport", ["bus", "http", "mcp", "nats"])
+def test_an_agent_whose_transcript_stands_still(transport: str, tmp_path: Path, broker: Broker) -> None:
+    """Whoever expects an Ack hears that there is none; the task goes its way, and is executed once."""
+    goes_on = threading.Event()
+    done: list[str] = []
+
+    async def main() -> None:
+        agent = sap.Agent("B", transcript=Ledger(tmp_path / "t"))
+
+        @agent.capability("work.note")
+        async def note(one: sap.Task, _context: sap.Context) -> str:
+            done.append(one.task_id)
+            return "done"
+
+        async with served(transport, agent, broker) as client:
+            assert agent._rows is not None
+            agent._rows._thread.submit(goes_on.wait, PATIENT)  # a disk that answers to nothing
+            some = [expecting(), expecting()]
+            for one, work in zip(some, (client.send, lambda one: listened(client, one)), strict=True):
+                if work is not client.send and transport == "mcp":
+                    continue  # its states come as notifications, and its Result is bounded by the timeout
+                with pytest.raises(Unanswered):
+                    await work(one)
+            goes_on.set()
+            results = [await client.call(one) for one in some]
+        assert [str(result.status) for result in results] == ["SUCCEEDED"] * 2
+        assert sorted(done) == sorted(one.task_id for one in some)
+
+    try:
+        asyncio.run(asyncio.wait_for(main(), GUARD))
+    finally:
+        goes_on.set()
