@@ -19,8 +19,10 @@ CONFORMS, FAILS, IS_OPEN, NOTHING = "conforms", "does not conform", "is open", "
 """What can become of a checklist: a clause fails; none fails, but one is open; there is nothing to judge."""
 _MARKS = {PASS: "x", FAIL: " ", OPEN: "?", NOT_APPLICABLE: "-"}
 _LOG_LINE = re.compile(
-    rb"[ \t]*(?:[\[{]|@[afcSdT][0-9A-Za-z]{1,11}\||[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]?[0-9]{2}:[0-9]{2}"
-    rb"|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2})"
+    rb"[ \t]*(?:[\[{]|@[afcSdT][0-9A-Za-z]{1,11}\||<[0-9]{1,3}>|(?:ts|time|level|timestamp)="
+    rb"|[0-9]{4}([-/.])[0-9]{2}\1[0-9]{2}[T ,]|[0-9]{2}:[0-9]{2}:[0-9]{2}[ ,.]|[0-9]{10,19}(?:\.[0-9]+)?[ :,]"
+    rb"|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}|[IWEF][0-9]{4} [0-9]{2}:[0-9]{2}:"
+    rb"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)(?::|[ \t]+[\[(-]))"
 )
 _TOLD = 5
 """How many faults of a clause are told in a line for people; ``places`` has all."""
@@ -206,7 +208,8 @@ class Specification(NamedTuple):
     the options that it has by name, of which ``now`` (the moment as of which what is unfinished is judged, seconds
     since 1970-01-01 UTC, or None) is one. around: the judge has ``look(found)``, which takes the bytes of the whole
     file and everything that was found in it, of all wires, before the first message
-    (:class:`turnwire.finding.located.Found`). options: what ``judge``
+    (:class:`turnwire.finding.located.Found`). near: it has ``look(found)``, too, with what was found of its own wire.
+    options: what ``judge``
     takes by name. loads: option -> (path) -> its value, for those that users keep in a file; the wire's ``check`` takes
     them, too.
     """
@@ -217,10 +220,12 @@ class Specification(NamedTuple):
     around: bool = False
     options: tuple[str, ...] = ()
     loads: Mapping[str, Callable[[str], Any]] = {}
+    near: bool = False
 
 
 def log_line(line: bytes) -> bool:
-    """Whether a line begins as those of logs do: with a time, an object or list of JSON, or an nSLIP message."""
+    """Whether a line begins as those of logs do: with a date, a time, a level of logging (as ``INFO:`` or ``INFO [``),
+    an object or list of JSON, or an nSLIP message."""
     return _LOG_LINE.match(line) is not None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnwire.checklists import log_line
+from turnwire.contract import finding
 from turnwire.csp.codec import preambles
 from turnwire.csp.messages import Junk, Preamble
 from turnwire.csp.spec import WIRE
@@ -45,9 +46,13 @@ class Surroundings:
     def preambles(self) -> tuple[Beside, list[DecodeError]]:
         """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
         if not self._alone or any(piece.rejects for piece in self._found.pieces):
-            return preambles(self._data)  # a damaged message may reach into the text behind it
-        beside: Beside = []
-        damaged: list[DecodeError] = []
+            beside, damaged = preambles(self._data)  # a damaged message may reach into the text behind it
+            if not self._alone and _speaks_of_state(self._data):
+                for there, wrong in (*self._in_strings(), *self._behind_prefixes()):
+                    beside += there
+                    damaged += wrong
+            return beside, damaged
+        beside, damaged = [], []
         for start, stop, line in self._gaps():
             there, wrong = preambles(self._data[start:stop])
             for offset, length, record in there:
@@ -55,6 +60,46 @@ class Surroundings:
                 beside.append((offset + start, length, record))
             damaged += [_moved(error, start, line) for error in wrong]
         return beside, damaged
+
+    def _in_strings(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
+        """Those in JSON strings, in front of the first message of each string."""
+        wrapping = finding("wrapping")
+        last = -1
+        for one in self._found.ones(WIRE):
+            if one.inner is None or one.offset == last:
+                continue
+            last = one.offset
+            start = last + 1
+            said = wrapping.Text(self._data).said(start, wrapping.inside_end(self._data, start))
+            if said is None:
+                continue
+            text, place = said.innermost(one.inner)
+            front = text.raw[:place]
+            if _speaks_of_state(front):
+                there, wrong = preambles(front)
+                for _, _, record in there:
+                    record.line = one.line
+                found = [(last - 1, 0, record) for _, _, record in there]
+                yield found, [_placed(error, last, one.line) for error in wrong]
+
+    def _behind_prefixes(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
+        """Those in lines that begin as the first line of the message behind them does."""
+        data = self._data
+        for start, stop, line in self._gaps():
+            prefix = data[data.rfind(b"\n", 0, stop) + 1 : stop]
+            if not prefix or not _speaks_of_state(data[start:stop]):
+                continue
+            rows = data[start:stop].split(b"\n")[:-1]
+            short = prefix.rstrip()
+            bare = (row.removeprefix(prefix) if row.startswith(prefix) else row.removeprefix(short) for row in rows)
+            kept = [text if len(text) < len(row) else b"" for text, row in zip(bare, rows, strict=True)]
+            there, wrong = preambles(b"\n".join(kept) + b"\n")
+            found = []
+            for _, _, record in there:
+                place = start + sum(len(row) + 1 for row in rows[: record.line - 1])
+                record.line += line
+                found.append((place, 0, record))
+            yield found, [_placed(error, start, line + (error.line or 1)) for error in wrong]
 
     def _gaps(self) -> Iterator[tuple[int, int, int]]:
         """The gaps that hold any text, each with how many lines stand in front of it."""
@@ -84,6 +129,14 @@ class Surroundings:
                 line += self._data.count(b"\n", place, end)
                 place = end
         return found
+
+
+def _speaks_of_state(text: bytes) -> bool:
+    return b"DEF " in text or b"LAWS" in text
+
+
+def _placed(error: DecodeError, offset: int, line: int) -> DecodeError:
+    return DecodeError(error.reason, error.text, offset=offset, line=line, wire=WIRE)
 
 
 def _moved(error: DecodeError, start: int, line: int) -> DecodeError:

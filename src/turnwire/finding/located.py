@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire import registry
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError, Reason
+from turnwire.finding.wrapping import Text, inside_end
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
@@ -84,6 +85,13 @@ class Piece(NamedTuple):
         ones = _of_batch(self.batch)
         return iter(sorted([*here, *ones], key=_place)) if here else ones
 
+    def raws(self) -> Iterator[tuple[int, int, bytes]]:
+        """What stands in JSON strings: the string's byte, the byte in what that says, and the bytes."""
+        if self.batch is not None:
+            rows = self.batch.valid("inner").nonzero()[0]
+            places = (self.batch[name][rows].tolist() for name in ("offset", "inner"))
+            yield from zip(*places, self.batch.raws(rows), strict=True)
+
 
 def pieces(
     source: Any,
@@ -155,10 +163,40 @@ class Found:
     @cached_property
     def gaps(self) -> list[tuple[int, int]]:
         """Where something that is not blank stands around all that is in no string: (start, stop), in order."""
+        offsets, lengths, _, inside = self.places
+        return self._around(offsets[~inside], (offsets + lengths)[~inside])
+
+    def rest(self) -> Iterator[tuple[int, bytes]]:
+        """The text beside everything that was found, and without the strings in which something was: (byte, text), in
+        order."""
+        offsets, lengths, _, inside = self.places
+        stops = offsets + lengths
+        if inside.any():
+            starts = offsets[inside].tolist()
+            ends = {start: inside_end(self.data, start + 1) for start in dict.fromkeys(starts)}
+            stops[inside] = [ends[start] for start in starts]
+        for start, stop in self._around(offsets, stops):
+            yield start, self.data[start:stop]
+
+    def strings(self) -> Iterator[tuple[int, bytes]]:
+        """What the strings say in which something was found, without that: (byte, text)."""
+        if not self.places[3].any():
+            return
+        last, kept = -1, b""
+        for one in (one for piece in self.pieces for one in piece.raws()):
+            if one[0] != last:
+                if last >= 0:
+                    yield last, kept
+                last = one[0]
+                said = Text(self.data).said(last + 1, inside_end(self.data, last + 1))
+                kept = b"" if said is None else said.innermost(one[1])[0].raw
+            kept = kept.replace(one[2].rstrip(), b" ", 1)
+        if last >= 0:
+            yield last, kept
+
+    def _around(self, starts: Any, stops: Any) -> list[tuple[int, int]]:
         import numpy as np
 
-        offsets, lengths, _, inside = self.places
-        starts, stops = offsets[~inside], (offsets + lengths)[~inside]
         behind = np.concatenate([[0], np.maximum.accumulate(stops)]).astype(np.int64)
         ahead = np.concatenate([starts, [len(self.data)]]).astype(np.int64)
         sizes = ahead - behind

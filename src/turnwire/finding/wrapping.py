@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 from turnwire.json.faults import SPACE
 from turnwire.json.text import reader
@@ -37,8 +38,11 @@ class Text:
     @cached_property
     def _objects(self) -> list[tuple[int, int]]:
         """The outermost objects of good JSON, as bytes from and to."""
+        return [(start, end) for start, end, _ in self.objects()]
+
+    def objects(self) -> Iterator[tuple[int, int, Any]]:
+        """The outermost objects of good JSON: bytes from and to, and what each says."""
         find = reader("json").find
-        found: list[tuple[int, int]] = []
         hopeless: set[int] = set()
         place = 0
         while (match := _OPENING.search(self.raw, place)) is not None:
@@ -51,8 +55,7 @@ class Text:
                 hopeless = self._unclosed(start, end)
                 continue
             place = end
-            found.append((start, end))
-        return found
+            yield start, end, value
 
     def _unclosed(self, start: int, end: int) -> set[int]:
         """Where the objects start that are open at the fault at ``end``: all of them meet that fault."""
@@ -103,6 +106,18 @@ class Text:
             text, place = inside, said
             prefix += "json_string/"
         return prefix + text.how(place, place + len(raw))
+
+    def innermost(self, place: int) -> tuple[Text, int]:
+        """What the innermost JSON string says that holds a byte, and where that byte stands there; of a byte in none,
+        this text. Places must come in order."""
+        text = self
+        for _ in range(DEEPEST_STRING):
+            literal = text.literal(place)
+            inside = None if literal is None else text.said(*literal)
+            if literal is None or inside is None:
+                break
+            text, place = inside, text._said_before(literal[0], place)
+        return text, place
 
     def literal(self, place: int) -> tuple[int, int] | None:
         """The inside of the JSON string that holds a byte, if any. Places must come in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged
@@ -84,8 +85,38 @@ _PLAIN = re.compile(rb"@%b(%b)*+#" % (_HEAD, _SLOT))
 with a string."""
 
 
+_LOOSE = rb"@[ \t]*a%b[ \t]*[|,;:/][ \t]*f%b[ \t]*[|,;:/][ \t]*c%b[ \t]*[|,;:/]" % ((rb"[0-9A-Za-z]{1,11}",) * 3)
+_BARE = rb"(?<![@|0-9A-Za-z])a[0-9A-Za-z]{1,2}\|f[0-9A-Za-z]{1,2}\|c[0-9A-Za-z]{1,11}\|"
+_NEAR = re.compile(rb"%b|%b|^[ \t]*@[ \t]*#[ \t]*\r?$" % (_LOOSE, _BARE), re.MULTILINE)
+"""What begins like a message, and of which the finder does not say that it is one: other marks between the fields, no
+``@``, nothing at all between ``@`` and ``#``."""
+
+
 class Judge(checklists.Judge):
     """Judges messages one by one: nothing in nSLIP is about their order."""
+
+    _reached = (0, 1)  # a byte, and its line
+
+    def look(self, found: Any) -> None:
+        """Sees what stands beside the messages and is nearly one."""
+        for start, text in found.rest():
+            self._near(found.data, start, text, there=True)
+        for start, text in found.strings():
+            self._near(found.data, start, text, there=False)
+
+    def _near(self, data: bytes, start: int, text: bytes, there: bool) -> None:
+        for near in _NEAR.finditer(text):
+            shown = text[near.start() : near.start() + 40].partition(b"\n")[0].decode(errors="replace")
+            offset = start + near.start() if there else start
+            told = f"{Reason.BAD_FRAMING}: this is nearly a message: {shown!r}"
+            self.fault("framing", self._line(data, offset), told, offset)
+
+    def _line(self, data: bytes, offset: int) -> int:
+        """The line of a byte; quick where bytes are asked for in order."""
+        last, line = self._reached if self._reached[0] <= offset else (0, 1)
+        line += data.count(b"\n", last, offset)
+        self._reached = offset, line
+        return line
 
     def settled(self, raw: bytes, line: int = 0, offset: int | None = None) -> bool:
         """Judges a good record by its bytes, where they are as ``encode`` writes them and no string may be long."""
@@ -125,7 +156,7 @@ _ALWAYS = frozenset(("framing", "header", "acts", "frames", "integers"))
 _PLAINLY = _ALWAYS | {"shape"}
 _WITH_SLOTS = _PLAINLY | {"slots", "types"}
 _WITH_STRINGS = _WITH_SLOTS | {"strings", "short"}
-CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge)
+CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, near=True)
 """What nSLIP is judged by."""
 
 

@@ -64,6 +64,7 @@ _VALUES = frozenset(
     {Reason.WRONG_TYPE, Reason.UNKNOWN_VALUE, Reason.BAD_ENUM, Reason.OUT_OF_RANGE, Reason.NOT_FINITE, Reason.NEGATIVE}
 )
 _ERRORS = frozenset({Reason.MISSING_MESSAGE, Reason.NO_NEXT_ACTIONS, Reason.UNKNOWN_CODE})
+_CERTAIN = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI})
 _SECRETS = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI, Reason.UNUSUAL_URI})
 _ORDER = frozenset({Reason.BAD_TRANSITION, Reason.DUPLICATE})
 _SIGNALS = ("policyChecks", "violations")
@@ -111,7 +112,7 @@ class Judge(checklists.Judge):
         expect(message, (Task, Result, Ack, Nack), "a SAP object or its text is judged")
         self.applied |= _OF_ALL
         for issue in check(message):
-            certain = issue.reason is Reason.SECRET and is_certain(message.fields, str(issue.where))
+            certain = issue.reason in _CERTAIN and is_certain(message.fields, str(issue.where))
             for clause in _clauses(issue):
                 found = self.doubt if issue.severity == "info" and not certain else self.fault
                 found(clause, line, f"{issue.where}: {issue.text}", offset)

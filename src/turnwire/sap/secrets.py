@@ -56,15 +56,21 @@ _STANDS_FOR = re.compile(
 )
 """A value that is no secret itself: a reference, a place to fill in, a mask."""
 
+_PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@:]*:([^/?#@]+)@")
+"""The head of a URI with a password in it."""
+
 
 def is_certain(fields: dict[str, Any], where: str) -> bool:
-    """Whether what looks like a secret at a JSON pointer is one beyond doubt: by its form, or by a name that nothing
-    else has and a value that stands for nothing else."""
+    """Whether what looks like a secret at a JSON pointer is one beyond doubt: by its form, as the password
+    in a URI, or by a name that nothing else has and a value that stands for nothing else."""
     *parents, name = (step.replace("~1", "/").replace("~0", "~") for step in where.split("/")[1:])
     part: Any = fields
     for step in parents:
         part = part[int(step)] if isinstance(part, (list, tuple)) else part[step]
     value = part[int(name)] if isinstance(part, (list, tuple)) else part[name]
+    password = _PASSWORD.match(value)
+    if password is not None:
+        return _STANDS_FOR.match(password[1]) is None
     if len(value) >= SHORTEST and _VALUE.search(value):
         return True
     named = not isinstance(part, (list, tuple)) and _CERTAIN_NAME.search(_CAMEL.sub("_", name)) is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 FORMS: dict[str, tuple[str, ...]] = {
     "en": (
@@ -54,6 +55,39 @@ FORMS: dict[str, tuple[str, ...]] = {
 ACKNOWLEDGEMENTS = frozenset(form for forms in FORMS.values() for form in forms)
 """All forms of the table."""
 
+_ANSWERS = (
+    *(
+        "agreed",
+        "all clear",
+        "confirmed",
+        "done",
+        "fine",
+        "good",
+        "great",
+        "i agree",
+        "i see",
+        "i understand",
+        "i will",
+    ),
+    *("looks good", "makes sense", "no problem", "ok", "okay", "ok thanks", "on it", "perfect", "right", "sounds good"),
+    *("sure", "sure thing", "will do", "works for me", "yes", "alles klar", "bestätigt", "einverstanden", "geht klar"),
+    *(
+        "in ordnung",
+        "confirmado",
+        "de acuerdo",
+        "vale",
+        "d'accord",
+        "d'accordo",
+        "va bene",
+        "combinado",
+        "好的",
+        "хорошо",
+    ),
+)
+ANSWERS = frozenset(_ANSWERS)
+"""The forms that can answer a question. The others of the table say only that it arrived, and answer one only where it
+asks for just that ("Have you received it?")."""
+
 MOST = 200
 """Characters of the longest text that can be doubtful."""
 _THING = (
@@ -74,6 +108,33 @@ _PARAPHRASES = re.compile(
     rf"|(?:i|we)(?: will|'ll) (?:do (?:so|that|it)|get (?:right )?(?:on|to) it|look into it|take care of it)"
     rf"|(?:that |this )?(?:sounds|looks) (?:good|great|fine)(?: to me)?"
 )
+_STARTS = frozenset(
+    [
+        *(
+            "i",
+            "we",
+            "i've",
+            "we've",
+            "i'll",
+            "we'll",
+            "the",
+            "your",
+            "this",
+            "that",
+            "all",
+            "my",
+            "our",
+            "last",
+            "latest",
+        ),
+        *("previous", "new", "full", "message", "messages", "request", "query", "question", "task", "assignment"),
+        *("delegation", "intent", "goal", "instruction", "instructions", "information", "info", "detail", "details"),
+        *("update", "note", "answer", "reply", "response", "finding", "findings", "report", "data", "input", "commit"),
+        *("decision", "above", "it", "confirming", "acknowledging", "many", "thanks", "thank", "sounds", "looks"),
+    ]
+)
+"""The words with which a paraphrase can begin."""
+_RECEIPT = re.compile(r"\b(?:acknowledg|confirming|receipt|receiv|noted|got\b|read\b|thank)")
 _PARTS = re.compile(r"[.!,;:\n\u3002\uff01\uff0c\u2014]+|\s+-+\s+|\s+and\s+(?=(?:will|thank|i|we|on)\b)")
 
 
@@ -82,21 +143,45 @@ def words(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .,!\u3002\uff01")
 
 
-def is_doubtful(text: str, forms: Collection[str] = ACKNOWLEDGEMENTS) -> bool:
-    """Whether a text that is no form itself is put together of forms, or says the same as one with an object."""
+def is_doubtful(text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None) -> bool:
+    """Whether a text that is no form itself is put together of forms, or says the same as one with an object; where it
+    answers a question, also whether it begins by saying that it arrived."""
     if len(text) > MOST:
         return False
     plain = words(text)
-    if _PARAPHRASES.fullmatch(plain):
-        return True
+    start = plain.partition(" ")[0]
+    if start.isalnum() and start.isascii() and start not in _STARTS and start not in _starts(forms):
+        return False
     parted = _PARTS.search(plain)
     first = words(plain if parted is None else plain[: parted.start()])
-    if first and first not in forms and _PARAPHRASES.fullmatch(first) is None:
+    if first and first not in forms and _PARAPHRASES.fullmatch(first) is None and _PARAPHRASES.fullmatch(plain) is None:
         return False
-    met = False
-    for each in _PARTS.split(plain):
-        part = words(each)
-        if part and part not in forms and _PARAPHRASES.fullmatch(part) is None:
-            return False
-        met = met or bool(part)
-    return met
+    if question is not None and not _is_receipt(first, question, forms):
+        return False
+    parts = [part for part in map(words, _PARTS.split(plain)) if part]
+    return _PARAPHRASES.fullmatch(plain) is not None or (
+        bool(parts) and all(part in forms or _PARAPHRASES.fullmatch(part) is not None for part in parts)
+    )
+
+
+@lru_cache(maxsize=8)
+def _starts_of(forms: frozenset[str]) -> frozenset[str]:
+    return frozenset(re.split("[^0-9A-Za-z]", form, maxsplit=1)[0] for form in forms)
+
+
+def _starts(forms: Collection[str]) -> frozenset[str]:
+    """The words with which the forms begin."""
+    return _starts_of(forms if isinstance(forms, frozenset) else frozenset(forms))
+
+
+def is_receipt(said: str, question: str, forms: Collection[str] = ACKNOWLEDGEMENTS) -> bool:
+    """Whether a form, as :func:`words` makes it, answers no question: it says only that this one arrived, and the
+    question does not ask for it by one of its words."""
+    return said in forms and _is_receipt(said, question, forms)
+
+
+def _is_receipt(said: str, question: str, forms: Collection[str]) -> bool:
+    if said in ANSWERS or (said not in forms and _RECEIPT.search(said) is None):
+        return False
+    asked = words(question)
+    return not any(word in asked for word in said.split() if len(word) > 3 or not word.isascii())

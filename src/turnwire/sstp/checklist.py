@@ -14,6 +14,7 @@ from turnwire.sstp.messages import Message
 from turnwire.sstp.salvaging import salvage
 from turnwire.sstp.session import Session
 from turnwire.sstp.spec import ADDRESSEE, WIRE
+from turnwire.sstp.strays import strays
 
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
@@ -106,9 +107,12 @@ class Judge(checklists.Judge):
         self._wrapped: dict[tuple[int, int], str] = {}
 
     def look(self, found: Any) -> None:
-        """Sees how each message is wrapped. One that stands in prose or in a code fence is wrapped; in a log, where
-        each line begins as those of logs do, no text is prose."""
+        """Sees what stands beside the messages and is nearly one, and how each is wrapped. One that stands in prose or
+        in a code fence is wrapped; in a log, where each line begins as those of logs do, no text is prose."""
         data = found.data
+        if found.of(WIRE).any():
+            for place, line, text in strays(found):
+                self.fault("object", line, text, place)
         in_log = all(map(log_line, found.texts()))
         if in_log and b"```" not in data and b"~~~" not in data:
             return

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from turnwire.errors import Issue, Reason, RuleError
-from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, is_doubtful, words
+from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, is_doubtful, is_receipt, words
 from turnwire.sstp.messages import Message
 from turnwire.sstp.names import alike, folded, outline, same
 from turnwire.sstp.rules import findings
@@ -299,10 +299,11 @@ class Session:
         where, text = _main_text(message)
         said = self._said[1] if self._said[0] is text else words(text)
         self._said = text, said
-        answers = message.KIND is Kind.KNOWLEDGE and self._fold(actor) in self._queries
-        if said in self._acknowledgements and not answers:
+        asked = self._queries.get(self._fold(actor)) if message.KIND is Kind.KNOWLEDGE else None
+        question = None if asked is None else _main_text(asked[-1])[1]
+        if said in self._acknowledgements and (question is None or is_receipt(said, question, self._acknowledgements)):
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
-        elif not answers and is_doubtful(text, self._acknowledgements):
+        elif is_doubtful(text, self._acknowledgements, question):
             yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
         elif self._last and self._last[1] == said and said.count(" ") >= 2 and not same(self._last[0], actor):
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")

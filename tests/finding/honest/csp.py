@@ -173,3 +173,17 @@ GOOD |= {
         TASK.replace("CODE_EXP", "helper-2"), DONE.replace("CODE_EXP", "helper-2")
     ),
 }
+
+ABROAD = WEB.replace("CODER", "CODE_EXP")
+UNKNOWN = TASK.replace("IN SRC,LIB", "IN SRC,DOCS")
+BROKEN |= {
+    "a law that a string states": in_json(log_of(DEFS, LAWS, WEB, WEB_DONE)),
+    "a scope that is not defined, in a string in a string": in_json(in_json(log_of(DEFS, UNKNOWN, DONE))),
+    "a name defined twice, indented": behind(log_of(DEFS, PATCH.replace("AUTH = ", "SRC = ")), "    "),
+    "a law behind prefixes": behind(log_of(DEFS, LAWS, WEB, WEB_DONE)),
+}
+GOOD |= {
+    "a state that a string defines": in_json(log_of(DEFS, LAWS, TASK, DONE, PATCH)),
+    "a state that is indented": behind(log_of(DEFS, LAWS, TASK, DONE, PATCH), "    "),
+    "a state behind prefixes": behind(log_of(DEFS, LAWS, TASK, DONE, PATCH)),
+}

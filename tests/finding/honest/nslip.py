@@ -71,3 +71,17 @@ GOOD |= {
     "strings of 64 characters": lines(f'@a3|f0|c3|S0|d1|T1|t"{"x" * 64}"#'),
     "in a string with much else": in_json(f"agent said {PLAN} twice"),
 }
+
+BROKEN |= {
+    "no @ in front": lines(PLAN, BACK[1:]),
+    "no @, in the same string": in_json(f"{PLAN}\n{BACK[1:]}\n{PLAN}"),
+    "blanks between the fields": prefixed(PLAN, "@a1 | f2 | c3 | S1 | d0 | T2#"),
+    "semicolons between the fields": in_json(PLAN, "@a1;f2;c3;S1;d0;T2#"),
+    "nothing between the marks": lines(PLAN, "@#", BACK),
+}
+GOOD |= {
+    "several in one string": in_json(f"{PLAN}\n{BACK} {PLAN}", f"{BACK}{PLAN}"),
+    "what looks a little like it": lines(
+        PLAN, "a|f|c", "and/for/cats", "@home; f 2", "table a3|g0|c3", "see #@1", BACK
+    ),
+}

@@ -214,3 +214,17 @@ GOOD |= {
         task(outputContract={"schema": {"type": "object", "required": ["parts"]}, "format": "json"}), result()
     ),
 }
+
+BROKEN |= {
+    "a password in a URI": lines(
+        task(attachments=[{"uri": "https://bob:hunter2@example.com/x", "kind": "md"}]), result()
+    ),
+    "a password in the way back": in_json(task(replyTo={"endpoint": "amqps://bob:hunter2@example.com/q"}), result()),
+    "a password in an artifact": prefixed(task(), result(artifacts=[{"uri": "ftp://bob:hunter2@example.com/x"}])),
+}
+GOOD |= {
+    "a name in a URI": lines(task(replyTo={"endpoint": "ssh://git@example.com/x"}), result()),
+    "a place for the password of a URI": lines(
+        task(replyTo={"endpoint": "https://bob:$TOKEN@example.com/x"}), result()
+    ),
+}

@@ -198,3 +198,70 @@ GOOD |= {
         ASK, said("knowledge", "blake", 1, content="Understood: the rack costs 40 k.")
     ),
 }
+
+END = said("commit", "alex", 2)
+TALK = (ASK, SAY, END)
+BROKEN |= {
+    f"{name}, {place}": log
+    for name, text in {
+        "nothing but a kind": '{"kind": "commit"}',
+        "all in one object": json.dumps({"kind": "query", "actor_id": "blake", "question": "why?"}),
+        "a type for a kind": '{"type": "intent", "goal": "agree"}',
+        "a header alone": '{"header": {"kind": "commit"}}',
+        "an empty header": '{"header": {}, "payload": {}}',
+        "a header that is a number": '{"header": 7}',
+        "a payload alone": '{"payload": {"goal": "agree"}}',
+    }.items()
+    for place, log in {
+        "on a line": lines(*TALK, text),
+        "in a list": json.dumps([json.loads(one) for one in (*TALK, text)]),
+        "as a member": json.dumps({"good": json.loads(GOAL), "bad": json.loads(text)}),
+        "in strings": in_json(*TALK, text),
+        "in strings of strings": in_json(in_json(*TALK), in_json(text)),
+        "behind prefixes": prefixed(*TALK, text),
+    }.items()
+}
+BROKEN |= {
+    f"{text} in a list": f"[{', '.join((*TALK[:2], text, END))}]\n" for text in ("7", '"x"', "null", "[]", "[1, {}]")
+}
+BROKEN |= {
+    f"{text} for an answer": lines(ASK, said("knowledge", "blake", 1, content=text))
+    for text in ("Acknowledged.", "Noted", "Thanks!", "Got it.", "Understood.", "Danke", "了解")
+}
+GOOD |= {
+    f"{answer} for an answer to {question}": lines(
+        said("query", "alex", 1, question=question), said("knowledge", "blake", 1, content=answer)
+    )
+    for question, answer in {
+        "may we buy it?": "OK.",
+        "is it done?": "Done",
+        "have you received the offer?": "Received.",
+        "is that understood?": "Understood.",
+        "was the limit noted?": "Noted, it is 40 k.",
+    }.items()
+}
+GOOD |= {
+    f"prefixes such as {prefix!r}": "".join(f"{prefix}{text}\n" for text in TALK)
+    for prefix in (
+        "INFO:root:",
+        "INFO [bus] ",
+        "2026/01/05 10:00:00 ",
+        "10:00:00,5 ",
+        "1767600000.25 ",
+        "<13>Jan  5 ",
+        "ts=1 ",
+    )
+}
+GOOD |= {
+    "other JSON beside it": lines(
+        ASK,
+        '{"level": "info", "header": {"kind": "http"}}',
+        '{"kind": "commit", "sha": "4f2a"}',
+        '{"type": "query"}',
+        '{"header": {"alg": "none"}, "payload": {"sub": "a"}}',
+        "{}",
+        SAY,
+    ),
+    "a list with other objects": f'[{{"session": "s-1"}}, {", ".join(TALK)}]\n',
+    "pairs of numbers and messages": f"[{', '.join(f'[{n}, {text}]' for n, text in enumerate(TALK))}]\n",
+}
