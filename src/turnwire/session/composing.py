@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, product
 from string import ascii_letters
+from typing import NamedTuple
 
 from turnwire.session import definitions
-from turnwire.session.definitions import Told, drafted, told
+from turnwire.session.definitions import Member, Told, drafted, told
 from turnwire.session.fields import field, json_field, one_line
 from turnwire.session.shapes import Shape
 from turnwire.session.state import LATER, SAME, State, Template, expected, order_of
@@ -16,6 +16,8 @@ from turnwire.session.values import Leaf, quoted
 
 BASES = 8
 """Templates that a new one may be derived from: the last ones."""
+TRIED = 3
+"""Of these, those that are tried: the most alike."""
 WIDEST = 256
 """Leaves of an event that may be derived."""
 
@@ -26,40 +28,85 @@ def names() -> Iterator[str]:
         yield from map("".join, product(ascii_letters, repeat=size))
 
 
+class Row(NamedTuple):
+    """An event by a template: the fields, and which of them are texts that may have an alias (place, text), in the
+    order in which a reader meets them."""
+
+    name: str
+    fields: list[str]
+    texts: list[tuple[int, str]]
+
+    def body(self, aliases: Mapping[str, str], made: set[str]) -> str:
+        """The record. made: the aliases that records before it gave."""
+        fields = self.fields
+        if not fields:
+            return self.name
+        if aliases:
+            for place, text in self.texts:
+                name = aliases.get(text)
+                if name is not None:
+                    fields[place] = f"&{name}" if text in made else f"&{name}=" + field(text, True)
+                    made.add(text)
+        return f"{self.name} " + "|".join(fields)
+
+
+class Definition(NamedTuple):
+    """An event that defines a template. begin: the names and the mark between them. line: what may stand instead."""
+
+    begin: str
+    draft: list[Member]
+    line: str | None = None
+
+    def body(self, aliases: Mapping[str, str], made: set[str]) -> str:
+        """The record. made: the aliases that records before it gave."""
+        named: dict[str, str] = {}
+        if aliases:
+            for told in self.told():
+                name = aliases.get(told.leaf or "")
+                if name is not None and told.leaf is not None:
+                    named[told.leaf] = f"&{name}" if told.leaf in made else f"&{name}="
+        text = self.begin + definitions.written(self.draft, named)
+        made.update(named)
+        if self.line is not None and "&" not in text and len(text) >= len(self.line):
+            return one_line(self.line)
+        return text
+
+    def told(self) -> list[Told]:
+        """The leaves that are told."""
+        return [each for each in definitions.Leaves(self.draft).nodes if isinstance(each, Told)]
+
+
+Record = str | Row | Definition
+
+
+def bodies(records: Iterable[Record], aliases: Mapping[str, str] | None = None) -> list[str]:
+    """The bodies of the records of a block."""
+    made: set[str] = set()
+    return [each if type(each) is str else each.body(aliases or {}, made) for each in records]  # type: ignore[union-attr]
+
+
 class Composer:
-    """Makes the bodies of records. keys: paths that name the conversation. aliases: text -> its name. before: whether
-    what is as in the last event of the template may be left out.
+    """Makes the records of events. keys: paths that name the conversation. before: whether what is as in the last event
+    of the template may be left out.
 
     Attributes:
-        told: texts that stood in records, with how often: what aliases are chosen by. derived: whether a template was
-        derived from another.
+        derived: whether a template was derived from another.
     """
 
-    def __init__(self, keys: tuple[str, ...], aliases: Mapping[str, str] | None = None, before: bool = True) -> None:
+    def __init__(self, keys: tuple[str, ...], before: bool = True) -> None:
         self.keys = keys
         self.before = before
-        self.aliases = dict(aliases or {})
-        self.told: Counter[str] = Counter()
         self.state = State()
         self.templates: dict[str, Template] = {}
         self.derived = False
-        self._made: set[str] = set()
         self._numbers = count(1)
         self._orders: dict[int, tuple[int | None, list[int]]] = {}
-
-    def anchor(self) -> None:
-        """Nothing that was said counts any longer."""
-        self.state = State()
-        self.templates = {}
-        self._made = set()
 
     def bare(self, line: str, shape: Shape, leaves: Sequence[Leaf]) -> str:
         """An event as its own JSON text."""
         self._begin(shape, leaves)
         for path, leaf in zip(shape.paths, leaves, strict=True):
             self.state.put(path, leaf, False)
-            if type(leaf) is str:
-                self.told[leaf] += 1
         return one_line(line)
 
     def _begin(self, shape: Shape, leaves: Sequence[Leaf]) -> list[int]:
@@ -70,72 +117,79 @@ class Composer:
         self.state.enter(None if key is None else leaves[key])
         return order
 
-    def define(self, name: str, shape: Shape, marks: list[str], leaves: list[Leaf]) -> str:
-        """An event that defines a template; without a name, one that is told by another or repeats what was seen."""
+    def define(self, name: str, shape: Shape, marks: list[str], leaves: list[Leaf], line: str = "") -> Definition:
+        """An event that defines a template; without a name, one that is told by another or repeats what was seen.
+
+        line: its JSON text, which may stand instead where there is no name.
+        """
         state = self.state
         template = Template(next(self._numbers), shape, marks, leaves, self.keys)
-        bases = list(self.templates.items())[-BASES:] if shape.width <= WIDEST else []
-        places = [{path: number for number, path in enumerate(base.shape.paths)} for _, base in bases]
+        bases = self._bases(template, leaves)
         unsaid: list[set[tuple[int, int]]] = [set() for _ in bases]
         texts: dict[int, Told] = {}
-        aliased: dict[int, str] = {}
         state.enter(None)
         for place in template.order:
             leaf, path, own = leaves[place], shape.paths[place], template.leaves[place]
             for at, (_, base) in enumerate(bases):
-                there = places[at].get(path)
+                there = base.places.get(path)
                 if there is None or (base.leaves[there].mark == SAME and not self.before):
                     continue
                 if state.expect(base.leaves[there], there, base.number) == leaf:
                     unsaid[at].add((there, place))
-            texts[place] = Told(place, self._told(own.mark, marks[place], leaf, path, place, aliased))
+            texts[place] = self._told(own.mark, marks[place], leaf, path, place)
             if place == template.key:
                 state.enter(leaf)
             state.put(path, leaf, own.mark == LATER)
         state.close(template.number, leaves)
         target = drafted(shape.root, marks, texts.__getitem__)
-        best, used, prefix = definitions.written(target), target, ""
+        used, prefix = target, ""
+        least = len(definitions.written(target))
         for at, (base_name, base) in enumerate(bases):
             draft = definitions.changes(base.draft, target, lambda one, other: (one, other.number) in unsaid[at])  # noqa: B023
-            if draft is not None and len(text := definitions.written(draft)) + 2 < len(best):
-                best, used, prefix = text, draft, base_name
-        for each in definitions.Leaves(used).nodes:
-            if isinstance(each, Told):
-                self._count(each.number, leaves, aliased, each.text)
+            if draft is not None and (size := len(definitions.written(draft)) + 2) < least:
+                least, used, prefix = size, draft, base_name
         self.derived |= bool(prefix)
         if name:
             self.templates.pop(name, None)
             self.templates[name] = template
-        return f"{name}={prefix}{best}"
+        return Definition(f"{name}={prefix}", used, None if name else line)
 
-    def _told(self, char: str, mark: str, leaf: Leaf, path: str, place: int, aliased: dict[int, str]) -> str:
-        """A leaf as a definition tells it: null where it is expected, a distance, an alias, or its JSON text."""
+    def _bases(self, template: Template, leaves: Sequence[Leaf]) -> list[tuple[str, Template]]:
+        """The templates that this one is most like, by the letters that need not be told."""
+        if template.shape.width > WIDEST:
+            return []
+        found = []
+        for name, base in list(self.templates.items())[-BASES:]:
+            alike = 0
+            for place, path in enumerate(template.shape.paths):
+                there = base.places.get(path)
+                if there is not None and base.marks[there] == template.marks[place]:
+                    alike += len(path) + (8 if template.marks[place] else 0)
+                    if base.leaves[there].first == leaves[place]:
+                        alike += len(leaves[place])
+            found.append((-alike + len(base.draft), name, base))
+        return [(name, base) for _, name, base in sorted(found, key=lambda each: each[0])[:TRIED]]
+
+    def _told(self, char: str, mark: str, leaf: Leaf, path: str, place: int) -> Told:
+        """A leaf as a definition tells it: null where it is expected, a distance, or its JSON text."""
         state = self.state
         if char == LATER:
             later = state.later(path)
             if later is not None and (far := state.distance(later, leaf)) is not None:
-                return f'"{far:+d}"'
+                return Told(place, f'"{far:+d}"')
         elif mark and leaf != b"null":
             own = expected(mark, path, None)
             if state.expect(own, place, 0) == leaf:
-                return "null"
-        if type(leaf) is str and (name := self.aliases.get(leaf)):
-            aliased[place] = leaf
-            return f'"&{name}"' if leaf in self._made else told(leaf, mark, f"&{name}=")
-        return told(leaf, mark)
+                return Told(place, "null")
+        return Told(place, told(leaf, mark), leaf if type(leaf) is str else None, mark)
 
-    def _count(self, place: int, leaves: Sequence[Leaf], aliased: Mapping[int, str], text: str) -> None:
-        leaf = leaves[place]
-        if place in aliased:
-            self._made.add(aliased[place])
-        if type(leaf) is str and text != "null":
-            self.told[leaf] += 1
-
-    def row(self, name: str, leaves: list[Leaf]) -> str:
+    def row(self, name: str, leaves: list[Leaf]) -> Row:
         """An event by a template that was defined."""
         template, state = self.templates[name], self.state
         state.enter(None)
+        open_ = template.open
         fields: dict[int, str] = {}
+        texts: list[tuple[int, str]] = []
         for place in template.order:
             own, leaf = template.leaves[place], leaves[place]
             kept = own.mark != SAME or self.before
@@ -144,25 +198,18 @@ class Composer:
                 if far is not None and (own.text or far >= 0):
                     fields[place] = f"{far:+d}"
                 else:
+                    if type(leaf) is str:
+                        texts.append((place, leaf))
                     fields[place] = self._field(leaf, own.text, own.mark == LATER)
             if place == template.key:
                 state.enter(leaf)
             state.put(own.path, leaf, own.mark == LATER)
         state.close(template.number, leaves)
-        last = max((at for at, place in enumerate(template.open) if place in fields), default=-1)
-        if last < 0:
-            return name
-        return f"{name} " + "|".join([fields.get(place, "") for place in template.open[: last + 1]])
+        last = max((at for at, place in enumerate(open_) if place in fields), default=-1)
+        whole = [fields.get(place, "") for place in open_[: last + 1]]
+        return Row(name, whole, [(open_.index(place), text) for place, text in texts])
 
     def _field(self, leaf: Leaf, text: bool, later: bool) -> str:
-        if type(leaf) is str:
-            self.told[leaf] += 1
-            name = self.aliases.get(leaf)
-            if name is not None:
-                if leaf in self._made:
-                    return f"&{name}"
-                self._made.add(leaf)
-                return f"&{name}=" + field(leaf, True)
-            if text and later and leaf[:1] in ("+", "-"):
-                return "=" + json_field(quoted(leaf))
+        if type(leaf) is str and text and later and leaf[:1] in ("+", "-"):
+            return "=" + json_field(quoted(leaf))
         return field(leaf, text)

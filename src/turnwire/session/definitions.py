@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from turnwire.session import notation
@@ -275,28 +277,47 @@ def _change(held: Member, member: Member, same: Callable[[int, Any], bool]) -> M
 
 
 class Told(NamedTuple):
-    """A leaf of a target: its number, and its JSON text in a definition."""
+    """A leaf of a target: its number, and its JSON text in a definition. leaf: the text that may have an alias, if it
+    is one, and the mark beside it."""
 
     number: int
     text: str
+    leaf: str | None = None
+    mark: str = ""
 
 
-def written(draft: list[Member]) -> str:
-    """The text of a draft whose leaves are ``Told`` (or ``Given`` where they are removed)."""
+def written(draft: list[Member], aliases: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The text of a draft whose leaves are ``Told`` (or ``Given`` where they are removed).
+
+    aliases: text -> what stands for it ("&a") or before it ("&a=").
+    """
     parts = []
     for name, mark, node in draft:
         if isinstance(node, list):
-            text = written(node)
+            text = written(node, aliases)
         elif isinstance(node, Array):
-            text = "[" + ",".join(map(written, node.items)) + "]"
+            text = "[" + ",".join([written(each, aliases) for each in node.items]) + "]"
         else:
             text = "null" if isinstance(node, Given) else node.text
             if mark and text == "null":
-                parts.append(notation.key(marked(name, mark)))
+                parts.append(key_of(name, mark))
                 continue
+            if aliases and isinstance(node, Told) and node.leaf in aliases:
+                alias = aliases[node.leaf]
+                text = told(node.leaf, node.mark, alias) if alias[-1] == "=" else f'"{alias}"'
             text = notation.value(text)
-        parts.append(f"{notation.key(marked(name, mark))}:{text}")
+        parts.append(f"{key_of(name, mark)}:{text}")
     return "{" + " ".join(parts) + "}"
+
+
+def key_of(name: str, mark: str) -> str:
+    """A name and its mark as they are written."""
+    return _short_key(name, mark) if len(name) + len(mark) < 80 else notation.key(marked(name, mark))
+
+
+@lru_cache(4096)
+def _short_key(name: str, mark: str) -> str:
+    return notation.key(marked(name, mark))
 
 
 def told(leaf: Leaf, mark: str, alias: str = "") -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import EncodeError, expect_number
 from turnwire.session.checks import Chain, sealed
-from turnwire.session.composing import Composer, names
+from turnwire.session.composing import Composer, Definition, Record, Row, bodies, names
 from turnwire.session.fields import folded, one_line
 from turnwire.session.howto import header, howto
 from turnwire.session.planning import Event, Plan, Planner
@@ -123,22 +123,22 @@ def _block(
 ) -> list[str]:
     """The records of a block; what they need explained is added to ``used``."""
     records = _run(block, plan, composer)
-    if options.aliases and (aliases := _aliases(composer.told, measure)):
-        composer = Composer(composer.keys, aliases, composer.before)
-        records = _run(block, plan, composer)
+    aliases: dict[str, str] = {}
+    if options.aliases and (aliases := _aliases(records, measure)):
         used.add("&")
     used |= parts_of(composer.templates.values())
     if composer.derived:
         used.add("b=a")
-    return [folded(record) for record in records]
+    return [folded(body) for body in bodies(records, aliases)]
 
 
-def _run(block: Sequence[Item], plan: Plan, composer: Composer) -> list[str]:
-    """The bodies of the records of a block."""
+def _run(block: Sequence[Item], plan: Plan, composer: Composer) -> list[Record]:
+    """The records of a block."""
     times = Counter(plan.kinds)
     called: dict[int, str] = {}
     free = names()
-    records, kinds = [], iter(plan.kinds)
+    kinds = iter(plan.kinds)
+    records: list[Record] = []
     for item in block:
         if item.event is None:
             records.append("{}" if item.line == "{}" else "!" + one_line(quoted(item.line)))
@@ -151,9 +151,7 @@ def _run(block: Sequence[Item], plan: Plan, composer: Composer) -> list[str]:
         name = ""
         if times[kind] > 1:
             name = called[kind] = next(free)
-        body = composer.define(name, item.event.shape, plan.marks[kind], leaves)
-        plain = not name and "&" not in body and len(body) >= len(item.line)
-        records.append(one_line(item.line) if plain else body)
+        records.append(composer.define(name, item.event.shape, plan.marks[kind], leaves, item.line))
     return records
 
 
@@ -163,8 +161,14 @@ def parts_of(templates: Iterable[Template]) -> set[str]:
     return found | {"$" for template in templates if template.shape.strings}
 
 
-def _aliases(told: Counter[str], measure: Callable[[str], int]) -> dict[str, str]:
+def _aliases(records: Iterable[Record], measure: Callable[[str], int]) -> dict[str, str]:
     """Short names for texts that are told more than once, where that saves tokens."""
+    told: Counter[str] = Counter()
+    for record in records:
+        if isinstance(record, Row):
+            told.update([text for _, text in record.texts])
+        elif isinstance(record, Definition):
+            told.update([each.leaf for each in record.told() if each.leaf is not None])
     found: dict[str, str] = {}
     free = names()
     for text, times in told.items():

@@ -37,7 +37,7 @@ class Shape:
 
     Attributes:
         root: the tree. paths: of each leaf, its keys and numbers with dots between them. columns: of each leaf that is
-        a table. width: how many leaves there are. strings: whether JSON in strings was opened.
+        a table. width: how many leaves there are. places: path -> number of its leaf. strings: whether JSON in strings was opened.
     """
 
     def __init__(self, root: Members) -> None:
@@ -48,6 +48,7 @@ class Shape:
         self._pieces: list[Any] = []
         self._walk(root, "")
         self.width = len(self.paths)
+        self.places = {path: number for number, path in enumerate(self.paths)}
         self._plain = _joined(self._pieces)
 
     def _walk(self, node: Node, path: str) -> None:

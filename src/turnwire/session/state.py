@@ -48,7 +48,7 @@ class Template:
     names the conversation. open: the numbers of the leaves that rows have fields for.
     """
 
-    __slots__ = ("draft", "key", "leaves", "marks", "number", "open", "order", "shape")
+    __slots__ = ("draft", "key", "leaves", "marks", "number", "open", "order", "places", "shape")
 
     def __init__(self, number: int, shape: Shape, marks: list[str], leaves: list[Leaf], keys: tuple[str, ...]) -> None:
         self.number = number
@@ -57,6 +57,7 @@ class Template:
         self.leaves = [expected(mark, path, leaf) for mark, path, leaf in zip(marks, shape.paths, leaves, strict=True)]
         self.key, self.order = order_of(shape.paths, keys)
         self.open = [place for place, mark in enumerate(marks) if mark]
+        self.places = shape.places
         self.draft: Any = drafted(shape.root, marks, int)
 
 

@@ -55,7 +55,7 @@ class _Form:
         fitting = [name for name in called if self._fits(name, event)]
         if fitting:
             name = min(fitting, key=lambda name: self._missed(name, event))
-            return self.composer.row(name, event.leaves)
+            return self.composer.row(name, event.leaves).body({}, set())
         return self._defined(called, item, event)
 
     def _fits(self, name: str, event: Event) -> bool:
@@ -86,7 +86,7 @@ class _Form:
         cluster = next(each for each in planner.clusters() if last in each.members)
         name = next(self.free)
         called.append(name)
-        return self.composer.define(name, event.shape, cluster.marks, event.leaves)
+        return self.composer.define(name, event.shape, cluster.marks, event.leaves).body({}, set())
 
 
 class Writer:
