@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import turnwire
 from tests.session.material import KEYS, sessions
 from turnwire import session
+from turnwire._pure.session.values import minified, parsed
 from turnwire.errors import DecodeError, EncodeError
 from turnwire.session.encoding import Options, composed, guessed, items, plain_lines
 from turnwire.session.reading import lines_of
-from turnwire.session.values import minified, parsed
 
 pytestmark = pytest.mark.once
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, product
 from string import ascii_letters
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from turnwire._pure.session.fields import field, one_line
+from turnwire._pure.session.values import Leaf
 from turnwire.session import definitions
 from turnwire.session.definitions import Member, Told, drafted, told
-from turnwire.session.fields import field, json_field, one_line
 from turnwire.session.shapes import Shape
-from turnwire.session.state import LATER, SAME, State, Template, expected, order_of
-from turnwire.session.values import Leaf, quoted
+from turnwire.session.state import LATER, SAME, State, Template, expected, order_of, written
 
 BASES = 8
 """Templates that a new one may be derived from: the last ones."""
@@ -29,12 +29,12 @@ def names() -> Iterator[str]:
 
 
 class Row(NamedTuple):
-    """An event by a template: the fields, and which of them are texts that may have an alias (place, text), in the
-    order in which a reader meets them."""
+    """An event by a template: the fields, and which of them are texts that may have an alias (place, text, place, text
+    and so on), in the order in which a reader meets them."""
 
     name: str
     fields: list[str]
-    texts: list[tuple[int, str]]
+    texts: list[Any]
 
     def body(self, aliases: Mapping[str, str], made: set[str]) -> str:
         """The record. made: the aliases that records before it gave."""
@@ -42,7 +42,7 @@ class Row(NamedTuple):
         if not fields:
             return self.name
         if aliases:
-            for place, text in self.texts:
+            for place, text in zip(self.texts[::2], self.texts[1::2], strict=True):
                 name = aliases.get(text)
                 if name is not None:
                     fields[place] = f"&{name}" if text in made else f"&{name}=" + field(text, True)
@@ -185,31 +185,5 @@ class Composer:
 
     def row(self, name: str, leaves: list[Leaf]) -> Row:
         """An event by a template that was defined."""
-        template, state = self.templates[name], self.state
-        state.enter(None)
-        open_ = template.open
-        fields: dict[int, str] = {}
-        texts: list[tuple[int, str]] = []
-        for place in template.order:
-            own, leaf = template.leaves[place], leaves[place]
-            kept = own.mark != SAME or self.before
-            if own.mark and not (kept and state.expect(own, place, template.number) == leaf):
-                far = state.distance(own, leaf) if own.mark == LATER else None
-                if far is not None and (own.text or far >= 0):
-                    fields[place] = f"{far:+d}"
-                else:
-                    if type(leaf) is str:
-                        texts.append((place, leaf))
-                    fields[place] = self._field(leaf, own.text, own.mark == LATER)
-            if place == template.key:
-                state.enter(leaf)
-            state.put(own.path, leaf, own.mark == LATER)
-        state.close(template.number, leaves)
-        last = max((at for at, place in enumerate(open_) if place in fields), default=-1)
-        whole = [fields.get(place, "") for place in open_[: last + 1]]
-        return Row(name, whole, [(open_.index(place), text) for place, text in texts])
-
-    def _field(self, leaf: Leaf, text: bool, later: bool) -> str:
-        if type(leaf) is str and text and later and leaf[:1] in ("+", "-"):
-            return "=" + json_field(quoted(leaf))
-        return field(leaf, text)
+        fields, texts = written(self.state, self.templates[name], leaves, self.before)
+        return Row(name, fields, texts)

@@ -14,10 +14,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from turnwire._pure.session.fields import one_line
+from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, STRING, STYLES, Leaf, minified, quoted
 from turnwire.session import notation
-from turnwire.session.fields import one_line
 from turnwire.session.shapes import Items, Members, Node, Place
-from turnwire.session.values import BEGIN, CLOSE, END, LEAF, OPEN, STRING, STYLES, Leaf, minified, quoted
 
 _MARK = r"[?+~^-]|\$[0-9]?|=[^=!]*|#[^#!]*"
 _MARKED = re.compile(rf"(.*?)({_MARK})", re.DOTALL).fullmatch
@@ -302,7 +302,7 @@ def written(draft: list[Member], aliases: Mapping[str, str] = MappingProxyType({
             if mark and text == "null":
                 parts.append(key_of(name, mark))
                 continue
-            if aliases and isinstance(node, Told) and node.leaf in aliases:
+            if aliases and isinstance(node, Told) and node.leaf is not None and node.leaf in aliases:
                 alias = aliases[node.leaf]
                 text = told(node.leaf, node.mark, alias) if alias[-1] == "=" else f'"{alias}"'
             text = notation.value(text)

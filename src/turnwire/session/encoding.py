@@ -8,15 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire._pure.session.fields import folded, one_line
+from turnwire._pure.session.values import Leaf, quoted
 from turnwire.errors import EncodeError, expect_number
 from turnwire.session.checks import Chain, sealed
 from turnwire.session.composing import Composer, Definition, Record, Row, bodies, names
-from turnwire.session.fields import folded, one_line
 from turnwire.session.howto import header, howto
 from turnwire.session.planning import Event, Plan, Planner
 from turnwire.session.shapes import Shape, shape_of
 from turnwire.session.state import LATER, MORE, SAME, SEEN, TURN, Template
-from turnwire.session.values import Leaf, event_of, flatten, quoted
+from turnwire.session.values import event_of, flatten
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -166,7 +167,7 @@ def _aliases(records: Iterable[Record], measure: Callable[[str], int]) -> dict[s
     told: Counter[str] = Counter()
     for record in records:
         if isinstance(record, Row):
-            told.update([text for _, text in record.texts])
+            told.update(record.texts[1::2])
         elif isinstance(record, Definition):
             told.update([each.leaf for each in record.told() if each.leaf is not None])
     found: dict[str, str] = {}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from itertools import count
+from typing import Any
 
+from turnwire._pure.session.fields import leaf_of, split
+from turnwire._pure.session.values import Doubtful, Leaf, minified, parsed
+from turnwire.errors import DecodeError
+from turnwire.json import text as json_text
 from turnwire.session import definitions
 from turnwire.session.definitions import Given, Leaves, Member
-from turnwire.session.fields import leaf_of, split
 from turnwire.session.shapes import Shape, shape_of
-from turnwire.session.state import LATER, State, Template, expected, order_of
-from turnwire.session.values import Leaf, flatten, minified, parsed
+from turnwire.session.state import LATER, Expected, State, Template, expected, order_of, read
+from turnwire.session.values import flatten
 
 _ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
@@ -18,11 +22,31 @@ _DISTANCE = re.compile(r"[+-](?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
 _NAME = re.compile(r"[A-Za-z]+").match
 
 
-class Interpreter:
-    """Reads the bodies of records. Raises ValueError for what no writer makes."""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]").search
 
-    def __init__(self, keys: tuple[str, ...]) -> None:
+
+def value_of(line: str) -> Any:
+    """The event of a line of JSON: a dict, or text. Raises DecodeError for what strict JSON refuses."""
+    if line[:1] == '"':
+        return inner_value(line)
+    return json_text.read_object(line, "session")
+
+
+def inner_value(line: str) -> Any:
+    """Any JSON value, read strictly."""
+    return json_text.read_object('{"":' + line + "}", "session")[""]
+
+
+class Interpreter:
+    """Reads the bodies of records. Raises ValueError for what no writer makes.
+
+    values: whether events are given as values, read strictly (which raises DecodeError), or as JSON text.
+    """
+
+    def __init__(self, keys: tuple[str, ...], values: bool = False) -> None:
         self.keys = keys
+        self.values = values
+        self._doubtful = False
         self.shapes: dict[tuple[object, ...], Shape] = {}
         self.anchor()
 
@@ -33,8 +57,28 @@ class Interpreter:
         self.aliases: dict[str, str] = {}
         self._numbers = count(1)
 
-    def event(self, body: str) -> str:
-        """The minified JSON text of an event; text that is no object comes back as a JSON string."""
+    def event(self, body: str) -> Any:
+        """An event: its minified JSON text or its value; text that is no object as a JSON string or as text."""
+        if not self._doubtful and ("\\u" in body or not body.isascii()) and _SURROGATE(body):
+            self._doubtful = True  # a lone surrogate may be among the texts from here on
+        found = _ROW(body)
+        if found is not None:
+            return self._row(found[1], found[2])
+        text = self._other(body)
+        return value_of(text) if self.values else text
+
+    def _given_back(self, shape: Shape, leaves: list[Leaf]) -> Any:
+        if not self.values:
+            return shape.text(leaves)
+        if not self._doubtful:
+            try:
+                return shape.value(leaves, inner_value)
+            except (Doubtful, DecodeError):
+                pass  # the whole text says where the fault is
+        return value_of(shape.text(leaves))
+
+    def _other(self, body: str) -> str:
+        """The JSON text of an event that is no row."""
         if body[:1] == "{":
             return self._bare(body)
         if body[:1] == "!":
@@ -42,9 +86,6 @@ class Interpreter:
             if type(value) is not str:
                 raise ValueError("after ! stands a string")
             return minified(value)
-        found = _ROW(body)
-        if found is not None:
-            return self._row(found[1], found[2])
         found = _DEFINITION(body)
         if found is None:
             raise ValueError("this is no record")
@@ -86,38 +127,20 @@ class Interpreter:
             raise ValueError(f"alias {name} is another text already")
         return text
 
-    def _row(self, name: str, rest: str | None) -> str:
+    def _row(self, name: str, rest: str | None) -> Any:
         template = self.templates.get(name)
         if template is None:
             raise ValueError(f"there is no template {name}")
-        state, places = self.state, template.open
-        given: dict[int, str] = {}
+        fields: list[str] = []
         if rest is not None:
             fields = split(rest)
-            if not rest or len(fields) > len(places):
-                raise ValueError(f"{len(fields)} fields where template {name} has {len(places)} open members")
-            given = dict(zip(places, fields, strict=False))
-        leaves: list[Leaf] = [""] * len(template.leaves)
-        state.enter(None)
-        for place in template.order:
-            own = template.leaves[place]
-            text = given.get(place, "")
-            if text:
-                leaf = self._field(text, own.text, own.mark == LATER, template, place)
-            else:
-                found = state.expect(own, place, template.number)
-                if found is None:
-                    raise ValueError("a field is empty, and nothing was seen that it stands for")
-                leaf = found
-            leaves[place] = leaf
-            if place == template.key:
-                state.enter(leaf)
-            state.put(own.path, leaf, own.mark == LATER)
-        state.close(template.number, leaves)
-        return template.shape.text(leaves)
+            if not rest or len(fields) > len(template.open):
+                raise ValueError(f"{len(fields)} fields where template {name} has {len(template.open)} open members")
+        return self._given_back(template.shape, read(self.state, template, fields, self._rare))
 
-    def _field(self, given: str, text: bool, later: bool, template: Template, place: int) -> Leaf:
-        first = given[0]
+    def _rare(self, given: str, own: Expected) -> Leaf:
+        """The leaf of a field that may be more than a text or a number."""
+        first, later = given[0], own.mark == LATER
         if first == "&":
             known = self._alias(given)
             if known is not None:
@@ -127,14 +150,14 @@ class Interpreter:
             if type(leaf) is not str or not rest:
                 raise ValueError("an alias is a text")
             return self._named(name, leaf)
-        if later and (first == "+" or (text and first == "-")):
+        if later and (first == "+" or (own.text and first == "-")):
             if _DISTANCE(given) is None:
                 raise ValueError("a distance is a sign and a number")
-            moved = self.state.moved(template.leaves[place], int(given))
+            moved = self.state.moved(own, int(given))
             if moved is None:
                 raise ValueError("there is no time to count from")
             return moved
-        return leaf_of(given, text)
+        return leaf_of(given, own.text)
 
     def _definition(self, name: str, base_name: str, text: str) -> str:
         draft = definitions.read(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from turnwire.session.values import quoted
+from turnwire._pure.session.values import quoted
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z0-9_.@/?+~^=$#!&*<>;|()%\'-]+|[{}\[\],: ]', re.DOTALL)
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.@/-]*[A-Za-z0-9_.@/?+~^=$#!-]*", re.ASCII).fullmatch

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from turnwire._pure.session.values import minified, parsed
 from turnwire.errors import DecodeError, Reason
-from turnwire.json import text as json_text
 from turnwire.session.howto import HEADER, keys_of
-from turnwire.session.interpreting import Interpreter
+from turnwire.session.interpreting import Interpreter, value_of
 from turnwire.session.records import Record, Verifier, fault, records
-from turnwire.session.values import minified, parsed
 
 ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: [0-9]{3})?", re.ASCII).fullmatch
 END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
@@ -22,17 +21,19 @@ def anchor_keys(found: re.Match[str]) -> tuple[str, ...]:
 
 
 class Session:
-    """Reads records one by one. sealed: whether they have checks. before: JSON lines in front of the header."""
+    """Reads records one by one. sealed: whether they have checks. before: JSON lines in front of the header. values:
+    whether events are given as values, not as JSON text."""
 
-    def __init__(self, sealed: bool, before: str = "") -> None:
+    def __init__(self, sealed: bool, before: str = "", values: bool = False) -> None:
         self.sealed = sealed
+        self.values = values
         self.verifier = Verifier(before)
         self.interpreter: Interpreter | None = None
         self.events = 0
         self.ended = False
 
-    def read(self, record: Record) -> str | None:
-        """The JSON text of the event in a record; None where there is none. Raises DecodeError."""
+    def read(self, record: Record) -> Any:
+        """The event in a record; None where there is none. Raises DecodeError."""
         if self.ended:
             raise fault(Reason.TRAILING_JUNK, "the session has ended", record)
         if self.sealed and not self.verifier.right(record):
@@ -44,10 +45,10 @@ class Session:
         except (ValueError, RecursionError) as error:
             raise fault(Reason.BAD_ENCODING, str(error), record) from None
 
-    def _event(self, record: Record) -> str | None:
+    def _event(self, record: Record) -> Any:
         body = record.body
         if self.interpreter is None:
-            self.interpreter = Interpreter(keys_of(body))
+            self.interpreter = Interpreter(keys_of(body), self.values)
             return None
         if body[:1] in ("^", ".", "%"):
             self._mark(body, record)
@@ -66,7 +67,7 @@ class Session:
         if body[:1] == ".":
             self.ended = True
         else:
-            self.interpreter = Interpreter(anchor_keys(found))
+            self.interpreter = Interpreter(anchor_keys(found), self.values)
 
 
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
@@ -74,13 +75,19 @@ def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
 
     Takes what ``decode`` takes, and raises what it raises.
     """
+    return _events(text, strict, sealed, False)
+
+
+def _events(text: str, strict: bool, sealed: bool, values: bool) -> list[Any]:
     if not isinstance(text, str):
         raise DecodeError(Reason.WRONG_TYPE, f"a session is text, not {type(text).__name__}", wire="session")
     begin = beginning(text)
+    found: list[Any] = plain_events(text if begin < 0 else text[:begin])
+    if values:
+        found = [value_of(line) for line in found]
     if begin < 0:
-        return plain_events(text)
-    found = plain_events(text[:begin])
-    session = Session(sealed, text[:begin])
+        return found
+    session = Session(sealed, text[:begin], values)
     session.events = len(found)
     try:
         for record in records(text, sealed, begin):
@@ -125,13 +132,6 @@ def plain_events(text: str) -> list[str]:
     return found
 
 
-def value_of(line: str) -> Any:
-    """The event of a line of ``lines_of``: a dict, or text. Raises DecodeError for what strict JSON refuses."""
-    if line[:1] == '"':
-        return json_text.read_object('{"":' + line + "}", "session")[""]
-    return json_text.read_object(line, "session")
-
-
 def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
     """The events of a session, or of JSON lines: objects as dicts, keys in order; text that was no object as text.
 
@@ -139,7 +139,4 @@ def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
     byte offset and line at the first record that is damaged: digest_mismatch (its check), mismatch (a count),
     bad_encoding (no writer makes it), bad_json, cut_off (no end), trailing_junk (records after the end).
     """
-    found = []
-    for line in lines_of(text, strict, sealed):
-        found.append(value_of(line))
-    return found
+    return _events(text, strict, sealed, True)

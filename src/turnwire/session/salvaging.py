@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.session.interpreting import Interpreter
-from turnwire.session.reading import ANCHOR, Session, anchor_keys, beginning, plain_events, value_of
+from turnwire.session.interpreting import Interpreter, value_of
+from turnwire.session.reading import ANCHOR, Session, anchor_keys, beginning, plain_events
 from turnwire.session.records import fault, records
 
 DOUBTED = 2
@@ -75,7 +75,7 @@ def _lines(text: str, result: Salvage) -> Salvage:
 class _Salvor:
     def __init__(self, result: Salvage, text: str, begin: int) -> None:
         self.result = result
-        self.session = Session(True, text[:begin])
+        self.session = Session(True, text[:begin], True)
         self.session.events = sum(len(part.events) for part in result.parts)
         self.records = list(records(text, True, begin))
         self.first = self.session.events
@@ -88,9 +88,9 @@ class _Salvor:
             try:
                 if not record.closed and record.raw[:1] != ".":
                     raise fault(Reason.CUT_OFF, "the last record is not complete", record)
-                line = self.session.read(record)
-                if line is not None:
-                    self.found.append(value_of(line))
+                event = self.session.read(record)
+                if event is not None:
+                    self.found.append(event)
             except DecodeError as error:
                 self.result.faults.append(error)
                 if at == 0:  # the header's check is that of the JSON lines before it, too
@@ -130,9 +130,9 @@ class _Salvor:
             found = ANCHOR(anchor.raw)
             if found is None:
                 continue
-            session = Session(True)
+            session = Session(True, values=True)
             session.verifier.resume(anchor)
-            session.interpreter = Interpreter(anchor_keys(found))
+            session.interpreter = Interpreter(anchor_keys(found), True)
             session.events = int(found[1])
             if session.events < self.result.missing[-1][0] or not session.verifier.right(self.records[place + 1]):
                 continue

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from turnwire.session.values import BEGIN, CLOSE, END, LEAF, OPEN, Leaf, minified, parsed, quoted, restyled
+from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, MOST_LETTERS, OPEN, Doubtful, Leaf, quoted
+from turnwire.session.values import built, text_of
+
+MOST_DEPTH, LONGEST_KEY = 64, 1024
+"""Below these no event is refused for its depth or its keys."""
 
 
 class Place(NamedTuple):
@@ -36,8 +39,9 @@ class Shape:
     """What all events of one structure have in common.
 
     Attributes:
-        root: the tree. paths: of each leaf, its keys and numbers with dots between them. columns: of each leaf that is
-        a table. width: how many leaves there are. places: path -> number of its leaf. strings: whether JSON in strings was opened.
+        root: the tree. paths: of each leaf, its keys and numbers with dots between them. places: path -> number of its
+        leaf. columns: of each leaf that is a table. width: how many leaves there are. strings: whether JSON in strings
+        was opened. plain: whether its keys and its depth are far from the limits of strict JSON.
     """
 
     def __init__(self, root: Members) -> None:
@@ -45,40 +49,55 @@ class Shape:
         self.paths: list[str] = []
         self.columns: list[tuple[str, ...] | None] = []
         self.strings = False
+        self.plain = True
         self._pieces: list[Any] = []
-        self._walk(root, "")
+        self._node = self._walk(root, "", 0)
         self.width = len(self.paths)
         self.places = {path: number for number, path in enumerate(self.paths)}
-        self._plain = _joined(self._pieces)
+        self._text = tuple(_joined(self._pieces))
 
-    def _walk(self, node: Node, path: str) -> None:
+    def _walk(self, node: Node, path: str, depth: int) -> Any:
+        """Adds the pieces of a node, and returns what ``built`` takes for it."""
         if isinstance(node, Place):
             self.paths.append(path)
             self.columns.append(node.columns)
             self._pieces.append(node.number)
-        elif isinstance(node, Items):
+            return node.number if node.columns is None else ("#", node.number, node.columns)
+        if isinstance(node, Items):
+            found = []
             for number, each in enumerate(node.items):
                 self._pieces.append("," if number else "[")
-                self._walk(each, f"{path}.{number}")
+                found.append(self._walk(each, f"{path}.{number}", depth + 1))
             self._pieces.append("]")
-        elif node.style is not None:
-            self.strings = True
-            outer, self._pieces = self._pieces, []
-            self._members(node, path)
-            outer.append((node.style, _joined(self._pieces)))
-            self._pieces = outer
-        else:
-            self._members(node, path)
+            return ("[", tuple(found))
+        if node.style is None:
+            return self._members(node, path, depth)
+        self.strings = True
+        outer, self._pieces = self._pieces, []
+        self._members(node, path, depth)
+        inner = tuple(_joined(self._pieces))
+        self._pieces = [*outer, (inner, node.style)]
+        return ("$", inner, self.columns, node.style)
 
-    def _members(self, node: Members, path: str) -> None:
+    def _members(self, node: Members, path: str, depth: int) -> Any:
+        found = []
         for number, (key, each) in enumerate(node.items):
             self._pieces.append(("," if number else "{") + quoted(key) + ":")
-            self._walk(each, f"{path}.{key}" if path else key)
+            found.append(self._walk(each, f"{path}.{key}" if path else key, depth + 1))
         self._pieces.append("}" if node.items else "{}")
+        keys = tuple([key for key, _ in node.items])
+        self.plain &= depth < MOST_DEPTH and max(map(len, keys), default=0) < LONGEST_KEY
+        return (keys, tuple(found))
 
     def text(self, leaves: Sequence[Leaf]) -> str:
         """The minified JSON text of the event with these leaves."""
-        return _text(self._plain, leaves, self.columns)
+        return text_of(self._text, leaves, self.columns)
+
+    def value(self, leaves: Sequence[Leaf], strict: Callable[[str], Any]) -> Any:
+        """The event with these leaves. strict: reads JSON text. Raises Doubtful where only its text can be read."""
+        if not self.plain or sum(map(len, leaves)) > MOST_LETTERS:
+            raise Doubtful
+        return built(self._node, leaves, strict)
 
 
 def _joined(pieces: list[Any]) -> list[Any]:
@@ -90,33 +109,6 @@ def _joined(pieces: list[Any]) -> list[Any]:
         else:
             found.append(each)
     return found
-
-
-def _text(pieces: list[Any], leaves: Sequence[Leaf], columns: list[tuple[str, ...] | None]) -> str:
-    parts = []
-    for each in pieces:
-        if type(each) is str:
-            parts.append(each)
-        elif type(each) is int:
-            leaf = leaves[each]
-            if type(leaf) is str:
-                parts.append(quoted(leaf))
-            elif columns[each] is None:
-                parts.append(leaf.decode())  # type: ignore[union-attr]
-            else:
-                parts.append(of_table(leaf.decode(), columns[each] or ()))  # type: ignore[union-attr]
-        else:
-            style, inner = each
-            found = _text(inner, leaves, columns)
-            parts.append(quoted(restyled(json.loads(found), style) if style else found))
-    return "".join(parts)
-
-
-def of_table(rows: str, columns: tuple[str, ...]) -> str:
-    """Rows of a table as an array of objects; anything else as it is. Raises ValueError for rows of other widths."""
-    if rows[:2] != "[[":
-        return rows
-    return minified([dict(zip(columns, row, strict=True)) for row in parsed(rows)])
 
 
 def shape_of(structure: tuple[Any, ...]) -> Shape:

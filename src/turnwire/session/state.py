@@ -1,37 +1,38 @@
-"""What was said so far, and what it lets a reader expect: the same for whoever writes and whoever reads."""
+"""What a template is, and the core that knows what its leaves are expected to be."""
 
 from __future__ import annotations
 
-import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from turnwire.session import times
+from turnwire import _backend
+from turnwire._pure.session.state import FIXED, LATER, MORE, SAME, SEEN, TURN
+from turnwire._pure.session.values import Leaf
 from turnwire.session.definitions import drafted
 from turnwire.session.shapes import Shape
-from turnwire.session.times import Form
-from turnwire.session.values import Leaf
 
-FIXED, SAME, MORE, SEEN, TURN, LATER = "", "?", "+", "=", "^", "~"
-"""What is expected of a member. FIXED: what the template says. SAME, MORE: as in the last event of the template, or one
-more. SEEN: as was seen last at the same path or at another. TURN: one more than at the same path in the conversation.
-LATER: a time, told by its distance to the last one."""
-_NUMBER = re.compile(rb"0|[1-9][0-9]{0,17}").fullmatch
-_TAIL = re.compile(r"(?<![0-9])[0-9]{1,18}\Z", re.ASCII).search
+if TYPE_CHECKING:
+    from turnwire._pure.session.state import Expected, State, expected, one_more, read, written
+else:
+    _core = _backend.load("session.state")
+    Expected, State, expected, one_more = _core.Expected, _core.State, _core.expected, _core.one_more
+    read, written = _core.read, _core.written
 
-
-class Expected(NamedTuple):
-    """What a template says of one leaf.
-
-    mark: one of the above. source: the path that SEEN looks at. path: of the leaf. first: the value in the event that
-    defined the template. text: whether that is a string. form: of a time, None where numbers are told by distance.
-    """
-
-    mark: str
-    source: str
-    path: str
-    first: Leaf | None
-    text: bool
-    form: Form | None
+__all__ = [
+    "FIXED",
+    "LATER",
+    "MORE",
+    "SAME",
+    "SEEN",
+    "TURN",
+    "Expected",
+    "State",
+    "Template",
+    "expected",
+    "one_more",
+    "order_of",
+    "read",
+    "written",
+]
 
 
 def order_of(paths: list[str], keys: tuple[str, ...]) -> tuple[int | None, list[int]]:
@@ -45,10 +46,11 @@ class Template:
     """A shape and what is expected of its leaves.
 
     number: its id, since names may be given again. marks: as definitions write them. key: the number of the leaf that
-    names the conversation. open: the numbers of the leaves that rows have fields for.
+    names the conversation. open: the numbers of the leaves that rows have fields for. spots: those -> number of the
+    field.
     """
 
-    __slots__ = ("draft", "key", "leaves", "marks", "number", "open", "order", "places", "shape")
+    __slots__ = ("draft", "key", "leaves", "marks", "number", "open", "order", "places", "shape", "spots")
 
     def __init__(self, number: int, shape: Shape, marks: list[str], leaves: list[Leaf], keys: tuple[str, ...]) -> None:
         self.number = number
@@ -57,124 +59,6 @@ class Template:
         self.leaves = [expected(mark, path, leaf) for mark, path, leaf in zip(marks, shape.paths, leaves, strict=True)]
         self.key, self.order = order_of(shape.paths, keys)
         self.open = [place for place, mark in enumerate(marks) if mark]
+        self.spots = {place: number for number, place in enumerate(self.open)}
         self.places = shape.places
         self.draft: Any = drafted(shape.root, marks, int)
-
-
-def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
-    """What a mark says of a leaf whose first value is known (None: it is not)."""
-    text = type(leaf) is str
-    read = times.read(leaf) if mark == LATER and isinstance(leaf, str) else None
-    char = SAME if mark[:1] == "#" else mark[:1]
-    return Expected(char, mark[1:] if char == SEEN else "", path, leaf, text, read[0] if read else None)
-
-
-def one_more(value: Leaf | None) -> Leaf | None:
-    """A number, or the number at the end of a text, and one; None where there is none."""
-    if type(value) is bytes:
-        return b"%d" % (int(value) + 1) if _NUMBER(value) else None
-    if type(value) is not str or (found := _TAIL(value)) is None:
-        return None
-    digits = found[0]
-    return value[: found.start()] + str(int(digits) + 1).zfill(len(digits))
-
-
-class Scope:
-    """What was seen in one conversation: path -> value, template -> leaves of its last event."""
-
-    __slots__ = ("rows", "seen")
-
-    def __init__(self) -> None:
-        self.seen: dict[str, Leaf] = {}
-        self.rows: dict[int, list[Leaf]] = {}
-
-
-class State:
-    """Everything that was seen since the last anchor."""
-
-    __slots__ = ("all", "conversations", "current", "form", "times")
-
-    def __init__(self) -> None:
-        self.all = Scope()
-        self.conversations: dict[Leaf, Scope] = {}
-        self.current = self.all
-        self.times: dict[Form, int] = {}
-        self.form: Form | None = None
-
-    def enter(self, key: Leaf | None) -> None:
-        """Begins an event of a conversation."""
-        if key is None:
-            self.current = self.all
-        else:
-            found = self.conversations.get(key)
-            self.current = self.conversations[key] = Scope() if found is None else found
-
-    def expect(self, expected: Expected, number: int, template: int) -> Leaf | None:
-        """The value that an empty field stands for; None where nothing was seen that says it.
-
-        template: the id of the template whose last event counts.
-        """
-        mark, path = expected.mark, expected.path
-        here, everywhere = self.current, self.all
-        if mark == "":
-            return expected.first
-        if mark == "?" or mark == "+":
-            row = here.rows.get(template) or everywhere.rows.get(template)
-            if row is None:
-                return None
-            return row[number] if mark == "?" else one_more(row[number])
-        if mark == "=":
-            source = expected.source or path
-            found = here.seen.get(source)
-            return everywhere.seen.get(source) if found is None else found
-        if mark == "^":
-            found = here.seen.get(path)
-            return expected.first if found is None else one_more(found)
-        return self.moved(expected, 0)
-
-    def moved(self, expected: Expected, distance: int) -> Leaf | None:
-        """A time or number that far after the last one; None where there is none."""
-        if expected.form is None:
-            last = self.all.seen.get(expected.path)
-            return b"%d" % (int(last) + distance) if type(last) is bytes and _NUMBER(last) else None
-        since = self.times.get(expected.form)
-        if since is None:
-            return None
-        try:
-            return times.written(expected.form, since + distance)
-        except ValueError:
-            return None
-
-    def later(self, path: str) -> Expected | None:
-        """What a distance in a definition counts from: the last number at its path, else the last time, or None."""
-        last = self.all.seen.get(path)
-        if type(last) is bytes and _NUMBER(last):
-            return Expected(LATER, "", path, None, False, None)
-        return None if self.form is None else Expected(LATER, "", path, None, True, self.form)
-
-    def distance(self, expected: Expected, value: Leaf) -> int | None:
-        """How far a value is from the last one, or None where that does not say it."""
-        if expected.form is None:
-            last = self.all.seen.get(expected.path)
-            if type(value) is not bytes or type(last) is not bytes or not _NUMBER(value) or not _NUMBER(last):
-                return None
-            found = int(value) - int(last)
-            return found if found >= 0 else None
-        read = times.read(value) if type(value) is str else None
-        since = self.times.get(expected.form)
-        return None if read is None or read[0] != expected.form or since is None else read[1] - since
-
-    def put(self, path: str, value: Leaf, later: bool) -> None:
-        """A leaf of the present event; later: whether it is a time that the next ones are told by."""
-        self.all.seen[path] = value
-        if self.current is not self.all:
-            self.current.seen[path] = value
-        if later and type(value) is str and (read := times.read(value)) is not None:
-            self.form = read[0]
-            self.times[read[0]] = read[1]
-
-    def close(self, template: int, leaves: list[Leaf]) -> None:
-        """The present event is complete."""
-        self.all.rows[template] = leaves
-        if self.current is not self.all:
-            self.current.rows[template] = leaves

@@ -7,17 +7,18 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from turnwire._pure.session.fields import folded, one_line
+from turnwire._pure.session.values import quoted
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import Chain, sealed
 from turnwire.session.composing import Composer, names
 from turnwire.session.encoding import DEFAULT, Item, checked, item_of, measure_of, plain_line
-from turnwire.session.fields import folded, one_line
 from turnwire.session.howto import ALL, HEADER, header, howto
+from turnwire.session.interpreting import value_of
 from turnwire.session.planning import Event, Planner
-from turnwire.session.reading import Session, plain_events, value_of
+from turnwire.session.reading import Session, plain_events
 from turnwire.session.records import record_end, record_of
 from turnwire.session.shapes import Shape
-from turnwire.session.values import quoted
 
 if TYPE_CHECKING:
     from turnwire.tokens.tokenizer import Tokenizer
@@ -209,13 +210,13 @@ class Reader:
                     raise DecodeError(error.reason, error.text, line=line, wire="session") from None
                 self._events += len(values)
                 return values
-            self._session = Session(self._sealed, self._plain)
+            self._session = Session(self._sealed, self._plain, True)
             self._session.events = self._events
         try:
-            text = self._session.read(record_of(whole, self._sealed, line))
+            event = self._session.read(record_of(whole, self._sealed, line))
         except DecodeError as error:
             raise DecodeError(error.reason, error.text, line=line, wire="session") from None
-        return [] if text is None else [value_of(text)]
+        return [] if event is None else [event]
 
     def close(self, strict: bool = True) -> list[Any]:
         """The last events. strict: whether the end must be there."""

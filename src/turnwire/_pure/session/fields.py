@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from turnwire.session.values import Leaf, minified, parsed, quoted
+from turnwire._pure.session.values import Leaf, minified, parsed, quoted
 
 PLAIN = re.compile(r"(?![=&])[^\x00-\x1f\x7f-\x9f\u2028\u2029|\\]+").fullmatch
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")

@@ -1,0 +1,493 @@
+"""What was said so far, and rows by it. The rules are those of ``_pure/session/state.py``, which says what each does."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_GetItem
+from cpython.list cimport PyList_GET_ITEM
+from cpython.object cimport PyObject, PyObject_RichCompareBool, Py_EQ
+from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
+
+from turnwire._pure.session.fields import field as pure_field
+from turnwire._pure.session.fields import json_field
+from turnwire._pure.session.times import Form
+from turnwire._pure.session.times import read as pure_time
+from turnwire._pure.session.times import written as pure_time_text
+from turnwire._pure.session.values import quoted
+
+cdef extern from "Python.h":
+    const unsigned char* PyUnicode_1BYTE_DATA(object text)
+    bint PyUnicode_IS_ASCII(object text)
+
+cdef enum:
+    DAY = 86400
+    MOST_DIGITS = 18
+
+cdef dict forms = {}
+cdef int[13] DAYS_BEFORE = [0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
+
+
+cdef inline bint equal(object one, object other) except -1:
+    """Whether two leaves (or None) are the same: texts and numbers are of different types."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    return PyObject_RichCompareBool(one, other, Py_EQ)
+
+
+cdef inline object held_at(dict known, object key):
+    cdef PyObject* found = PyDict_GetItem(known, key)
+    return None if found is NULL else <object>found
+
+
+cdef inline bint is_digit(unsigned char letter) noexcept nogil:
+    return 48 <= letter <= 57
+
+
+cdef inline int two(const char* at) noexcept nogil:
+    """Two digits as a number, or -1."""
+    if is_digit(at[0]) and is_digit(at[1]):
+        return (at[0] - 48) * 10 + at[1] - 48
+    return -1
+
+
+cdef inline bint is_leap(int year) noexcept nogil:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def time_of(text):
+    """The form of a time, and the time in units of its last digit; None for any other text."""
+    return read_time(text)
+
+
+cdef object read_time(object text):
+    cdef Py_ssize_t size, at, digits
+    cdef const char* letters
+    cdef int year, month, day, hour, minute, second
+    cdef long long days, seconds, fraction = 0, scale = 1
+    if not PyUnicode_IS_ASCII(text):
+        return None
+    size = PyUnicode_GET_LENGTH(text)
+    if size < 19 or size > 35:
+        return None
+    letters = <const char*>PyUnicode_1BYTE_DATA(text)
+    if letters[4] != 45 or letters[7] != 45 or letters[13] != 58 or letters[16] != 58:
+        return None
+    if letters[10] != 84 and letters[10] != 32:
+        return None
+    year, month, day = two(letters), two(letters + 5), two(letters + 8)
+    if year < 0 or two(letters + 2) < 0 or month < 1 or month > 12 or day < 1:
+        return None
+    year = year * 100 + two(letters + 2)
+    hour, minute, second = two(letters + 11), two(letters + 14), two(letters + 17)
+    if year < 1 or hour < 0 or minute < 0 or second < 0 or hour > 23 or minute > 59 or second > 59:
+        return None
+    if day > days_of(year, month):
+        return None
+    at = 19
+    digits = 0
+    if at < size and letters[at] == 46:
+        at += 1
+        while at < size and is_digit(letters[at]):
+            fraction = fraction * 10 + letters[at] - 48
+            scale *= 10
+            digits += 1
+            at += 1
+            if digits > 9:
+                return None
+        if not digits:
+            return None
+    if at < size and not (letters[at] == 90 and at + 1 == size):
+        if at + 6 != size or (letters[at] != 43 and letters[at] != 45) or letters[at + 3] != 58:
+            return None
+        if two(letters + at + 1) < 0 or two(letters + at + 4) < 0:
+            return None
+    days = days_until(year) + DAYS_BEFORE[month] + (1 if month > 2 and is_leap(year) else 0) + day
+    seconds = days * DAY + hour * 3600 + minute * 60 + second
+    units = <object>seconds * scale + fraction if digits > 6 else seconds * scale + fraction
+    return form_of(chr(letters[10]), digits, text[at:]), units
+
+
+cdef object form_of(str between, Py_ssize_t digits, str zone):
+    key = (between, digits, zone)
+    found = held_at(forms, key)
+    if found is None:
+        found = Form(between, digits, zone)
+        if len(forms) < 1024:
+            forms[key] = found
+    return found
+
+
+cdef inline int days_of(int year, int month) noexcept nogil:
+    if month == 2:
+        return 29 if is_leap(year) else 28
+    return 30 if month == 4 or month == 6 or month == 9 or month == 11 else 31
+
+
+cdef inline long long days_until(int year) noexcept nogil:
+    """The days before a year, from year 1 on."""
+    cdef long long before = year - 1
+    return before * 365 + before // 4 - before // 100 + before // 400
+
+
+cdef inline void put_two(char* at, int number) noexcept nogil:
+    at[0] = <char>(48 + number // 10)
+    at[1] = <char>(48 + number % 10)
+
+
+cdef object time_text(object form, object units):
+    """The text of a time. Raises ValueError for one before year 1 or after 9999."""
+    cdef long long whole, seconds, days, left, fraction, scale = 1
+    cdef int year, month, digits = form[1], at
+    cdef char[40] out
+    if digits > 6 or not 86400 <= units < 1 << 62:
+        return pure_time_text(form, units)
+    for at in range(digits):
+        scale *= 10
+    whole = units
+    seconds = whole // scale
+    fraction = whole - seconds * scale
+    days = seconds // DAY
+    left = seconds - days * DAY
+    if days < 1 or days > 3652059:  # the last day of year 9999
+        return pure_time_text(form, units)
+    year = <int>((days * 400) // 146097)  # at most one year off
+    while days_until(year + 1) >= days:
+        year -= 1
+    while days_until(year + 2) < days:
+        year += 1
+    year += 1
+    days -= days_until(year)
+    month = 1
+    while days > days_of(year, month):
+        days -= days_of(year, month)
+        month += 1
+    put_two(out, year // 100)
+    put_two(out + 2, year % 100)
+    out[4] = out[7] = 45
+    put_two(out + 5, month)
+    put_two(out + 8, <int>days)
+    out[10] = <char>ord(form[0])
+    put_two(out + 11, <int>(left // 3600))
+    put_two(out + 14, <int>(left % 3600 // 60))
+    put_two(out + 17, <int>(left % 60))
+    out[13] = out[16] = 58
+    if not digits:
+        return PyUnicode_DecodeASCII(out, 19, NULL) + form[2]
+    out[19] = 46
+    for at in range(digits):
+        out[19 + digits - at] = <char>(48 + fraction % 10)
+        fraction //= 10
+    return PyUnicode_DecodeASCII(out, 20 + digits, NULL) + form[2]
+
+
+cdef bint counts(object leaf) noexcept:
+    """Whether a leaf is a whole number of at most 18 digits, without a sign."""
+    cdef Py_ssize_t size, at
+    cdef const char* letters
+    if type(leaf) is not bytes:
+        return False
+    size = PyBytes_GET_SIZE(leaf)
+    letters = PyBytes_AS_STRING(leaf)
+    if size == 0 or size > MOST_DIGITS or (size > 1 and letters[0] == 48):
+        return False
+    for at in range(size):
+        if not is_digit(letters[at]):
+            return False
+    return True
+
+
+cdef long long number_of(object leaf) noexcept:
+    """The number of a leaf that counts."""
+    cdef long long found = 0
+    cdef Py_ssize_t at
+    cdef const char* letters = PyBytes_AS_STRING(leaf)
+    for at in range(PyBytes_GET_SIZE(leaf)):
+        found = found * 10 + letters[at] - 48
+    return found
+
+
+cdef object lexeme(object number):
+    return b"%d" % number
+
+
+def one_more(value):
+    """A number, or the number at the end of a text, and one; None where there is none."""
+    return after(value)
+
+
+cdef object after(object value):
+    cdef Py_ssize_t size, at
+    cdef Py_UCS4 letter
+    if type(value) is bytes:
+        return lexeme(number_of(value) + 1) if counts(value) else None
+    if type(value) is not str:
+        return None
+    size = PyUnicode_GET_LENGTH(value)
+    at = size
+    while at > 0:
+        letter = PyUnicode_READ_CHAR(value, at - 1)
+        if letter < 48 or letter > 57:
+            break
+        at -= 1
+    if at == size or size - at > MOST_DIGITS:
+        return None
+    return value[:at] + str(int(value[at:]) + 1).zfill(size - at)
+
+
+cdef class Expected:
+    """What a template says of one leaf."""
+
+    cdef readonly object mark, source, path, first, form
+    cdef readonly bint text
+    cdef Py_UCS4 sign
+    cdef object seen
+
+    def __init__(self, str mark not None, source, path, first, text, form):
+        self.mark, self.source, self.path, self.first, self.text, self.form = mark, source, path, first, text, form
+        self.sign = mark[0] if mark else 0
+        self.seen = source or path
+
+
+def expected(str mark not None, str path not None, leaf):
+    """What a mark says of a leaf whose first value is known (None: it is not)."""
+    read = read_time(leaf) if mark == "~" and type(leaf) is str else None
+    char = "?" if mark[:1] == "#" else mark[:1]
+    return Expected(char, mark[1:] if char == "=" else "", path, leaf, type(leaf) is str, read[0] if read else None)
+
+
+cdef class Scope:
+    cdef dict seen, rows
+
+    def __init__(self):
+        self.seen, self.rows = {}, {}
+
+
+cdef class State:
+    """Everything that was seen since the last anchor."""
+
+    cdef Scope all, current
+    cdef dict conversations, times
+    cdef object form
+
+    def __init__(self):
+        self.all = self.current = Scope()
+        self.conversations, self.times, self.form = {}, {}, None
+
+    cpdef object enter(self, object key):
+        """Begins an event of a conversation."""
+        if key is None:
+            self.current = self.all
+            return None
+        found = held_at(self.conversations, key)
+        if found is None:
+            found = self.conversations[key] = Scope()
+        self.current = found
+        return None
+
+    cpdef object expect(self, Expected expected, Py_ssize_t number, object template):
+        """The value that an empty field stands for; None where nothing was seen that says it."""
+        cdef Py_UCS4 sign = expected.sign
+        cdef object found
+        if sign == 0:
+            return expected.first
+        if sign == 63 or sign == 43:  # ? +
+            found = held_at(self.current.rows, template)
+            if found is None:
+                found = held_at(self.all.rows, template)
+                if found is None:
+                    return None
+            found = (<list>found)[number]
+            return found if sign == 63 else after(found)
+        if sign == 61:  # =
+            found = held_at(self.current.seen, expected.seen)
+            return held_at(self.all.seen, expected.seen) if found is None else found
+        if sign == 94:  # ^
+            found = held_at(self.current.seen, expected.path)
+            return expected.first if found is None else after(found)
+        return self.moved(expected, 0)
+
+    cpdef object moved(self, Expected expected, object distance):
+        """A time or number that far after the last one; None where there is none."""
+        if expected.form is None:
+            last = held_at(self.all.seen, expected.path)
+            return lexeme(number_of(last) + distance) if counts(last) else None
+        since = held_at(self.times, expected.form)
+        if since is None:
+            return None
+        try:
+            return time_text(expected.form, since + distance)
+        except ValueError:
+            return None
+
+    cpdef object later(self, object path):
+        """What a distance in a definition counts from: the last number at its path, else the last time, or None."""
+        if counts(held_at(self.all.seen, path)):
+            return Expected("~", "", path, None, False, None)
+        return None if self.form is None else Expected("~", "", path, None, True, self.form)
+
+    cpdef object distance(self, Expected expected, object value):
+        """How far a value is from the last one, or None where that does not say it."""
+        cdef long long far
+        if expected.form is None:
+            last = held_at(self.all.seen, expected.path)
+            if not counts(value) or not counts(last):
+                return None
+            far = number_of(value) - number_of(last)
+            return far if far >= 0 else None
+        read = read_time(value) if type(value) is str else None
+        since = held_at(self.times, expected.form)
+        return None if read is None or read[0] != expected.form or since is None else read[1] - since
+
+    cpdef object put(self, object path, object value, bint later):
+        """A leaf of the present event; later: whether it is a time that the next ones are told by."""
+        self.all.seen[path] = value
+        if self.current is not self.all:
+            self.current.seen[path] = value
+        if later and type(value) is str:
+            read = read_time(value)
+            if read is not None:
+                self.form = read[0]
+                self.times[read[0]] = read[1]
+        return None
+
+    cpdef object close(self, object template, list leaves):
+        """The present event is complete."""
+        self.all.rows[template] = leaves
+        if self.current is not self.all:
+            self.current.rows[template] = leaves
+        return None
+
+
+cdef bint is_plain(object text) noexcept:
+    """Whether a text stands as it is in a field: see ``_pure/session/fields.py``."""
+    cdef Py_ssize_t at, size = PyUnicode_GET_LENGTH(text)
+    cdef Py_UCS4 letter
+    if not size:
+        return False
+    letter = PyUnicode_READ_CHAR(text, 0)
+    if letter == 61 or letter == 38:
+        return False
+    for at in range(size):
+        letter = PyUnicode_READ_CHAR(text, at)
+        if letter < 32 or letter == 124 or letter == 92:
+            return False
+        if letter >= 127 and (letter < 160 or letter == 0x2028 or letter == 0x2029):
+            return False
+    return True
+
+
+cdef object told(object leaf, bint text, bint later):
+    cdef Py_ssize_t at
+    cdef const char* letters
+    if type(leaf) is str:
+        if text:
+            if later and PyUnicode_GET_LENGTH(leaf) and PyUnicode_READ_CHAR(leaf, 0) in (43, 45):
+                return "=" + json_field(quoted(leaf))
+            if is_plain(leaf):
+                return leaf
+        return pure_field(leaf, text)
+    if not text:
+        letters = PyBytes_AS_STRING(leaf)
+        for at in range(PyBytes_GET_SIZE(leaf)):
+            if letters[at] < 32 or letters[at] >= 127 or letters[at] == 124:
+                return pure_field(leaf, text)
+        return PyUnicode_DecodeASCII(letters, PyBytes_GET_SIZE(leaf), NULL)
+    return pure_field(leaf, text)
+
+
+def written(State state not None, template, list leaves not None, bint before):
+    """An event as the fields of a row, and which of them are told texts: place, text, place, text, and so on."""
+    cdef list places = template.open, order = template.order, owns = template.leaves
+    cdef list fields = [""] * len(places), texts = []
+    cdef Py_ssize_t at, last = -1, place, number = len(places)
+    cdef Expected own
+    cdef object leaf, far, key = template.key, identity = template.number, place_
+    cdef Py_ssize_t key_place = -1 if key is None else key
+    cdef dict spots = template.spots
+    cdef PyObject* spot
+    state.enter(None)
+    for place_ in order:
+        place = place_
+        own = <Expected>owns[place]
+        leaf = leaves[place]
+        spot = PyDict_GetItem(spots, place_)
+        if spot is not NULL:
+            if not ((before or own.sign != 63) and equal(state.expect(own, place, identity), leaf)):
+                at = <object>spot
+                if at > last:
+                    last = at
+                far = state.distance(own, leaf) if own.sign == 126 else None
+                if far is not None:
+                    fields[at] = f"{far:+d}"
+                else:
+                    if type(leaf) is str:
+                        texts.append(at)
+                        texts.append(leaf)
+                    fields[at] = told(leaf, own.text, own.sign == 126)
+        if place == key_place:
+            state.enter(leaf)
+        state.put(own.path, leaf, own.sign == 126)
+    state.close(identity, leaves)
+    return fields[: last + 1], texts
+
+
+cdef bint is_number(object text) noexcept:
+    """Whether a field is a whole number as JSON writes it."""
+    cdef Py_ssize_t at = 0, size
+    cdef const char* letters
+    if not PyUnicode_IS_ASCII(text):
+        return False
+    size = PyUnicode_GET_LENGTH(text)
+    letters = <const char*>PyUnicode_1BYTE_DATA(text)
+    if size and letters[0] == 45:
+        at = 1
+    if at == size or (letters[at] == 48 and size > at + 1):
+        return False
+    while at < size:
+        if not is_digit(letters[at]):
+            return False
+        at += 1
+    return True
+
+
+def read(State state not None, template, list fields not None, rare):
+    """The leaves of the event in a row; ``rare`` reads a field that is not simply a text, a number or nothing."""
+    cdef list order = template.order, owns = template.leaves
+    cdef list leaves = [""] * len(owns)
+    cdef Py_ssize_t place, at, number = len(fields)
+    cdef Expected own
+    cdef object leaf, field, key = template.key, identity = template.number, place_
+    cdef Py_ssize_t key_place = -1 if key is None else key
+    cdef dict spots = template.spots
+    cdef PyObject* spot
+    cdef Py_UCS4 first
+    state.enter(None)
+    for place_ in order:
+        place = place_
+        own = <Expected>owns[place]
+        spot = PyDict_GetItem(spots, place_)
+        field = None
+        if spot is not NULL:
+            at = <object>spot
+            if at < number:
+                field = <object>PyList_GET_ITEM(fields, at)
+        if field is None or PyUnicode_GET_LENGTH(field) == 0:
+            leaf = state.expect(own, place, identity)
+            if leaf is None:
+                raise ValueError("a field is empty, and nothing was seen that it stands for")
+        elif own.text:
+            first = PyUnicode_READ_CHAR(field, 0)
+            if first == 61 or first == 38 or (own.sign == 126 and (first == 43 or first == 45)):
+                leaf = rare(field, own)
+            else:
+                leaf = field
+        elif is_number(field):
+            leaf = PyBytes_FromStringAndSize(<const char*>PyUnicode_1BYTE_DATA(field), PyUnicode_GET_LENGTH(field))
+        else:
+            leaf = rare(field, own)
+        leaves[place] = leaf
+        if place == key_place:
+            state.enter(leaf)
+        state.put(own.path, leaf, own.sign == 126)
+    state.close(identity, leaves)
+    return leaves

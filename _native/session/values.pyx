@@ -1,0 +1,158 @@
+"""The structure and the leaves of an event. The rules are those of ``_pure/session/values.py``."""
+
+from turnwire._pure.session.values import Doubtful, columns, minified, of_table, opened, quoted, scalar, string_of
+
+cdef enum:
+    OPEN = 0
+    CLOSE = 1
+    BEGIN = 2
+    END = 3
+    LEAF = 4
+    STRING = 5
+    MOST_OBJECTS = 8
+    MOST_BRACKETS = 32
+
+
+def flatten(event):
+    """The structure of an event and its leaves in order."""
+    cdef list structure = [], leaves = []
+    an_object(event, structure, leaves)
+    return tuple(structure), leaves
+
+
+cdef int an_object(object value, list structure, list leaves) except -1:
+    cdef object key, each
+    structure.append(OPEN)
+    for key, each in value.items():
+        structure.append(key)
+        if type(each) is str:
+            if each and (<str>each)[0] == u"{":
+                found = opened(each)
+                if found is not None:
+                    structure.append(STRING + <object>found[0])
+                    an_object(found[1], structure, leaves)
+                    continue
+            structure.append(LEAF)
+            leaves.append(each)
+        elif type(each) is bytes:
+            structure.append(LEAF)
+            leaves.append(each)
+        elif type(each) is int:
+            structure.append(LEAF)
+            leaves.append(b"%d" % each)
+        elif isinstance(each, dict):
+            if each:
+                an_object(each, structure, leaves)
+            else:
+                structure.append(LEAF)
+                leaves.append(b"{}")
+        elif isinstance(each, (list, tuple)):
+            an_array(each, structure, leaves)
+        else:
+            structure.append(LEAF)
+            leaves.append(str.__str__(each) if isinstance(each, str) else scalar(each))
+    structure.append(CLOSE)
+    return 0
+
+
+cdef int an_array(object value, list structure, list leaves) except -1:
+    cdef object each
+    alike = columns(value)
+    if alike is not None:
+        structure.append(alike)
+        leaves.append(minified([list(each.values()) for each in value]).encode())
+        return 0
+    if value and len(value) <= MOST_OBJECTS:
+        for each in value:
+            if not isinstance(each, dict) or not each:
+                break
+        else:
+            structure.append(BEGIN)
+            for each in value:
+                an_object(each, structure, leaves)
+            structure.append(END)
+            return 0
+    structure.append(LEAF)
+    leaves.append(minified(value).encode())
+    return 0
+
+
+cdef inline object number_value(bytes leaf, object strict):
+    """The value of a leaf that is no text."""
+    cdef const unsigned char* letters = leaf
+    cdef Py_ssize_t size = len(leaf), at = 0, brackets = 0
+    cdef long long number = 0
+    cdef bint minus = size > 1 and letters[0] == 45
+    if minus:
+        at = 1
+    if size and size - at <= 18 and (letters[at] != 48 or size == 1):
+        while at < size and 48 <= letters[at] <= 57:
+            number = number * 10 + letters[at] - 48
+            at += 1
+        if at == size:
+            return -number if minus else number
+    if leaf == b"null":
+        return None
+    if leaf == b"true":
+        return True
+    if leaf == b"false":
+        return False
+    if leaf == b"{}":
+        return {}
+    if leaf == b"[]":
+        return []
+    for at in range(size):
+        brackets += letters[at] == 91 or letters[at] == 123
+    if brackets > MOST_BRACKETS:
+        raise Doubtful
+    return strict(leaf.decode())
+
+
+def built(node, list leaves not None, strict):
+    """The value of a node; see the twin."""
+    return built_value(node, leaves, strict)
+
+
+cdef object built_value(object node, list leaves, object strict):
+    cdef Py_ssize_t at
+    cdef object leaf, kind
+    cdef tuple keys, nodes
+    cdef dict made
+    if type(node) is int:
+        leaf = leaves[node]
+        return leaf if type(leaf) is str else number_value(leaf, strict)
+    kind = (<tuple>node)[0]
+    if type(kind) is tuple:
+        keys, nodes = kind, (<tuple>node)[1]
+        made = {}
+        for at in range(len(keys)):
+            made[keys[at]] = built_value(nodes[at], leaves, strict)
+        return made
+    if kind == "[":
+        nodes = (<tuple>node)[1]
+        return [built_value(nodes[at], leaves, strict) for at in range(len(nodes))]
+    if kind == "$":
+        return string_of(node[1], node[3], leaves, node[2])
+    leaf = leaves[node[1]]
+    if type(leaf) is str:
+        return leaf
+    return strict(of_table(leaf.decode(), node[2]))
+
+
+def text_of(tuple pieces not None, list leaves not None, list columns not None):
+    """JSON text of pieces; see the twin."""
+    cdef list parts = []
+    cdef object each, leaf, own
+    for each in pieces:
+        if type(each) is str:
+            parts.append(each)
+        elif type(each) is int:
+            leaf = leaves[each]
+            if type(leaf) is str:
+                parts.append(quoted(leaf))
+            else:
+                own = columns[each]
+                parts.append(leaf.decode() if own is None else of_table(leaf.decode(), own))
+        else:
+            parts.append(quoted(string_of(each[0], each[1], leaves, columns)))
+    return "".join(parts)

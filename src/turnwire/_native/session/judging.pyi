@@ -1,0 +1,14 @@
+from collections.abc import Callable, Sequence
+
+from turnwire.session.planning import Event
+
+class Judge:
+    def __init__(
+        self,
+        events: Sequence[Event],
+        orders: Sequence[tuple[int | None, list[int]]],
+        allowed: frozenset[str],
+        tellable: Callable[[str], bool],
+    ) -> None: ...
+    def weigh(self, leaf: str | bytes) -> float: ...
+    def judged(self, members: list[int]) -> tuple[list[float], list[str]]: ...

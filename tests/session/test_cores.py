@@ -1,0 +1,156 @@
+"""Both cores say the same of every event, and each reads what the other writes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.conftest import BACKENDS
+from tests.session.material import sessions
+from turnwire._pure.session import times
+from turnwire._pure.session.fields import leaf_of
+from turnwire._pure.session.values import Doubtful
+from turnwire.errors import DecodeError
+from turnwire.session.encoding import Options, items
+from turnwire.session.interpreting import inner_value
+from turnwire.session.planning import Event, _tellable
+from turnwire.session.state import order_of
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif(len(BACKENDS) < 2, reason="compares the cores")]
+
+MARKS = ("", "?", "+", "=", "=id", "^", "~")
+TIMES = st.from_regex(
+    r"[0-9]{3,4}-[0-9]{2}-[0-3][0-9][T ][0-2][0-9]:[0-9]{2}:[0-9]{2}(\.[0-9]{0,10})?(Z|[+-]\d\d:\d\d|)"
+)
+
+
+def both(name: str) -> list[ModuleType]:
+    return [import_module(f"turnwire._{core}.session.{name}") for core in ("native", "pure")]
+
+
+def result(call: Any, *given: Any) -> Any:
+    """What a call gives, or the kind of its error."""
+    try:
+        return call(*given)
+    except (ValueError, Doubtful, DecodeError) as error:
+        return type(error), str(error)
+
+
+def events_of(given: list[Any]) -> list[Event]:
+    return [item.event for item in items(given) if item.event is not None]
+
+
+@given(sessions)
+def test_structures_and_leaves(given: list[Any]) -> None:
+    native, pure = both("values")
+    for event, value in zip(
+        events_of(given), [each for each in given if isinstance(each, dict) and each], strict=False
+    ):
+        assert native.flatten(value) == pure.flatten(value)
+        shape = event.shape
+        assert native.text_of(shape._text, event.leaves, shape.columns) == shape.text(event.leaves)
+        found = [result(core.built, shape._node, event.leaves, inner_value) for core in (native, pure)]
+        assert repr(found[0]) == repr(found[1])
+
+
+@given(
+    st.text(max_size=30)
+    | TIMES
+    | st.sampled_from(("2024-02-29T00:00:00Z", "1900-02-29 00:00:00", "0001-01-01T00:00:00"))
+)
+def test_times(text: str) -> None:
+    native, _ = both("state")
+    assert native.time_of(text) == times.read(text)
+
+
+@given(st.integers(-(10**19), 10**20), st.integers(0, 9), st.sampled_from(("Z", "", "+02:00")))
+@example(86400, 0, "Z")
+@example(3652059 * 86400 + 86399, 0, "Z")
+@example(3652060 * 86400, 0, "Z")
+def test_times_that_far_away(units: int, digits: int, zone: str) -> None:
+    form = times.Form("T", digits, zone)
+    texts = []
+    for core in both("state"):
+        state = core.State()
+        own = core.Expected("~", "", "t", "", True, form)
+        state.put("t", times.written(form, 10**digits * 86400), True)
+        texts.append(state.moved(own, units))
+    assert texts[0] == texts[1]
+
+
+@given(
+    st.text(max_size=4)
+    | st.from_regex(r"[a0-9\n]{0,22}", fullmatch=True)
+    | st.from_regex(rb"-?[0-9.]{0,20}", fullmatch=True)
+    | st.none()
+)
+def test_one_more(leaf: Any) -> None:
+    assert len({core.one_more(leaf) for core in both("state")}) == 1
+
+
+@given(sessions, st.data())
+def test_rows(given: list[Any], data: st.DataObject) -> None:
+    """The events of one structure by one template, whatever it expects."""
+    events = events_of(given)
+    structures = {event.structure: [each for each in events if each.structure == event.structure] for event in events}
+    for alike in structures.values():
+        shape, first = alike[0].shape, alike[0].leaves
+        marks = [data.draw(st.sampled_from(MARKS)) for _ in first]
+        marks = ["?" if all_ is not None else mark for mark, all_ in zip(marks, shape.columns, strict=True)]
+        paths = [path for path in shape.paths if data.draw(st.booleans())][:1]
+        rows = [written(core, shape, marks, alike, tuple(paths)) for core in both("state")]
+        assert rows[0] == rows[1]
+
+
+def written(core: ModuleType, shape: Any, marks: list[str], alike: list[Event], keys: tuple[str, ...]) -> Any:
+    """The rows of all events after the first, as one core writes them; it reads them again."""
+    key, order = order_of(shape.paths, keys)
+    places = [place for place, mark in enumerate(marks) if mark]
+    first = alike[0].leaves
+    template = SimpleNamespace(
+        number=1,
+        leaves=[core.expected(mark, path, leaf) for mark, path, leaf in zip(marks, shape.paths, first, strict=True)],
+        key=key,
+        order=order,
+        open=places,
+        spots={place: number for number, place in enumerate(places)},
+    )
+    states = [core.State() for _ in range(2)]
+    for state in states:
+        state.enter(None if key is None else first[key])
+        for path, leaf, mark in zip(shape.paths, first, marks, strict=True):
+            state.put(path, leaf, mark == "~")
+        state.close(1, first)
+
+    def rare(field: str, own: Any) -> Any:
+        if own.mark == "~" and (field[0] == "+" or (own.text and field[0] == "-")):
+            return states[1].moved(own, int(field))
+        return leaf_of(field, own.text)
+
+    found = []
+    for event in alike[1:]:
+        leaves = [leaf if mark else own for leaf, mark, own in zip(event.leaves, marks, first, strict=True)]
+        fields, texts = core.written(states[0], template, leaves, True)
+        found.append((fields, texts))
+        assert core.read(states[1], template, fields, rare) == leaves
+    return found
+
+
+@given(sessions, st.booleans())
+def test_judges(given: list[Any], plain: bool) -> None:
+    events = events_of(given)
+    orders = [order_of(event.shape.paths, ("id",)) for event in events]
+    allowed = Options(counters=not plain, before=not plain).expectations()
+    native, pure = [core.Judge(events, orders, allowed, _tellable) for core in both("judging")]
+    structures: dict[Any, list[int]] = {}
+    for number, event in enumerate(events):
+        structures.setdefault(event.structure, []).append(number)
+    for members in structures.values():
+        assert native.judged(members) == pure.judged(members)
+        for leaf in events[members[0]].leaves:
+            assert native.weigh(leaf) == pure.weigh(leaf)
