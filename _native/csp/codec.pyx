@@ -6,15 +6,39 @@ Nothing is copied: tables of int32 spans are filled with the GIL released. ``tur
 
 from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_GET_SIZE, PyTuple_SET_ITEM
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
+from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
 from turnwire.contract import LIMITS as _LIMITS
+from turnwire.csp import messages as _messages
 from turnwire.csp import spec as _spec
 from turnwire.errors import Reason as _Reason
 
+cdef extern from "Python.h":
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 maximum)
+    void* PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    bint PyUnicode_CheckExact(object text)
+    bint PyUnicode_IS_COMPACT_ASCII(object text)
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+
+cdef extern from "_native/common/draft.h" nogil:
+    ctypedef struct tw_draft:
+        char *start
+    void tw_draft_begin(tw_draft *draft)
+    void tw_draft_free(tw_draft *draft)
+    size_t tw_draft_size(const tw_draft *draft)
+    int tw_put(tw_draft *draft, const char *text, size_t size)
+    bint tw_has_feed(const char *text, size_t size)
+
 cdef extern from "_native/csp/lines.h" nogil:
+    uint64_t csp_load(const uint8_t *data)
     uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end)
     int csp_key_length(uint64_t word, int64_t length, const uint8_t *line)
     uint64_t csp_prefix(uint64_t word, int length)
@@ -192,3 +216,5 @@ include "_native/csp/message.pxi"
 include "_native/csp/fast_path.pxi"
 include "_native/csp/stream.pxi"
 include "_native/csp/bulk.pxi"
+include "_native/csp/objects.pxi"
+include "_native/csp/drafts.pxi"

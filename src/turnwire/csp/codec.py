@@ -11,37 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire import _backend
 from turnwire._pure.csp.marks import has_title
 from turnwire._pure.csp.message import DEF_LINE, LAW_LINE
+from turnwire._pure.csp.objects import Spans
 from turnwire.contract import LIMITS, Limits, checked_limits, finding, record_bytes
 from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue, type_fault
 from turnwire.csp.lenient import parse_leniently
-from turnwire.csp.messages import (
-    AnyBlock,
-    CspMessage,
-    Document,
-    Error,
-    FileOp,
-    Generic,
-    Junk,
-    Op,
-    Patch,
-    Preamble,
-    Record,
-    Result,
-    Task,
-    Template,
-)
-from turnwire.csp.spec import (
-    BLOCK_WORD,
-    FENCE,
-    FIELDS,
-    FILE_OPS,
-    INTENTS,
-    PREAMBLE,
-    REASONS,
-    TEMPLATE,
-    WIRE,
-    Intent,
-)
+from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, Record, Template
+from turnwire.csp.spec import FENCE, FILE_OPS, PREAMBLE, REASONS, TEMPLATE, WIRE
 from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
 
@@ -51,11 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _core: ModuleType = _backend.load("csp.codec")
-
 _DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n|```[^\n]*+\n)*+CSP/1(?:\r?\n|\Z|;| MODE;)")
-_KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
-_INTENTS = tuple(Intent)
-_WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
 
 
 def detect(data: str | Buffer) -> bool:
@@ -183,6 +154,10 @@ def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS)
     Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
     but no message, trailing_text for a second record. Lenient drops text around the message and takes the first.
     """
+    if mode == "strict" and limits is LIMITS:
+        usual: CspMessage | None = _core.usual_message(text)
+        if usual is not None:
+            return usual
     document = parse(text, mode=mode, limits=limits)
     found: CspMessage | None = None
     for record in document.records:
@@ -214,54 +189,20 @@ def _no_message(text: str | Buffer, reason: Reason, words: str, line: int) -> De
     return decode_fault(reason, offset, line, words)
 
 
-class _Source:
-    """Makes records from rows; ``text`` gives a span as str."""
-
-    def __init__(self, raw: bytes, extras: list[tuple[int, ...]]) -> None:
-        self.raw: bytes | str = raw.decode() if raw.isascii() else raw
-        self.extras = extras
-
-    def text(self, start: int, length: int) -> str:
-        part = self.raw[start : start + length]
-        return part if isinstance(part, str) else part.decode()
+class _Source(Spans):
+    """Makes records of all kinds from rows."""
 
     def record(self, row: tuple[int, ...]) -> Record:
         code = row[3] & 0xFF
         line = row[2] + 1
         if code < TEMPLATE:
-            text = self.text
-            block = self.block(code, row)
-            return CspMessage(
-                text(row[4], row[5]), text(row[6], row[7]), text(row[8], row[9]), _INTENTS[code], block, line=line
-            )
+            return self.message(row)
         lines = self.text(row[0], row[1]).split("\n")
         if code == FENCE:
             return Junk(line, lines[0].removesuffix("\r"))
         if code == PREAMBLE:
             return preamble(self.text(row[0], row[1]).encode(), line, row[0])
         return template(self.text(row[12], row[13]), lines, line)
-
-    def block(self, code: int, row: tuple[int, ...]) -> AnyBlock:
-        text = self.text
-        name = text(row[10], row[11])
-        word = _WORDS[code]
-        keys = FIELDS.get(word)
-        if keys is not None:
-            spans = [(row[12 + 2 * slot], row[13 + 2 * slot], key) for slot, key in enumerate(keys)]
-            spans.sort()
-            fields = [(key, text(start, length)) for start, length, key in spans if length >= 0]
-            if word == "FILEOP":
-                return FileOp(name, text(row[18], row[19]), fields)
-            made: AnyBlock = _KINDS[word](name, fields)
-            return made
-        extras = self.extras[row[22] : row[22] + row[23]]
-        if word == "PATCH":
-            ops = [
-                Op(chr(sign), text(key, size), text(start, length) if length >= 0 else None)
-                for sign, key, size, start, length in extras
-            ]
-            return Patch(name, text(row[12], row[13]), ops, text(row[14], row[15]))
-        return Generic(word, name, [(text(key, size), text(start, length)) for _, key, size, start, length in extras])
 
 
 def template(flags: str, lines: list[str], line: int) -> Template:
@@ -304,6 +245,9 @@ def encode(record: Record | Document, strict: bool = True) -> str:
     clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
     can hold (a newline in a header, a lone surrogate) is refused in both.
     """
+    usual: str | None = _core.usual_text(record, strict)
+    if usual is not None:
+        return usual
     if isinstance(record, Document):
         return _encode_document(record, strict)
     text = write(record, strict)
@@ -356,6 +300,8 @@ def check(message: Record | Document) -> list[Issue]:
     ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
     with, the line they were found at. Raises TypeError for what is neither.
     """
+    if _core.is_clean(message):
+        return []
     expect(message, Record | Document, "a CSP/1 record or a Document is checked")
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]

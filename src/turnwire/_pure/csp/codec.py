@@ -1,7 +1,7 @@
 """CSP/1 in plain Python: the readable twin of ``_native/csp/codec.pyx``.
 
-``stream.py`` cuts text into records, ``message.py`` reads one message, ``bulk.py`` fills the columns of a
-log. Tables of spans are filled (``turnwire.csp.spec`` gives their columns); nothing is copied.
+``stream.py`` cuts text into records, ``message.py`` reads one message, ``objects.py`` makes and writes the usual one,
+``bulk.py`` fills the columns of a log. Tables of spans are filled (``turnwire.csp.spec`` gives their columns).
 """
 
 from __future__ import annotations
@@ -9,31 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from turnwire._pure.csp.bulk import scan_block, text_spans
-from turnwire._pure.csp.message import Cursor, Table
+from turnwire._pure.csp.message import Cursor
+from turnwire._pure.csp.objects import is_clean, usual_message, usual_text
 from turnwire._pure.csp.stream import Stream
+from turnwire._pure.csp.tables import NO_LIMIT, check_size, tables
 from turnwire.csp.spec import EXTRA_WIDTH, REJECT_WIDTH, ROW_WIDTH
 
-__all__ = ["NO_LIMIT", "scan_block", "scan_into", "tables", "text_spans"]
-
-NO_LIMIT = (1 << 62, 1 << 62, 1 << 62)
-
-
-def tables(data: bytes, limits: tuple[int, int, int] = NO_LIMIT, wanted: str = "all") -> tuple[Table, Table, Table]:
-    """(rows, extras, rejects) of a whole buffer.
-
-    ``limits``: bytes of a message, fields of a generic block, bytes of a key. wanted: "all" rejects, "first": up to the
-    first one, what stands behind it is not read, "none" of them. Raises ValueError for 2 GiB or more, as spans are 32
-    bits wide.
-    """
-    _check_size(len(data))
-    stream = Stream(Cursor(data, len(data)), 0, limits, [0, 0, 0, 0])
-    stream.run_to(1 << 62, 1 << 62, 1 if wanted == "first" else 1 << 62)
-    if wanted == "none":
-        return stream.rows, stream.extras, []
-    if wanted == "first" and stream.rejects:
-        del stream.rejects[1:]
-        return [row for row in stream.rows if row[0] < stream.rejects[0][0]], stream.extras, stream.rejects
-    return stream.rows, stream.extras, stream.rejects
+__all__ = ["NO_LIMIT", "is_clean", "scan_block", "scan_into", "tables", "text_spans", "usual_message", "usual_text"]
 
 
 def scan_into(
@@ -59,7 +41,7 @@ def scan_into(
             raise ValueError(f"a table with {width} columns is needed")
     if not 0 <= start <= stop <= len(data):
         raise ValueError("start and stop lie outside the data")
-    _check_size(len(data))
+    check_size(len(data))
     raw = data if isinstance(data, bytes) else bytes(data)
     stream = Stream(Cursor(raw, stop, final), start, limits, [int(part) for part in state])
     consumed = stream.run_to(len(rows), len(extras), len(rejects))
@@ -70,8 +52,3 @@ def scan_into(
     state[1] = int(stream.tail)
     state[2] = stream.run
     return consumed, len(stream.rows), len(stream.extras), len(stream.rejects)
-
-
-def _check_size(size: int) -> None:
-    if size >= 1 << 31:
-        raise ValueError("a buffer of 2 GiB or more cannot be scanned at once: spans are 32 bits wide")

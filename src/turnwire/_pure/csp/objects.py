@@ -1,0 +1,123 @@
+"""Messages as objects, made from spans, written and found clean: the readable twin of ``_native/csp/objects.pxi``.
+
+``usual_message``, ``usual_text`` and ``is_clean`` are for the usual: what one of them is not sure of, and every fault,
+it leaves to ``turnwire.csp.codec``, which tells what is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwire._pure.csp.tables import tables
+from turnwire.contract import LIMITS
+from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Op, Patch, Result, Task
+from turnwire.csp.spec import BLOCK_WORD, FIELDS, FILE_OPS, INTENTS, TEMPLATE, Intent
+from turnwire.csp.writer import write
+from turnwire.errors import EncodeError
+
+_KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
+_INTENTS = tuple(Intent)
+_WORDS = tuple(BLOCK_WORD[intent] for intent in INTENTS)
+_USUAL = (LIMITS.message, LIMITS.fields, LIMITS.key)
+
+
+def usual_message(data: Any) -> CspMessage | None:
+    """The message, where ``data`` (str or bytes) is one that strict reading takes and blank lines; else None."""
+    if type(data) is str:
+        try:
+            data = data.encode()
+        except UnicodeEncodeError:
+            return None
+    if type(data) is not bytes or len(data) > LIMITS.message:
+        return None
+    found = _only_row(data)
+    return None if found is None else Spans(data, found[1]).message(found[0])
+
+
+def usual_text(message: Any, strict: bool) -> str | None:
+    """The text of a usual message, judged where ``strict``; None for others and for what is wrong."""
+    if type(message) is not CspMessage or (strict and message.issues):
+        return None
+    try:
+        written = write(message, strict)
+        return written if not strict or _reads_back(written) else None
+    except (EncodeError, UnicodeEncodeError):
+        return None
+
+
+def is_clean(message: Any) -> bool:
+    """Whether ``check`` surely says nothing about a message."""
+    if type(message) is not CspMessage or message.issues:
+        return False
+    try:
+        if not _reads_back(write(message, strict=False)):
+            return False
+    except (EncodeError, UnicodeEncodeError):
+        return False
+    block = message.block
+    if not isinstance(block, FileOp):
+        return True
+    return block.op in FILE_OPS and (block.op == "DELETE" or block.get("CONTENT") is not None)
+
+
+def _only_row(raw: bytes) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | None:
+    rows, extras, rejects = tables(raw, _USUAL, "first")
+    if rejects or len(rows) != 1 or rows[0][3] >= TEMPLATE:
+        return None
+    return rows[0], extras
+
+
+def _reads_back(written: str) -> bool:
+    raw = written.encode()
+    if len(raw) > LIMITS.message:
+        return False
+    found = _only_row(raw)
+    return found is not None and found[0][1] == len(raw)
+
+
+class Spans:
+    """Makes messages from rows; ``text`` gives a span as str."""
+
+    def __init__(self, raw: bytes, extras: list[tuple[int, ...]]) -> None:
+        self.raw: bytes | str = raw.decode() if raw.isascii() else raw
+        self.extras = extras
+
+    def text(self, start: int, length: int) -> str:
+        """The text of a span."""
+        part = self.raw[start : start + length]
+        return part if isinstance(part, str) else part.decode()
+
+    def message(self, row: tuple[int, ...]) -> CspMessage:
+        """The message of a row."""
+        text = self.text
+        code = row[3] & 0xFF
+        return CspMessage(
+            text(row[4], row[5]),
+            text(row[6], row[7]),
+            text(row[8], row[9]),
+            _INTENTS[code],
+            self._block(code, row),
+            line=row[2] + 1,
+        )
+
+    def _block(self, code: int, row: tuple[int, ...]) -> AnyBlock:
+        text = self.text
+        name = text(row[10], row[11])
+        word = _WORDS[code]
+        keys = FIELDS.get(word)
+        if keys is not None:
+            spans = [(row[12 + 2 * slot], row[13 + 2 * slot], key) for slot, key in enumerate(keys)]
+            spans.sort()
+            fields = [(key, text(start, length)) for start, length, key in spans if length >= 0]
+            if word == "FILEOP":
+                return FileOp(name, text(row[18], row[19]), fields)
+            made: AnyBlock = _KINDS[word](name, fields)
+            return made
+        extras = self.extras[row[22] : row[22] + row[23]]
+        if word == "PATCH":
+            ops = [
+                Op(chr(sign), text(key, size), text(start, length) if length >= 0 else None)
+                for sign, key, size, start, length in extras
+            ]
+            return Patch(name, text(row[12], row[13]), ops, text(row[14], row[15]))
+        return Generic(word, name, [(text(key, size), text(start, length)) for _, key, size, start, length in extras])

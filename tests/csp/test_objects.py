@@ -1,0 +1,224 @@
+"""Messages as objects: the quick ways of both cores against the long way, which tells what is wrong."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import pytest
+
+from tests.csp.generate import document as generated
+from turnwire import csp
+from turnwire.contract import LIMITS
+from turnwire.csp import codec
+from turnwire.csp.lenient import parse_leniently
+from turnwire.csp.writer import write
+from turnwire.errors import DecodeError, EncodeError, Reason
+
+HEAD = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n"
+TEXTS = [
+    HEAD.format("TASK") + "TASK T1\nREQ x\n",
+    HEAD.format("TASK") + "TASK T1\nOWNER ö\nREQ レ\n",
+    HEAD.format("TASK") + "TASK T1\nREQ x",
+    HEAD.format("TASK") + "TASK T1\nREQ x\n\n \n",
+    HEAD.format("TASK") + "TASK T1\nREQ x\n\nTASK T1\n",
+    HEAD.format("TASK") + "TASK T1\nREQ x\n\n```\n",
+    HEAD.format("TASK").replace("\n", "\r\n") + "TASK T1\r\nREQ x\r\n",
+    HEAD.format("TASK") + "TASK T1\nIN x\n",
+    HEAD.format("RESULT") + "RESULT T1\nSTATUS OK\nDATA\n<<<\n>>\na\n>>>\n",
+    HEAD.format("RESULT") + "RESULT T1\nSTATUS GOOD\n",
+    HEAD.format("ERROR") + "ERROR E1\nCAUSE y\nAT T1\n",
+    HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\nCONTENT\n<<<-\na\nb\n>>>\n",
+    HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\n",
+    HEAD.format("FILE") + "FILEOP F1 MOVE\nPATH a\n",
+    HEAD.format("FILE") + "FILEOP F1 DELETE\nPATH a\n",
+    HEAD.format("PATCH") + "PATCH P1\nBASE C0\n+ DEF A = b\n~ DEF B := \n- DEF C\n+ DEF D =\nAPPLY -> C1\n",
+    HEAD.format("PATCH") + "PATCH P1\nAPPLY -> C1\nBASE C0\n",
+    HEAD.format("PATCH") + "PATCH P1\nBASE C0\n" + "+ DEF A = b\n" * 65 + "APPLY -> C1\n",
+    HEAD.format("PLAN") + "PLAN L1\n",
+    HEAD.format("PLAN") + "PLAN L1\nSTEP 1\nSTEP\nCSP x\n",
+    HEAD.format("MEM") + "MEM M1\n" + "K v\n" * 64,
+    HEAD.format("MEM") + "MEM M1\n" + "K\n" * (LIMITS.fields + 1),
+    HEAD.format("MEM") + "MEM M1\nK " + "long " * 1000 + "\n",
+    "",
+    "CSP/1",
+    "DEF A = b\n",
+]
+VALUES = [
+    "",
+    "x",
+    "OK",
+    "P1",
+    "C1",
+    "T1",
+    "a\nb",
+    "a\n",
+    "\n",
+    "a\r",
+    "a\rb",
+    ">>>",
+    ">>>\n>>>>\r\n<",
+    "ö",
+    "\ud800",
+    "CSP/1",
+    None,
+    7,
+]
+
+
+def read_long(data):
+    """The only message of a text, as ``parse`` reads it; None where there is none."""
+    try:
+        records = csp.parse(data).records
+    except DecodeError:
+        return None
+    return records[0] if len(records) == 1 and isinstance(records[0], csp.CspMessage) else None
+
+
+def written_long(message, strict):
+    """The text of a message, or None where it is refused."""
+    try:
+        text = write(message, strict)
+        if strict:
+            codec._verify(message, text)
+    except EncodeError:
+        return None
+    return text
+
+
+def clean_long(message):
+    """Whether lenient reading and the doubts say nothing of what is written."""
+    try:
+        text = write(message, strict=False).encode()
+    except (EncodeError, UnicodeEncodeError):
+        return False
+    return not parse_leniently(text, LIMITS).issues and not message.issues and not codec.doubts(message)
+
+
+def shown(message):
+    """All there is to a message; equality leaves out its line, and takes a known block's fields in any order."""
+    return repr(message), message.line, message.issues, type(message.block), message.block and message.block.fields
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_reads_in_one_go_is_what_parse_reads(csp_core, text):
+    expected = read_long(text)
+    for data in (text, text.encode()):
+        found = csp_core.usual_message(data)
+        assert (None if found is None else shown(found)) == (None if expected is None else shown(expected))
+    assert csp_core.usual_message(text.encode() + b"\xff") is None
+
+
+def test_what_is_no_text_is_left_alone(csp_core):
+    for data in (None, 7, "\ud800", bytearray(b"CSP/1\n"), ["CSP/1"]):
+        assert csp_core.usual_message(data) is None
+        assert csp_core.usual_text(data, True) is None
+        assert csp_core.is_clean(data) is False
+
+
+def test_generated_texts_read_in_one_go_as_parse_reads_them(csp_core):
+    for seed in range(120):
+        whole = generated(seed, damage=0.2)
+        for data in [whole, *(b"CSP/1\n" + part for part in whole.split(b"CSP/1\n")[1:])]:
+            expected, found = read_long(data), csp_core.usual_message(data)
+            assert (found is None) == (expected is None), seed
+            assert found is None or shown(found) == shown(expected), seed
+
+
+def random_message(numbers):
+    """A message of a program that may have got anything wrong."""
+
+    def value():
+        return numbers.choice(VALUES)
+
+    def good(text):
+        return value() if numbers.random() < 0.1 else text
+
+    def fields(keys):
+        chosen = numbers.sample(keys, numbers.randint(1, len(keys)))
+        return [(numbers.choice(keys) if numbers.random() < 0.05 else key, value()) for key in chosen]
+
+    kind, letter, keys = numbers.choice(
+        [
+            (csp.Task, "T", ["REQ", "IN", "OUT", "OWNER", "PRIORITY"]),
+            (csp.Result, "T", ["STATUS", "PRODUCED", "DATA"]),
+            (csp.Error, "E", ["AT", "CAUSE", "NEXT"]),
+            (csp.FileOp, "F", ["PATH", "BASE", "CONTENT"]),
+            (csp.Patch, "P", []),
+            (csp.Generic, "M", ["KEY", "IN", "lower", "A B", "", "KEY_2"]),
+        ]
+    )
+    name = good(f"{letter}1")
+    block = None
+    if kind is csp.FileOp:
+        block = kind(name, good("CREATE"), fields(keys))
+    elif kind is csp.Patch:
+        ops = [(good(numbers.choice("+~-")), good("A_1"), value()) for _ in range(numbers.randint(0, 3))]
+        block = kind(name, good("C0"), ops, good("C1"))
+    elif kind is csp.Generic:
+        block = kind(good(numbers.choice(["PLAN", "QUERY", "MEM", "TASK"])), name, fields(keys))
+    elif numbers.random() < 0.98:
+        block = kind(name, fields(keys))
+        if kind is not csp.Generic and numbers.random() < 0.5:
+            required = {"T": "OK" if kind is csp.Result else "x", "E": "T1"}[letter]
+            block.fields = [(key, required) for key in keys if key != "PRIORITY"]
+    intent = good(next((word for word in csp.Intent if word == getattr(block, "kind", None)), csp.Intent.FILE))
+    return csp.CspMessage(good("A"), good("B"), good("C0"), intent, block)
+
+
+def test_what_is_written_in_one_go_is_what_the_long_way_writes(csp_core):
+    """Where the quick way says something it is right, and it says it of all that is good."""
+    numbers = random.Random(7)
+    good = 0
+    for _ in range(1500):
+        message = random_message(numbers)
+        for strict in (True, False):
+            expected = written_long(message, strict)
+            found = csp_core.usual_text(message, strict)
+            assert found is None or found == expected, message
+            if strict and expected is not None:
+                assert found == expected, message
+                good += 1
+        assert csp_core.is_clean(message) == clean_long(message), message
+    assert good > 150
+
+
+def test_messages_that_were_changed_are_judged_anew(csp_core):
+    message = csp.decode(TEXTS[0])
+    assert csp.check(message) == []
+    message.block.fields.append(("STATUS", "OK"))
+    with pytest.raises(EncodeError) as caught:
+        csp.encode(message)
+    assert caught.value.reason == Reason.UNKNOWN_KEY
+    assert [found.reason for found in csp.check(message)] != []
+    message.block.fields = [("REQ", "y"), ("PRIORITY", "P2"), ("IN", "z")]
+    assert csp.encode(message).endswith("REQ y\nIN z\nPRIORITY P2\n")
+    assert csp.encode(message, strict=False).endswith("REQ y\nPRIORITY P2\nIN z\n")
+    del message.sender
+    with pytest.raises(AttributeError):
+        csp.encode(message)
+
+
+def test_subclasses_are_written_by_what_they_say(csp_core):
+    class Mine(csp.CspMessage):
+        __slots__ = ()
+
+        @property
+        def sender(self):
+            return "MINE"
+
+        @sender.setter
+        def sender(self, value):
+            pass
+
+    message = Mine("A", "B", "C0", csp.Intent.TASK, csp.Task("T1", {"REQ": "x"}))
+    assert csp_core.usual_text(message, True) is None
+    assert csp.encode(message).startswith("CSP/1\nFROM MINE\n")
+
+
+def test_what_was_read_pickles_and_lets_its_parts_go(csp_core):
+    message = csp_core.usual_message(TEXTS[15])
+    assert pickle.loads(pickle.dumps(message)) == message
+    assert type(message.block.ops[0]) is csp.Op
+    assert message.block.ops[0]._replace(value="c").value == "c"
+    assert message.line == 1 and message.issues == ()
