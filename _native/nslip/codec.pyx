@@ -15,7 +15,7 @@ from _native.common.text cimport Text, open_text, close_text
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.nslip import message_methods as methods
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
-from turnwire.nslip.spec import REASONS, WIRE, Act, Extra, FrameType, Slot
+from turnwire.nslip.spec import REASONS, SHORT_STRING, WIRE, Act, Extra, FrameType, Slot
 
 cdef extern from "Python.h":
     void PyObject_GC_Track(void *)
@@ -56,6 +56,7 @@ cdef object KEEP_UNKNOWN = "keep"
 cdef object REFUSE_UNKNOWN = "error"
 cdef object REQUIRED = object()
 cdef object NO_SLOTS = object()
+cdef Py_ssize_t SHORTEST_LONG = SHORT_STRING
 cdef const char *SLOT_PREFIXES = b"gkprqsuet"
 
 

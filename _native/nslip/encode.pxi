@@ -205,3 +205,59 @@ def encode_many(messages):
     finally:
         if w.owned:
             PyMem_Free(w.data)
+
+
+cdef bint is_short(object text) except -1:
+    """Whether a string is as short as strings should be, and has a UTF-8 form."""
+    cdef Py_ssize_t size
+    if PyUnicode_GET_LENGTH(text) > SHORTEST_LONG:
+        return False
+    if PyUnicode_IS_ASCII(text):
+        return True
+    try:
+        PyUnicode_AsUTF8AndSize(text, &size)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+cdef bint are_clean(object slots) except -1:
+    """Whether nothing is to be said of the slots of a touched message."""
+    cdef PyObject *key
+    cdef PyObject *item
+    cdef Py_ssize_t place = 0
+    cdef int index, fits
+    if not PyDict_CheckExact(slots):
+        return False
+    while PyDict_Next(slots, &place, &key, &item):
+        index = slot_index(<object>key)
+        if index == TW_STATUS or index == TW_TAG:
+            if not PyUnicode_CheckExact(<object>item) or not is_short(<object>item):
+                return False
+            continue
+        if index < 0 or not PyLong_CheckExact(<object>item):
+            return False
+        tw_unsigned(item, &fits)
+        if not fits:
+            return False
+    return True
+
+
+def is_clean(message):
+    """Whether ``check`` surely says nothing about a message."""
+    cdef SlipMessage it
+    cdef Touched touched
+    if not isinstance(message, SlipMessage):
+        return False
+    it = <SlipMessage>message
+    touched = it.touched
+    if it.v.head[TW_FRAME] > TW_MAX_FRAME:
+        return False
+    if touched is not None:
+        if touched.fields is not None and any(touched.fields):
+            return False
+        if touched.extra is not None and touched.extra != {}:
+            return False
+        if touched.slots is not None:
+            return are_clean(touched.slots)
+    return (it.status is None or is_short(it.status)) and (it.tag is None or is_short(it.tag))

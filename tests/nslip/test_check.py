@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -241,3 +242,32 @@ def test_the_shortest_record_that_is_doubted() -> None:
     text = f'@a0|f0|c0|S0|d0|T0|t"{"x" * 65}"#'
     assert len(text) == LEAST_DOUBTFUL
     assert [what for what, _, _ in found(decode(text))] == ["long_string"]
+
+
+ODD = [0, 1, 2**64 - 1, 2**64, -1, True, None, "x", 1.0, Act.ASK, FrameType.TASK]
+SLOT_VALUES = [*ODD, "", "long" * 16, "long" * 17, "ö" * 64, "\ud800", "a\nb"]
+
+
+def test_what_is_clean_is_what_the_long_way_says_nothing_of(nslip: Any) -> None:
+    """Made, changed and read messages: the quick verdict against what judges field by field."""
+    numbers = random.Random(11)
+    clean = 0
+    for _ in range(1500):
+        fields = [numbers.choice(ODD) if numbers.random() < 0.03 else 1 for _ in range(4)]
+        slots: dict[Any, Any] = {}
+        for slot in numbers.sample([*Slot, 99, "TAG"], numbers.randint(0, 3)):
+            good = "x" if slot in (Slot.TAG, Slot.STATUS) else 5
+            slots[slot] = good if numbers.random() < 0.7 else numbers.choice(SLOT_VALUES)
+        message = nslip.SlipMessage(*fields, Act.ASK, numbers.choice([FrameType.TASK, 0, 7]), slots)
+        if numbers.random() < 0.2:
+            message.extra = numbers.choice([{}, {"x": "5"}])
+        long = [*rules._refusals(message), *rules._remarks(message)]
+        assert not long or not nslip.is_clean(message), message
+        clean += nslip.is_clean(message)
+        if not long:
+            again = nslip.decode(nslip.encode(message))
+            assert nslip.is_clean(again)
+            again.slots[Slot.TAG] = "long" * 17
+            assert not nslip.is_clean(again)
+    assert clean > 150
+    assert not nslip.is_clean(None)

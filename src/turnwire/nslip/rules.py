@@ -33,6 +33,8 @@ def check(message: SlipMessage) -> list[Issue]:
 
     Raises TypeError for what is no message.
     """
+    if _core.is_clean(message):
+        return []
     expect(message, _core.SlipMessage, "a SlipMessage is checked")
     try:
         _core.encode(message)

@@ -14,6 +14,7 @@ from turnwire.nslip.encoding import written_parts
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
 from turnwire.nslip.spec import (
     PREFIX_SLOT,
+    SHORT_STRING,
     WIRE,
     Act,
     Extra,
@@ -279,6 +280,19 @@ def encode(message: SlipMessage) -> str:
     if not isinstance(message, SlipMessage):
         raise encode_fault(Reason.WRONG_TYPE, f"a SlipMessage is encoded, not {type(message).__name__}")
     return "@" + "|".join(written_parts(message)) + "#"
+
+
+def is_clean(message: Any) -> bool:
+    """Whether ``check`` surely says nothing about a message."""
+    if not isinstance(message, SlipMessage) or message.extra or type(message.slots) is not dict:
+        return False
+    if any(isinstance(value, str) and len(value) > SHORT_STRING for value in message.slots.values()):
+        return False
+    try:
+        encode(message)
+    except EncodeError:
+        return False
+    return True
 
 
 def encode_many(messages: Iterable[SlipMessage]) -> bytes:

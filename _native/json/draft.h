@@ -1,0 +1,284 @@
+/* JSON text that is being written as characters, as wide as those of its strings: nothing goes through UTF-8. What is
+   written is what _pure/json/write.py writes; whatever it would refuse, or what is rare, is left to it (JSON_DOUBT). */
+#ifndef TURNWIRE_JSON_DRAFT_H
+#define TURNWIRE_JSON_DRAFT_H
+
+#include <Python.h>
+#include <float.h>
+#include <math.h>
+#include "bytes.h"
+
+#define JSON_ROOM 4096   /* bytes that stand on the stack */
+#define JSON_SLACK 16    /* characters that may always be written behind the room that was asked for */
+
+enum { JSON_WRITTEN = 0, JSON_DOUBT = 1, JSON_ERROR = -1 };
+
+typedef struct {
+    int kind;            /* bytes of a character */
+    Py_UCS4 most;        /* no character is greater */
+    char *start;
+    Py_ssize_t size, room;  /* characters */
+    PyObject *items;     /* dict.items: a subclass with one of its own is left to the twin */
+    uint64_t small[JSON_ROOM / 8];
+} json_draft;
+
+static inline void json_begin(json_draft *d, PyObject *items) {
+    d->kind = 1;
+    d->most = 127;
+    d->start = (char *)d->small;
+    d->size = 0;
+    d->room = JSON_ROOM - JSON_SLACK;
+    d->items = items;
+}
+
+static inline void json_end(json_draft *d) {
+    if (d->start != (char *)d->small) PyMem_Free(d->start);
+}
+
+#define JSON_WIDEN(FROM, TO)                                            \
+    do {                                                                \
+        const FROM *from = (const FROM *)d->start;                      \
+        TO *to = (TO *)grown;                                           \
+        for (Py_ssize_t at = 0; at < d->size; at++) to[at] = from[at];  \
+    } while (0)
+
+/* Room for so many characters more, of at least this many bytes each. */
+static int json_grow(json_draft *d, Py_ssize_t more, int kind) {
+    Py_ssize_t room = 2 * (d->size + more);
+    char *grown;
+    if (kind < d->kind) kind = d->kind;
+    grown = (char *)PyMem_Malloc((size_t)(room + JSON_SLACK) * (size_t)kind);
+    if (grown == NULL) {
+        PyErr_NoMemory();
+        return JSON_ERROR;
+    }
+    if (kind == d->kind) memcpy(grown, d->start, (size_t)d->size * (size_t)kind);
+    else if (kind == 2) JSON_WIDEN(Py_UCS1, Py_UCS2);
+    else if (d->kind == 1) JSON_WIDEN(Py_UCS1, Py_UCS4);
+    else JSON_WIDEN(Py_UCS2, Py_UCS4);
+    json_end(d);
+    d->start = grown;
+    d->room = room;
+    d->kind = kind;
+    return JSON_WRITTEN;
+}
+
+static inline int json_room(json_draft *d, Py_ssize_t more, int kind) {
+    return kind <= d->kind && more <= d->room - d->size ? JSON_WRITTEN : json_grow(d, more, kind);
+}
+
+/* One character, or a few, into the slack behind the room. */
+static inline void json_letter(json_draft *d, unsigned char letter) {
+    if (d->kind == 1) d->start[d->size++] = (char)letter;
+    else if (d->kind == 2) ((Py_UCS2 *)d->start)[d->size++] = letter;
+    else ((Py_UCS4 *)d->start)[d->size++] = letter;
+}
+
+static inline int json_ascii(json_draft *d, const char *letters, Py_ssize_t count) {
+    if (json_room(d, count, 1)) return JSON_ERROR;
+    if (d->kind == 1) {
+        memcpy(d->start + d->size, letters, (size_t)count);
+        d->size += count;
+    } else {
+        for (Py_ssize_t at = 0; at < count; at++) json_letter(d, (unsigned char)letters[at]);
+    }
+    return JSON_WRITTEN;
+}
+
+/* The first character from ``at`` on that is not written as it stands, or that is no character; else ``size``. */
+static inline Py_ssize_t json_special_1(const Py_UCS1 *text, Py_ssize_t at, Py_ssize_t size) {
+    const unsigned char *place = text + at, *end = text + size;
+    for (;;) {
+        place = turnwire_plain(place, end);
+        if (place == end || *place < 0x80) return place - text;
+        place++;
+    }
+}
+
+static inline int json_is_special(Py_UCS4 letter) {
+    return letter < 0x20 || letter == '"' || letter == '\\' || (letter & 0xFFFFF800u) == 0xD800;
+}
+
+static inline Py_ssize_t json_special_2(const Py_UCS2 *text, Py_ssize_t at, Py_ssize_t size) {
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi16('"'), slash = _mm_set1_epi16('\\'), top = _mm_set1_epi16((short)0xF800),
+                  surrogate = _mm_set1_epi16((short)0xD800), low = _mm_set1_epi16(0x1F), zero = _mm_setzero_si128();
+    for (; size - at >= 8; at += 8) {
+        __m128i word = _mm_loadu_si128((const __m128i *)(text + at));
+        __m128i hit = _mm_or_si128(
+            _mm_or_si128(_mm_cmpeq_epi16(word, quote), _mm_cmpeq_epi16(word, slash)),
+            _mm_or_si128(_mm_cmpeq_epi16(_mm_and_si128(word, top), surrogate),
+                         _mm_cmpeq_epi16(_mm_subs_epu16(word, low), zero)));
+        unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+        if (mask) return at + (__builtin_ctz(mask) >> 1);
+    }
+#endif
+    while (at < size && !json_is_special(text[at])) at++;
+    return at;
+}
+
+static inline Py_ssize_t json_special_4(const Py_UCS4 *text, Py_ssize_t at, Py_ssize_t size) {
+    while (at < size && !json_is_special(text[at])) at++;
+    return at;
+}
+
+static inline void json_copy(json_draft *d, int kind, const void *text, Py_ssize_t from, Py_ssize_t to) {
+    Py_ssize_t count = to - from;
+    if (kind == d->kind) {
+        memcpy(d->start + d->size * kind, (const char *)text + from * kind, (size_t)(count * kind));
+    } else if (d->kind == 2) {
+        Py_UCS2 *out = (Py_UCS2 *)d->start + d->size;
+        for (Py_ssize_t at = 0; at < count; at++) out[at] = ((const Py_UCS1 *)text)[from + at];
+    } else if (kind == 1) {
+        Py_UCS4 *out = (Py_UCS4 *)d->start + d->size;
+        for (Py_ssize_t at = 0; at < count; at++) out[at] = ((const Py_UCS1 *)text)[from + at];
+    } else {
+        Py_UCS4 *out = (Py_UCS4 *)d->start + d->size;
+        for (Py_ssize_t at = 0; at < count; at++) out[at] = ((const Py_UCS2 *)text)[from + at];
+    }
+    d->size += count;
+}
+
+static inline void json_escape(json_draft *d, Py_UCS4 letter) {
+    static const char short_[] = "btn\0fr";
+    json_letter(d, '\\');
+    if (letter >= 0x20) {
+        json_letter(d, (unsigned char)letter);
+    } else if (letter >= 8 && letter <= 13 && letter != 11) {
+        json_letter(d, (unsigned char)short_[letter - 8]);
+    } else {
+        json_letter(d, 'u');
+        json_letter(d, '0');
+        json_letter(d, '0');
+        json_letter(d, (unsigned char)('0' + (letter >> 4)));
+        json_letter(d, (unsigned char)"0123456789abcdef"[letter & 15]);
+    }
+}
+
+static int json_text(json_draft *d, PyObject *value) {
+    const int kind = PyUnicode_KIND(value);
+    const void *text = PyUnicode_DATA(value);
+    const Py_ssize_t size = PyUnicode_GET_LENGTH(value);
+    Py_ssize_t at = 0;
+    if (!PyUnicode_IS_ASCII(value)) d->most |= kind == 1 ? 0xFF : kind == 2 ? 0xFFFF : 0x10FFFF;
+    if (json_room(d, size + 2, kind)) return JSON_ERROR;
+    json_letter(d, '"');
+    for (;;) {
+        Py_UCS4 letter;
+        Py_ssize_t stop = kind == 1   ? json_special_1((const Py_UCS1 *)text, at, size)
+                          : kind == 2 ? json_special_2((const Py_UCS2 *)text, at, size)
+                                      : json_special_4((const Py_UCS4 *)text, at, size);
+        if (stop > at) json_copy(d, kind, text, at, stop);
+        if (stop == size) break;
+        letter = PyUnicode_READ(kind, text, stop);
+        if (letter >= 0xD800 && letter <= 0xDFFF) return JSON_DOUBT;
+        json_escape(d, letter);
+        at = stop + 1;
+        if (json_room(d, size - at + 2, kind)) return JSON_ERROR;  /* the slack holds an escape, never two */
+    }
+    json_letter(d, '"');
+    return JSON_WRITTEN;
+}
+
+static int json_digits(json_draft *d, unsigned long long rest, int negative, int point) {
+    char digits[40];
+    int place = 40;
+    do {
+        digits[--place] = (char)('0' + rest % 10);
+        rest /= 10;
+        if (--point == 0) digits[--place] = '.';
+    } while (rest || point >= 0);
+    if (negative) digits[--place] = '-';
+    return json_ascii(d, digits + place, 40 - place);
+}
+
+static int json_integer(json_draft *d, PyObject *value) {
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow) return JSON_DOUBT;
+    if (number == -1 && PyErr_Occurred()) return JSON_ERROR;
+    return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0, 0);
+}
+
+/* The shortest decimal that is read as this number. Of at most 15 digits only one may be: it is looked for first. */
+static int json_real(json_draft *d, double number) {
+    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    const double size = fabs(number);
+    char *digits;
+    int status;
+    if (!(size <= DBL_MAX)) return JSON_DOUBT;
+    if (size >= 1e-4 && size < 1e9) {
+        for (int point = 1; point <= 6; point++) {
+            unsigned long long whole = (unsigned long long)(size * powers[point] + 0.5);
+            if (whole < 1000000000000000ULL && (double)whole / powers[point] == size)
+                return json_digits(d, whole, number < 0, point);
+        }
+    }
+    digits = PyOS_double_to_string(number, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
+    if (digits == NULL) return JSON_ERROR;
+    status = json_ascii(d, digits, (Py_ssize_t)strlen(digits));
+    PyMem_Free(digits);
+    return status;
+}
+
+static int json_value(json_draft *d, PyObject *value, Py_ssize_t left);
+
+static int json_object(json_draft *d, PyObject *value, Py_ssize_t left) {
+    PyObject *key, *inner;
+    Py_ssize_t place = 0;
+    int status, first = 1;
+    if (left <= 0) return JSON_DOUBT;
+    if (json_room(d, 2, 1)) return JSON_ERROR;
+    json_letter(d, '{');
+    while (PyDict_Next(value, &place, &key, &inner)) {
+        if (!PyUnicode_Check(key)) return JSON_DOUBT;
+        if (!first) json_letter(d, ',');
+        first = 0;
+        if ((status = json_text(d, key))) return status;
+        json_letter(d, ':');
+        if ((status = json_value(d, inner, left - 1))) return status;
+        if (json_room(d, 2, 1)) return JSON_ERROR;
+    }
+    json_letter(d, '}');
+    return JSON_WRITTEN;
+}
+
+static int json_array(json_draft *d, PyObject *value, Py_ssize_t left) {
+    const int is_list = PyList_CheckExact(value);
+    int status;
+    if (left <= 0) return JSON_DOUBT;
+    if (json_room(d, 2, 1)) return JSON_ERROR;
+    json_letter(d, '[');
+    for (Py_ssize_t at = 0; at < (is_list ? PyList_GET_SIZE(value) : PyTuple_GET_SIZE(value)); at++) {
+        if (at) json_letter(d, ',');
+        if ((status = json_value(d, is_list ? PyList_GET_ITEM(value, at) : PyTuple_GET_ITEM(value, at), left - 1)))
+            return status;
+        if (json_room(d, 2, 1)) return JSON_ERROR;
+    }
+    json_letter(d, ']');
+    return JSON_WRITTEN;
+}
+
+/* Writes a value; so many more containers may be opened. Runs no code of Python, so that nothing changes meanwhile. */
+static int json_value(json_draft *d, PyObject *value, Py_ssize_t left) {
+    if (PyUnicode_Check(value)) return json_text(d, value);
+    if (PyDict_CheckExact(value)) return json_object(d, value, left);
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) return json_array(d, value, left);
+    if (PyLong_CheckExact(value)) return json_integer(d, value);
+    if (value == Py_None) return json_ascii(d, "null", 4);
+    if (value == Py_True) return json_ascii(d, "true", 4);
+    if (value == Py_False) return json_ascii(d, "false", 5);
+    if (PyFloat_CheckExact(value)) return json_real(d, PyFloat_AS_DOUBLE(value));
+    if (PyDict_Check(value) && _PyType_Lookup(Py_TYPE(value), d->items) == _PyType_Lookup(&PyDict_Type, d->items))
+        return json_object(d, value, left);
+    return JSON_DOUBT;
+}
+
+/* The text that was written. */
+static PyObject *json_result(const json_draft *d) {
+    PyObject *text = PyUnicode_New(d->size, d->most);
+    if (text != NULL) memcpy(PyUnicode_DATA(text), d->start, (size_t)d->size * (size_t)d->kind);
+    return text;
+}
+
+#endif
