@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from turnwire import Context, DecodeError, EncodeError, Reason, registry
+from turnwire import Context, EncodeError, Reason, UnknownName, registry
 from turnwire.contract import Wire
 from turnwire.tokens import compare
 
@@ -54,7 +54,7 @@ def test_a_wire_without_a_plan_is_named() -> None:
     assert len(told) == 2
     assert [one.wire for one in found.messages()] == ["note", "nslip", "note"]
     for name in ("bare", "plain"):
-        with pytest.raises(DecodeError, match=f"{name} cannot be scanned") as caught:
+        with pytest.raises(UnknownName, match=f"{name} cannot be scanned") as caught:
             turnwire.scan(b"", wire=name)
         assert caught.value.reason is Reason.UNKNOWN_WIRE
 
@@ -127,7 +127,10 @@ def test_a_name_is_taken_once() -> None:
 _NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
 
 
-@pytest.mark.parametrize(("changes", "words"), [({"name": "A B"}, "small letters"), ({"style": "x"}, "the style")])
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [({"name": "A B"}, "small letters"), ({"style": "x"}, "style is .*, not")],
+)
 def test_a_descriptor_that_is_none(changes: dict[str, Any], words: str) -> None:
     given = {"name": "toy", "title": "", "package": "x", "style": "lines", **dict.fromkeys(_NEEDED), **changes}
     with pytest.raises(ValueError, match=words):

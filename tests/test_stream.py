@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.log.engines import GOOD, UPSTREAM, VECTORS, damaged_log
 from tests.nslip.twins import core_of, plain, rounds
-from turnwire import LIMITS, DecodeError, Decoder, Reason, scan
+from turnwire import LIMITS, DecodeError, Decoder, Reason, UnknownName, scan
 
 LINES = UPSTREAM.read_bytes().split(b"\n")[:500] + VECTORS
 CORES = (
@@ -206,7 +206,7 @@ def test_what_is_asked_for_is_judged() -> None:
     for wrong in ({"message": 0}, {"feed_buffer": 0}):
         with pytest.raises(ValueError, match="positive"):
             Decoder("nslip", limits=LIMITS._replace(**wrong))
-    with pytest.raises(DecodeError) as caught:
+    with pytest.raises(UnknownName) as caught:
         Decoder("no such wire")
     assert caught.value.reason == Reason.UNKNOWN_WIRE
     assert Decoder("nslip").wire == "nslip"

@@ -8,7 +8,7 @@ import pytest
 
 import turnwire
 from tests.log.engines import GOOD
-from turnwire import WIRES, DecodeError, EncodeError, Reason, nslip, registry
+from turnwire import WIRES, DecodeError, EncodeError, Reason, UnknownName, nslip, registry
 from turnwire.nslip.spec import Act
 
 TEXT = GOOD.decode()
@@ -76,7 +76,7 @@ def test_a_subclass_belongs_to_the_wire_of_its_base() -> None:
 @pytest.mark.parametrize("name", ["", "NSLIP", "slip", "morse", "turnwire.nslip", 5])
 def test_a_name_that_is_no_wire(name: Any) -> None:
     for reading in (lambda: turnwire.decode(TEXT, name), lambda: turnwire.scan(b"", wire=name)):
-        with pytest.raises(DecodeError) as caught:
+        with pytest.raises(UnknownName) as caught:
             reading()
         assert caught.value.reason == Reason.UNKNOWN_WIRE
         assert repr(name) in str(caught.value)

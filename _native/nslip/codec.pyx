@@ -12,7 +12,7 @@ from libc.string cimport memchr, memcpy
 from _native.nslip.parse cimport *
 from _native.common.text cimport Text, open_text, close_text
 
-from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 from turnwire.nslip import message_methods as methods
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
 from turnwire.nslip.spec import REASONS, SHORT_STRING, WIRE, Act, Extra, FrameType, Slot
@@ -193,7 +193,7 @@ cdef int flags_of(object unknown) except -1:
         return 0
     if unknown == KEEP_UNKNOWN:
         return TW_KEEP
-    raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
+    raise UnknownName("unknown", unknown, (REFUSE_UNKNOWN, KEEP_UNKNOWN))
 
 
 def decode(data, *, unknown=REFUSE_UNKNOWN):

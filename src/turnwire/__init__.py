@@ -6,7 +6,7 @@ from importlib import import_module
 from turnwire._backend import NAME as backend
 from turnwire.contract import LIMITS, Limits, Wire
 from turnwire.errors import ConvertError, DecodeError, EncodeError, Issue, MissingDependency
-from turnwire.errors import Reason, RuleError, WireError
+from turnwire.errors import Reason, RuleError, UnknownName, WireError
 from turnwire import registry as _registry
 from turnwire.registry import check, decode, detect, encode, register, wires
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["LIMITS", "WIRES", "Batch", "Context", "ConvertError", "Converted", "Converter", "DecodeError", "Decoder"]
-__all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "Wire", "WireError"]
-__all__ += ["backend", "check", "convert", "decode", "detect", "encode", "explain", "extract", "nslip", "prompt"]
-__all__ += ["register", "scan", "slip", "wires"]
+__all__ += ["EncodeError", "Issue", "Limits", "MissingDependency", "Reason", "RuleError", "Scan", "UnknownName", "Wire"]
+__all__ += ["WireError", "backend", "check", "convert", "decode", "detect", "encode", "explain", "extract", "nslip"]
+__all__ += ["prompt", "register", "scan", "slip", "wires"]
 
 _LATER = dict.fromkeys(("scan", "Scan", "Batch"), "log")  # imported when asked for, so that a codec costs no NumPy
 _LATER |= {"Decoder": "finding.decoder", "extract": "finding.extraction", "prompt": "prompts"}

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnwire.errors import UnknownKey
+
 if TYPE_CHECKING:
     from turnwire.errors import DecodeError
 
@@ -130,11 +132,12 @@ class Checklist(NamedTuple):
         return Checklist(self.wire, records, self.lines, rejects)
 
     def line(self, name: str) -> Line:
-        """The line of a clause by its id. Raises KeyError where there is none."""
+        """The line of a clause by its id. Raises UnknownKey, a KeyError, where there is none."""
         for line in self.lines:
             if line.clause.id == name:
                 return line
-        raise KeyError(f"there is no clause {name!r}; those are {', '.join(line.clause.id for line in self.lines)}")
+        known = [line.clause.id for line in self.lines]
+        raise UnknownKey("clause", name, known, f"there is no clause {name!r}; those are {', '.join(known)}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.lines))

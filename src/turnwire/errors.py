@@ -6,7 +6,7 @@ input; ``line``: 1-based) and in *which wire*. Native and pure code raise the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from operator import index
 
@@ -36,6 +36,7 @@ class Reason(str, Enum):
     RATIO_TOO_HIGH = "ratio_too_high"
     WINDOW_TOO_LARGE = "window_too_large"
     UNKNOWN_WIRE = "unknown_wire"
+    UNKNOWN_NAME = "unknown_name"
     MISSING_FIELD = "missing_field"
     MISMATCH = "mismatch"
     LOOK_ALIKE = "look_alike"
@@ -388,6 +389,69 @@ class BadAnswer(CallError):
     """The answer is none: unreadable, too large, or of another task, correlation or producer than was asked."""
 
 
+class UnknownName(ValueError):
+    """An argument names what is not there: a wire, a column, a format, a mode. That is a slip of the caller, no
+    fault of a message, and ``except WireError`` does not take it.
+
+    Attributes:
+        reason: unknown_wire for the name of a wire, unknown_name for any other.
+        what: what was to be named ("wire", "column", "mode", ...).
+        name: the name that was given.
+        known: the names there are.
+        nearest: the one of them that was probably meant, or None.
+        wires: for a column that a scan has only where one of these wires is named: those wires.
+        text: the explanation without the guess.
+    """
+
+    def __init__(
+        self, what: str, name: object, known: Iterable[str] = (), text: str = "", *, wires: Sequence[str] = ()
+    ) -> None:
+        self.what, self.name, self.known, self.wires = what, name, tuple(known), tuple(wires)
+        self.reason = Reason.UNKNOWN_WIRE if what == "wire" else Reason.UNKNOWN_NAME
+        self.text = text or f"{what} is {either(self.known)}, not {name!r}"
+        super().__init__(self.text)
+
+    @property
+    def nearest(self) -> str | None:
+        """The known name that was probably meant, or None."""
+        return nearest(self.name, self.known)
+
+    def __str__(self) -> str:
+        if self.wires:
+            named = " or ".join(f"wire={wire!r}" for wire in self.wires)
+            return f"{self.text}; with {named} there is one"
+        return self.text if self.nearest is None else f"{self.text}; did you mean {self.nearest!r}?"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unknown_name, (type(self), self.what, self.name, self.known, self.text, self.wires)
+
+
+class UnknownKey(UnknownName, KeyError):
+    """An :class:`UnknownName` in square brackets: ``batch["sorce"]``."""
+
+
+def _unknown_name(cls: type[UnknownName], *values: Any) -> UnknownName:
+    *first, wires = values
+    return cls(*first, wires=wires)
+
+
+def either(names: Sequence[str]) -> str:
+    """The names as words: 'a', 'b' or 'c'."""
+    *first, last = map(repr, names or ("nothing",))
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The one of the known names that was probably meant by another one, or None."""
+    if not isinstance(name, str) or len(name) > 100:  # comparing takes the square of the length
+        return None
+    from difflib import get_close_matches
+
+    small = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), small, 1, 0.65)
+    return small[found[0]] if found else None
+
+
 class MissingDependency(ImportError):
     """An optional package is not installed; the text names the extra that brings it."""
 
@@ -400,6 +464,13 @@ def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str
     """
     if not isinstance(value, kind):
         raise TypeError(f"{needed}, not {type(value).__name__}")
+
+
+def expect_one_of(value: Any, what: str, known: Iterable[str]) -> None:
+    """Raises UnknownName('mode is "strict" or "lenient", not "lax"') for what is none of the known names."""
+    names = tuple(known)
+    if value not in names:
+        raise UnknownName(what, value, names)
 
 
 def expect_number(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from turnwire import registry
+from turnwire.errors import expect_one_of
 
 SIZES = ("short", "full")
 
@@ -12,10 +13,9 @@ def prompt(wire: str, size: str = "full") -> str:
     size "full" an example of each kind, act, intent or channel, all of which the wire's own decode and check take.
 
     What stands in angle brackets is to be filled in. A wire that has one size only gives that. Raises
-    DecodeError(unknown_wire), and ValueError for another size.
+    UnknownName for another wire or size.
     """
-    if size not in SIZES:
-        raise ValueError(f"the sizes of a prompt are {' and '.join(SIZES)}, not {size!r}")
+    expect_one_of(size, "size", SIZES)
     found = registry.wire(wire)
     short = found.short_prompt if size == "short" else None
     return found.prompt() if short is None else short()

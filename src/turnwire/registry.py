@@ -13,7 +13,7 @@ from _thread import RLock  # threading would cost the import of it
 from importlib import import_module
 
 from turnwire.contract import Wire, record_bytes
-from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,21 +130,21 @@ def register(descriptor: Wire) -> None:
 
 
 def wire(name: str) -> Wire:
-    """A wire by its name. Raises DecodeError(unknown_wire) for any other name."""
+    """A wire by its name. Raises UnknownName for any other."""
     if isinstance(name, str):
         if name in _BUILT_IN:
             return _built_in(name)
         if name in _all():
             return _known[name]
-    raise DecodeError(Reason.UNKNOWN_WIRE, f"{name!r} is no wire; the wires are {', '.join(names())}")
+    raise UnknownName("wire", name, names(), f"{name!r} is no wire; the wires are {', '.join(names())}")
 
 
 def bulk_scanner(name: str) -> BulkScanner:
-    """What the bulk scan needs to know of a wire. Raises DecodeError(unknown_wire) where it cannot be scanned."""
+    """What the bulk scan needs to know of a wire. Raises UnknownName where it cannot be scanned."""
     found = wire(name)
     if found.bulk is None:
         text = f"{name} cannot be scanned: the wire has no bulk scanner; decode(), Decoder and extract() read it"
-        raise DecodeError(Reason.UNKNOWN_WIRE, text, wire=name)
+        raise UnknownName("wire", name, scanned(), text)
     return found.bulk
 
 
@@ -177,7 +177,8 @@ def detect(data: str | Buffer) -> str | None:
 def decode(data: str | Buffer, wire: str | None = None) -> Any:
     """One message from text or contiguous bytes; the wire is detected when it is not named.
 
-    Raises DecodeError: unknown_wire where no wire fits, otherwise what the wire's own decode raises.
+    Raises DecodeError: unknown_wire where no wire fits, otherwise what the wire's own decode raises; UnknownName where
+    ``wire`` names none.
     """
     name = detect(data) if wire is None else wire
     if name is None:

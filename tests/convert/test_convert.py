@@ -14,7 +14,7 @@ from tests.convert.tables_text import everything
 from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example
 from tests.test_documents import ROOT
-from turnwire import Context, ConvertError, EncodeError, Reason, csp, kick, nslip, sap, sstp
+from turnwire import Context, ConvertError, EncodeError, Reason, UnknownName, csp, kick, nslip, sap, sstp
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import parsed, same, shown
 from turnwire.conversion.tables import ACTS, FACTS, FIXED, PLACES, STATUSES
@@ -302,9 +302,9 @@ def test_what_is_no_message() -> None:
         with pytest.raises(ConvertError) as caught:
             turnwire.convert(wrong, "sap")
         assert caught.value.reason is Reason.WRONG_TYPE
-    with pytest.raises(ConvertError) as caught:
+    with pytest.raises(UnknownName, match="'morse' is no wire") as unknown:
         turnwire.convert(NSLIP, "morse")
-    assert caught.value.reason is Reason.UNKNOWN_WIRE
+    assert unknown.value.reason is Reason.UNKNOWN_WIRE
     with pytest.raises(EncodeError):
         turnwire.convert(nslip.SlipMessage(-1, 0, 0, 0, nslip.Act.ASK, nslip.FrameType.TASK, {}), "csp")
 

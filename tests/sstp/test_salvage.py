@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import Reason, UnknownName
 from turnwire.finding.extraction import extract
 from turnwire.registry import WIRES
 from turnwire.sstp.spec import Kind
@@ -166,7 +166,7 @@ def test_content_of_a_message_is_not_searched():
 
 
 def test_extract_knows_its_wires():
-    with pytest.raises(DecodeError) as caught:
+    with pytest.raises(UnknownName) as caught:
         extract("x", ("nonsense",))
     assert caught.value.reason is Reason.UNKNOWN_WIRE
     assert extract("nothing here", WIRES) == []

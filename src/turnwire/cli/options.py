@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from turnwire.cli import inputs, where, wires
+from turnwire.cli.outcome import misused
 
 if TYPE_CHECKING:
     from turnwire.log import Scan
@@ -71,7 +72,7 @@ def scanned(
     try:
         return turnwire.scan(list(names), wire=wire, columns=columns, where=wanted, **passed, **more)
     except (TypeError, ValueError) as error:
-        raise click.UsageError(str(error)) from None
+        raise misused(error) from None
 
 
 def position(path: str | None) -> Any:

@@ -13,11 +13,21 @@ from typing import Any, NoReturn
 import click
 
 from turnwire.cli import commands
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, INTERRUPTED, SIGNALLED, USAGE, Refused, explained
+from turnwire.cli.outcome import (
+    BAD_RECORDS,
+    GOOD,
+    INPUT_OUTPUT,
+    INTERRUPTED,
+    SIGNALLED,
+    USAGE,
+    Refused,
+    explained,
+    in_words,
+)
 from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
 from turnwire.cli.stopping import Terminated, terminating
 from turnwire.cli.text import printable
-from turnwire.errors import MissingDependency, WireError
+from turnwire.errors import MissingDependency, UnknownName, WireError
 
 
 class Program(click.Group):
@@ -117,6 +127,8 @@ def _guarded(action: Any) -> int:
         return _said(INPUT_OUTPUT, explained(error))
     except MissingDependency as error:
         return _said(USAGE, str(error))
+    except UnknownName as error:
+        return _said(USAGE, in_words(error))
     except WireError as error:
         return _said(BAD_RECORDS, str(error))
     except MemoryError:

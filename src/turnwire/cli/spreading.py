@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from turnwire.cli import inputs, where, wires
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, misused
 from turnwire.cli.output import complain
 from turnwire.cli.text import printable
 from turnwire.progress import Progress
@@ -74,7 +74,7 @@ def spread(names: tuple[str, ...], wire: str | None, columns: list[str] | None, 
             resume = settings["resume"] is not None
             manifest = dask_scan(list(names), client, out=output, wire=wire, resume=resume, progress=tell, **choices)
         except ValueError as error:
-            raise click.UsageError(str(error)) from None
+            raise misused(error) from None
     if not settings["quiet"]:
         _summarize(manifest)
     if not manifest.complete:

@@ -94,7 +94,7 @@ class Converter:
         remember: how many tasks, names and conversations are remembered of each; of older tasks and conversations the
             oldest are forgotten, further names are given no ids.
 
-    Raises ConvertError(unknown_wire, bad_context).
+    Raises UnknownName for what is no wire, ConvertError(bad_context).
     """
 
     def __init__(

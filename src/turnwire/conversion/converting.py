@@ -90,10 +90,8 @@ def names_of(context: Context | None) -> Names:
 
 
 def checked_wire(to: str) -> str:
-    """The name of a wire. Raises ConvertError(unknown_wire) for any other."""
-    if to not in registry.names():
-        raise ConvertError(Reason.UNKNOWN_WIRE, f"{to!r} is no wire; the wires are {', '.join(registry.names())}")
-    return to
+    """The name of a wire. Raises UnknownName for any other."""
+    return registry.wire(to).name
 
 
 def split(message: Any, to: str) -> tuple[str, Fields]:

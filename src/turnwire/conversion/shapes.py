@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
 from turnwire.conversion.paths import Fields, Path, shown
-from turnwire.errors import ConvertError, Reason
+from turnwire.errors import UnknownName
 
 if TYPE_CHECKING:
     from turnwire.conversion.context import Names
@@ -82,9 +82,9 @@ class Shape(NamedTuple):
 
 
 def shape_of(wire: str) -> Shape:
-    """The shape of a wire. Raises ConvertError(unknown_wire) for one that does not say what its fields mean."""
+    """The shape of a wire. Raises UnknownName for one that does not say what its fields mean."""
     found: Shape | None = registry.wire(wire).shape
     if found is None:
         text = f"{wire} does not say what its fields mean (Wire.shape), so nothing is converted to or from it"
-        raise ConvertError(Reason.UNKNOWN_WIRE, text, wire=wire)
+        raise UnknownName("wire", wire, text=text)
     return found

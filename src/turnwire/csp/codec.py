@@ -18,7 +18,7 @@ from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, Record, Template
 from turnwire.csp.spec import FENCE, FILE_OPS, PREAMBLE, REASONS, TEMPLATE, WIRE
 from turnwire.csp.writer import write
-from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
+from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, expect_one_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -143,8 +143,7 @@ def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeErr
 
 
 def _is_lenient(mode: str) -> bool:
-    if mode not in ("strict", "lenient"):
-        raise ValueError(f'mode is "strict" or "lenient", not {mode!r}')
+    expect_one_of(mode, "mode", ("strict", "lenient"))
     return mode == "lenient"
 
 

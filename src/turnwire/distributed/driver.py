@@ -14,7 +14,7 @@ from typing import Any
 
 from turnwire.distributed.manifest import Manifest
 from turnwire.distributed.work import run_block
-from turnwire.errors import MissingDependency
+from turnwire.errors import MissingDependency, UnknownName
 from turnwire.log.output.writers import arrow
 from turnwire.log.plan import BLOCK_BYTES, Block, plan
 
@@ -61,7 +61,8 @@ def dask_scan(
     Raises ValueError, OSError, TimeoutError and MissingDependency.
     """
     if options.get("errors") == "raise":
-        raise ValueError('on many machines errors is "collect" or "skip": there is no first one to raise')
+        text = 'on many machines errors is "collect" or "skip": there is no first one to raise'
+        raise UnknownName("errors", "raise", ("collect", "skip"), text)
     distributed()
     arrow()
     place = Path(os.path.abspath(out))

@@ -70,7 +70,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
 
     They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what stands inside a
     message is its content. With ``rejects``, near misses stand among them (:class:`NearMiss`).
-    Raises DecodeError(unknown_wire) for a name that is no wire.
+    Raises UnknownName for a name that is no wire.
     """
     if not isinstance(text, str):
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")

@@ -12,17 +12,17 @@ from typing import Any
 
 from turnwire import registry
 from turnwire.checklists import Checklist, Judge, Specification, checklist_of
-from turnwire.errors import DecodeError
+from turnwire.errors import DecodeError, UnknownName
 from turnwire.finding.located import Found, Located, Piece, pieces
 
 _STRANGE = "{} is no option of {}; those are {}"
 
 
 def specification(wire: str) -> Specification:
-    """What a wire is judged by. Raises ValueError without a checklist, DecodeError where there is no such wire."""
+    """What a wire is judged by. Raises UnknownName where there is no such wire, or it has no checklist."""
     found: Specification | None = registry.wire(wire).checklist
     if found is None:
-        raise ValueError(f"{wire} has no checklist")
+        raise UnknownName("wire", wire, text=f"{wire} has no checklist")
     return found
 
 

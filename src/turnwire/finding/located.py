@@ -247,5 +247,5 @@ def _of_reject(reject: dict[str, Any], unknown: str) -> Located:
 
 
 def checked(wire: str) -> str:
-    """The name of a wire. Raises DecodeError(unknown_wire) for any other."""
+    """The name of a wire. Raises UnknownName for any other."""
     return registry.wire(wire).name

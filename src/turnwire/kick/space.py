@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import _backend
-from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.errors import DecodeError, Issue, Reason, expect_one_of
 from turnwire.kick.faults import input_source, space_fault
 from turnwire.kick.spec import BOM_ISSUE, HEADER_ISSUES, SIGIL_BYTES
 from turnwire.kick.writing import space_text
@@ -106,9 +106,8 @@ def _rebuild(
 
 
 def is_lenient(mode: str) -> bool:
-    """Whether ``mode`` says lenient. Raises ValueError for anything but "strict" and "lenient"."""
-    if mode not in ("strict", "lenient"):
-        raise ValueError(f'mode is "strict" or "lenient", not {mode!r}')
+    """Whether ``mode`` says lenient. Raises UnknownName for anything but "strict" and "lenient"."""
+    expect_one_of(mode, "mode", ("strict", "lenient"))
     return mode == "lenient"
 
 

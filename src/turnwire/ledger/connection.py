@@ -9,7 +9,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from turnwire.errors import Reason, RuleError
+from turnwire.errors import Reason, RuleError, expect_one_of
 from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA, strange_schema
 
 SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
@@ -86,8 +86,7 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connec
 def open_writer(path: str | os.PathLike[str], timeout: float, synchronous: str) -> tuple[sqlite3.Connection, str]:
     """The connection that appends, and the ledger's id. Creates the file. Raises RuleError(bad_ledger,
     ledger_broken)."""
-    if synchronous not in SYNCHRONOUS:
-        raise ValueError(f"synchronous is one of {', '.join(SYNCHRONOUS)}, not {synchronous!r}")
+    expect_one_of(synchronous, "synchronous", SYNCHRONOUS)
     connection = connect(path, timeout)
     try:
         if not _is_ledger(connection, path):

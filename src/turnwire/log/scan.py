@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar
 from weakref import ref
 
 from turnwire.contract import LIMITS, Column, Limits, checked_limits
-from turnwire.errors import expect_number
+from turnwire.errors import expect_number, expect_one_of
 from turnwire.log.engine.all_wires import Finder, finder
 from turnwire.log.engine.columns import chosen
 from turnwire.log.engine.run import Run, Tell
@@ -264,14 +264,13 @@ def scan(
             bound what is decompressed.
 
     Returns a :class:`Scan`: iterate it for batches, or hand it to Polars, DuckDB, pandas or pyarrow. Nothing is read
-    before. Raises ValueError or TypeError for arguments that make no sense, and OSError when a file cannot be read.
+    before. Raises UnknownName (a ValueError) for names that there are not, ValueError or TypeError for other arguments
+    that make no sense, and OSError when a file cannot be read.
     """
     checked_limits(limits)
     _check_types(follow=follow, borrow=borrow, fences=fences)
-    if errors not in ("collect", "skip", "raise"):
-        raise ValueError(f'errors is "collect", "skip" or "raise", not {errors!r}')
-    if unknown not in ("error", "keep"):
-        raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
+    expect_one_of(errors, "errors", ("collect", "skip", "raise"))
+    expect_one_of(unknown, "unknown", ("error", "keep"))
     threads = expect_number(threads, "threads", 1, MOST_THREADS)
     batch_bytes = expect_number(batch_bytes, "batch_bytes", 1)
     expect_number(limits.message, "limits.message of a scan", 1, MOST_MESSAGE)

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from turnwire.errors import EncodeError, expect
+from turnwire.errors import EncodeError, expect, expect_one_of
 from turnwire.sap.access import Action, Authoriser, authorise
 from turnwire.sap.asking import Asking
 from turnwire.sap.batching import Batching
@@ -152,8 +152,7 @@ class Agent(Asking):
             redeliver: of a task that was started before and never finished, "again" executes it once more, "fail" gives
                 it a FAILED Result.
         """
-        if redeliver not in ("again", "fail"):
-            raise ValueError(f'redeliver is "again" or "fail", not {redeliver!r}')
+        expect_one_of(redeliver, "redeliver", ("again", "fail"))
         judge = None if schema is None else validator(schema)
 
         def offer(handler: Handler) -> Handler:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.errors import MissingDependency, WireError
+from turnwire.errors import MissingDependency, WireError, expect_one_of
 from turnwire.registry import encode, wire_of
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import messages_of, plain, text_of
@@ -180,17 +180,16 @@ def compare(
     as one text, lines under each other, and adds what a reader must have seen before, once: the wire's ``prompt``, the
     legend of the JSON arrays. formats: names of ``turnwire.tokens.formats.FORMATS``.
 
-    Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises ValueError (unknown name,
-    no message), what ``load`` raises, and EncodeError or DecodeError for what is no message
+    Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError
+    (no message), what ``load`` raises, and EncodeError or DecodeError for what is no message
     (its own wire must be able to write it, as it was read).
     """
-    if per not in PER:
-        raise ValueError(f"per is one of {', '.join(PER)}")
+    expect_one_of(per, "per", PER)
     wires = registry.names() if wires is None else wires
-    for known, given in ((registry.names(), wires), (FORMATS, formats)):
-        for name in given:
-            if name not in known:
-                raise ValueError(f"{name!r} is none of {', '.join(known)}")
+    for name in wires:
+        registry.wire(name)
+    for name in formats:
+        expect_one_of(name, "format", FORMATS)
     found = messages_of(messages)
     if not found:
         raise ValueError("there is no message to compare")

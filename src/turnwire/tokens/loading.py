@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from turnwire.errors import MissingDependency
+from turnwire.errors import MissingDependency, UnknownName
 from turnwire.tokens.tokenizer import Tokenizer
 from turnwire.tokens.vocabularies import CAREFUL, PATTERNS, PUBLISHED, VOCABULARIES, YOURS, Vocabulary
 
@@ -37,12 +37,12 @@ def tokenizers() -> tuple[str, ...]:
 
 
 def vocabulary(name: str) -> Vocabulary:
-    """Who uses a tokenizer, and how far it was checked. Raises ValueError for a name that there is not."""
+    """Who uses a tokenizer, and how far it was checked. Raises UnknownName for a name that there is not."""
     try:
         return VOCABULARIES[_ALIASES.get(name, name)]
     except KeyError:
-        known = ", ".join(VOCABULARIES)
-        raise ValueError(f"there is no tokenizer {name!r}; those are {known}, or a file of yours") from None
+        text = f"there is no tokenizer {name!r}; those are {', '.join(VOCABULARIES)}, or a file of yours"
+        raise UnknownName("tokenizer", name, VOCABULARIES, text) from None
 
 
 def load(tokenizer: str | os.PathLike[str] | Tokenizer, *, pattern: str | None = None) -> Tokenizer:
@@ -50,8 +50,8 @@ def load(tokenizer: str | os.PathLike[str] | Tokenizer, *, pattern: str | None =
 
     pattern: what a .tiktoken file is cut with, a name (``o200k_base``, ``cl100k_base``, ``r50k_base``, ``llama3``,
     ``qwen2``, ``kimi``, ``mistral_v3``) or a regular expression: the file does not say. The files that OpenAI publishes
-    are known by their digest and need none. Raises ValueError (unknown name, no pattern, a file that is no
-    vocabulary), OSError, and MissingDependency without the extra ``tokens``.
+    are known by their digest and need none. Raises UnknownName, ValueError (no pattern, a file that is
+    no vocabulary), OSError, and MissingDependency without the extra ``tokens``.
     """
     if isinstance(tokenizer, Tokenizer):
         return tokenizer

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire import registry
+from turnwire.errors import UnknownName
 from turnwire.registry import wire_of
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import messages_of, text_of
@@ -43,7 +44,7 @@ def spans(text: str, wire: str) -> Iterator[tuple[str, int, int]]:
     """The parts of one message's text: (part, start, end), in order, none over another."""
     pattern = registry.wire(wire).parts
     if pattern is None:
-        raise ValueError(f"{wire} does not say what the parts of its messages are")
+        raise UnknownName("wire", wire, text=f"{wire} does not say what the parts of its messages are")
     for found in pattern.finditer(text):
         for group in found.groupdict():
             start, end = found.span(group)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from turnwire._pure.nslip.base62 import ALPHABET, DIGIT
 from turnwire._pure.nslip.parser import Fault, parse, record
-from turnwire.errors import DecodeError, EncodeError, Reason
+from turnwire.errors import DecodeError, EncodeError, Reason, expect_one_of
 from turnwire.nslip import message_methods as methods
 from turnwire.nslip.encoding import written_parts
 from turnwire.nslip.faults import decode_fault, encode_fault, input_bytes, strip_span
@@ -184,9 +184,8 @@ def _message(fields: Fields) -> SlipMessage:
 
 
 def keep_unknown(unknown: str) -> bool:
-    """Whether ``unknown`` says keep. Raises ValueError for anything but "error" and "keep"."""
-    if unknown not in ("error", "keep"):
-        raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
+    """Whether ``unknown`` says keep. Raises UnknownName for anything but "error" and "keep"."""
+    expect_one_of(unknown, "unknown", ("error", "keep"))
     return unknown == "keep"
 
 

@@ -13,7 +13,7 @@ import click
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.commands.verify import read_head
-from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
 from turnwire.cli.output import standard_output
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def prove(file: str, seq: int | None, size: int | None, since: int | None) -> in
         try:
             proof: Any = ledger.prove(seq, size) if seq is not None else ledger.consistency(since or 0, size)
         except IndexError as error:
-            raise click.UsageError(str(error)) from None
+            raise misused(error) from None
     _say(json.dumps(proof.to_dict()))
     return GOOD
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from turnwire.cli import inputs, wires
-from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import WireError
@@ -63,7 +63,7 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
         except WireError:
             raise
         except ValueError as error:
-            raise click.UsageError(str(error)) from None
+            raise misused(error) from None
     if output == "-":
         standard_output().write(made.html().encode())
     else:

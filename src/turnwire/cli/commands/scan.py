@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from turnwire.cli import inputs, options, spreading, wires
-from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD
+from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused
 from turnwire.cli.output import Output, complain, opened, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
@@ -134,7 +134,7 @@ def _parts(settings: dict[str, Any], stack: ExitStack) -> Any:
     try:
         parts = Parts(path, settings["format"], settings["formulas"])
     except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        raise misused(error) from None
     return stack.enter_context(parts)
 
 
@@ -223,7 +223,7 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
         if path != "-":
             return FileSink(FileOutput(path, found.columns, format_of(path, named), formulas))
     except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        raise misused(error) from None
     if named is None:
         raise click.UsageError("--output - needs a --format")
     if named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():

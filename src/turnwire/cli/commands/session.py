@@ -12,7 +12,7 @@ import click
 
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import DecodeError
@@ -63,7 +63,7 @@ def pack(
     try:
         text = encode(found, tokenizer, key or None, every=every, checks=not no_checks, **options)
     except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        raise misused(error) from None
     output = standard_output()
     output.write((text.removesuffix("\n") + "\n").encode() if text else b"")
     output.flush()

@@ -9,7 +9,7 @@ import click
 
 from turnwire.cli import inputs, wires
 from turnwire.cli.contexts import context_of
-from turnwire.cli.outcome import BAD_RECORDS, GOOD
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
 
@@ -89,7 +89,7 @@ def _prepared(options: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
         ]
         price = None if options["price"] is None else _price(options["price"])
     except (ValueError, TypeError) as error:
-        raise click.UsageError(str(error)) from None
+        raise misused(error) from None
     context = None if options["context"] is None else context_of(options["context"])
     return counters, None if context is None else context.replace(new_id=lambda: str(uuid4())), price
 

@@ -351,7 +351,7 @@ class Finder:
 
 
 def finder(wire: str | None = None) -> Finder:
-    """The search for a wire, or for all (None): made once, never changed. Raises DecodeError(unknown_wire)."""
+    """The search for a wire, or for all (None): made once, never changed. Raises UnknownName."""
     if wire is not None:
         registry.bulk_scanner(wire)
     return _finder(wire, registry.names())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import registry
 from turnwire.contract import COMMON, BulkScanner, Column
+from turnwire.errors import UnknownName
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +63,8 @@ def known(scanner: BulkScanner) -> dict[str, Column]:
 
 
 def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, ...]:
-    """The columns of these names, in this order; all of them for None. Raises TypeError or ValueError."""
+    """The columns of these names, in this order; all of them for None. Raises TypeError, UnknownName or
+    ValueError (one is named twice)."""
     there = known(scanner)
     if names is None:
         return tuple(there.values())
@@ -75,11 +77,19 @@ def chosen(scanner: BulkScanner, names: Iterable[str] | None) -> tuple[Column, .
         if not isinstance(name, str):
             raise TypeError(f"columns is a list of names; {name!r} is none")
         if name not in there:
-            raise ValueError(f"{told(scanner)} has no column {name!r}; it has {', '.join(there)}")
+            raise no_column(scanner, name, there, f"{told(scanner)} has no column {name!r}; it has {', '.join(there)}")
         if there[name] in result:
             raise ValueError(f"the column {name!r} is named twice")
         result.append(there[name])
     return tuple(result)
+
+
+def no_column(scanner: BulkScanner, name: object, there: Iterable[str], text: str) -> UnknownName:
+    """The error about a column that a scan has not: it names the wires that have it, once one of them is named."""
+    having = []
+    if "wire" in own(scanner):
+        having = [wire for wire in registry.scanned() if name in own(registry.bulk_scanner(wire))]
+    return UnknownName("column", name, there, text, wires=having)
 
 
 def told(scanner: BulkScanner) -> str:

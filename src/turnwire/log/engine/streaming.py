@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire.contract import Limits
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, Reason, expect_one_of
 from turnwire.finding.documents import BOM
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.block_pass import is_text
@@ -120,8 +120,7 @@ class BlockStream:
     """
 
     def __init__(self, wire: str | None, unknown: str, limits: Limits) -> None:
-        if unknown not in ("error", "keep"):
-            raise ValueError(f'unknown is "error" or "keep", not {unknown!r}')
+        expect_one_of(unknown, "unknown", ("error", "keep"))
         if limits.message < 1 or limits.feed_buffer < 1:
             raise ValueError("limits.message and limits.feed_buffer must be positive")
         self._wire = wire

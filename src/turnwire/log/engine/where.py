@@ -14,8 +14,8 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import BulkScanner, Column
-from turnwire.errors import expect_number
-from turnwire.log.engine.columns import known, own, told
+from turnwire.errors import UnknownName, expect_number
+from turnwire.log.engine.columns import known, no_column, own, told
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Filter:
 def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | None:
     """``where=`` for a wire; None where it asks for nothing.
 
-    Raises ValueError for a column or an enum's name that is not there, TypeError for a value of a wrong type.
+    Raises UnknownName for a column or an enum's name that is not there, TypeError for a value of a wrong type.
     """
     if where is None:
         return None
@@ -64,14 +64,12 @@ def compiled(where: Mapping[str, Any] | None, scanner: BulkScanner) -> Filter | 
         if name == "text":
             tests.append(partial(_containing, needles=[_bytes(name, one) for one in _any_of(wanted)]))
         elif name == "wire" and "wire" not in own(scanner):
-            unknown = {one for one in _any_of(wanted) if one not in registry.names()}
-            if unknown:
-                raise ValueError(
-                    f"{sorted(map(str, unknown))[0]!r} is no wire; the wires are {', '.join(registry.names())}"
-                )
+            for one in _any_of(wanted):
+                registry.wire(one)
             tests.append(partial(_always, answer=scanner.wire in _any_of(wanted)))
         elif name not in there:
-            raise ValueError(f"where knows no column {name!r} of {told(scanner)}; it knows text, {', '.join(there)}")
+            text = f"where knows no column {name!r} of {told(scanner)}; it knows text, {', '.join(there)}"
+            raise no_column(scanner, name, ("text", *there), text)
         else:
             how, source = scanner.common.get(name, ("", "")) if name not in own(scanner) else ("", "")
             column = there[source] if how == "number" else there[name]
@@ -155,7 +153,8 @@ def _code(name: str, column: Column, value: Any) -> int:
     if not isinstance(text, str):
         raise TypeError(f"where: {name} is one of {', '.join(column.names)}, not {type(value).__name__}")
     if text not in column.names:
-        raise ValueError(f"where: {name} is one of {', '.join(column.names)}, not {text!r}")
+        told = f"where: {name} is one of {', '.join(column.names)}, not {text!r}"
+        raise UnknownName(f"where: {name}", text, column.names, told)
     return column.names.index(text)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from turnwire import _backend, registry
 from turnwire.contract import BulkScanner, Column
+from turnwire.errors import UnknownKey
 from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
 
 if TYPE_CHECKING:
@@ -184,11 +185,13 @@ class Batch:
         return len(self._rows.buffer) + len(self._arena)
 
     def column(self, name: str) -> Column:
-        """The description of a column. Raises KeyError for one that is not in this batch."""
+        """The description of a column. Raises UnknownKey, which is a KeyError and an UnknownName, for one that is not
+        in this batch."""
         for column in self.columns:
             if column.name == name:
                 return column
-        raise KeyError(f"{name!r} is not in this batch; its columns are {', '.join(self.names)}")
+        text = f"{name!r} is not in this batch; its columns are {', '.join(self.names)}"
+        raise UnknownKey("column", name, self.names, text)
 
     def __getitem__(self, name: str) -> Any:
         column = self.column(name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from turnwire.atomic import AtomicDirectory
 from turnwire.contract import Column
+from turnwire.errors import expect_one_of
 from turnwire.log.output.writers import FORMATS, Tables, format_of, writer
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ class PartitionedOutput:
         partition_by: str,
         formulas: str = "guard",
     ) -> None:
-        if partition_by not in PARTITIONS:
-            raise ValueError(f"partition_by is {' or '.join(PARTITIONS)}, not {partition_by!r}")
+        expect_one_of(partition_by, "partition_by", PARTITIONS)
         self._key = PARTITIONS[partition_by]
         if self._key not in [column.name for column in columns]:
             raise ValueError(f"partition_by={partition_by} needs the column {self._key!r}")

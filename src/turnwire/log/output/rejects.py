@@ -12,7 +12,7 @@ import numpy as np
 
 from turnwire import registry
 from turnwire.contract import BulkScanner, Column
-from turnwire.errors import DecodeError, Reason
+from turnwire.errors import DecodeError, Reason, UnknownKey
 from turnwire.json.scanner import plain
 from turnwire.log.input.compression import WORDS
 
@@ -125,7 +125,8 @@ class Rejects:
         if name == "raw":
             self._raw.seek(0)
             return [self._raw.read(int(length)) for length in self["length"]]
-        raise KeyError(f"{name!r} is not in the rejects; their columns are {', '.join(self.names)}")
+        text = f"{name!r} is not in the rejects; their columns are {', '.join(self.names)}"
+        raise UnknownKey("column", name, self.names, text)
 
     def valid(self, name: str) -> NDArray[np.bool_]:
         """Where a column has a value: only a range in a JSON string has ``inner``."""

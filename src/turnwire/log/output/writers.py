@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turnwire.contract import Column
-from turnwire.errors import MissingDependency, expect
+from turnwire.errors import MissingDependency, expect, expect_one_of
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -39,8 +39,7 @@ _FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 def format_of(path: str, named: str | None = None) -> str:
     """The format of a file: the one that is named, or the one of its ending. Raises ValueError where neither says."""
     if named is not None:
-        if named not in FORMATS:
-            raise ValueError(f"the formats are {', '.join(FORMATS)}, not {named!r}")
+        expect_one_of(named, "format", FORMATS)
         return named
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
@@ -300,10 +299,9 @@ def writer(
 ) -> Writer:
     """A writer of one format over a binary file. ``stream``: the file is a pipe (Arrow has a format of its own there).
 
-    Raises ValueError for an unknown format, MissingDependency where the extra ``files`` is not installed.
+    Raises UnknownName for an unknown format, MissingDependency where the extra ``files`` is not installed.
     """
-    if formulas not in FORMULAS:
-        raise ValueError(f"formulas is {' or '.join(FORMULAS)}, not {formulas!r}")
+    expect_one_of(formulas, "formulas", FORMULAS)
     make = _WRITERS[format_of("", format)]
     made: Writer = make(file, columns, formulas, stream) if make is _Arrow else make(file, columns, formulas)
     return made
