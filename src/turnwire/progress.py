@@ -12,6 +12,10 @@ from typing import Any, Self
 PATIENCE = 0.5
 INTERVAL = 0.1
 CLEAR_LINE = "\r\x1b[K"
+SHOW_CURSOR = "\x1b[?25h"
+
+_bars: list[Any] = []
+"""Bars of rich that have hidden the cursor, and not shown it again."""
 
 
 def amount(count: float) -> str:
@@ -46,8 +50,10 @@ class Progress:
         if self._bar is None:
             self._bar = _rich_bar(self._total) or False
         if self._bar:
-            self._bar.start()
-            self._bar.update(self._bar.task_ids[0], completed=done, records=_met(records, rejects))
+            if self._bar not in _bars:
+                _bars.append(self._bar)
+                self._bar.start()
+            self._bar.update(self._bar.task_ids[0], completed=done, records=_met(records, rejects), refresh=True)
         else:
             self._draw(done, _met(records, rejects), now)
         self._drawn = True
@@ -62,11 +68,12 @@ class Progress:
         """Takes the line away."""
         if not self._drawn:
             return
-        self._drawn = False
         if self._bar:
             self._bar.stop()
+            _bars.remove(self._bar)
         else:
             _tell(CLEAR_LINE)
+        self._drawn = False
 
     def __enter__(self) -> Self:
         return self
@@ -79,6 +86,14 @@ class Progress:
 
 def _met(records: int, rejects: int) -> str:
     return f"{records:,} records" + (f", {rejects:,} rejects" if rejects else "")
+
+
+def restore_cursor() -> None:
+    """Shows the cursor where a bar that was interrupted left it hidden: that may come within the clearing itself.
+    For the end of a program; no bar is drawn after it."""
+    if _bars:
+        _bars.clear()
+        _tell(CLEAR_LINE + SHOW_CURSOR)
 
 
 def _tell(text: str) -> None:
@@ -96,6 +111,7 @@ def _rich_bar(total: int | None) -> Any:
     except ImportError:
         return None
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn("{task.fields[records]}"))
-    bar = Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    # Without a thread of its own: what is drawn is drawn by ``update``, and nothing after ``clear``.
+    bar = Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True, auto_refresh=False)
     bar.add_task("scan", total=total, records="")
     return bar

@@ -84,7 +84,7 @@ def on_terminal(*arguments: str | Path, hasty: bool = False, **changes: str) -> 
     """Runs ``turnwire`` with standard output and error on a terminal: (exit code, all that the terminal was sent).
     Progress is shown from the first moment (``hasty``) or never."""
     ours, theirs = pty.openpty()
-    settings = environment(TERM="xterm", COLUMNS="120", **changes)
+    settings = environment(**{"TERM": "xterm", "COLUMNS": "120", **changes})
     started = [sys.executable, "-c", HASTY if hasty else PATIENT, *map(str, arguments)]
     process = subprocess.Popen(started, stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
     os.close(theirs)

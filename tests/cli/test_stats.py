@@ -84,7 +84,7 @@ def test_latencies_of_a_column_have_one_precision(tmp_path: Path) -> None:
     ]
     table = "".join(_tables(rows)).partition("answers\n")[2].splitlines()
     assert [line.split()[-5:] for line in table[1:3]] == [
-        ["0.25", "2.0", "2.0", "2.0", "3600.000"],
+        ["0.25", "2.0", "2.0", "2.0", "3,600.000"],
         ["12.00", "2.0", "2.0", "2.0", "7.123"],
     ]
     assert (_decimals([None, 0.0]), _decimals([0.00012, 2.0]), _decimals([1 / 3])) == (1, 5, 3)

@@ -15,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs ``turnwire`` with these arguments (``sys.argv`` by default) and gives its exit code; nothing is raised."""
     try:
         from turnwire.cli.program import run
-    except KeyboardInterrupt:
+
+        return run(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:  # a second one, while the first was being handled
         return 130
-    return run(sys.argv[1:] if arguments is None else list(arguments))

@@ -21,6 +21,8 @@ STANDARD_INPUT = "-"
 MOST_AT_ONCE = (1 << 31) - 1
 SETTINGS = 64 << 20
 """Most bytes of a file that is not a log: a position, a context, a kept head."""
+BEGINNING = 4096
+"""Bytes of a file that tell whether it is text."""
 _PIECE = 1 << 20
 
 
@@ -108,6 +110,23 @@ def files(names: Sequence[str]) -> list[str]:
     from turnwire.log.input.sources import sources
 
     return [found.name for found in sources(list(names)) if found.name is not None]
+
+
+def looks_binary(name: str | None) -> bool:
+    """Whether a regular file begins as no text does: with NULs among bytes that are no UTF-8, or with many of them.
+
+    One NUL in a log of text is a fault of some record; a compressed log is looked at by who reads it.
+    """
+    from turnwire.log.input.compression import format_of
+
+    if name is None or name == STANDARD_INPUT or not os.path.isfile(name):
+        return False
+    with open(name, "rb") as file:
+        first = file.read(BEGINNING)
+    if b"\0" not in first or format_of(first) is not None:
+        return False
+    cut = first.decode("utf-8", "ignore").encode()  # without what is no UTF-8; a character may be cut at the end
+    return len(first) - len(cut) > 3 or first.count(0) > len(first) // 16
 
 
 def content(name: str, most: int = MOST_AT_ONCE) -> bytes:

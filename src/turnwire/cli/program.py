@@ -25,9 +25,10 @@ from turnwire.cli.outcome import (
     in_words,
 )
 from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
-from turnwire.cli.stopping import Terminated, terminating
+from turnwire.cli.stopping import Terminated, terminating, uninterrupted
 from turnwire.cli.text import printable
-from turnwire.errors import MissingDependency, UnknownName, WireError
+from turnwire.errors import MissingDependency, UnknownName, WireError, nearest
+from turnwire.progress import restore_cursor
 
 
 class Program(click.Group):
@@ -43,6 +44,17 @@ class Program(click.Group):
             return None
         command: click.Command = import_module(f"{commands.__name__}.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's own; the name of no command is told with the one that was probably meant."""
+        name = args[0]
+        if name[:1].isalnum() and name not in (there := self.list_commands(ctx)):
+            guess = nearest(name, there)
+            hint = f"there are {', '.join(there)}" if guess is None else f"did you mean {guess!r}?"
+            ctx.fail(f"there is no command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
 
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **options: Any
@@ -74,9 +86,13 @@ def program() -> None:
 def run(arguments: list[str], name: str = "turnwire") -> int:
     """Runs the program with these arguments: its exit code, once all output is out or given up."""
     _speak_utf8()
-    with terminating():
-        code = _guarded(lambda: _invoke(arguments, name))
-        return _guarded(lambda: _finish(code))
+    try:
+        with terminating():
+            code = _guarded(lambda: _invoke(arguments, name))
+            return _guarded(lambda: _finish(code))
+    finally:
+        with uninterrupted():
+            restore_cursor()
 
 
 def _finish(code: int) -> int:

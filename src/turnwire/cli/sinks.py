@@ -19,6 +19,8 @@ class Sink:
     limit: int | None = 0
     paths: tuple[str, ...] = ()
     shortens = False
+    prints = False
+    """Whether rows go to standard output, which may be the terminal that progress is shown on."""
 
     def __init__(self, limit: int | None = 0) -> None:
         self.limit = limit
@@ -63,6 +65,8 @@ class Sink:
 class JsonSink(Sink):
     """JSON lines to an output."""
 
+    prints = True
+
     def __init__(self, found: Scan, output: Output, limit: int | None) -> None:
         from turnwire.log.output.json_lines import JsonLines
 
@@ -87,11 +91,13 @@ class TableSink(Sink):
     """The first rows as a table, without the columns ``hidden`` and those that are empty (None: with all of them)."""
 
     shortens = True
+    prints = True
 
     def __init__(self, found: Scan, output: Output, limit: int, hidden: frozenset[str] | None) -> None:
         super().__init__(limit)
         self._output = output
         self._names = [column.name for column in found.columns]
+        self._times = [place for place, column in enumerate(found.columns) if column.kind == "timestamp"]
         self._hidden = hidden
         self._rows: list[tuple[Any, ...]] = []
 
@@ -107,6 +113,10 @@ class TableSink(Sink):
 
         if not self._rows:
             return
+        self._rows = [
+            tuple(milliseconds(value) if place in self._times else value for place, value in enumerate(row))
+            for row in self._rows
+        ]
         kept = [
             place
             for place, name in enumerate(self._names)
@@ -114,8 +124,14 @@ class TableSink(Sink):
         ]
         rows = [[row[place] for place in kept] for row in self._rows]
         self._rows = []
-        self._output.write(table([self._names[place] for place in kept], rows).encode())
+        names = [self._names[place] for place in kept]
+        self._output.write(table(names, rows, amounts=False, option="--columns").encode())
         self._output.flush()
+
+
+def milliseconds(time: str | None) -> str | None:
+    """A time as tables show it: to the millisecond, where JSON lines and files have microseconds."""
+    return None if time is None else f"{time[:-4]}Z"
 
 
 class FileSink(Sink):
@@ -163,6 +179,8 @@ class PartsSink(Sink):
 
 class PipeSink(Sink):
     """A file format, written to an output that is not a file."""
+
+    prints = True
 
     def __init__(self, found: Scan, output: Output, format: str, formulas: str) -> None:
         from turnwire.log.output.writers import writer

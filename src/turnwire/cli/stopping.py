@@ -49,6 +49,13 @@ def terminating() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """No signal that ends a program is heeded in the block, which must be short."""
+    with _handled(STOPPING, signal.SIG_IGN):
+        yield
+
+
 class _Asked:
     """Whether somebody asked to stop, and whether the work is waiting for its next piece."""
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 from turnwire.cli.text import ELLIPSIS, escaped, file_name, shortened, width
 
 WIDEST = 48
 """Cells of a terminal beyond which a value is cut."""
+NARROW = 12
+"""Cells below which no text is cut to make room: then columns go."""
+GAP = 2
+"""Cells between two columns."""
 
 
 def cell(value: Any, path: bool = False) -> str:
@@ -24,9 +29,24 @@ def cell(value: Any, path: bool = False) -> str:
     return shortened(escaped(value[:longest]) + ELLIPSIS * (len(value) > longest), WIDEST)
 
 
-def table(names: Sequence[str], rows: Sequence[Sequence[Any]], decimals: Mapping[str, int] | None = None) -> str:
-    """The rows under their names, numbers to the right; ends with a newline. decimals: column -> how many its numbers
-    have after the point."""
+def table(
+    names: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    decimals: Mapping[str, int] | None = None,
+    *,
+    amounts: bool = True,
+    option: str = "--json",
+) -> str:
+    """The rows under their names, numbers to the right; ends with a newline.
+
+    On a terminal it is no wider than that: texts are cut down to NARROW cells, then whole columns are left out from the
+    right, and a line below names them.
+
+    Args:
+        decimals: column -> how many its numbers have after the point.
+        amounts: whether numbers count something, and so have separators between thousands; those of records are names.
+        option: which option of the command shows the columns that are left out.
+    """
     numbers = [
         any(isinstance(row[place], (int, float)) for row in rows)
         and not any(isinstance(row[place], str) for row in rows)
@@ -35,16 +55,66 @@ def table(names: Sequence[str], rows: Sequence[Sequence[Any]], decimals: Mapping
     fixed = decimals or {}
     cells = [
         [
-            f"{value:.{fixed[name]}f}" if name in fixed and value is not None else cell(value, name == "file")
+            number(value, amounts, fixed.get(name)) if isinstance(value, (int, float)) else cell(value, name == "file")
             for name, value in zip(names, row, strict=True)
         ]
         for row in rows
     ]
-    if sys.stdout is not None and sys.stdout.isatty():
-        rendered = _with_rich(names, cells, numbers)
-        if rendered is not None:
-            return rendered
-    return aligned(names, cells, numbers)
+    if sys.stdout is None or not sys.stdout.isatty():
+        return aligned(names, cells, numbers)
+    return _on_terminal(names, cells, numbers, option, get_terminal_size().columns)
+
+
+def number(value: float, amounts: bool, decimals: int | None = None) -> str:
+    """A number as a table shows it; a truth is none."""
+    separator = "," if amounts and not isinstance(value, bool) else ""
+    if decimals is not None:
+        return f"{value:{separator}.{decimals}f}"
+    return f"{value:{separator}}" if separator else str(value)
+
+
+def fitted(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], room: int) -> list[int]:
+    """The widths of as many columns, from the left, as fit into ``room`` cells; of one at least.
+
+    A number is never cut, a text not below NARROW cells or its name; what is left over goes to those that want it.
+    """
+    widest = [max([width(name), *(width(row[place]) for row in cells)]) for place, name in enumerate(names)]
+    least = [
+        wide if number else max(width(name), min(wide, NARROW))
+        for name, wide, number in zip(names, widest, numbers, strict=True)
+    ]
+    count, used = 0, -GAP
+    while count < len(names) and used + GAP + least[count] <= room:
+        used += GAP + least[count]
+        count += 1
+    if not count:
+        return [min(widest[0], room)]
+    widths = least[:count]
+    left = room - used
+    wanting = sorted(range(count), key=lambda place: widest[place] - least[place])
+    for done, place in enumerate(wanting):
+        more = min(widest[place] - least[place], left // (count - done))
+        widths[place] += more
+        left -= more
+    return widths
+
+
+def _on_terminal(
+    names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str, room: int
+) -> str:
+    widths = fitted(names, cells, numbers, room)
+    cut = [
+        [shortened(text, wide, name == "file") for text, wide, name in zip(row, widths, names, strict=False)]
+        for row in cells
+    ]
+    shown = [shortened(name, wide) for name, wide in zip(names, widths, strict=False)]
+    text = _with_rich(shown, cut, numbers, widths) or aligned(shown, cut, numbers[: len(shown)])
+    hidden = names[len(shown) :]
+    if not hidden:
+        return text
+    columns = "column" if len(hidden) == 1 else "columns"
+    said = f"--columns {','.join(hidden)}" if option == "--columns" else f"{', '.join(hidden)} ({option})"
+    return f"{text}{shortened(f'+{len(hidden)} {columns}: {said}', room)}\n"
 
 
 def aligned(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> str:
@@ -56,11 +126,13 @@ def aligned(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Seque
         for text, wide, number in zip(row, widths, numbers, strict=True):
             gap = " " * (wide - width(text))
             padded.append(gap + text if number else text + gap)
-        lines.append("  ".join(padded).rstrip() + "\n")
+        lines.append((" " * GAP).join(padded).rstrip() + "\n")
     return "".join(lines)
 
 
-def _with_rich(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> str | None:
+def _with_rich(
+    names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], widths: Sequence[int]
+) -> str | None:
     try:
         from rich.box import SIMPLE_HEAD
         from rich.console import Console
@@ -68,12 +140,13 @@ def _with_rich(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Se
         from rich.text import Text
     except ImportError:
         return None
-    shown = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name, number in zip(names, numbers, strict=True):
-        shown.add_column(Text(name), justify="right" if number else "left", no_wrap=True, overflow="ellipsis")
+    # The widths are ours: rich would cut all columns alike. Its line between columns is one cell of the gap.
+    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, GAP - 1, 0, 0), header_style="bold")
+    for name, number, wide in zip(names, numbers, widths, strict=False):
+        shown.add_column(Text(name), width=wide, justify="right" if number else "left", no_wrap=True, overflow="crop")
     for row in cells:
         shown.add_row(*map(Text, row))  # as Text: markup in a field stays what it is
-    console = Console()
+    console = Console(width=sum(widths) + GAP * len(widths))
     with console.capture() as captured:
         console.print(shown)
-    return captured.get().strip("\n") + "\n"
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().strip("\n").split("\n"))

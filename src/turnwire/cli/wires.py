@@ -8,6 +8,7 @@ import click
 
 from turnwire import registry
 from turnwire.contract import BulkScanner
+from turnwire.errors import nearest
 
 if TYPE_CHECKING:
     Parameter = click.ParamType[str]
@@ -22,6 +23,8 @@ class WireName(Parameter):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name. Fails in words that list all names."""
+        if (guess := nearest(value, registry.names())) not in (None, value):
+            self.fail(f"{value!r} is no wire; did you mean {guess!r}?", param, ctx)
         return _choice().convert(value, param, ctx)
 
     def get_metavar(self, *args: Any, **named: Any) -> str | None:

@@ -58,6 +58,9 @@ _STATISTICS = (
     ("table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
 )
 
+TABLES = frozenset(name for name, sql in SCHEMA.items() if sql.startswith("CREATE TABLE"))
+"""The names of a ledger's own tables."""
+
 
 def _described(name: str, sql: str) -> tuple[str, str, str, str]:
     """The row of ``sqlite_schema`` that a statement makes."""

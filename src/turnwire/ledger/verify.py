@@ -11,10 +11,14 @@ from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
 from turnwire.ledger.connection import in_memory, input_output, ledger_id, open_to_read
 from turnwire.ledger.rows import Broken, Fault, Hashed
-from turnwire.ledger.schema import APPLICATION_ID, strange_schema
+from turnwire.ledger.schema import APPLICATION_ID, TABLES, strange_schema
 
 if TYPE_CHECKING:
     from turnwire.ledger.checkpoint import Checkpoint
+
+
+NO_LEDGER = "no ledger"
+"""Where a fault is of a file that never was a ledger, as far as can be seen."""
 
 
 class Verdict(NamedTuple):
@@ -56,6 +60,11 @@ class _Pass:
     def _schema(self, connection: sqlite3.Connection) -> None:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION_ID:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            if not application and not tables:
+                raise Broken(NO_LEDGER, "it is empty")
+            if not tables & TABLES:
+                raise Broken(NO_LEDGER, "it is an SQLite database of another application")
             raise Broken("schema", "the file does not say that it is a ledger")
         strange = strange_schema(connection)
         if strange is not None:
@@ -155,7 +164,7 @@ def verify_connection(connection: sqlite3.Connection, path: object, *heads: Chec
             raise failed from error
         code = getattr(error, "sqlite_errorcode", None)  # what the module itself raises has none
         if code == sqlite3.SQLITE_NOTADB and run.rows is None:
-            fault = Fault("file", None, "this is no ledger: it is no SQLite database")
+            fault = Fault(NO_LEDGER, None, "it is no SQLite database")
         else:
             fault = Fault("file", 1 if run.rows is None else run.rows.size + 1, str(error))
     except RuleError as error:

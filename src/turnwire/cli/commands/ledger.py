@@ -113,7 +113,7 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
         found: Any = (ConsistencyProof if "old" in fields else InclusionProof).from_dict(fields)
         wanted = None if leaf is None else bytes.fromhex(leaf)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise click.UsageError(f"{proof!r} holds no proof: {error}") from None
+        raise click.UsageError(f"{proof!r} holds no proof of a ledger{_why(error)}") from None
     if isinstance(found, ConsistencyProof):
         holds = found.holds(before, to)
     elif before is not None or key is not None:
@@ -125,6 +125,11 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
         return BAD_RECORDS
     _say("the proof holds" if key is None else to.countersigned(_private(key), after=before, proof=found).to_json())
     return GOOD
+
+
+def _why(error: Exception) -> str:
+    """What a proof lacks, for people; nothing of bytes that are no JSON to begin with."""
+    return "" if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)) else f": {error}"
 
 
 def _private(file: str) -> bytes:

@@ -235,11 +235,13 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
     """Shows or writes everything: the position after what was."""
     written, told, kept = 0, 0, time.monotonic()
     follows = settings["follow"]
+    prints = settings["rejects"] == "-"
     stands = found.position
     with progress, until_interrupted(found) if follows else nullcontext(found) as batches:
         for batch in batches:
-            if not sink.full:
+            if prints or (sink.prints and not sink.full) or len(found.gaps) > told:
                 progress.clear()
+            if not sink.full:
                 sink.take(batch)
             written = _quarantine(found, quarantine, written)
             told = _tell_gaps(found, quarantine, told)
@@ -316,7 +318,12 @@ def _show_rejects(found: Scan) -> None:
     from turnwire.log.output.rejects import fault_line
 
     first = list(islice(found.rejects.since(0), SHOWN_REJECTS))
+    binary = {name for name in dict.fromkeys(reject["file"] for reject in first) if inputs.looks_binary(name)}
+    for name in binary:
+        complain(printable(f"{inputs.shown(name)}: looks binary: what is damaged there is not shown"))
     for reject in first:
+        if reject["file"] in binary:
+            continue
         raw = reject["raw"]
         text = raw[:SHOWN_BYTES].decode("utf-8", "backslashreplace") + ("…" if len(raw) > SHOWN_BYTES else "")
         place = f"{inputs.shown(reject['file'])}:{fault_line(reject)}: byte {reject['fault']}"

@@ -164,17 +164,39 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     output = standard_output()
     reader = _of_log if mode == "log" else _of_lines
     progress = Progress(inputs.size(names), wanted=not options["quiet"])
+    binary = _Binary()
     with progress:
         for finding in reader(names, judge, tally, progress):
             tally.severities[finding.severity] = tally.count(finding.severity) + 1
+            if not options["as_json"] and binary.has(finding.file):
+                continue
             progress.clear()
             text = f"{finding.shown(wire is None)}\n".encode()
             output.write(json_line(finding._asdict()) if options["as_json"] else text)
     output.flush()
+    for file, count in binary.files.items():
+        text = f"looks binary: its faults ({count:,}) are not listed; --json lists them"
+        complain(printable(f"{inputs.shown(file)}: {text}"))
     if not options["quiet"]:
         _summarize(wire, tally, mode)
     bad = tally.count(ERROR) + (tally.count("warning") if options["strict"] else 0)
     return BAD_RECORDS if bad else GOOD
+
+
+class _Binary:
+    """Which files look binary, and how many findings each has that are not worth a line."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, int] = {}
+        self._last: tuple[str | None, bool] = None, False
+
+    def has(self, file: str | None) -> bool:
+        """Whether a finding is in such a file; counts it. Findings of one file follow each other."""
+        if file != self._last[0]:
+            self._last = file, inputs.looks_binary(file)
+        if file is not None and self._last[1]:
+            self.files[file] = self.files.get(file, 0) + 1
+        return self._last[1]
 
 
 def _of_log(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress) -> Iterator[Finding]:

@@ -36,7 +36,7 @@ def command(
 ) -> int:
     """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and kept heads.
 
-    Exits with 1 when something fails, with 3 when a file cannot be read.
+    Exits with 1 when something fails or a file is no ledger, with 3 when a file cannot be read.
     """
     from turnwire.ledger import verify_file
 
@@ -62,7 +62,7 @@ def read_head(file: str) -> Checkpoint:
     try:
         return Checkpoint.from_json(inputs.content(file, inputs.SETTINGS))
     except RuleError as error:
-        raise click.UsageError(printable(f"{file}: {error}")) from None
+        raise click.UsageError(printable(f"{file} holds no head of a ledger: {error.text}")) from None
 
 
 def _key(text: str) -> bytes:
@@ -78,6 +78,10 @@ def _fields(file: str, verdict: Verdict) -> dict[str, object]:
 
 
 def _text(file: str, verdict: Verdict, kept: bool) -> str:
+    from turnwire.ledger.verify import NO_LEDGER
+
+    if verdict.fault is not None and verdict.fault.where == NO_LEDGER:
+        return printable(f"{file}: no ledger: {verdict.fault.text}")
     lines = [f"{file}: {'good' if verdict else 'BROKEN'}"]
     lines += [f"  proved: {sentence}" for sentence in verdict.proved]
     if verdict.fault is not None:
