@@ -175,8 +175,8 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
             output.write(json_line(finding._asdict()) if options["as_json"] else text)
     output.flush()
     for file, count in binary.files.items():
-        text = f"looks binary: its faults ({count:,}) are not listed; --json lists them"
-        complain(printable(f"{inputs.shown(file)}: {text}"))
+        said = f"looks binary: its faults ({count:,}) are not listed; --json lists them"
+        complain(printable(f"{inputs.shown(file)}: {said}"))
     if not options["quiet"]:
         _summarize(wire, tally, mode)
     bad = tally.count(ERROR) + (tally.count("warning") if options["strict"] else 0)
