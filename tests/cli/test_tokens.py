@@ -99,6 +99,51 @@ def test_advice_a_price_and_a_page(good: Path, tmp_path: Path) -> None:
     assert (own["wire"], own["tokens"]) == ("nslip", row["tokens"])
 
 
+def test_a_log_is_compared_with_json_toon_and_a_session(good: Path) -> None:
+    row, compared = turnwire("tokens", REAL, "--wire", "nslip", "--compare", "--sample", 50, "--json").records
+    found = compared["comparison"]
+    assert (found["messages"], found["sampled"], found["first"]) == (4356, 50, 50)
+    rows = {each["format"]: each for each in found["rows"]}
+    assert {"nslip", "json", "toon", "session"} == set(rows)
+    assert all(each["round_trip"] for each in rows.values())
+    assert rows["json"]["ratio"] == rows["json"]["ratio_together"] == 1
+    assert rows["session"]["alone"] is None and rows["session"]["together"] < rows["nslip"]["together"]
+    together = [each["together"] for each in found["rows"]]
+    assert together == sorted(together)
+    assert abs(rows["nslip"]["alone"] - row["mean"]) < 2, "a mean of the sample, beside that of all"
+    lines = turnwire("tokens", REAL, "--wire", "nslip", "--compare", "--sample", 50).out.decode().splitlines()
+    head = lines.index("nslip, tokens of o200k_base for a message (means); ratio: to minified JSON")
+    names = "format alone ratio together ratio together bytes carries all"
+    assert lines[head + 1].split() == names.split(), "no column is empty"
+    assert [line.split()[0] for line in lines[head + 2 : head + 6]] == [each["format"] for each in found["rows"]]
+    assert lines[head + 6] == "alone: 50 of 4,356 messages, each a text of its own"
+    assert lines[-1].startswith("not tried: nslip as csp, sstp, sap, kick: they need what this log does not say")
+
+
+def test_advice_alone_compares_and_explains_what_is_cached() -> None:
+    shown = turnwire("tokens", REAL, "--wire", "nslip", "--advise", "--sample", 50).out.decode()
+    assert all(f"\n{name} " in shown for name in ("json", "toon", "session", "cached:"))
+    assert shown.count("not tried") == 1
+    shown = turnwire("tokens", "-", "--advise", stdin=GOOD + b"\n").out.decode()
+    assert "cached" not in shown, "nothing is read again"
+
+
+def test_a_format_that_is_not_installed_keeps_its_row(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    block(monkeypatch, "toon_format")
+    _, compared = turnwire("tokens", good, "--wire", "nslip", "--compare", "--json").records
+    (toon,) = [each for each in compared["comparison"]["rows"] if each["format"] == "toon"]
+    assert (toon["alone"], toon["together"], toon["round_trip"]) == (None, None, None)
+    assert "turnwire[formats]" in toon["note"]
+
+
+def test_a_conversation_that_no_message_has_takes_no_column() -> None:
+    header = b'{"kind":"query","actor_id":"a","schema_id":"ioc.query.v0","logical_clock":1}'
+    line = b'{"header":%s,"payload":{"question":"x"}}\n' % header
+    (names, row) = turnwire("tokens", "-", "--per", "conversation", stdin=line).out.decode().splitlines()
+    assert names.split() == ["wire", "tokenizer", "conversations", "bytes", "tokens"]
+    assert row.split()[:3] == ["sstp", "o200k_base", "0"]
+
+
 def test_a_context_lets_other_wires_be_tried(good: Path, tmp_path: Path) -> None:
     given = tmp_path / "context.toml"
     given.write_text('now = "2026-01-01T00:00:00Z"\n[uuids]\n1 = "00000001-1111-4111-8111-111111111111"\n')

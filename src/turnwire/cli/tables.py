@@ -13,6 +13,8 @@ WIDEST = 48
 """Cells of a terminal beyond which a value is cut."""
 NARROW = 12
 """Cells below which no text is cut to make room: then columns go."""
+PATHS = frozenset({"file", "where"})
+"""Columns that are cut at their start: the end of a path says more."""
 GAP = 2
 """Cells between two columns."""
 
@@ -104,7 +106,7 @@ def _on_terminal(
 ) -> str:
     widths = fitted(names, cells, numbers, room)
     cut = [
-        [shortened(text, wide, name == "file") for text, wide, name in zip(row, widths, names, strict=False)]
+        [shortened(text, wide, name in PATHS) for text, wide, name in zip(row, widths, names, strict=False)]
         for row in cells
     ]
     shown = [shortened(name, wide) for name, wide in zip(names, widths, strict=False)]

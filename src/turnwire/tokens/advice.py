@@ -22,6 +22,10 @@ COLUMNS = ("log", "wire", "messages", "tokens", "cached", "once", "growing", "un
 _CHANGES = ("log", "what", "tokens", "share")
 NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncached"})
 
+CACHED = (
+    "cached: read again where each turn of a conversation is sent with all before it, a prefix for a model's cache\n"
+)
+
 
 class Cost(NamedTuple):
     """The messages of a log in one wire.
@@ -117,6 +121,8 @@ class Advice:
             costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
             parts.append(f"{safe(tokenizer)} ({safe(provenance)})\n")
             parts.append(aligned(COLUMNS, [_cells(cost) for cost in costs], NUMBERS))
+            if any(cost.cached for cost in costs):
+                parts.append(CACHED)
             changes = [change for change in self.changes if change.tokenizer == tokenizer]
             if changes:
                 parts.append("to change first (each by itself, at most):\n")
@@ -125,23 +131,8 @@ class Advice:
                 text = f"{change.log}: {change.text}"
                 parts.append(f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})  {safe(text)}\n")
             parts.append("\n")
-        parts += [f"not tried: {safe(line)}\n" for line in self._untried()]
+        parts += [f"not tried: {safe(line)}\n" for line in untried(self.absent, bool(self.facts["context"]))]
         return "".join(parts).rstrip("\n") + "\n"
-
-    def _untried(self) -> list[str]:
-        """What was not tried, and why; without a context in one line for all that wants one."""
-        wanting: dict[str, list[str]] = {}
-        lines = []
-        for name, why in self.absent.items():
-            log, _, wire = name.partition(" as ")
-            if self.facts["context"] or not why.startswith(Reason.MISSING_FIELD):
-                lines.append(f"{name}: {why}")
-            else:
-                wanting.setdefault(log, []).append(wire)
-        if wanting:
-            pairs = "; ".join(f"{log} as {', '.join(wires)}" for log, wires in wanting.items())
-            lines.append(f"{pairs}: they need what this log does not say; pass a Context (--context FILE) with it")
-        return lines
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained page: no script, nothing fetched. Raises OSError."""
@@ -149,6 +140,22 @@ class Advice:
 
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(advice_page(self))
+
+
+def untried(absent: Mapping[str, str], context: bool) -> list[str]:
+    """What was not tried ("nslip as csp"), and why; without a context in one line for all that wants one."""
+    wanting: dict[str, list[str]] = {}
+    lines = []
+    for name, why in absent.items():
+        log, _, wire = name.partition(" as ")
+        if context or not why.startswith(Reason.MISSING_FIELD):
+            lines.append(f"{name}: {why}")
+        else:
+            wanting.setdefault(log, []).append(wire)
+    if wanting:
+        pairs = "; ".join(f"{log} as {', '.join(wires)}" for log, wires in wanting.items())
+        lines.append(f"{pairs}: they need what this log does not say; pass a Context (--context FILE) with it")
+    return lines
 
 
 def _cells(cost: Cost) -> list[str]:
@@ -160,7 +167,7 @@ def _cells(cost: Cost) -> list[str]:
         cost.wire,
         f"{cost.messages:,}",
         ("≈ " if cost.estimated else "") + f"{cost.tokens:,}",
-        f"{cost.cached:,}",
+        f"{cost.cached:,}" if cost.cached else "",
         *money,
         "yes" if cost.round_trip else "no",
         ", ".join(cost.dropped),

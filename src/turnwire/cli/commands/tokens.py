@@ -15,6 +15,7 @@ from turnwire.cli.text import printable
 
 if TYPE_CHECKING:
     from turnwire.tokens.budget import Spent, Tally
+    from turnwire.tokens.means import Mean
     from turnwire.tokens.prices import Price
     from turnwire.tokens.tokenizer import Tokenizer
 
@@ -39,7 +40,8 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 @click.option(
     "--max", "budget", type=click.IntRange(min=0), metavar="N", help="Exit with 1 where one is over N tokens."
 )
-@click.option("--advise", is_flag=True, help="Try other wires on a sample, and say what to change first.")
+@click.option("--compare", is_flag=True, help="What a message costs in JSON, in TOON, as a session and in other wires.")
+@click.option("--advise", is_flag=True, help="Compare on a sample, and say what to change first.")
 @click.option("--price", metavar="IN[,CACHED]", help="The price of a million tokens, and of cached ones.")
 @click.option(
     "--context",
@@ -68,9 +70,11 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     advised = options["advise"] or options["html"] is not None or options["price"] is not None
     counters, context, price = _prepared(options)
     budget = options["budget"] if options["per"] == "message" else None
-    kept = options["sample"] if advised else 0
+    kept = options["sample"] if advised or options["compare"] else 0
     found = spend(list(names), counters, wire=options["wire"], budget=budget, sample=kept, threads=options["threads"])
     _show(found, options)
+    if (options["compare"] or (options["advise"] and not options["as_json"])) and found.spent:
+        _compare(found, counters, context, options, advised)
     if advised and found.spent:
         _advise(found, counters, context, price, options)
     return _judged(found, options)
@@ -117,6 +121,7 @@ def _show(found: Tally, options: dict[str, Any]) -> None:
         shown = [{**row, "where": _place(row)} for row in rows]
         names = [("conversations" if name == "messages" else name) for name in COLUMNS]
         names = names if options["per"] == "conversation" else list(COLUMNS)
+        names = [name for name in names if any(row.get(name) not in (None, "") for row in shown)]
         output.write(table(names, [[row.get(name) for name in names] for row in shown]).encode())
     output.flush()
 
@@ -150,6 +155,44 @@ def _place(row: dict[str, Any]) -> str:
     if "conversation" in row:
         return str(row["conversation"] or "")
     return f"{inputs.shown(row['file'])}:{row['line']}"
+
+
+COMPARED = ("format", "alone", "ratio", "together", "ratio together", "bytes", "carries all", "dropped", "note")
+
+
+def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dict[str, Any], advised: bool) -> None:
+    """What a message costs in each format; what was not tried stands with the advice, where there is one."""
+    from turnwire.cli.tables import table
+    from turnwire.log.output.json_lines import json_line
+    from turnwire.tokens.advice import untried
+    from turnwire.tokens.means import means
+
+    output = standard_output()
+    for one in means(found, counters, context=context):
+        if options["as_json"]:
+            output.write(json_line({"comparison": one.to_dict()}))
+            continue
+        cells = [_compared(row) for row in one.rows]
+        kept = [place for place in range(len(COMPARED)) if any(row[place] not in (None, "") for row in cells)]
+        names, rows = [COMPARED[place] for place in kept], [[row[place] for place in kept] for row in cells]
+        decimals = {"alone": 1, "together": 1, "ratio": 2, "ratio together": 2, "bytes": 1}
+        title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
+        lines = [
+            f"alone: {one.sampled:,} of {one.messages:,} messages, each a text of its own",
+            f"together: the first {one.first:,} as one text, with what explains it",
+        ]
+        if not advised:
+            absent = {f"{one.wire} as {wire}": why for wire, why in one.absent.items()}
+            lines += [f"not tried: {printable(line)}" for line in untried(absent, context is not None)]
+        text = "".join(f"{line}\n" for line in lines)
+        output.write(f"\n{title}\n{table(names, rows, decimals)}{text}".encode())
+    output.flush()
+
+
+def _compared(mean: Mean) -> tuple[Any, ...]:
+    carries = {True: "yes", False: "no", None: None}[mean.round_trip]
+    figures = mean.alone, mean.ratio, mean.together, mean.ratio_together, mean.bytes
+    return (mean.format, *figures, carries, ", ".join(mean.dropped), mean.note)
 
 
 def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, options: dict[str, Any]) -> None:

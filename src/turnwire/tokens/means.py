@@ -1,0 +1,126 @@
+"""What a message of a log costs on the average: in its own wire, in other wires, in JSON, in TOON and as a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from turnwire import registry
+from turnwire.tokens.budget import Tally
+from turnwire.tokens.comparison import Comparison, Row, compare
+from turnwire.tokens.tokenizer import Tokenizer
+
+BASE, TABULAR, SESSION = "json", "toon", "session"
+REFERENCES = (BASE, TABULAR, SESSION)
+"""The formats that are always there, in this order; of one that cannot be measured it is said why."""
+
+
+class Mean(NamedTuple):
+    """One format for the messages of a wire, with one tokenizer.
+
+    Attributes:
+        format: a wire or one of REFERENCES.
+        alone: tokens of a message that is a text of its own, the mean of the sample. together: of one among the first
+        messages of the log, written as one text, with what explains that text. ratio, ratio_together: of these to
+        minified JSON. bytes: of a message alone. None where there is no such figure.
+        dropped: fields that it cannot carry, each with how many messages of the sample have it.
+        round_trip: whether every message comes back from it; None where it was not measured. note: why not.
+    """
+
+    format: str
+    alone: float | None
+    ratio: float | None
+    together: float | None
+    ratio_together: float | None
+    bytes: float | None
+    dropped: tuple[str, ...]
+    round_trip: bool | None
+    note: str
+
+
+class Means(NamedTuple):
+    """The formats for the messages of one wire of a log, with one tokenizer, the cheapest together first.
+
+    messages: how many there are. sampled: how many were measured alone. first: how many together. absent: wires that
+    were not tried, and why.
+    """
+
+    wire: str
+    tokenizer: str
+    messages: int
+    sampled: int
+    first: int
+    rows: tuple[Mean, ...]
+    absent: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-able values."""
+        return {**self._asdict(), "rows": [{**row._asdict(), "dropped": list(row.dropped)} for row in self.rows]}
+
+
+def means(found: Tally, counters: Sequence[Tokenizer], *, context: Any = None) -> list[Means]:
+    """The means for each wire of a log and each tokenizer, in the order in which it was counted."""
+    result = []
+    for (wire, name), own in found.spent.items():
+        counter = next(each for each in counters if each.name == name)
+        kept = found.samples[wire]
+        known = registry.wire(wire).has("shape")
+        others = [each for each in registry.names() if known and each != wire and registry.wire(each).has("shape")]
+        alone = compare(kept.messages, [wire, *others], [counter], formats=REFERENCES[:-1], context=context)
+        together = compare(kept.first, [wire], [counter], formats=REFERENCES, per="conversation")
+        absent = {each: why for each, why in alone.absent.items() if each not in REFERENCES}
+        rows = sorted(_rows(wire, others, alone, together), key=lambda row: (_least(row) is None, _least(row)))
+        sizes = own.meter.messages, len(kept.messages), len(kept.first)
+        result.append(Means(wire, name, *sizes, tuple(rows), absent))
+    return result
+
+
+def _least(mean: Mean) -> float | None:
+    return mean.alone if mean.together is None else mean.together
+
+
+def _rows(wire: str, others: Sequence[str], alone: Comparison, together: Comparison) -> list[Mean]:
+    single = {row.format: row for row in alone.rows}
+    whole = {row.format: row for row in together.rows}
+    return [
+        _mean(
+            name,
+            single.get(name),
+            whole.get(name),
+            single.get(BASE),
+            whole.get(BASE),
+            {**together.absent, **alone.absent},
+        )
+        for name in (wire, *others, *REFERENCES)
+        if name in single or name in whole or name in REFERENCES
+    ]
+
+
+def _mean(
+    name: str,
+    alone: Row | None,
+    together: Row | None,
+    json_alone: Row | None,
+    json_together: Row | None,
+    absent: dict[str, str],
+) -> Mean:
+    one = None if alone is None else alone.tokens / alone.messages
+    # A wire's prompt is no part of the messages: it is sent whatever is written afterwards.
+    whole = None if together is None else together.tokens if together.kind == "wire" else together.total
+    each = None if whole is None or together is None else whole / together.messages
+    measured = alone or together
+    return Mean(
+        format=name,
+        alone=one,
+        ratio=None if one is None or json_alone is None else one * json_alone.messages / json_alone.tokens,
+        together=each,
+        ratio_together=None
+        if each is None or json_together is None
+        else each * json_together.messages / json_together.tokens,
+        bytes=None if alone is None else alone.bytes / alone.messages,
+        dropped=() if measured is None else measured.dropped,
+        round_trip=None if measured is None else all(row.round_trip for row in (alone, together) if row is not None),
+        note=absent.get(name, "")
+        if measured is None
+        else "; ".join(dict.fromkeys(row.note for row in (alone, together) if row and row.note)),
+    )
