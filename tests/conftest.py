@@ -20,8 +20,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 SAME_EXAMPLES = bool(os.environ.get("CI"))
-settings.register_profile("dev", max_examples=60, deadline=None, derandomize=SAME_EXAMPLES)
-settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
+settings.register_profile("dev", max_examples=40, deadline=None, derandomize=SAME_EXAMPLES)
+settings.register_profile("ci", max_examples=40, deadline=None, derandomize=True)
 settings.register_profile(
     "soak",
     max_examples=int(os.environ.get("SOAK_EXAMPLES", "20000")),

@@ -291,8 +291,8 @@ def test_time_is_linear_in_small_pieces(make: Callable[[int], bytes]) -> None:
 
 def test_time_is_linear_after_errors_in_one_piece() -> None:
     small = min(seconds(lambda: fed(b"@a1| " * 500, [1 << 20])) for _ in range(3))
-    large = min(seconds(lambda: fed(b"@a1| " * 8000, [1 << 20])) for _ in range(2))
-    assert large < 70 * small + 0.2
+    # One of five: a busy machine makes any one of them slow.
+    assert any(seconds(lambda: fed(b"@a1| " * 8000, [1 << 20])) < 70 * small + 0.2 for _ in range(5))
 
 
 def test_an_error_counts_what_waits_in_front_of_it() -> None:

@@ -177,14 +177,14 @@ def test_any_pieces_of_mixed_logs_give_what_a_scan_finds(wire: str | None) -> No
     """Of one wire and of all, wherever the messages stand: in strings, wrappers, sentences, among damage."""
     chance = random.Random(21)
     met = errors = 0
-    for number in range(rounds(16)):
+    for number in range(rounds(8)):
         data = mixed_logs.damaged_log(chance) + mixed_logs.good_log(chance, 5)[0]
         expected = scanned(data, wire)
         met += len(expected[0])
         errors += len(expected[1])
         for size in (1, chance.randrange(2, 9), chance.randrange(9, 300), len(data)):
             assert drained(Decoder(wire), cut(data, size)) == expected, (number, size)
-    assert met > 2 and met + errors > 3
+    assert met > 0 and met + errors > 1
 
 
 @pytest.mark.parametrize("wire", [None, *WIRES])

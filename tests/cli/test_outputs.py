@@ -211,10 +211,11 @@ def test_a_damaged_record_that_is_raised_leaves_nothing(log: Path, tmp_path: Pat
 
 
 def test_a_missing_extra_is_named(log: Path, tmp_path: Path) -> None:
-    (tmp_path / "pyarrow.py").write_text("raise ImportError('not installed')\n")
-    path = environment()["PYTHONPATH"]
-    done = process("scan", log, "-o", tmp_path / "x.parquet", PYTHONPATH=f"{tmp_path}:{path}")
+    (tmp_path / "absent").mkdir()
+    (tmp_path / "absent" / "pyarrow.py").write_text("raise ImportError('not installed')\n")
+    path = f"{tmp_path / 'absent'}:{environment()['PYTHONPATH']}"
+    done = process("scan", log, "-o", tmp_path / "x.parquet", PYTHONPATH=path)
     assert (done.code, "pip install 'turnwire[files]'" in done.err) == (2, True)
-    fine = process("scan", log, "-o", tmp_path / "x.ndjson", PYTHONPATH=f"{tmp_path}:{path}")
+    fine = process("scan", log, "-o", tmp_path / "x.ndjson", PYTHONPATH=path)
     assert fine.code == 1, "JSON lines need nothing"
-    assert sorted(os.listdir(tmp_path)) == ["agents.log", "pyarrow.py", "x.ndjson"]
+    assert sorted(os.listdir(tmp_path)) == ["absent", "agents.log", "x.ndjson"]

@@ -299,7 +299,7 @@ def test_numbers(number: str) -> None:
     text = GOOD.replace('"logical_clock":1', f'"logical_clock":{number}').encode()
     for behind in (b"", b" " * 40, b"\n" * 40):
         both("sstp", text + behind)
-    for size in range(len(text)):
+    for size in range(text.index(b'"logical_clock"'), len(text)):
         both("sstp", text[: size + 1])
 
 

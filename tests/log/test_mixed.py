@@ -110,7 +110,7 @@ def test_columns_say_what_each_wire_says() -> None:
 def test_bytes_add_up_however_they_are_read(tmp_path: Path) -> None:
     chance = random.Random(3)
     rows = bad = 0
-    for _ in range(rounds(40)):
+    for _ in range(rounds(10)):
         data = damaged_log(chance)
         path = tmp_path / "a.log"
         path.write_bytes(gzip.compress(data, 1))
@@ -124,8 +124,8 @@ def test_bytes_add_up_however_they_are_read(tmp_path: Path) -> None:
             columns, rejects, counts = everything(scan(path, batch_bytes=batch_bytes))
             assert ({**columns, "file": once[0]["file"]}, counts) == (once[0], once[2])
             assert [{**one, "file": None} for one in rejects] == once[1]
-    assert rows > 100
-    assert bad > 50
+    assert rows > 50
+    assert bad > 20
 
 
 @pytest.mark.skipif(PURE_ONLY, reason="compares the cores")

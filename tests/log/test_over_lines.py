@@ -154,7 +154,7 @@ def test_both_cores_however_it_is_cut(wire: str, seed: int) -> None:
 def test_no_size_of_blocks_and_no_thread_shows() -> None:
     chance = random.Random(41)
     rows = 0
-    for _ in range(rounds(40)):
+    for _ in range(rounds(10)):
         wire = chance.choice((None, None, *JSON_WIRES))
         data = log(chance, ALL if wire is None else RECORDS[wire])
         limits = LIMITS._replace(message=chance.choice((16 << 20, 16 << 20, chance.randrange(1, 700))))
