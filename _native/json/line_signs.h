@@ -17,12 +17,22 @@ static void tw_begin_signs(tw_lines *k)
         newline = (const uint8_t *)memchr(k->s + k->position, '\n', k->stop - k->position);
         k->looked = newline ? (size_t)(newline - k->s) + 1 : k->stop;
     }
+    if (k->looked < k->signs_from) k->looked = k->signs_from;
+}
+
+/* Whether the lines in [from, until) show a sign. The first one that looks like that of a CSP/1 message is one, but not
+ * between claims: no message begins there. */
+static int tw_lines_are_signed(tw_lines *k, size_t from, size_t until, int templates)
+{
+    size_t magic = until;
+    int signs = tw_lines_signs(k->s, from, until, k->signs == TW_SIGNS_ALL ? &magic : NULL);
+    if (templates && !signs) signs = tw_sign_template(k->s, from, magic);
+    return k->signed_line = signs != 0 || magic != until;
 }
 
 /* Whether the lines that begin in [from, until) show a sign: lines of text, or more than one that was read. */
 static int tw_lines_show_sign(tw_lines *k, size_t from, size_t until)
 {
-    size_t magic;
     if (!k->signs) return 0;
     if (from < k->looked) from = k->looked;
     if (until <= from) return 0;
@@ -31,7 +41,24 @@ static int tw_lines_show_sign(tw_lines *k, size_t from, size_t until)
         until = newline ? (size_t)(newline - k->s) + 1 : k->stop;
     }
     k->looked = until;
-    return k->signed_line = tw_line_signs(k->s, from, until, &magic) != 0 || magic != until;
+    return tw_lines_are_signed(k, from, until, 1);
+}
+
+/* The same of the lines of text from `from` to k->position, where a line begins; `one`: that is one line. Templates bear a
+ * mark, and no mark stands in them where these are looked for. */
+static inline int tw_text_shows_sign(tw_lines *k, size_t from, int one)
+{
+    int magic = 0, templates = !k->plan->template_marked;
+    size_t until = k->position;
+    if (!k->signs || until <= k->looked) return 0;
+    if (!one || templates || from < k->looked) {
+        size_t first = from < k->looked ? k->looked : from;
+        k->looked = until;
+        return tw_lines_are_signed(k, first, until, templates);
+    }
+    k->looked = until;
+    int signs = tw_sign_line(k->s, from, until - 1, &magic);
+    return k->signed_line = signs != 0 || (magic && k->signs == TW_SIGNS_ALL);
 }
 
 /* Whether the line from k->position to `end` shows a sign, which the walk is about to read. */
@@ -42,7 +69,7 @@ static inline int tw_line_shows_sign(tw_lines *k, size_t end)
     k->looked = end + 1;
     int signs = tw_sign_line(k->s, k->position, end, &magic);
     if (!k->plan->template_marked || tw_first_mark(k, k->position, end) < end) signs |= tw_sign_template(k->s, k->position, end);
-    return k->signed_line = signs | magic;
+    return k->signed_line = signs != 0 || (magic && k->signs == TW_SIGNS_ALL);
 }
 
 /* The same of a line that a template fitted. It is an object from its start to its end: only its length may be a sign. */

@@ -10,21 +10,25 @@ static int tw_row_claimed(tw_lines *k, tw_region *r, const tw_claim *claim);
 static int tw_store_json_reject(tw_lines *k, tw_region *r, size_t at, size_t end, size_t fault, int wire, int reason);
 
 #ifdef TW_JSON_AVX2
+/* Where of the 32 bytes at p the two stand side by side. */
+TW_JSON_AVX2 static inline __m256i tw_pairs_avx2(const uint8_t *p, __m256i first, __m256i second)
+{
+    return _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p), first),
+                            _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)(p + 1)), second));
+}
+
 /* Where the two bytes stand side by side in s[from .. to) for the first time; or, where they do not, up to where that was
- * seen: the last 64 bytes are not looked at. */
+ * seen: the last 128 bytes are not looked at. */
 TW_JSON_AVX2 static size_t tw_find_pair_avx2(const uint8_t *s, size_t from, size_t to, const uint8_t *pair)
 {
     const __m256i first = _mm256_set1_epi8((char)pair[0]), second = _mm256_set1_epi8((char)pair[1]);
-    for (; to - from > 64; from += 64) {
-        const uint8_t *p = s + from;
-        __m256i a = _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p), first),
-                                     _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)(p + 1)), second));
-        p += 32;
-        __m256i b = _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p), first),
-                                     _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(const void *)(p + 1)), second));
-        if (!_mm256_movemask_epi8(_mm256_or_si256(a, b))) continue;
-        return from + (size_t)__builtin_ctzll((uint32_t)_mm256_movemask_epi8(a) |
-                                              (uint64_t)(uint32_t)_mm256_movemask_epi8(b) << 32);
+    for (; to - from > 128; from += 128) {
+        __m256i a = tw_pairs_avx2(s + from, first, second), b = tw_pairs_avx2(s + from + 32, first, second);
+        __m256i c = tw_pairs_avx2(s + from + 64, first, second), d = tw_pairs_avx2(s + from + 96, first, second);
+        if (!_mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d)))) continue;
+        uint64_t low = (uint32_t)_mm256_movemask_epi8(a) | (uint64_t)(uint32_t)_mm256_movemask_epi8(b) << 32;
+        uint64_t high = (uint32_t)_mm256_movemask_epi8(c) | (uint64_t)(uint32_t)_mm256_movemask_epi8(d) << 32;
+        return from + (size_t)(low ? __builtin_ctzll(low) : 64 + __builtin_ctzll(high));
     }
     return from;
 }
@@ -45,7 +49,7 @@ static size_t tw_find_bytes(const uint8_t *s, size_t from, size_t to, const tw_t
         from++;
 #ifdef TW_JSON_AVX2
         /* Where it does stand elsewhere, it may do so often: with the one beside it, it is rare. */
-        if (bytes->size > 1 && tw_json_level != TW_SCALAR && to - from > bytes->size + 64)
+        if (bytes->size > 1 && tw_json_level != TW_SCALAR && to - from > bytes->size + 128)
             from = tw_find_pair_avx2(s, from + pair, to - bytes->size + pair + 1, bytes->text + pair) - pair;
 #endif
     }
@@ -68,23 +72,50 @@ static size_t tw_next_mark(tw_lines *k, int i, size_t from, size_t to)
     return *next < to && to - *next >= mark->size ? *next : to;
 }
 
-/* Whether not even that with which all marks begin stands in the block's [from, to): one search instead of one for each. */
-static int tw_is_markless(tw_lines *k, size_t from, size_t to)
+/* The first place of a mark in the block's [from, to), or `to`, by one search for what all of them begin with. */
+static size_t tw_find_mark(const tw_lines *k, size_t from, size_t to)
 {
-    const tw_token *shared = &k->plan->shared;
-    size_t known = from < k->markless_since ? k->markless_since + shared->size - 1 : k->size;
-    if (known > k->size) known = k->size;
-    size_t at = tw_find_bytes(k->s, from, known, shared);
-    if (at < known || known == k->size) k->markless_until = at;
-    k->markless_since = from;
-    return to <= k->markless_until;
+    const tw_plan *plan = k->plan;
+    for (size_t p = from; (p = tw_find_bytes(k->s, p, to, &plan->shared)) < to; p++) {
+        for (int i = 0; i < plan->mark_count; i++) {
+            const tw_token *mark = &plan->marks[i];
+            if (to - p >= mark->size && !memcmp(k->s + p, mark->text, mark->size)) return p;
+        }
+    }
+    return to;
+}
+
+/* Whether a mark stands in the block's [from, to): then the first one stands at k->markless_until. How far is looked ahead
+ * grows with what is known: where few lines are asked about, most of the block is not gone through. */
+static int tw_seek_mark(tw_lines *k, size_t from, size_t to)
+{
+    size_t begin = from, most = k->plan->longest_mark, until, at;
+    if (from < k->markless_since) {
+        until = k->markless_since + most - 1;
+        if (until > k->size) until = k->size;
+        at = tw_find_mark(k, from, until);
+        if (at < until) k->markless_until = at;
+        k->markless_since = from;
+        if (at < until || to <= k->markless_until) return to > k->markless_until;
+        begin = k->markless_until;
+    } else if (from <= k->markless_until) {
+        begin = k->markless_until;
+    } else {
+        k->markless_since = from;
+    }
+    until = begin - k->markless_since + TW_SEEK_SIGN;
+    if (until < to - begin) until = to - begin;
+    until = k->size - begin < until + most ? k->size : begin + until + most;
+    at = tw_find_mark(k, begin, until);
+    k->markless_until = at < until || until == k->size ? at : until - most + 1;
+    return to > k->markless_until;
 }
 
 /* The first mark in the block's [from, to), or `to`: few ask for more than this where no mark is near. */
 static inline size_t tw_first_mark(tw_lines *k, size_t from, size_t to)
 {
     if (from >= k->markless_since && to <= k->markless_until) return to;
-    if (k->plan->shared.size > 1 && tw_is_markless(k, from, to)) return to;
+    if (k->plan->shared.size > 1) return tw_seek_mark(k, from, to) ? tw_find_mark(k, k->markless_until, to) : to;
     size_t since = 0, until = k->size, first = to;
     for (int i = 0; i < k->plan->mark_count; i++) {
         size_t at = tw_next_mark(k, i, from, to);

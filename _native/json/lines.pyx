@@ -77,6 +77,7 @@ cdef class Plan:
         self.c.mark_count = len(marks)
         self.c.marks = self.tokens(marks)
         self.c.shared = self.tokens([shared])[0]
+        self.c.longest_mark = max(map(len, marks), default=0)
         self.c.template_marked = any([mark in b"CSP/1" for mark in marks])
 
     def __dealloc__(self):
@@ -297,7 +298,7 @@ cdef int attach_parts(tw_parts *parts, dict table, size_t size) except -1:
 
 
 def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, dict rejects, reject_rows, reject_room, *,
-               base=0, line=1, keep=False, limit=16 << 20, state=None, parts=None, claims=None, signs=False):
+               base=0, line=1, keep=False, limit=16 << 20, state=None, parts=None, claims=None, signs=None):
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on, as ``nslip_scan.scan_block`` does.
 
     Args:
@@ -320,8 +321,9 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         claims: of the wires of ``lines``: what a string says -> None, or (start, stop, what, wire, reason, fault) of each
             range of it that one claims, in order. What: 1, a record, of which a row says where it stands; 2, damaged, a
             reject. What lies between is searched.
-        signs: whether to stop where a line shows a sign of ``log.line_heads.signs``. The position is then -1, and
-            nothing else that was found counts. Not with ``parts``.
+        signs: None, or from where on reading stops where a line shows a sign of ``log.line_heads.signs``, with ``parts``
+            one of ``signs_between`` outside of good claims. The position is then -1, and nothing else that was found
+            counts.
 
     Returns (rows, reject rows, position, line).
     """
@@ -354,7 +356,9 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
         k.s, k.size, k.position, k.limit = <const uint8_t *>view.buf, size, start, limit
         k.stop = size
         k.final, k.base, k.line = final, base, line
-        k.signs = signs and not among
+        if signs is not None:
+            k.signs = TW_SIGNS_BETWEEN if among else TW_SIGNS_ALL
+            k.signs_from = signs
         k.plan = &plan.c
         k.json.shape = &plan.c.shape
         k.context, k.whole, k.torn, k.number = <void *>call, whole, torn, number

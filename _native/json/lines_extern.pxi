@@ -3,6 +3,8 @@ cdef extern from "_native/json/scan.h" nogil:
     enum:
         TW_FINE
         TW_STOPPED
+        TW_SIGNS_ALL
+        TW_SIGNS_BETWEEN
         TW_MOST_MARKS
         TW_MOST_LINE_MARKS
         TW_MOST_CLUES
@@ -92,6 +94,7 @@ cdef extern from "_native/json/scan.h" nogil:
         const tw_token *marks
         int mark_count
         tw_token shared
+        size_t longest_mark
         int template_marked
     ctypedef struct tw_column:
         int64_t *offset
@@ -165,6 +168,7 @@ cdef extern from "_native/json/scan.h" nogil:
         size_t arena_room
         size_t head
         int carried, signs, signed_line
+        size_t signs_from
         int values "values"
         int head_known
         int64_t head_time

@@ -4,6 +4,7 @@
 #ifndef TURNWIRE_JSON_PARTS_H
 #define TURNWIRE_JSON_PARTS_H
 
+#include "line_signs.h"
 #include "scan.h"
 
 enum { TW_PART_BETWEEN, TW_PART_CLAIMED, TW_PART_DAMAGED };
@@ -43,12 +44,14 @@ static int tw_store_piece(tw_lines *k, const tw_parts *parts, size_t n, size_t a
 static int tw_whole_line(tw_lines *k, size_t at, size_t end, size_t behind, int *whole)
 {
     size_t row = k->rows.count, arena = k->arena_size;
+    int signs = k->signs;                    /* these were looked for in all of the claim */
     k->position = at;
     k->stop = behind;
-    k->carried = 0;
+    k->carried = k->signs = 0;
     k->mute = 1;
     int result = tw_json_lines(k);
     k->mute = k->carried = 0;
+    k->signs = signs;
     *whole = 0;
     if (result != TW_FINE) return result;
     if (k->position >= behind && k->rows.count == row + 1) {
@@ -96,7 +99,7 @@ static int tw_carve(tw_lines *k, const tw_parts *parts, size_t n)
 }
 
 /* Reads the parts from number *part on; *part is then the one to go on with, from its `start`. Returns TW_FINE (all are
- * read, or rows or rejects are full) or TW_STOPPED. */
+ * read, rows or rejects are full, or a line showed a sign) or TW_STOPPED. */
 static int tw_json_parts(tw_lines *k, const tw_parts *parts, size_t *part)
 {
     int final = k->final;
@@ -109,6 +112,8 @@ static int tw_json_parts(tw_lines *k, const tw_parts *parts, size_t *part)
             if (k->rows.count == k->rows.room) return TW_FINE;
             parts->row[n] = (int64_t)k->rows.count++;
         } else if (parts->what[n] == TW_PART_DAMAGED) {
+            size_t from = start < k->signs_from ? k->signs_from : start;
+            if (k->signs && from < stop && tw_lines_are_signed(k, from, stop, 1)) return TW_FINE;
             if ((result = tw_carve(k, parts, n)) == TW_FULL) return TW_FINE;
         } else if (!k->carried && start + 1 == stop && k->s[start] == '\n') { /* as between messages line by line */
             k->held = 0;
@@ -121,7 +126,7 @@ static int tw_json_parts(tw_lines *k, const tw_parts *parts, size_t *part)
             k->line = parts->line[n + 1] - tw_newlines(k->s + start, stop - start);
             result = tw_json_lines(k);
             parts->start[n] = (int64_t)k->position;
-            if (result == TW_FINE && k->position < stop) return TW_FINE;
+            if (result == TW_FINE && (k->signed_line || k->position < stop)) return TW_FINE;
         }
         if (result != TW_FINE) return result;
     }

@@ -64,6 +64,7 @@ typedef struct {
     const tw_token *marks;                   /* of line wires: how what they look for begins */
     int mark_count;
     tw_token shared;                         /* with what all of them begin */
+    size_t longest_mark;
     int template_marked;                     /* one of them stands in every template of CSP/1 (log/line_signs.h) */
 } tw_plan;
 

@@ -10,6 +10,7 @@ enum { TW_FINE, TW_FULL, TW_STOPPED };
 enum { TW_OPENS_OBJECT = 1, TW_OPENS_STRING = 2, TW_OPENS_BELOW = 3 };
 enum { TW_TRIED_RECORD, TW_TRIED_REJECT, TW_TRIED_OTHER, TW_TRIED_BROKEN };
 enum { TW_DEEPEST_STRING = 8, TW_STRING_REJECTS = 512 };
+enum { TW_SIGNS_ALL = 1, TW_SIGNS_BETWEEN = 2 }; /* between claims of CSP/1, its magic is no sign */
 
 typedef struct {
     int64_t *offset, *length, *line, *fault;
@@ -72,7 +73,8 @@ typedef struct tw_lines {
     int several;                             /* what is read now may have several lines: `line` is that of its start, and */
     size_t counted;                          /* counted_line that of the byte at `counted` */
     int64_t counted_line;
-    int signs;                               /* whether reading stops at the first sign (log/line_signs.h) that a line shows */
+    int signs;                               /* whether reading stops at the first sign (log/line_signs.h) that a line shows: */
+    size_t signs_from;                       /* TW_SIGNS_ALL, TW_SIGNS_BETWEEN; of lines from here on */
     int signed_line;                         /* it did; what was stored then counts for nothing */
     size_t looked;                           /* lines that begin before it were looked at for signs, or need not be */
     int held;                                /* reading stopped where an object goes on behind what is there */

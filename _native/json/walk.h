@@ -320,12 +320,12 @@ static int tw_fitting_line(tw_lines *k, tw_region *line, int *met)
 }
 
 /* Goes to the next line in which anything may begin: one that is there to its end, with a '{', an '@' or a mark. All others
- * are text. */
-static void tw_skip_text(tw_lines *k)
+ * are text. Returns whether that is one line. */
+static int tw_skip_text(tw_lines *k)
 {
     const uint8_t *s = k->s;
     size_t p = k->position, next;
-    if (s[p] == '{' || (s[p] == '@' && k->find)) return;
+    if (s[p] == '{' || (s[p] == '@' && k->find)) return 0;
     next = tw_next_sign(k, TW_SIGN_OBJECT, p, k->stop);
     if (next > k->stop) next = k->stop;
     if (k->find) {
@@ -334,10 +334,12 @@ static void tw_skip_text(tw_lines *k)
     }
     next = tw_first_mark(k, p, next);
     const uint8_t *newline = next == p ? NULL : (const uint8_t *)memchr(s + p, '\n', next - p);
-    if (!newline) return;
+    if (!newline) return 0;
     while (s[next - 1] != '\n') next--;
-    k->line += newline + 1 == s + next ? 1 : tw_newlines(s + p, next - p); /* mostly it is one line */
+    int one = newline + 1 == s + next;       /* mostly it is */
+    k->line += one ? 1 : tw_newlines(s + p, next - p);
     k->position = next;
+    return one;
 }
 
 /* A line, up to `line_end`, in which a good record of the other wire stands and nothing else that the walk would look at: *met where
@@ -372,8 +374,8 @@ static int tw_json_lines(tw_lines *k)
         int met = 0;
         size_t from = k->position;
         if (!k->carried) {
-            tw_skip_text(k);
-            if (k->position != from && (tw_lines_show_sign(k, from, k->position) || k->position == k->stop)) break;
+            int one = tw_skip_text(k);
+            if (k->position != from && (tw_text_shows_sign(k, from, one) || k->position == k->stop)) break;
             from = k->position;
         }
         if (!k->carried && ((result = tw_fitting_line(k, &whole, &met)) != TW_FINE || met)) {

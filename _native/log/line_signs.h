@@ -33,13 +33,28 @@ static int tw_sign_magic(const uint8_t *s, size_t p, size_t end)
     return p < end && tw_sign_digit(s[p]);
 }
 
+/* Where the first space of the 24 bytes at p stands, or 24; there are 34. */
+static inline size_t tw_sign_gap(const uint8_t *p)
+{
+    size_t at = 0;
+#ifdef TW_SIGNS_AVX2                         /* SSE2, which any of these processors has */
+    unsigned gaps = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p),
+                                                               _mm_set1_epi8(' ')));
+    if (gaps) return (size_t)__builtin_ctz(gaps);
+    at = 16;
+#endif
+    while (at < 24 && p[at] != ' ') at++;
+    return at;
+}
+
 /* Whether the line is a part of one that CRI cut: a time, the name of a stream, P. */
-static int tw_sign_cri(const uint8_t *s, size_t p, size_t end)
+static inline int tw_sign_cri(const uint8_t *s, size_t p, size_t end)
 {
     if (end - p < 29 || s[p + 4] != '-' || s[p + 10] != 'T') return 0;
-    const uint8_t *space = s + p + 19, *behind = end - p - 19 < 24 ? s + end : space + 24;
-    while (space < behind && *space != ' ') space++;
-    if (space == behind || (size_t)(s + end - space) < 10) return 0;
+    const uint8_t *space = s + p + 19, *behind = end - p < 43 ? s + end : s + p + 43;
+    if (end - p >= 19 + 34) space += tw_sign_gap(space);
+    else while (space < behind && *space != ' ') space++;
+    if ((size_t)(s + end - space) < 10 || memcmp(space, " std", 4) || space == behind) return 0;
     return (!memcmp(space, " stdout P", 9) || !memcmp(space, " stderr P", 9)) && (space[9] == ' ' || space[9] == ':');
 }
 
@@ -71,7 +86,7 @@ static int tw_sign_start(const uint8_t *s, size_t p, size_t end, int *magic)
         from = p + 3;
         c = from < end ? s[from] : 0;
     }
-    if (tw_sign_digit(c)) return tw_sign_cri(s, from, end) ? TW_SIGN_CRI : 0;
+    if (tw_sign_digit(c)) return tw_sign_cri(s, from, end) ? TW_SIGN_CRI : 0; /* behind a byte order mark */
     if (c == 0xE2) return end - from >= 3 && s[from + 1] == 0xAB && s[from + 2] == 0xBB ? TW_SIGN_SIGIL : 0;
     if (tw_sign_space(c) || (c | 32) == 'c') *magic = tw_sign_magic(s, from, end);
     return from == p && tw_sign_fence(s, p, end) ? TW_SIGN_FENCE : 0;
@@ -87,10 +102,11 @@ static int tw_sign_end(const uint8_t *s, size_t p, size_t end)
 /* What the line s[p .. end) shows. *magic: as above. */
 static inline int tw_sign_line(const uint8_t *s, size_t p, size_t end, int *magic)
 {
-    static const uint8_t shown[256] = { ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1,
-                                        ['7'] = 1, ['8'] = 1, ['9'] = 1, ['c'] = 1, ['C'] = 1, [' '] = 1, ['\t'] = 1,
-                                        ['`'] = 1, ['~'] = 1, [0xE2] = 1, [0xEF] = 1 };
-    int signs = shown[s[p]] ? tw_sign_start(s, p, end, magic) : 0;
+    static const uint8_t shown[256] = { ['c'] = 1, ['C'] = 1, [' '] = 1, ['\t'] = 1, ['`'] = 1, ['~'] = 1, [0xE2] = 1,
+                                        [0xEF] = 1 };
+    int signs = 0;
+    if (tw_sign_digit(s[p])) signs = tw_sign_cri(s, p, end) ? TW_SIGN_CRI : 0;
+    else if (shown[s[p]]) signs = tw_sign_start(s, p, end, magic);
     if (end > p && (s[end - 1] == '1' || s[end - 1] == '\r')) signs |= tw_sign_end(s, p, end);
     if (end - p >= TW_DOCKER_PART && tw_sign_log_key(s, p, end)) signs |= TW_SIGN_DOCKER;
     return signs;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from turnwire import scan
 from turnwire._pure.log import line_heads as pure
 from turnwire.json import scanner as json_scanner
 from turnwire.log.engine.block_pass import Pass
+from turnwire.log.engine.claims import CLAIMED, DAMAGED, empty_parts
 
 usesbackend = pytest.mark.usefixtures("scan_core")
 SAP = RECORDS["sap"][0]
@@ -40,6 +42,7 @@ LINES = (
     *(b"2026-11-22T07:00:00.5Z stdout P a", b"2026-11-22T07:00:00.5Z stderr F a", b"2026-11-22T07:00:00 stdout P:x b"),
 )
 """Most show nothing."""
+CSP = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA\n<<<\nx CSP/1\n\xe2\xab\xbb a\n>>>\n\n"
 
 
 def log(chance: random.Random) -> bytes:
@@ -49,19 +52,32 @@ def log(chance: random.Random) -> bytes:
     return b"\n".join(lines) + chance.choice((b"", b"\n"))
 
 
-def shows(core: ModuleType, data: bytes) -> bool:
+def shows(core: ModuleType, data: bytes, parts: dict[str, Any] | None = None, since: int = 0) -> bool:
     """Whether the core stops at a sign; it must come to the end of the data elsewhere."""
     scanner = scanner_of("sap")
     valid, escaped = json_scanner.bits(scanner.columns)
     plan = core.Plan(scanner_plans("sap"), scanner.columns, valid, escaped, json_scanner.REASONS)
-    room = data.count(b"{") + 1
+    room = data.count(b"{") + 1 + (0 if parts is None else len(parts["what"]))
     columns, rejects = tables(scanner, room, room)
     state = json_scanner.LineState()
+    end = len(data) if parts is None else len(parts["what"])
     *_, position, _ = core.scan_block(
-        plan, data, 0, len(data), True, columns, 0, room, rejects, 0, room, state=state, signs=True
+        plan, data, 0, len(data), True, columns, 0, room, rejects, 0, room, state=state, signs=since, parts=parts
     )
-    assert position in (-1, len(data))
+    assert position in (-1, end)
     return bool(position < 0)
+
+
+def claimed(data: bytes, chance: random.Random) -> dict[str, Any]:
+    """Parts of the data as for the core: claims of whole lines, good and damaged ones, and what lies between."""
+    ends = [at + 1 for at, byte in enumerate(data) if byte == ord("\n")]
+    cuts = sorted(chance.sample(ends, 2 * chance.randrange(len(ends) // 2 + 1)))
+    parts = empty_parts(len(cuts) + 1, 1)
+    parts["start"][1:], parts["stop"][:-1], parts["stop"][-1] = cuts, cuts, len(data)
+    for number in range(1, len(cuts), 2):
+        parts["what"][number] = chance.choice((CLAIMED, DAMAGED))
+    parts["line"][1::2] = [1 + data[:place].count(b"\n") for place in [*cuts[::2], len(data)]]
+    return parts
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -76,12 +92,30 @@ def test_the_core_stops_exactly_where_a_line_shows_a_sign(name: str) -> None:
     assert seen == {True, False}
 
 
+@pytest.mark.parametrize("name", ENGINES)
+def test_between_claims_too(name: str) -> None:
+    chance, seen = random.Random(14), set()
+    with engine(name) as core:
+        for _ in range(rounds(200)):
+            data = log(chance)
+            parts = claimed(data, chance)
+            good = parts["what"] == CLAIMED
+            since = chance.choice((0, 0, data.find(b"\n") + 1))
+            wanted = pure.signs_between(data, parts["start"][good], parts["stop"][good], since, len(data)) != 0
+            assert shows(core, data, parts, since) == wanted, (data, parts, since)
+            seen.add(wanted)
+    assert seen == {True, False}
+
+
 @usesbackend
 @pytest.mark.parametrize("wire", [None, "sap"])
-def test_what_is_found_is_that_of_the_careful_way(wire: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["_without_signs", "_around_claims"])
+def test_what_is_found_is_that_of_the_careful_way(wire: str | None, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(31)
-    logs = [(log(chance), chance.randrange(300, 5000)) for _ in range(rounds(60))]
+    logs = [(log(chance), chance.randrange(300, 5000)) for _ in range(rounds(30))]
+    if way == "_around_claims":
+        logs = [(b"".join(CSP + log(chance) for _ in range(chance.randrange(1, 5))), size) for _, size in logs]
     found = [everything(scan(data, wire=wire, batch_bytes=size)) for data, size in logs]
-    monkeypatch.setattr(Pass, "_without_signs", lambda *_: None)
+    monkeypatch.setattr(Pass, way, lambda *_: None)
     for (data, size), before in zip(logs, found, strict=True):
         assert everything(scan(data, wire=wire, batch_bytes=size))[:2] == before[:2], (data, size)

@@ -56,6 +56,6 @@ def scan_block(
     state: Any = None,
     parts: dict[str, Any] | None = None,
     claims: Callable[[bytes], Sequence[tuple[int, int, int, int, int, int]] | None] | None = None,
-    signs: bool = False,
+    signs: int | None = None,
 ) -> tuple[int, int, int, int]: ...
 def plain(span: bytes) -> bytes: ...

@@ -429,7 +429,7 @@ def scan_block(
     state: Any = None,
     parts: dict[str, Any] | None = None,
     claims: Any = None,
-    signs: bool = False,
+    signs: int | None = None,
 ) -> tuple[int, int, int, int]:
     """Reads JSON messages from ``data[start:size]`` into columns, from row ``rows`` on: see the native twin."""
     first = start
@@ -437,7 +437,7 @@ def scan_block(
         start = int(parts["start"][first]) if first < len(parts["what"]) else size
     if not 0 <= start <= size <= len(memoryview(data).cast("B")):
         raise ValueError("start and size must lie in the data")
-    if signs and parts is None and line_heads.signs(data, start, size) != (-1, 0):
+    if signs is not None and _shows_sign(data, start, size, parts, first, signs):
         return rows, reject_rows, -1, line
     lines = _Lines(plan, bytes(memoryview(data)[:size]), columns, rejects, limit, keep)
     lines.rows, lines.room, lines.bad, lines.reject_room = rows, room, reject_rows, reject_room
@@ -458,3 +458,14 @@ def scan_block(
         state.known, state.time, state.values = lines.head_known, lines.head_time, lines.values
         state.held = -1 if lines.open_at < 0 else base + lines.open_at
     return lines.rows, lines.bad, position, lines.line
+
+
+def _shows_sign(data: Any, start: int, size: int, parts: dict[str, Any] | None, first: int, since: int) -> bool:
+    """Whether a line from ``since`` on shows a sign: of all lines, or of those outside of good claims."""
+    start = max(start, since)
+    if parts is None:
+        return line_heads.signs(data, start, size) != (-1, 0)
+    good = parts["what"][first:] == between.CLAIMED
+    starts, stops = (parts[name][first:][good] for name in ("start", "stop"))
+    stop = int(parts["stop"][-1]) if len(parts["stop"]) else size
+    return start < stop and bool(line_heads.signs_between(data, starts, stops, start, stop))

@@ -67,7 +67,8 @@ class State:
     csp, lines: what the scans of CSP/1 and of lines carry. within_line: whether the next block begins in the middle of
     a line. csp_at: where CSP/1 goes on, if that is behind the start of the next block (an object is open there), or -1.
     documents: those of the input so far. own: the state of a wire that only its own scan finds. met: whether a record
-    or a reject stands in the block that was read last; signs: whether lines of it showed a sign (see line_heads).
+    or a reject stands in the block that was read last; signs: whether lines of it showed a sign (see line_heads);
+    between: whether lines behind its first CSP/1 did, outside of good messages.
     """
 
     def __init__(self, csp: Any, lines: Any, documents: Documents) -> None:
@@ -77,7 +78,7 @@ class State:
         self.within_line = False
         self.csp_at = -1
         self.met = False
-        self.signs = False
+        self.signs = self.between = False
         self.own: Any = None
 
     def idle(self) -> bool:
@@ -94,7 +95,7 @@ class State:
             setattr(documents, name, getattr(self.documents, name))
         state = State(array("q", self.csp), lines, documents)
         state.within_line, state.csp_at, state.met = self.within_line, self.csp_at, self.met
-        state.signs = self.signs
+        state.signs, state.between = self.signs, self.between
         return state
 
     def become(self, other: State) -> None:

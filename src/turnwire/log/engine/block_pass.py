@@ -121,7 +121,7 @@ class Pass:
         if self._decided(0) < self.size:
             return None
         before = state.copy()
-        position, line = self._lines(self.line, signs=True)
+        position, line = self._lines(self.line, signs=0)
         rest = position < self.size
         if position < 0 or (rest and _heads.signs(self.view, position, self.size) != (-1, 0)):
             self._begin_again(before)
@@ -155,7 +155,8 @@ class Pass:
         """Finds everything, around the documents: (position, line)."""
         claims = not self.state.idle() or self.magic >= 0 or self._belong_together() or documents or self.openings
         if start >= 0 and claims:
-            position, line = self._with_claims(start, documents)
+            around = None if documents else self._around_claims(start)
+            position, line = self._with_claims(start, documents) if around is None else around
         else:
             stop = self.size if start < 0 else self._decided(start)
             position, line = self._lines(self.line) if stop == self.size else self._whole_lines(stop)
@@ -177,7 +178,9 @@ class Pass:
         since = max(self.magic, start)
         if self.magic >= 0 and since < stop:
             good = found.what == CLAIMED
-            self.signs |= _heads.signs_between(self.view, found.starts[good], found.stops[good], since, stop)
+            between = _heads.signs_between(self.view, found.starts[good], found.stops[good], since, stop)
+            self.signs |= between
+            self.state.between = between != 0
         return self._belong_together()
 
     def _spans(self) -> list[tuple[int, int]]:
@@ -246,9 +249,9 @@ class Pass:
 
     # --- lines ---
 
-    def _lines(self, line: int, start: int = 0, *, signs: bool = False) -> tuple[int, int]:
-        """Finds JSON and nSLIP from ``start`` on, where CSP/1 claims nothing: (position, line). signs: whether to look
-        for signs, too: the position is -1 where a line shows one."""
+    def _lines(self, line: int, start: int = 0, *, signs: int | None = None) -> tuple[int, int]:
+        """Finds JSON and nSLIP from ``start`` on, where CSP/1 claims nothing: (position, line). signs: from where on to
+        look for signs, too: the position is -1 where a line shows one."""
         while start < self.size:
             position, line, on = self._read(start, self.final, line, None, signs)
             if position < 0 or self._held() or (not on and (not self.ends or not self._more_room())):
@@ -275,13 +278,15 @@ class Pass:
         self._counted = stop, count
         return count
 
-    def _parts(self, parts: Arrays) -> int | None:
+    def _parts(self, parts: Arrays, signs: int | None = None) -> int | None:
         """Finds JSON and nSLIP around the claims of CSP/1, and leaves rows open for these. Where an object begins that
-        goes on behind the last part, or None."""
+        goes on behind the last part, or None. signs: from where on to look for signs, too; -1 where there is one."""
         part, count = 0, len(parts["what"])
         while part < count:
             before = part, int(parts["start"][part])
-            part, _, on = self._read(part, self.final, 1, parts)
+            part, _, on = self._read(part, self.final, 1, parts, signs)
+            if part < 0:
+                return -1
             if self._held():
                 return int(parts["start"][part])
             stuck = not on and part < count and (part, int(parts["start"][part])) == before
@@ -290,7 +295,7 @@ class Pass:
         return None
 
     def _read(
-        self, start: int, final: bool, line: int, parts: Arrays | None, signs: bool = False
+        self, start: int, final: bool, line: int, parts: Arrays | None, signs: int | None = None
     ) -> tuple[int, int, bool]:
         """One call of the core: (position, line, whether it made progress)."""
         first, room = self.rows, len(self.table["offset"])
@@ -374,6 +379,25 @@ class Pass:
             columns=self.space.arrays,
         )
 
+    def _around_claims(self, start: int) -> tuple[int, int] | None:
+        """What CSP/1 claims, then all that is left: (position, line). Only where no line outside of good claims shows a
+        sign, which the core looks for as it reads them; None where one does, or did in the block before."""
+        if self.magic < 0 or self.signs or self.state.between or self.inside or self.openings:
+            return None
+        before = self.state.copy()
+        found = self.claims(start, self.size, self.final)
+        none = found.starts[:0]
+        last = max(found.position, self.magic, start)  # from there on the next block reads, or what is behind the parts
+        held: int | None = -1
+        if _heads.signs_between(self.view, none, none, last, self.size) == 0:
+            parts = found.parts(self.finder.csp.code)
+            held = self._parts(parts, max(self.magic, start))
+        if held == -1:
+            self._begin_again(before)
+            return None
+        fill_records(self, found.records, parts["row"][1::2][found.what == CLAIMED])
+        return self._behind_claims(found, held)
+
     def _with_claims(self, start: int, documents: list[Document]) -> tuple[int, int]:
         """What CSP/1 claims, and what lines say together; then all that is left: (position, line)."""
         before = self.state.csp[:]
@@ -390,13 +414,18 @@ class Pass:
             start = min(start, stop)
             documents = [one for one in documents if one.stop <= stop]
         found, assemblies = ranges[0].claims, self._with_documents(ranges, documents)
-        position, line = found.position, found.line
         if assemblies or documents or found.wires.any():
-            held = self._all_claimed(found, Together(self, position, assemblies))
+            held = self._all_claimed(found, Together(self, found.position, assemblies))
         else:
             parts = found.parts(self.finder.csp.code)
             held = self._parts(parts)
             fill_records(self, found.records, parts["row"][1::2][found.what == CLAIMED])
+        return self._behind_claims(found, held)
+
+    def _behind_claims(self, found: Claims, held: int | None) -> tuple[int, int]:
+        """Reads on where nothing is claimed and no line begins: (position, line). held: where an object is open, or
+        None."""
+        position, line = found.position, found.line
         self.state.csp_at = -1 if held is None else self.base + position
         if held is not None:
             return held, self.line + self._newlines(held)
