@@ -49,6 +49,7 @@ class Reason(str, Enum):
     FILE_GONE = "file_gone"
     BAD_POSITION = "bad_position"
     FILE_CHANGED = "file_changed"
+    BLOCK_OPEN = "block_open"
     # Binary forms of nSLIP
     BAD_ENCODING = "bad_encoding"
     UNSUPPORTED_VERSION = "unsupported_version"

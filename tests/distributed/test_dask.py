@@ -23,6 +23,7 @@ from tests.log.engines import UPSTREAM  # noqa: E402
 from turnwire.distributed import Manifest, dask_scan, run_block  # noqa: E402
 from turnwire.distributed.manifest import NAME  # noqa: E402
 from turnwire.log import plan, write  # noqa: E402
+from turnwire.log.planning import cutting  # noqa: E402
 
 pytestmark = [
     pytest.mark.once,
@@ -88,6 +89,20 @@ def test_the_blocks_are_one_scan(client: Any, logs: Path) -> None:
     assert Manifest.read(logs.parent / "out").rows == manifest.rows
     names = sorted(path.name for path in (logs.parent / "out" / "records").iterdir())
     assert names == [path.name for path in manifest.paths()]
+
+
+def test_lines_that_the_plan_did_not_count(client: Any, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are looked at only; one of them is cut in a message, which its block says: it is planned once more."""
+    monkeypatch.setattr(cutting, "LEAST_LOOKED_AT", 1)
+    monkeypatch.setattr(cutting, "_AROUND", 80)
+    message = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\n" + b"REQ x\n" * 9000
+    (logs / "c.log").write_bytes(message)
+    assert any(block.line is None for block in plan(str(logs), wire="nslip", block_bytes=SIZE))
+    manifest = run(client, logs)
+    assert manifest.complete and many(manifest) == one_scan(logs)
+    assert Manifest.read(logs.parent / "out").rows == manifest.rows
+    first = {row["block"]["file"]: row["first_line"] for row in reversed(manifest.rows)}
+    assert set(first.values()) == {1}
 
 
 def test_a_killed_worker_costs_nothing_but_time(client: Any, logs: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from turnwire.distributed.manifest import Manifest
 from turnwire.distributed.work import run_block
-from turnwire.errors import MissingDependency, UnknownName
+from turnwire.errors import MissingDependency, Reason, UnknownName
 from turnwire.log.output.writers import arrow
 from turnwire.log.plan import BLOCK_BYTES, Block, plan
 
@@ -57,6 +57,7 @@ def dask_scan(
     A worker that dies costs nothing but time: its blocks run again elsewhere. Blocks that were on workers when these
     died too often run once more, each alone; the one whose worker dies then too is "quarantined" in the manifest. An
     error in a block makes it "failed"; the others go on. Nothing is raised for either: look at ``manifest.complete``.
+    Files that turn out to be cut where something goes on are planned once more, by reading them.
 
     Raises ValueError, OSError, TimeoutError and MissingDependency.
     """
@@ -71,8 +72,30 @@ def dask_scan(
     if todo:
         with _connected(client) as connected:
             _Run(connected, manifest, patience, progress, run).all(todo)
+            if uncut := _open_files(manifest):
+                blocks = list(_read(blocks, uncut, {"wire": wire, "block_bytes": block_bytes, **options}))
+                manifest.save()
+                manifest, todo = _begun(place, blocks, True)
+                _Run(connected, manifest, patience, progress, run).all(todo)
     manifest.finish()
     return manifest
+
+
+def _open_files(manifest: Manifest) -> set[str]:
+    """The files that had to be cut otherwise, as their blocks found when they were read."""
+    failed = manifest.of_state("failed")
+    return {Block.from_dict(row["block"]).file for row in failed if row.get("reason") == Reason.BLOCK_OPEN}
+
+
+def _read(blocks: list[Block], files: set[str], options: dict[str, Any]) -> Iterator[Block]:
+    """The blocks, with new ones for these files: from a plan that reads them as a whole."""
+    done: set[str] = set()
+    for block in blocks:
+        if block.file not in files or block.files:
+            yield block
+        elif block.file not in done:
+            done.add(block.file)
+            yield from plan(block.file, read=True, **options)
 
 
 def distributed() -> Any:
@@ -228,7 +251,9 @@ class _Run:
             suspects.append((index, block))
         else:
             text = f"{type(outcome).__name__}: {outcome}"
-            self._ended({**_unfinished(index, block), "state": "failed", "error": text})
+            reason = getattr(outcome, "reason", None)
+            row = {**_unfinished(index, block), "state": "failed", "error": text, "reason": reason}
+            self._ended(row)
 
     def _ended(self, row: dict[str, Any]) -> None:
         self._manifest.add(row)

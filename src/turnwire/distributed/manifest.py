@@ -23,7 +23,8 @@ class Manifest:
     """The rows of a distributed scan in the order of its blocks, as :func:`turnwire.distributed.run_block` makes them.
 
     ``state`` of a row is "done", "failed" (``error`` says why) or "quarantined" (each worker that tried it died).
-    ``first_record`` is the number of the block's first record in the whole scan, where all blocks before it are done.
+    ``first_record`` is the number of the block's first record in the whole scan, where all blocks before it are done;
+    ``first_line`` that of its first line in the file, where all blocks of the file before it are.
     """
 
     def __init__(self, out: str | os.PathLike[str], rows: list[dict[str, Any]] | None = None) -> None:
@@ -81,13 +82,15 @@ class Manifest:
 
     def batches(self, what: str = "output") -> Iterator[Any]:
         """The records (or rejects) of all blocks, as record batches of pyarrow in the order of one scan; the column
-        ``record`` counts on from block to block as it does there."""
+        ``record`` counts on from block to block as it does there, and so does ``line`` where the plan counted none."""
         from pyarrow.parquet import ParquetFile
 
         for row in self.of_state("done"):
             with ParquetFile(self.out / row[what]["file"]) as file:
                 for batch in file.iter_batches():
-                    yield _counted_on(batch, row.get("first_record"))
+                    batch = _counted_on(batch, "record", row.get("first_record") or 0)
+                    lines = (row.get("first_line") or 1) - 1 if row["block"]["line"] is None else 0
+                    yield _counted_on(batch, "line", lines)
 
     def add(self, row: dict[str, Any]) -> None:
         """Appends a row to the file at once: who is interrupted now can go on from here."""
@@ -126,13 +129,17 @@ class Manifest:
         return row
 
     def finish(self) -> None:
-        """Writes all rows anew in their order, with ``first_record``, and removes files of blocks that are none of
-        them, and what killed workers left half written."""
+        """Writes all rows anew in their order, with ``first_record`` and ``first_line``, and removes files of blocks
+        that are none of them, and what killed workers left half written."""
         self.rows.sort(key=lambda row: row["index"])
         first: int | None = 0
+        line: int | None = None
         for row in self.rows:
             row["first_record"] = first
             first = None if first is None or row["state"] != "done" else first + row["records"]
+            line = row["block"]["line"] or line  # blocks of a file follow each other, and that of its first is known
+            row["first_line"] = line
+            line = line + row["lines"] if line and row["state"] == "done" and row.get("lines") is not None else None
         self.save()
         for folder, what in ((RECORDS, "output"), (REJECTS, "quarantine")):
             kept = {path.name for path in self.paths(what)}
@@ -178,11 +185,12 @@ def _line(row: dict[str, Any]) -> bytes:
     return json.dumps(row, separators=(",", ":")).encode() + b"\n"
 
 
-def _counted_on(batch: Any, first: int | None) -> Any:
-    if not first or "record" not in batch.schema.names:
+def _counted_on(batch: Any, name: str, first: int) -> Any:
+    if not first or name not in batch.schema.names:
         return batch
     import pyarrow
     import pyarrow.compute as compute
 
-    place = batch.schema.get_field_index("record")
-    return batch.set_column(place, batch.schema.field(place), compute.add(batch.column(place), pyarrow.scalar(first)))
+    place = batch.schema.get_field_index(name)
+    field = batch.schema.field(place)
+    return batch.set_column(place, field, compute.add(batch.column(place), pyarrow.scalar(first, field.type)))

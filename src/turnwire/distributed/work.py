@@ -8,7 +8,7 @@ from typing import Any
 
 from turnwire.log.output import rejects
 from turnwire.log.output.outputs import FileOutput, written
-from turnwire.log.plan import Block, read_block
+from turnwire.log.plan import Block, lines_in, read_block
 
 RECORDS, REJECTS = "records", "rejects"
 """The folders of an output directory: for each block a file of the same name in both."""
@@ -27,13 +27,14 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
 
     Returns the row of the manifest: block, key, index, state "done", records and rejects (how many there are), selected
     (how many records ``where`` wanted: those that are written), counts (bytes of all, records, rejects and text),
-    wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256. Raises what the scan and
-    the disk raise.
+    wires, reasons, and output and quarantine, each with file (below ``out``), size and sha256; lines: how many line
+    ends there are, where the plan counted no lines (then those of the files begin with 1), or None. Raises what the
+    scan and the disk raise.
     """
     block = block if isinstance(block, Block) else Block.from_dict(block)
     key = block.key
     name = file_name(index, key)
-    found = read_block(block)
+    found = read_block(block, count_lines=False)
     places = [Path(out, folder, name) for folder in (RECORDS, REJECTS)]
     for place in places:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -54,6 +55,7 @@ def run_block(block: Block | dict[str, Any], out: str, index: int) -> dict[str, 
         "counts": dict(zip(("bytes", "records", "rejects", "text"), counts[:4], strict=True)),
         "wires": counts.wires,
         "reasons": counts.reasons,
+        "lines": None if block.proved else lines_in(block),
         "output": described(out, RECORDS, name),
         "quarantine": described(out, REJECTS, name),
     }

@@ -70,6 +70,8 @@ class _Memory:
 
 def _of_file(reading: Reading, job: Job) -> Iterator[tuple[Reading, Block]]:
     with reading.source.open() as file:
+        if reading.source.line is None:
+            reading.line = file.line
         if reading.source.mappable:
             reading.identity = who = identity(file)
             if who is not None and who[:2] in job.bookmarks.done:

@@ -33,7 +33,8 @@ class Source(NamedTuple):
 
     mappable: whether it is a file of its own, read from its start, so that a map of it holds the same bytes; only such
     files can be resumed and followed. size: bytes as stored, where that is known without asking again. start, line: the
-    offset at which reading begins, in what is opened, and the number of the line there.
+    offset at which reading begins, in what is opened, and the number of the line there; where that is None, what is
+    opened knows it as ``line``.
     """
 
     name: str | None
@@ -42,7 +43,7 @@ class Source(NamedTuple):
     mappable: bool = False
     size: int | None = None
     start: int = 0
-    line: int = 1
+    line: int | None = 1
 
     def bytes(self) -> int | None:
         """How many bytes are stored there; None where that cannot be told."""
@@ -74,7 +75,7 @@ class Reading:
         self.name = source.name
         self.identity: Identity | None = None
         self.offset = source.start
-        self.line = source.line
+        self.line = source.line or 1
         self.waiting: tuple[int, int] | None = None
         self.kind: str | None = None
         self.fault: Any = None
@@ -283,13 +284,24 @@ def _fsspec() -> ModuleType:
     return module
 
 
+def _real(name: str, folders: dict[str, tuple[str, str]]) -> tuple[str, str]:
+    """The real and the absolute path of a file; ``folders``: those of the directories met so far, whose links are so
+    followed once for all that is in them."""
+    folder, last = os.path.split(name)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder), os.path.abspath(folder)
+    real, whole = (os.path.join(place, last) for place in folders[folder])
+    return (os.path.realpath(name) if os.path.islink(name) else real), whole
+
+
 def _once(names: Iterable[str]) -> dict[str, str]:
     """The names in order, by the file that each leads to; of several that lead to one, by links or loops of links, the
     most direct one."""
     found: dict[str, tuple[bool, int, str]] = {}
+    folders: dict[str, tuple[str, str]] = {}
     for name in names:
-        real = os.path.realpath(name)
-        way = (real != os.path.abspath(name), len(name), name)
+        real, whole = _real(name, folders)
+        way = (real != whole, len(name), name)
         found[real] = min(way, found.get(real, way))
     return {real: name for real, (_, _, name) in sorted(found.items(), key=lambda one: one[1][2])}
 

@@ -1,0 +1,78 @@
+"""Files as they were when a plan was made, and whether they still are: size, times, and a digest of their bytes.
+
+The digest is of all bytes of a block where the plan read them all, and of some otherwise: then the time at which the
+inode was changed, which nobody can set, tells a file that was written to under the same size and times.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from turnwire.log.planning.between import READ
+
+HEAD = 4096
+SAMPLES = 16
+"""So many pieces of ``HEAD`` bytes of each block are digested; all of it, where it is no longer than they are."""
+
+
+class State(NamedTuple):
+    """A file as it was when the plan was made.
+
+    name, size, mtime_ns; head: SHA-256 of its first bytes, in hex. inode: its device, inode and time of change in ns.
+    digest: SHA-256 of the bytes of the block, in hex, or of ``SAMPLES`` pieces of them where it is ``sampled``.
+    """
+
+    name: str
+    size: int
+    mtime_ns: int
+    head: str
+    inode: tuple[int, int, int] | None = None
+    digest: str = ""
+    sampled: bool = True
+
+
+def inode_of(status: os.stat_result) -> tuple[int, int, int]:
+    """The device, the inode and the time in ns at which the inode was changed."""
+    return status.st_dev, status.st_ino, status.st_ctime_ns
+
+
+def digest_of(file: Any, start: int, stop: int, sampled: bool) -> str:
+    """SHA-256 of the bytes of a file from ``start`` to ``stop``, or of pieces of them that are spread evenly."""
+    digest = sha256()
+    number = file.fileno()
+    if sampled:
+        for place in _places(start, stop):
+            digest.update(os.pread(number, min(HEAD, stop - place), place))
+        return digest.hexdigest()
+    for place in range(start, stop, READ):
+        digest.update(os.pread(number, min(READ, stop - place), place))
+    return digest.hexdigest()
+
+
+def _places(start: int, stop: int) -> list[int]:
+    room = stop - start - HEAD
+    return [start + room * number // (SAMPLES - 1) for number in range(SAMPLES)]
+
+
+def is_sampled(start: int, stop: int, read: bool) -> bool:
+    """Whether a block is digested in pieces. read: its plan reads all of it."""
+    return not read and stop - start > HEAD * SAMPLES
+
+
+def changed(state: State, file: Any, start: int, stop: int) -> str | None:
+    """What is not as it was in an open file, in words; None where nothing is."""
+    status = os.fstat(file.fileno())
+    if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
+        return f"it had {state.size} bytes, now {status.st_size}, or it was written to"
+    if sha256(os.pread(file.fileno(), HEAD, 0)).hexdigest() != state.head:
+        return "it begins with other bytes"
+    if state.size > HEAD and state.digest and digest_of(file, start, stop, state.sampled) != state.digest:
+        return "it holds other bytes"
+    if state.inode is None or not state.sampled:
+        return None
+    now = inode_of(status)
+    if now[0] == state.inode[0] and now[1:] != state.inode[1:]:  # elsewhere a file of this name has another inode
+        return "its inode was changed, or it is another one; its size and time are what they were"
+    return None
