@@ -11,14 +11,15 @@ PROTECTED = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", "cvs", ".
 """Folders (and files) that version control keeps for itself: what is written there can be run by it."""
 
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # by HFS+, when it compares names
-_SHORT = re.compile(r"git~[0-9]+")  # what NTFS also calls .git
+_SHORT = re.compile(r"(git|hg|svn|bzr|jj)~[0-9]+")  # what NTFS also calls .git and others
 
 
 def plain(part: str) -> str:
     """A part of a path as the laxest file system compares it: without case, ignored signs, or what NTFS cuts off."""
     name = _IGNORED.sub("", unicodedata.normalize("NFKC", part)).casefold()
     name = name.split(":", 1)[0].rstrip(" .")
-    return ".git" if _SHORT.fullmatch(name) else name
+    short = _SHORT.fullmatch(name)
+    return f".{short[1]}" if short else name
 
 
 @lru_cache(maxsize=256)
@@ -66,6 +67,7 @@ class Rules:
             return "no pattern allows the path"
         named = {plain(part) for pattern in self._allow or () for part in pattern.split("/")}
         for part in parts:
-            if plain(part) in PROTECTED - named:
+            # Elsewhere a backslash is a separator, and a folder may be shared with such a system.
+            if any(plain(piece) in PROTECTED - named for piece in part.split("\\")):
                 return f"{part} belongs to version control and is denied unless allow= names it"
         return None
