@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from glob import glob
-from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from turnwire import _backend
 from turnwire._pure.csp.marks import has_title
 from turnwire._pure.csp.message import DEF_LINE, LAW_LINE
 from turnwire._pure.csp.objects import Spans
-from turnwire.contract import LIMITS, Limits, checked_limits, finding, record_bytes
-from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue, type_fault
+from turnwire.contract import LIMITS, Limits, checked_limits, record_bytes
+from turnwire.csp.faults import decode_fault, encode_fault, explain, input_bytes, issue
 from turnwire.csp.lenient import parse_leniently
 from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, Record, Template
-from turnwire.csp.spec import FENCE, FILE_OPS, PREAMBLE, REASONS, TEMPLATE, WIRE
+from turnwire.csp.spec import FENCE, FILE_OPS, PREAMBLE, REASONS, TEMPLATE
 from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, expect_one_of
 
@@ -77,69 +74,6 @@ def preambles(data: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, int
                 assert isinstance(record, Preamble), "the row says so"
                 found.append((row[0], row[1], record))
     return found, damaged
-
-
-class Log(NamedTuple):
-    """What stands in a log: its good records as a document, and what is wrong with each that is damaged."""
-
-    document: Document
-    damaged: list[DecodeError]
-
-
-def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
-    """What stands in a log: the good records, and what is wrong with each that is damaged.
-
-    source: the text or the bytes of a log, or what :func:`turnwire.scan` takes: a path, a glob, a file, a list of them,
-    one after the other. A str is a name where it is one line and there is such a file. Messages and templates are those
-    that a scan finds, wherever they stand, preambles are lines of their own; other text is passed over. A message that
-    an unclosed heredoc would have swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode``
-    nor a store takes it.
-    Raises ValueError for 2 GiB or more, DecodeError(wrong_type) for what cannot be read.
-    """
-    checked_limits(limits)
-    records: list[Record] = []
-    damaged: list[DecodeError] = []
-    for raw in _parts(source, limits):
-        good, bad = _read_part(raw, limits)
-        records += good
-        damaged += bad
-    return Log(Document(records), damaged)
-
-
-def names_files(source: Any) -> bool:
-    """Whether what is given says where a log is, and is none itself; a str where it is one line and such a file is
-    there."""
-    if isinstance(source, str):
-        return "\n" not in source and "\0" not in source and bool(glob(source, recursive=True))
-    return isinstance(source, (PathLike, list, tuple)) or hasattr(source, "read")
-
-
-def _parts(source: Any, limits: Limits) -> Iterator[bytes]:
-    """The bytes of each input."""
-    if names_files(source):
-        for _, raw in finding("contents").contents(source, limits=limits):
-            yield raw
-        return
-    raw = record_bytes(source)
-    if raw is None:
-        raise type_fault(source)
-    yield raw
-
-
-def _read_part(raw: bytes, limits: Limits) -> tuple[list[Record], list[DecodeError]]:
-    beside, damaged = preambles(raw, limits)
-    records: list[Record] = [record for _, _, record in beside]
-    for one in finding("located").located(raw, WIRE, limits=limits):
-        if one.error is not None:
-            damaged.append(one.error)
-            continue
-        record = one.message
-        record.line = one.line
-        if one.doubtful:
-            record.issues = (issue(Reason.INSIDE_UNCLOSED_HEREDOC, one.line),)
-        records.append(record)
-    records.sort(key=lambda record: record.line or 0)
-    return records, sorted(damaged, key=lambda error: error.offset or 0)
 
 
 def _is_lenient(mode: str) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from turnwire.csp.codec import Log, names_files, parse, read_log
+from turnwire.csp.codec import parse
 from turnwire.csp.digests import unknown_context
+from turnwire.csp.log_reading import Log, names_files, read_log
 from turnwire.csp.messages import CspMessage, Document, Patch, Preamble
 from turnwire.csp.spec import WIRE
 from turnwire.csp.store import Store

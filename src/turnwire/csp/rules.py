@@ -8,9 +8,9 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from turnwire.contract import record_bytes
-from turnwire.csp.codec import Log, names_files, read_log
 from turnwire.csp.laws import Law, by_subject, judge_laws, routing_laws
 from turnwire.csp.lints import lint
+from turnwire.csp.log_reading import Log, names_files, read_log
 from turnwire.csp.messages import CspMessage, Document, Error, Result, Task
 from turnwire.errors import expect
 

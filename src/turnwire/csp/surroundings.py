@@ -47,10 +47,9 @@ class Surroundings:
         """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
         if not self._alone or any(piece.rejects for piece in self._found.pieces):
             beside, damaged = preambles(self._data)  # a damaged message may reach into the text behind it
-            if not self._alone and _speaks_of_state(self._data):
-                for there, wrong in (*self._in_strings(), *self._behind_prefixes()):
-                    beside += there
-                    damaged += wrong
+            for there, wrong in self.preambles_elsewhere():
+                beside += there
+                damaged += wrong
             return beside, damaged
         beside, damaged = [], []
         for start, stop, line in self._gaps():
@@ -60,6 +59,12 @@ class Surroundings:
                 beside.append((offset + start, length, record))
             damaged += [_moved(error, start, line) for error in wrong]
         return beside, damaged
+
+    def preambles_elsewhere(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
+        """The same of preambles that are no lines of their own."""
+        if not self._on_lines() and _speaks_of_state(self._data):
+            yield from self._in_strings()
+            yield from self._behind_prefixes()
 
     def _in_strings(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
         """Those in JSON strings, in front of the first message of each string."""

@@ -100,7 +100,7 @@ def _line(text: str, as_json: bool) -> bytes:
 def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | None, bool]:
     """The store at the end of some logs, a line for each record that is not in it, what they lack, or None, and whether
     there is a message at all."""
-    from turnwire.csp.codec import read_log
+    from turnwire.csp.log_reading import read_log
     from turnwire.csp.log_replay import Replaying
     from turnwire.csp.messages import CspMessage, Preamble
     from turnwire.finding.contents import contents

@@ -1,0 +1,39 @@
+"""Preambles count wherever a scan finds the messages behind them: in strings of JSON, behind prefixes, indented."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from turnwire import csp
+
+LOG = (
+    "DEF SRC = src/\nDEF API = api/\n\nLAWS\n- L1: Web search -> WEB_RES only\n\n"
+    "CSP/1\nFROM MAIN\nTO CODER\nCTX C0\nINTENT PATCH\n\nPATCH P1\nBASE C0\n+ DEF LIB = lib/\n- DEF API\nAPPLY -> C1\n"
+)
+PLACES = {
+    "lines": LOG,
+    "a string": json.dumps({"msg": LOG}) + "\n",
+    "a string in a string": json.dumps({"a": json.dumps({"msg": LOG})}) + "\n",
+    "one prefix": "".join(f"10:00 bus: {line}\n" for line in LOG.splitlines()),
+    "an indent": "".join(f"    {line}\n" if line else "\n" for line in LOG.splitlines()),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_state_is_the_same_wherever_a_log_stands(place: str) -> None:
+    document, damaged = csp.read_log(PLACES[place].encode())
+    assert damaged == []
+    store = csp.replay(document).store
+    assert dict(store.at("C1").defs) == {"SRC": "src/", "LIB": "lib/"}
+    assert dict(store.at("C1").laws) == {"L1": "Web search -> WEB_RES only"}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_wrong_in_a_preamble_is_told(place: str) -> None:
+    broken = {name: text.replace("DEF SRC = src/", "DEF src = src/") for name, text in PLACES.items()}
+    _, damaged = csp.read_log(broken[place].encode())
+    assert [str(error.reason) for error in damaged] == [
+        str(error.reason) for error in csp.read_log(broken["lines"].encode())[1]
+    ]
