@@ -167,7 +167,7 @@ class Composer:
                     alike += len(path) + (8 if template.marks[place] else 0)
                     if base.leaves[there].first == leaves[place]:
                         alike += len(leaves[place])
-            found.append((-alike + len(base.draft), name, base))
+            found.append((-alike + len(base.marks), name, base))
         return [(name, base) for _, name, base in sorted(found, key=lambda each: each[0])[:TRIED]]
 
     def _told(self, char: str, mark: str, leaf: Leaf, path: str, place: int) -> Told:

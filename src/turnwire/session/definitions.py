@@ -212,6 +212,19 @@ def changes(base: list[Member], target: list[Member], same: Callable[[int, Any],
     same: (a leaf of the base, a leaf of the target) -> whether the latter need not be told.
     """
     names = [member.name for member in base]
+    if len(base) == len(target) and all([name == member.name for name, member in zip(names, target, strict=True)]):
+        try:
+            found = [_change(held, member, same) for held, member in zip(base, target, strict=True)]
+        except _NotSo:
+            return None
+        return [change for change in found if change is not None]
+    return _moved(base, target, same, names)
+
+
+def _moved(
+    base: list[Member], target: list[Member], same: Callable[[int, Any], bool], names: list[str]
+) -> list[Member] | None:
+    """What makes a target of a base where members came, went or moved."""
     places = {name: number for number, name in enumerate(names)}
     kept = {member.name for member in target}
     found: list[Member] = []

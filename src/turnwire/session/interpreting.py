@@ -142,7 +142,7 @@ class Interpreter:
         """The leaf of a field that may be more than a text or a number."""
         first, later = given[0], own.mark == LATER
         if first == "&":
-            known = self._alias(given)
+            known = self.aliases.get(given[1:]) or self._alias(given)
             if known is not None:
                 return known
             name, _, rest = given[1:].partition("=")

@@ -22,10 +22,12 @@ from turnwire._pure.session.values import Leaf
 
 MOST_KINDS = 12
 """Values of a leaf that may tell kinds of event apart."""
-MEMBER = 4.5
+MEMBER = 4.0
 """What a member costs in a definition, beside its value."""
-TEMPLATE = 8.0
-"""What a definition costs beside its members, and what it takes from a reader's memory."""
+TEMPLATE = 5.0
+"""What a definition costs beside its members."""
+BAR = 0.5
+"""What a field costs in a row though it is empty."""
 MOST_CANDIDATES = 12
 """Leaves that are tried to tell kinds of event apart: the dearest."""
 MOST_MISSED = 20
@@ -114,7 +116,7 @@ class Planner:
 
     def _split(self, members: list[int], depth: int) -> Iterator[Cluster]:
         costs, marks = self._judged(members)
-        least = sum(costs)
+        least = sum(costs) + _bars(marks, members)
         best: list[list[int]] | None = None
         if len(members) > 2 and depth:
             dearest = sorted(filter(marks.__getitem__, range(len(marks))), key=lambda place: -costs[place])
@@ -143,11 +145,11 @@ class Planner:
         first = self.events[parts[0][0]].leaves
         for number, part in enumerate(parts):
             costs, marks = self._judged(part)
-            total += sum(costs)
             if not number:
+                total += sum(costs) + _bars(marks, part)
                 base = marks
                 continue
-            total += TEMPLATE
+            total += TEMPLATE + _bars(marks, part) + sum([max(cost, 0.0) for cost in costs])  # what is expected of the first is told once
             leaves = self.events[part[0]].leaves
             for place, mark in enumerate(marks):
                 if mark != base[place] or (leaves[place] != first[place] if not mark else costs[place] > 0):
@@ -161,6 +163,11 @@ class Planner:
         if known is None:
             known = self._known[key] = self._judge.judged(members)
         return known
+
+
+def _bars(marks: list[str], members: list[int]) -> float:
+    """About what the bars between fields cost."""
+    return BAR * (len(members) - 1) * sum(map(bool, marks))
 
 
 def _tellable(path: str) -> bool:

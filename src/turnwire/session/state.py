@@ -50,7 +50,7 @@ class Template:
     field.
     """
 
-    __slots__ = ("draft", "key", "leaves", "marks", "number", "open", "order", "places", "shape", "spots")
+    __slots__ = ("_draft", "key", "leaves", "marks", "number", "open", "order", "places", "shape", "spots")
 
     def __init__(self, number: int, shape: Shape, marks: list[str], leaves: list[Leaf], keys: tuple[str, ...]) -> None:
         self.number = number
@@ -61,4 +61,11 @@ class Template:
         self.open = [place for place, mark in enumerate(marks) if mark]
         self.spots = {place: number for number, place in enumerate(self.open)}
         self.places = shape.places
-        self.draft: Any = drafted(shape.root, marks, int)
+        self._draft: Any = None
+
+    @property
+    def draft(self) -> Any:
+        """The definition as later ones may change it."""
+        if self._draft is None:
+            self._draft = drafted(self.shape.root, self.marks, int)
+        return self._draft
