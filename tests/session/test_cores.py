@@ -45,8 +45,9 @@ def events_of(given: list[Any]) -> list[Event]:
     return [item.event for item in items(given) if item.event is not None]
 
 
-@given(sessions)
-def test_structures_and_leaves(given: list[Any]) -> None:
+@given(sessions, st.booleans())
+def test_structures_leaves_and_judgements(given: list[Any], plain: bool) -> None:
+    judge_the_same(given, plain)
     native, pure = both("values")
     for event, value in zip(
         events_of(given), [each for each in given if isinstance(each, dict) and each], strict=False
@@ -141,8 +142,7 @@ def written(core: ModuleType, shape: Any, marks: list[str], alike: list[Event], 
     return found
 
 
-@given(sessions, st.booleans())
-def test_judges(given: list[Any], plain: bool) -> None:
+def judge_the_same(given: list[Any], plain: bool) -> None:
     events = events_of(given)
     orders = [order_of(event.shape.paths, ("id",)) for event in events]
     allowed = Options(counters=not plain, before=not plain).expectations()

@@ -54,19 +54,28 @@ def salvage(text: str) -> Salvage:
 
 
 def _lines(text: str, result: Salvage) -> Salvage:
-    """JSON lines, which have no checks: those before the first that is none."""
+    """JSON lines, which have no checks: those before the first that is none. They count where that is the last line,
+    which was cut; where more follows, this may be the middle of a session, and they are doubtful."""
+    lines = text.rstrip("\n").split("\n")
     found: list[Any] = []
     try:
         found = [value_of(line) for line in plain_events(text)]
     except DecodeError as error:
-        for line in text.split("\n"):
+        whole = 0
+        for line in lines:
             try:
                 found += [value_of(each) for each in plain_events(line)]
             except DecodeError:
                 break
+            whole += 1
         result.faults.append(error)
-        result.missing.append((len(found), None))
         result = result._replace(complete=False)
+        if whole + 1 < len(lines):
+            result.missing.append((0, None))
+            if found:
+                result.doubtful.append(Part(0, found))
+            return result
+        result.missing.append((len(found), None))
     if found:
         result.parts.append(Part(0, found))
     return result
