@@ -212,7 +212,7 @@ def changes(base: list[Member], target: list[Member], same: Callable[[int, Any],
     same: (a leaf of the base, a leaf of the target) -> whether the latter need not be told.
     """
     names = [member.name for member in base]
-    if len(base) == len(target) and all([name == member.name for name, member in zip(names, target, strict=True)]):
+    if names == [member.name for member in target]:
         try:
             found = [_change(held, member, same) for held, member in zip(base, target, strict=True)]
         except _NotSo:

@@ -149,7 +149,8 @@ class Planner:
                 total += sum(costs) + _bars(marks, part)
                 base = marks
                 continue
-            total += TEMPLATE + _bars(marks, part) + sum([max(cost, 0.0) for cost in costs])  # what is expected of the first is told once
+            total += TEMPLATE + _bars(marks, part)
+            total += sum([max(cost, 0.0) for cost in costs])  # what is expected of the first is told once
             leaves = self.events[part[0]].leaves
             for place, mark in enumerate(marks):
                 if mark != base[place] or (leaves[place] != first[place] if not mark else costs[place] > 0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, misused
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import DecodeError
@@ -49,16 +50,7 @@ def pack(
     """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest."""
     from turnwire.session import encode
 
-    names = inputs.checked(sources)
-    failed = 0
-    if events:
-        found: list[Any] = list(_lines(names))
-    else:
-        import turnwire
-
-        scan = turnwire.scan(list(names), errors="skip")
-        found = [message for message, *_ in scan.messages()]
-        failed = sum(scan.counts.reasons.values())
+    found, failed = _events(inputs.checked(sources), events)
     options = dict.fromkeys(("counters", "before", "aliases"), False) if plain else {}
     try:
         text = encode(found, tokenizer, key or None, every=every, checks=not no_checks, **options)
@@ -70,6 +62,17 @@ def pack(
     if failed:
         complain(f"{failed} damaged records were left out")
     return BAD_RECORDS if failed else GOOD if found else NOTHING
+
+
+def _events(names: tuple[str, ...], as_lines: bool) -> tuple[list[Any], int]:
+    """The events in files, and how many records were damaged."""
+    if as_lines:
+        return list(_lines(names)), 0
+    import turnwire
+
+    scan = turnwire.scan(list(names), errors="skip")
+    found = [message for message, *_ in scan.messages()]
+    return found, sum(scan.counts.reasons.values())
 
 
 def _lines(names: tuple[str, ...]) -> Iterator[str]:
@@ -142,3 +145,70 @@ def check(file: str, as_json: bool) -> int:
             complain(f"missing: events from {first + 1} " + (f"to {behind}" if behind is not None else "on"))
     output.flush()
     return GOOD if found.complete else BAD_RECORDS
+
+
+@command.command("quiz")
+@inputs.sources_argument
+@click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
+@click.option("--url", required=True, help="A server with OpenAI's API, such as http://127.0.0.1:8080/v1.")
+@click.option("--model", default="default", show_default=True, help="The model that is asked.")
+@click.option(
+    "--size", multiple=True, type=click.IntRange(min=1), default=(10, 50, 200), help="First events. Repeatable."
+)
+@click.option(
+    "--questions", type=click.IntRange(min=1), default=200, show_default=True, help="Questions for each size."
+)
+@click.option("--format", "formats", multiple=True, help="json, session, plain or toon; else all. Repeatable.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the questions.")
+@click.option("--json", "as_json", is_flag=True, help="A line of JSON for each row.")
+def quiz(
+    sources: tuple[str, ...],
+    events: bool,
+    url: str,
+    model: str,
+    size: tuple[int, ...],
+    questions: int,
+    formats: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Asks a model questions about the events in SOURCES, in several formats, and judges its answers exactly.
+
+    A key for the server is taken from the environment: TURNWIRE_QUIZ_KEY.
+    """
+    from turnwire.session.quiz import FORMATS, endpoint
+    from turnwire.session.quiz import quiz as run
+
+    found, failed = _events(inputs.checked(sources), events)
+    if not found:
+        return NOTHING
+    ask = endpoint(url, model, os.environ.get("TURNWIRE_QUIZ_KEY", ""))
+    output = standard_output()
+    if not as_json:
+        output.write(b"events  format    tokens  right of asked  accuracy  95 % interval\n")
+    for many in sorted({min(each, len(found)) for each in size}):
+        try:
+            scores = run(found[:many], ask, questions, seed, formats or FORMATS)
+        except ConnectionError as error:
+            complain(printable(str(error)))
+            return INPUT_OUTPUT
+        except ValueError as error:
+            raise misused(error) from None
+        for score in scores:
+            output.write(_score(score, as_json).encode())
+        output.flush()
+    if failed:
+        complain(f"{failed} damaged records were left out")
+    return BAD_RECORDS if failed else GOOD
+
+
+def _score(score: Any, as_json: bool) -> str:
+    """A row of the table, or its line of JSON."""
+    if as_json:
+        return json.dumps(score._asdict()) + "\n"
+    begin = f"{score.events:6}  {score.format:8}"
+    if score.why:
+        return f"{begin}  left out: {printable(score.why)}\n"
+    share = score.right / score.asked if score.asked else 0.0
+    rest = f"{share:8.3f}  {score.low:.3f} to {score.high:.3f}"
+    return f"{begin}  {score.tokens:6}  {score.right:5} of {score.asked:5}  {rest}\n"
