@@ -281,4 +281,71 @@ static PyObject *json_result(const json_draft *d) {
     return text;
 }
 
+/* Good UTF-8 as a str. */
+#define JSON_UNPACK(NAME, UNIT)                                                                                  \
+    static void NAME(UNIT *out, const unsigned char *p, const unsigned char *end) {                               \
+        while (p < end) {                                                                                         \
+            if (*p < 0x80) {                                                                                      \
+                for (uint64_t word; end - p >= 8; p += 8, out += 8) {                                             \
+                    memcpy(&word, p, 8);                                                                          \
+                    if (word & 0x8080808080808080ULL) break;                                                      \
+                    for (int k = 0; k < 8; k++) out[k] = p[k];                                                    \
+                }                                                                                                 \
+                while (p < end && *p < 0x80) *out++ = *p++;                                                       \
+            } else if (*p < 0xE0) {                                                                               \
+                *out++ = (UNIT)((p[0] & 0x1F) << 6 | (p[1] & 0x3F));                                              \
+                p += 2;                                                                                           \
+            } else if (*p < 0xF0) {                                                                               \
+                *out++ = (UNIT)((p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F));                        \
+                p += 3;                                                                                           \
+            } else {                                                                                              \
+                *out++ = (UNIT)((p[0] & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | (p[3] & 0x3F));  \
+                p += 4;                                                                                           \
+            }                                                                                                     \
+        }                                                                                                         \
+    }
+
+JSON_UNPACK(json_unpack_1, Py_UCS1)
+JSON_UNPACK(json_unpack_2, Py_UCS2)
+JSON_UNPACK(json_unpack_4, Py_UCS4)
+
+/* The text of what was read, bytes that are known to be good UTF-8, or a str. */
+static inline PyObject *json_text_of(PyObject *source) {
+    const unsigned char *p, *end;
+    unsigned char greatest = 0;
+    Py_ssize_t count = 0;
+    PyObject *text;
+    if (!PyBytes_CheckExact(source)) {
+        Py_INCREF(source);
+        return source;
+    }
+    p = (const unsigned char *)PyBytes_AS_STRING(source);
+    end = p + PyBytes_GET_SIZE(source);
+    for (const unsigned char *at = p; at < end; at++) {
+        greatest = *at > greatest ? *at : greatest;
+        count += (signed char)*at > -65;
+    }
+    text = PyUnicode_New(count, greatest < 0x80 ? 127 : greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
+    if (text == NULL) return NULL;
+    if (greatest < 0x80) memcpy(PyUnicode_DATA(text), p, (size_t)count);
+    else if (greatest < 0xC4) json_unpack_1((Py_UCS1 *)PyUnicode_DATA(text), p, end);
+    else if (greatest < 0xF0) json_unpack_2((Py_UCS2 *)PyUnicode_DATA(text), p, end);
+    else json_unpack_4((Py_UCS4 *)PyUnicode_DATA(text), p, end);
+    return text;
+}
+
+/* The text of a value; None where it is left to the twin. */
+static inline PyObject *json_written(PyObject *value, Py_ssize_t nesting, PyObject *items) {
+    json_draft draft;
+    PyObject *text = NULL;
+    int status;
+    json_begin(&draft, items);
+    status = json_value(&draft, value, nesting);
+    if (status == JSON_WRITTEN) text = json_result(&draft);
+    json_end(&draft);
+    if (status != JSON_DOUBT) return text;
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
 #endif

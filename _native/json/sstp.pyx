@@ -2,24 +2,17 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
 
-from types import MemberDescriptorType
-
-cdef extern from "structmember.h":  # Python.h has it from 3.12 on
-    ctypedef struct PyMemberDef:
-        Py_ssize_t offset
+from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
+from _native.json.draft cimport json_text_of, json_written
+from turnwire.contract import LIMITS
 
 cdef extern from "Python.h":
     bint PyDict_Check(object value)
+    bint PyObject_IsTrue(object value) except -1
     Py_ssize_t PyDict_GET_SIZE(object value)
     int PyDict_Next(object part, Py_ssize_t* place, PyObject** key, PyObject** value) noexcept
     PyObject* PyDict_GetItem "PyDict_GetItemWithError"(object part, object key) except? NULL
-    ctypedef struct PyMemberDescrObject:
-        PyMemberDef* d_member
-    ctypedef object (*newfunc)(type, object, PyObject*)
-    ctypedef struct PyTypeObject:
-        newfunc tp_new
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t place)
     long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
@@ -40,22 +33,10 @@ cdef dict CODES = {
     "artifacts": ARTIFACTS, "any": ANY,
 }
 
-cdef tuple NOTHING = ()
 cdef str HEADER = "header", PAYLOAD = "payload", KIND = "kind", SCHEMA_ID = "schema_id", PROTOCOL = "protocol"
+cdef str SESSION_ID = "session_id", ITEMS = "items"
+cdef Py_ssize_t NESTING = LIMITS.nesting
 cdef str DIRECTED_TO = "directed_to", TYPE = "type", NAME = "name", VALUE = "value"
-
-
-cdef Py_ssize_t slot_offset(object descriptor) except -1:
-    """Where the slot of a ``__slots__`` descriptor lies in an object."""
-    if type(descriptor) is not MemberDescriptorType:
-        raise TypeError("a slot is needed")
-    return (<PyMemberDescrObject*>descriptor).d_member.offset
-
-
-cdef inline void fill_slot(object owner, Py_ssize_t offset, object value) noexcept:
-    """Puts a value into an empty slot of a new object."""
-    Py_INCREF(value)
-    (<PyObject**>(<char*>(<PyObject*>owner) + offset))[0] = <PyObject*>value
 
 
 cdef class Table:
@@ -189,11 +170,13 @@ cdef class Judge:
     Args:
         kinds: for each kind its word, its class (with slots ``_fields`` and ``_plain``), its schema_id, the rows of its
             header (without kind and schema_id) and those of its payload.
-        read: reads text into an object; takes the text and the limits.
+        read: reads text into an object, which it returns with the text where writing it gives that again; takes the
+            text and the limits.
         closer: makes a message from an object that is not plain, and the text it was read from.
     """
 
     cdef dict kinds
+    cdef frozenset classes
     cdef object read, closer
     cdef Py_ssize_t fields_at, plain_at  # where a message of any kind holds its two slots
 
@@ -201,6 +184,7 @@ cdef class Judge:
         kinds = list(kinds)
         places = {(slot_offset(cls._fields), slot_offset(cls._plain)) for _, cls, _, _, _ in kinds}
         [(self.fields_at, self.plain_at)] = places
+        self.classes = frozenset([cls for _, cls, _, _, _ in kinds])
         self.read = read
         self.closer = closer
         self.kinds = {
@@ -214,17 +198,42 @@ cdef class Judge:
 
     def decode(self, data, limits):
         """The message in ``data``. Raises DecodeError."""
-        return self.message(self.read(data, limits), data)
+        fields, source = self.read(data, limits)
+        return self.made(fields, data, True if source is None else source)
 
-    cpdef object message(self, fields, data):
+    def message(self, fields, data):
         """A message over the object that was read from ``data``. Raises DecodeError."""
+        return self.made(fields, data, True)
+
+    cdef object made(self, fields, data, plain):
         cls = self.class_of(fields)
         if cls is None:
             return self.closer(fields, data)
-        message = (<PyTypeObject*>cls).tp_new(<type>cls, NOTHING, NULL)
+        message = new_object(cls, 0)
         fill_slot(message, self.fields_at, fields)
-        fill_slot(message, self.plain_at, True)
+        fill_slot(message, self.plain_at, plain)
         return message
+
+    def text(self, message, bint strict):
+        """The text of a message that is plain, and that strict writing takes; None where that is not sure."""
+        cdef PyObject* fields
+        cdef PyObject* plain
+        cdef PyObject* header
+        if type(message) not in self.classes:
+            return None
+        fields = in_slot(message, self.fields_at)
+        plain = in_slot(message, self.plain_at)
+        if fields == NULL or plain == NULL or (
+            not PyObject_IsTrue(<object>plain) and self.class_of(<object>fields) is not type(message)
+        ):
+            return None
+        if strict:
+            header = PyDict_GetItem(<object>fields, HEADER)
+            if PyDict_GetItem(<object>header, SESSION_ID) == NULL:
+                return None
+        if type(<object>plain) is not bool:
+            return json_text_of(<object>plain)
+        return json_written(<object>fields, NESTING, ITEMS)
 
     cdef object class_of(self, object fields):
         cdef PyObject* header

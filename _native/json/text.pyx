@@ -56,6 +56,17 @@ cdef struct Text:
     Py_ssize_t digits
     bint careful  # whether duplicates are looked for before their values are read: on the way to an error only
     bint quiet  # whether the caller wants to know no more than that there is a fault
+    bint own  # whether it is the text that writing what was read gives, as far as it was read
+
+
+cdef inline void skip_white(Text* text) noexcept:
+    """To the next byte that is no white space, of which writing puts none."""
+    cdef Bytes place = text.place
+    if place < text.end and place[0] > 32:
+        return
+    text.place = skip(place, text.end)
+    if text.place != place:
+        text.own = False
 
 
 cdef class Reader:
@@ -90,6 +101,17 @@ cdef class Reader:
     def read(self, data, limits=LIMITS):
         """The object in ``data``. Raises DecodeError."""
         cdef Text text
+        return self.read_text(data, limits, &text)
+
+    def read_source(self, data, limits=LIMITS):
+        """The object in ``data``, and ``data`` itself where it is text (str or bytes) that writing the object gives again,
+        else None. Raises DecodeError."""
+        cdef Text text
+        text.own = False
+        fields = self.read_text(data, limits, &text)
+        return fields, data if text.own and limits is DEFAULT and (type(data) is bytes or type(data) is str) else None
+
+    cdef object read_text(self, data, limits, Text* text):
         cdef Py_ssize_t size = 0, most = default_message
         raw = data
         if type(data) is str:
@@ -111,16 +133,17 @@ cdef class Reader:
         if text.nesting > DEEPEST:
             return _PureReader(self.wire, self.kept).read(data, limits)
         text.quiet = text.careful = False
+        text.own = True
         text.place = text.start
         text.end = text.start + size
         if size > most:
-            raise self.fault(&text, MESSAGE_TOO_LARGE, text.start + most)
+            raise self.fault(text, MESSAGE_TOO_LARGE, text.start + most)
         try:
-            return self.message(&text)
+            return self.message(text)
         except DecodeError:
             text.careful = True
             text.place = text.start
-        return self.message(&text)
+        return self.message(text)
 
     def find(self, bytes raw, Py_ssize_t place, limits=LIMITS):
         """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
@@ -165,7 +188,7 @@ cdef class Reader:
         return fault(whole, broken_utf8(whole, place - text.start), place - text.start, self.wire)
 
     cdef object message(self, Text* text):
-        text.place = skip(text.place, text.end)
+        skip_white(text)
         if text.place >= text.end or text.place[0] != 123 or (
             text.place == text.start and text.end - text.start >= 2 and text.start[1] == 0
         ):
@@ -173,7 +196,7 @@ cdef class Reader:
             reason, offset = opening(whole)
             raise fault(whole, reason, offset, self.wire)
         result = self.members(text, 1)
-        text.place = skip(text.place, text.end)
+        skip_white(text)
         if text.place < text.end:
             if text.place[0] >= 0x80 and not utf8_size(text.place, text.end):
                 raise self.broken(text, text.place)
@@ -183,7 +206,7 @@ cdef class Reader:
     cdef object value(self, Text* text, Py_ssize_t depth):
         """The value at the next byte that is no white space; ``depth`` containers are open around it."""
         cdef unsigned char byte
-        text.place = skip(text.place, text.end)
+        skip_white(text)
         if text.place >= text.end:
             raise self.misfit(text, text.place)
         byte = text.place[0]
@@ -219,7 +242,8 @@ cdef class Reader:
         cdef Py_ssize_t count = 0
         if depth > text.nesting:
             raise self.fault(text, TOO_DEEP, text.place)
-        text.place = skip(text.place + 1, text.end)
+        text.place += 1
+        skip_white(text)
         if text.place < text.end and text.place[0] == 125:
             text.place += 1
             return result
@@ -228,7 +252,7 @@ cdef class Reader:
             if quote >= text.end or quote[0] != 34:
                 raise self.misfit(text, quote)
             key = self.key(text)
-            text.place = skip(text.place, text.end)
+            skip_white(text)
             if text.place >= text.end or text.place[0] != 58:
                 if PyDict_Contains(result, key):
                     raise self.fault(text, DUP_KEY, quote)
@@ -243,11 +267,12 @@ cdef class Reader:
                 PyErr_CheckSignals()
             if PyDict_GET_SIZE(result) != count:
                 raise self.fault(text, DUP_KEY, quote)
-            text.place = skip(text.place, text.end)
+            skip_white(text)
             if text.place >= text.end:
                 raise self.misfit(text, text.place)
             if text.place[0] == 44:
-                text.place = skip(text.place + 1, text.end)
+                text.place += 1
+                skip_white(text)
             elif text.place[0] == 125:
                 text.place += 1
                 return result
@@ -259,7 +284,8 @@ cdef class Reader:
         cdef list result = []
         if depth > text.nesting:
             raise self.fault(text, TOO_DEEP, text.place)
-        text.place = skip(text.place + 1, text.end)
+        text.place += 1
+        skip_white(text)
         if text.place < text.end and text.place[0] == 93:
             text.place += 1
             return result
@@ -267,7 +293,7 @@ cdef class Reader:
             result.append(self.value(text, depth))
             if PyList_GET_SIZE(result) % PATIENCE == 0:
                 PyErr_CheckSignals()
-            text.place = skip(text.place, text.end)
+            skip_white(text)
             if text.place >= text.end:
                 raise self.misfit(text, text.place)
             if text.place[0] == 44:
@@ -319,6 +345,8 @@ cdef class Reader:
                 break
             if place[0] == 92:
                 behind = self.escape(text, quote, place)
+                if place[1] == 117 or place[1] == 47:
+                    text.own = False
                 if place[1] == 117:
                     most = max(most, turnwire_hex(place + 2) if behind == place + 6 else <uint32_t>0x10FFFF)
             elif place[0] < 32:
@@ -408,12 +436,16 @@ cdef class Reader:
         if place == whole:
             if place - first <= text.digits and place - first <= 18:
                 if mantissa == 0 and first > start:
+                    text.own = False
                     return -0.0
                 return PyLong_FromLongLong(mantissa if first == start else -mantissa)
             return self.wide(text, start, first)
         if place == point and fraction <= 22 and place - first <= 16:  # exact: 15 digits at most, one division
             number = <double>mantissa / POWERS[fraction]
+            if ((place - 1)[0] == 48 and fraction > 1) or (mantissa and number < 1e-4):
+                text.own = False
             return PyFloat_FromDouble(number if first == start else -number)
+        text.own = False  # perhaps
         number = PyOS_string_to_double(<const char*>start, &behind, NULL)
         if not isfinite(number):
             raise self.fault(text, NOT_FINITE, start)

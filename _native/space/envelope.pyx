@@ -8,15 +8,20 @@ from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
 
+from _native.json.draft cimport (
+    JSON_WRITTEN, json_ascii, json_begin, json_draft, json_end, json_result, json_text as json_put, json_text_of
+)
 from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY
 from turnwire.kick.rules import is_plain_content, judge, judge_other
-from turnwire.kick.spec import FIELDS, TYPES, WIRE
+from turnwire.kick.spec import FIELDS, TYPES, WIRE, MessageType
 
 cdef extern from *:
     int PyUnicode_IS_ASCII(object text)
+    int PyUnicode_Check(object value)
+    int PyObject_GenericSetAttr(object owner, object name, PyObject *value) except -1
 cdef extern from "_native/space/format.h" nogil:
     int tw_level()
     int tw_damaged(int kind, const void *d, size_t a, size_t b, int level)
@@ -26,7 +31,7 @@ cdef extern from "_native/space/format.h" nogil:
 
 cdef int LEVEL = tw_level()
 
-cdef object READ = json_text.reader(WIRE, FIELDS).read
+cdef object READ = json_text.reader(WIRE, FIELDS).read_source
 cdef object DEFAULT_LIMITS = LIMITS
 cdef object STANDARD = DEFAULT_POLICY
 cdef dict STANDARD_KNOWN = DEFAULT_POLICY.known
@@ -36,6 +41,7 @@ cdef tuple FIELD_TUPLE = tuple(FIELDS)
 cdef PyObject *FIELD_NAMES[8]
 for _place in range(8):
     FIELD_NAMES[_place] = <PyObject *>FIELD_TUPLE[_place]
+cdef tuple MEMBERS = tuple([f'{"," if name != FIELDS[0] else "{"}"{name}":'.encode() for name in FIELDS])
 
 
 @cython.freelist(64)
@@ -53,6 +59,7 @@ cdef class Envelope:
 
     cdef public object id, timestamp, sender, receiver, type, channel, content, correlation_id, _parsed
     cdef dict _extra
+    cdef object _source  # the text that was read, where writing the envelope gives that again; until something is set
     cdef object __weakref__
 
     __wire__ = WIRE
@@ -62,6 +69,7 @@ cdef class Envelope:
     def __init__(
         self, id, timestamp, sender, receiver, type, channel, content, correlation_id=None, dict extra=None
     ):
+        self._source = None
         self.id = id
         self.timestamp = timestamp
         self.sender = sender
@@ -72,12 +80,21 @@ cdef class Envelope:
         self.correlation_id = correlation_id
         self._extra = extra
 
+    def __setattr__(self, name, value):
+        if name != "_parsed":
+            self._source = None
+        PyObject_GenericSetAttr(self, name, <PyObject *>value)
+
+    def __delattr__(self, name):
+        self._source = None
+        PyObject_GenericSetAttr(self, name, NULL)
+
     @property
     def extra(self):
         """Unknown keys and their JSON values."""
         if self._extra is None:
             self._extra = {}
-        return self._extra
+        return self._extra  # a key in it is no plain envelope any more, which is looked at before the source
 
     @extra.setter
     def extra(self, dict value not None):
@@ -122,8 +139,10 @@ cdef class Envelope:
         return type(self), methods.state(self)
 
 
-cpdef build(dict fields):
-    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type."""
+cpdef build(dict fields, source=None):
+    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``: its
+    text, where writing the object gives that again."""
+    cdef bint usual
     cdef Envelope envelope = Envelope.__new__(Envelope)
     cdef PyObject *values[8]
     cdef PyObject *key
@@ -136,7 +155,8 @@ cpdef build(dict fields):
     while known < 8 and PyDict_Next(fields, &place, &key, &item) and key == <PyObject *>FIELD_NAMES[known]:
         values[known] = item
         known += 1
-    if known < PyDict_Size(fields):
+    usual = known >= 7 and known == PyDict_Size(fields)
+    if not usual:
         known = 0
         for i in range(8):
             values[i] = PyDict_GetItemWithError(fields, <object>FIELD_NAMES[i])
@@ -159,7 +179,9 @@ cpdef build(dict fields):
     envelope.content = <object>values[6]
     if values[7] != NULL:
         envelope.correlation_id = <object>values[7]
-    if PyDict_Size(fields) != known:
+    if usual:
+        envelope._source = source
+    elif PyDict_Size(fields) != known:
         envelope._extra = {name: value for name, value in fields.items() if name not in ALL_FIELDS}
     return envelope
 
@@ -272,22 +294,86 @@ cdef bint clean(Envelope envelope, dict verdicts) except -1:
     verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
     (no issue as long as there is a correlation_id).
     """
-    cdef object correlation = envelope.correlation_id
     cdef PyObject *verdict
-    if envelope._extra is not None and PyDict_Size(envelope._extra):
-        return False
-    if not (
-        type(envelope.id) is str and type(envelope.timestamp) is str and type(envelope.sender) is str
-        and type(envelope.receiver) is str and type(envelope.channel) is str and type(envelope.content) is str
-        and isinstance(envelope.type, str)
-    ):
+    if not are_texts(envelope):
         return False
     verdict = PyDict_GetItemWithError(verdicts, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
-    if verdict == NULL or (<object>verdict is not None and correlation is None):
+    if verdict == NULL or (<object>verdict is not None and envelope.correlation_id is None):
         return False
+    return are_plain(envelope)
+
+
+cdef bint are_texts(Envelope envelope) noexcept:
+    """Whether the fields are texts and the only ones."""
+    if envelope._extra is not None and PyDict_Size(envelope._extra):
+        return False
+    return (
+        type(envelope.id) is str and type(envelope.timestamp) is str and type(envelope.sender) is str
+        and type(envelope.receiver) is str and type(envelope.channel) is str and type(envelope.content) is str
+        and (type(envelope.type) is str or type(envelope.type) is MessageType)
+    )
+
+
+cdef bint are_plain(Envelope envelope) except -1:
+    """Whether the fields of which the policy says nothing are surely good."""
+    cdef object correlation = envelope.correlation_id
     if correlation is not None and (type(correlation) is not str or not uuid4(<str>correlation)):
         return False
     return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and plain_content(<str>envelope.content)
+
+
+def remarks(Envelope envelope not None, dict known not None):
+    """All that ``check`` finds, where these are remarks that the policy is known to make of such a sender, receiver, type
+    and channel, and nothing else; None where it must look closer. As the twin's."""
+    cdef PyObject *found
+    if not are_texts(envelope):
+        return None
+    found = PyDict_GetItemWithError(known, (envelope.sender, envelope.receiver, envelope.type, envelope.channel))
+    if found == NULL:
+        return None
+    correlation, issues = <tuple><object>found
+    if (correlation and envelope.correlation_id is None) or not are_plain(envelope):
+        return None
+    return list(issues)
+
+
+def text(envelope, bint strict, policy):
+    """The text of a usual envelope of which ``check`` says no more than remarks, where ``strict``; else None."""
+    cdef json_draft draft
+    cdef Envelope it
+    if type(envelope) is not Envelope:
+        return None
+    it = <Envelope>envelope
+    if strict:
+        if not clean(it, STANDARD_KNOWN if policy is STANDARD else policy.known) and remarks(it, policy.remarks) is None:
+            return None
+    elif not are_texts(it) or it.type not in KNOWN_TYPES or not is_channel(<str>it.channel):
+        return None
+    if it._source is not None:
+        return json_text_of(it._source)
+    json_begin(&draft, None)
+    try:
+        if not put_fields(&draft, it):
+            return None
+        return json_result(&draft)
+    finally:
+        json_end(&draft)
+
+
+cdef bint put_fields(json_draft *draft, Envelope it) except -1:
+    cdef PyObject *values[8]
+    cdef int i
+    values[0], values[1], values[2] = <PyObject *>it.id, <PyObject *>it.timestamp, <PyObject *>it.sender
+    values[3], values[4], values[5] = <PyObject *>it.receiver, <PyObject *>it.type, <PyObject *>it.channel
+    values[6], values[7] = <PyObject *>it.content, <PyObject *>it.correlation_id
+    for i in range(8 if it.correlation_id is not None else 7):
+        if not PyUnicode_Check(<object>values[i]):
+            return False
+        json_ascii(draft, <const char *><bytes>MEMBERS[i], len(<bytes>MEMBERS[i]))
+        if json_put(draft, <object>values[i]) != JSON_WRITTEN:
+            return False
+    json_ascii(draft, b"}", 1)
+    return True
 
 
 def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
@@ -297,8 +383,8 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
     missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
     to ``check``, unless ``strict``: then the first warning is raised as RuleError.
     """
-    fields = READ(data) if limits is DEFAULT_LIMITS else READ(data, limits)
-    envelope = build(fields)
+    fields, source = READ(data) if limits is DEFAULT_LIMITS else READ(data, limits)
+    envelope = build(fields, source)
     if envelope is None:
         raise methods.field_error(data, fields)
     if strict:
@@ -320,4 +406,8 @@ def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
     known = STANDARD_KNOWN if policy is STANDARD else policy.known
     if clean(<Envelope>envelope, known):
         return []
+    if not strict:
+        found = remarks(<Envelope>envelope, policy.remarks)
+        if found is not None:
+            return found
     return judge(envelope, policy, strict)

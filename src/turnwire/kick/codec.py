@@ -36,6 +36,9 @@ def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = 
     everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
     form, or is no envelope (wrong_type).
     """
+    written: str | None = _core.text(envelope, strict, policy)
+    if written is not None:
+        return written
     if not isinstance(envelope, _core.Envelope):
         if isinstance(envelope, Space):
             return envelope.text(strict=strict)

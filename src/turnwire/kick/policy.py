@@ -53,7 +53,7 @@ class Policy:
     A policy does not change; :meth:`with_rows` gives a new one with rows in front.
     """
 
-    __slots__ = ("_families", "_roles", "known", "roles", "rows")
+    __slots__ = ("_families", "_roles", "known", "remarks", "roles", "rows")
     _MEMORY = 4096  # how many (sender, receiver, type, channel) are remembered
 
     def __init__(self, rows: Iterable[Row], roles: Iterable[str] = ROLES) -> None:
@@ -62,6 +62,7 @@ class Policy:
         self._roles = frozenset(self.roles)
         self._families = frozenset(row.channel.partition("/")[0] for row in self.rows)
         self.known: dict[tuple[Any, ...], str | None] = {}
+        self.remarks: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]] = {}
 
     def with_rows(self, *rows: Row) -> Policy:
         """A policy with these rows in front of the present ones."""
@@ -97,15 +98,18 @@ class Policy:
             if role not in self._roles and (field == "sender" or role != "Broadcast")
         ]
         refused = self.verdicts(envelope)
-        if not found and len(self.known) < self._MEMORY:
-            self._remember(envelope, refused)
+        if len(self.known) + len(self.remarks) < self._MEMORY:
+            self._remember(envelope, refused, tuple(found))
         return found + [Issue(reason, f"/{field}", "warning", text) for reason, field, text, _ in refused]
 
-    def _remember(self, envelope: Envelope, refused: list[Verdict]) -> None:
+    def _remember(self, envelope: Envelope, refused: list[Verdict], remarks: tuple[Issue, ...]) -> None:
         key = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
         row = self.row_for(envelope.channel)
         if row is not None and all(verdict.reason is Reason.MISSING_CORRELATION_ID for verdict in refused):
-            self.known[key] = "correlation" if row.correlation else None
+            if remarks:
+                self.remarks[key] = row.correlation, remarks
+            else:
+                self.known[key] = "correlation" if row.correlation else None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Policy):

@@ -111,6 +111,9 @@ def encode(message: Message, strict: bool = True) -> str:
     Strict writing refuses every finding above "info" and wants session_id in every kind; ``strict=False`` writes back
     whatever reading accepts. Raises EncodeError with reason and ``path``.
     """
+    text = _judge.text(message, strict)
+    if text is not None:
+        return text
     if not isinstance(message, Message):
         raise EncodeError(Reason.WRONG_TYPE, f"an SSTP message is needed, not {type(message).__name__}", wire=WIRE)
     fields = message._fields
@@ -118,8 +121,8 @@ def encode(message: Message, strict: bool = True) -> str:
     if not plain or (strict and "session_id" not in fields["header"]):
         _refuse(fields, strict)
     if fields["header"]["kind"] != message.KIND:
-        text = f"{type(message).__name__} writes {message.KIND}, not {fields['header']['kind']}"
-        raise EncodeError(Reason.MISMATCH, text, wire=WIRE, path="/header/kind")
+        words = f"{type(message).__name__} writes {message.KIND}, not {fields['header']['kind']}"
+        raise EncodeError(Reason.MISMATCH, words, wire=WIRE, path="/header/kind")
     return write(fields, WIRE)
 
 
@@ -132,7 +135,7 @@ def _refuse(fields: dict[str, Any], strict: bool) -> None:
 
 
 _read = reader(WIRE, KEYS).read
-_judge = _core.Judge(kinds(), _read, judged)
+_judge = _core.Judge(kinds(), reader(WIRE, KEYS).read_source, judged)
 _FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"([^"\\]*+(?:\\.[^"\\]*+)*+)"')
 
 

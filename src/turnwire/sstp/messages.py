@@ -48,8 +48,9 @@ class Message:
 
     KIND: ClassVar[Kind]
     _fields: dict[str, Any]
-    _plain: bool
-    """Whether reading found no fault and nothing that could be changed has been handed out since."""
+    _plain: bool | str | bytes
+    """Whether reading found no fault and nothing that could be changed has been handed out since; if so, the text that
+    was read, where it is known to be what writing the message gives."""
 
     def __init__(
         self, header: Mapping[str, Any], payload: Mapping[str, Any], extras: Mapping[str, Any] | None = None
@@ -84,6 +85,9 @@ class Message:
     @property
     def extras(self) -> dict[str, Any]:
         """The other keys of the top-level object, a copy; change them through ``fields``."""
+        if len(self._fields) == 2:
+            return {}
+        self._plain = False  # what stands in them may be changed
         return {key: value for key, value in self._fields.items() if key not in ("header", "payload")}
 
     @property

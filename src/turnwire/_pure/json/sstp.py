@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from turnwire._pure.json.write import write
+from turnwire.errors import EncodeError
+
 Row = tuple[str, str, bool]
 """(name, type, whether its absence is a finding), with the type words of ``turnwire.sstp.spec.Field``."""
 
@@ -65,20 +68,22 @@ class Judge:
     Args:
         kinds: for each kind its word, its class (with slots ``_fields`` and ``_plain``), its schema_id, the rows of its
             header (without kind and schema_id) and those of its payload.
-        read: reads text into an object; takes the text and the limits.
+        read: reads text into an object, which it returns with the text where writing it gives that again; takes the
+            text and the limits.
         closer: makes a message from an object that is not plain, and the text it was read from.
     """
 
-    __slots__ = ("closer", "kinds", "read")
+    __slots__ = ("classes", "closer", "kinds", "read")
 
     def __init__(
         self,
-        kinds: Iterable[tuple[str, type, str, tuple[Row, ...], tuple[Row, ...]]],
-        read: Callable[[Any, Any], dict[str, Any]],
+        kinds: list[tuple[str, type, str, tuple[Row, ...], tuple[Row, ...]]],
+        read: Callable[[Any, Any], tuple[dict[str, Any], str | bytes | None]],
         closer: Callable[[dict[str, Any], Any], Any],
     ) -> None:
         self.read = read
         self.closer = closer
+        self.classes = frozenset(cls for _, cls, _, _, _ in kinds)
         self.kinds = {
             word: (
                 cls,
@@ -95,17 +100,37 @@ class Judge:
 
     def decode(self, data: Any, limits: Any) -> Any:
         """The message in ``data``. Raises DecodeError."""
-        return self.message(self.read(data, limits), data)
+        fields, source = self.read(data, limits)
+        return self._made(fields, data, True if source is None else source)
 
     def message(self, fields: dict[str, Any], data: Any) -> Any:
         """A message over the object that was read from ``data``. Raises DecodeError."""
+        return self._made(fields, data, True)
+
+    def _made(self, fields: dict[str, Any], data: Any, plain: Any) -> Any:
         cls = self._class(fields)
         if cls is None:
             return self.closer(fields, data)
         message = cls.__new__(cls)
         message._fields = fields
-        message._plain = True
+        message._plain = plain
         return message
+
+    def text(self, message: Any, strict: bool) -> str | None:
+        """The text of a message that is plain, and that strict writing takes; None where that is not sure."""
+        if type(message) not in self.classes:
+            return None
+        fields, plain = message._fields, message._plain
+        if not plain and self._class(fields) is not type(message):
+            return None
+        if strict and "session_id" not in fields["header"]:
+            return None
+        if isinstance(plain, bool):
+            try:
+                return write(fields)
+            except EncodeError:
+                return None
+        return plain.decode() if isinstance(plain, bytes) else plain  # type: ignore[no-any-return]
 
     def _class(self, fields: Any) -> Any:
         header = fields.get("header")

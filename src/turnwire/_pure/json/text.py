@@ -95,6 +95,11 @@ class Reader:
             return quick
         return _Text(raw, self.wire, limits, self.keys).message()
 
+    def read_source(self, data: str | Buffer, limits: Limits = LIMITS) -> tuple[dict[str, Any], str | bytes | None]:
+        """The object in ``data``, and ``data`` itself where it is known to be text that writing the object gives again,
+        else None: this twin does not look. Raises DecodeError."""
+        return self.read(data, limits), None
+
     def find(self, raw: bytes, place: int, limits: Limits = LIMITS) -> tuple[dict[str, Any] | None, int]:
         """The JSON object that starts at byte ``place`` and the offset behind it; where there is none, None and the
         offset of the fault."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from turnwire._pure.json.write import write
 from turnwire.contract import LIMITS, Limits
+from turnwire.errors import EncodeError
 from turnwire.json import text as json_text
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.rules import is_plain_content, is_uuid4, judge, judge_other
-from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE
+from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE, MessageType
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire.errors import Issue
     from turnwire.kick.space import Space
-    from turnwire.kick.spec import MessageType
 
 
 class Envelope:
@@ -114,8 +115,9 @@ _REQUIRED = frozenset(REQUIRED_FIELDS)
 _ALL = frozenset(FIELDS)
 
 
-def build(fields: dict[str, Any]) -> Envelope | None:
-    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type."""
+def build(fields: dict[str, Any], source: str | bytes | None = None) -> Envelope | None:
+    """The envelope of a JSON object, or None where a field is missing, of the wrong type, or no known type; ``source``:
+    its text, where writing the object gives that again, which this twin does not keep."""
     kind = fields.get("type")
     if not isinstance(kind, str) or kind not in TYPES or not fields.keys() >= _REQUIRED:
         return None
@@ -145,19 +147,57 @@ def is_clean(envelope: Envelope, verdicts: dict[tuple[Any, ...], Any]) -> bool:
     verdicts: what the policy is known to say, by (sender, receiver, type, channel): None (no issue), or "correlation"
     (no issue as long as there is a correlation_id).
     """
+    if not _are_texts(envelope):
+        return False
+    verdict = verdicts.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel), "unknown")
+    if verdict is not None and (verdict != "correlation" or envelope.correlation_id is None):
+        return False
+    return _are_plain(envelope)
+
+
+def _are_texts(envelope: Envelope) -> bool:
+    """Whether the fields are texts and the only ones."""
     texts = (envelope.id, envelope.timestamp, envelope.sender, envelope.receiver, envelope.channel, envelope.content)
-    if envelope.extra or any(type(text) is not str for text in texts):
+    if envelope.extra or type(envelope.type) not in (str, MessageType):
         return False
+    return all(type(text) is str for text in texts)
+
+
+def _are_plain(envelope: Envelope) -> bool:
+    """Whether the fields of which the policy says nothing are surely good."""
     correlation = envelope.correlation_id
-    try:
-        verdict = verdicts.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel), "unknown")
-    except TypeError:
-        return False
-    if verdict is not None and (verdict != "correlation" or correlation is None):
-        return False
     if correlation is not None and (type(correlation) is not str or not is_uuid4(correlation)):
         return False
     return is_uuid4(envelope.id) and is_plain_time(envelope.timestamp) and is_plain_content(envelope.content)
+
+
+def remarks(envelope: Envelope, known: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]]) -> list[Issue] | None:
+    """All that ``check`` finds, where these are remarks that the policy is known to make of such a sender, receiver,
+    type and channel, and nothing else; None where it must look closer.
+
+    known: by these four, whether there must be a correlation_id, and the remarks.
+    """
+    if not _are_texts(envelope):
+        return None
+    found = known.get((envelope.sender, envelope.receiver, envelope.type, envelope.channel))
+    if found is None or (found[0] and envelope.correlation_id is None) or not _are_plain(envelope):
+        return None
+    return list(found[1])
+
+
+def text(envelope: Any, strict: bool, policy: Policy) -> str | None:
+    """The text of a usual envelope of which ``check`` says no more than remarks, where ``strict``; else None."""
+    if type(envelope) is not Envelope:
+        return None
+    if strict:
+        if not is_clean(envelope, policy.known) and remarks(envelope, policy.remarks) is None:
+            return None
+    elif not _are_texts(envelope) or methods.field_fault(methods.to_dict(envelope)) is not None:
+        return None
+    try:
+        return write(methods.to_dict(envelope))
+    except EncodeError:
+        return None
 
 
 def decode(
@@ -190,4 +230,7 @@ def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict
         return judge_other(envelope, Envelope, strict)
     if is_clean(envelope, policy.known):
         return []
+    found = None if strict else remarks(envelope, policy.remarks)
+    if found is not None:
+        return found
     return judge(envelope, policy, strict)
