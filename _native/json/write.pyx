@@ -1,6 +1,6 @@
 """Writing JSON text. The rules are those of ``_pure/json/write.py``, which also writes what is rare."""
 
-from _native.json.draft cimport json_written
+from _native.json.draft cimport json_text_of, json_written
 from turnwire._pure.json.write import write as _pure_write
 from turnwire.contract import LIMITS
 
@@ -19,3 +19,10 @@ def write(value, wire=None, limits=LIMITS):
         return _pure_write(value, wire, limits)
     text = json_written(value, nesting, ITEMS)
     return _pure_write(value, wire, limits) if text is None else text
+
+
+def text_of(source):
+    """A text that was read and found good: a str, or its UTF-8."""
+    if type(source) is not bytes and type(source) is not str:
+        raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
+    return json_text_of(source)

@@ -17,7 +17,7 @@ def sstp(core, monkeypatch):
     text = core("json.text")
     monkeypatch.setattr(json_text, "_core", text)
     monkeypatch.setattr(json_text, "_writer", core("json.write"))
-    reader = text.Reader("sstp", codec.KEYS)
-    monkeypatch.setattr(codec, "_read", reader.read)
-    monkeypatch.setattr(codec, "_judge", core("json.sstp").Judge(codec.kinds(), reader.read_source, codec.judged))
+    strict = text.Reader("sstp", codec.KEYS)
+    monkeypatch.setattr(codec, "_read", strict.read)
+    monkeypatch.setattr(codec, "_judge", core("json.sstp").Judge(codec.kinds(), strict.read_source, codec.judged))
     return package

@@ -10,7 +10,8 @@ from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason
 from turnwire.json import text as json_text
 from turnwire.json.pointers import place_of
-from turnwire.sap.members import set_fields
+from turnwire.sap.conditions import conditions
+from turnwire.sap.members import set_fields, set_source
 from turnwire.sap.messages import Ack, Message, Nack, Record, Result, Task
 from turnwire.sap.spec import KEYS, MESSAGES, RESULT_MARKS, TASK_MARKS, WIRE, Receipt, Table
 
@@ -57,11 +58,12 @@ def is_quiet(value: Any) -> bool:
 
 def findings(message: Record) -> list[Any]:
     """What the table of a message's object says about its fields: errors and warnings, in order."""
-    if is_sound(message.fields, message.TABLE):
+    fields = message._fields
+    if is_sound(fields, message.TABLE):
         return []
     from turnwire._pure.json.sap import judge
 
-    return list(judge(message.fields, message.TABLE))
+    return list(judge(fields, message.TABLE))
 
 
 def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ack | Nack:
@@ -76,14 +78,16 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     set, a bad UUID or time, another protocolVersion. What is only doubtful is found by ``check``. Unknown fields stay.
     """
     raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
-    fields = _reader.read(raw, limits)
+    fields, source = _reader.read_source(raw, limits)
     kind: Any = kind_of(fields)
     if kind is None or not is_sound(fields, kind.TABLE):
         found = fault(fields)
         if found is not None:
             raise _located(raw, *found)
+        source = None
     message: Task | Result | Ack | Nack = kind.__new__(kind)
     set_fields(message, fields)
+    set_source(message, source)
     return message
 
 
@@ -129,17 +133,20 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
     Raises EncodeError with ``path``. A pressure of 41.0 is written 41.
     """
     whole = _message(message)
+    source = whole._source
+    fields = whole._fields
     if strict:
-        for finding in findings(whole):
-            raise EncodeError(finding.reason, finding.text, wire=WIRE, path=finding.where)
-        if isinstance(whole, Task):
-            return json_text.write(_whole_pressure(whole.fields), WIRE)
-        from turnwire.sap.rules import conditions
-
+        if source is None:
+            for finding in findings(whole):
+                raise EncodeError(finding.reason, finding.text, wire=WIRE, path=finding.where)
         for issue in conditions(whole):
             if issue.severity == "warning":
                 raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
-    return json_text.write(whole.fields, WIRE)
+        if isinstance(whole, Task):
+            fields = _whole_pressure(fields)
+    if source is not None and fields is whole._fields:
+        return json_text.text_of(source)
+    return json_text.write(fields, WIRE)
 
 
 def _message(message: Record | Mapping[str, Any]) -> Message:
@@ -155,7 +162,10 @@ def _whole_pressure(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields with pressures as integers, which is what section 9 has; a copy only where one is a float."""
     context = fields["constitutionalContext"]
     pressure = context.get("pressure", {})
-    if not any(isinstance(value, float) for value in pressure.values()):
+    for value in pressure.values():
+        if isinstance(value, float):
+            break
+    else:
         return fields
     whole = {name: int(value) for name, value in pressure.items()}
     return {**fields, "constitutionalContext": {**context, "pressure": whole}}

@@ -25,16 +25,20 @@ class Record:
     ``record["name"]``. Nothing is checked before it is written, or by ``check``.
     """
 
-    __slots__ = ("fields",)
+    __slots__ = ("_fields", "_source")
     __hash__ = None  # type: ignore[assignment]
     TABLE: ClassVar[Table]
     MEMBERS: ClassVar[dict[str, Member[Any]]] = {}
     DEFAULTS: ClassVar[dict[str, Any]] = {}
 
-    fields: dict[str, Any]
+    _fields: dict[str, Any]
+    _source: str | bytes | None
+    """The text of a message that was read and found sound, where it is known to be what writing the fields gives, until
+    something that can be changed is handed out or set; else None."""
 
     def __init__(self, **values: Any) -> None:
-        self.fields = {}
+        set_fields(self, {})
+        set_source(self, None)
         for name in values:
             if name not in self.MEMBERS and name not in _wire_names(type(self)):
                 raise TypeError(f"{_unknown(type(self), name)}; unknown fields go into .fields")
@@ -52,11 +56,23 @@ class Record:
         """A record over the given dict (kept, not copied), unknown fields and all; not checked."""
         made = cls.__new__(cls)
         set_fields(made, fields if isinstance(fields, dict) else dict(fields))
+        set_source(made, None)
         return made
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The dict itself, by the names of the wire."""
+        set_source(self, None)
+        return self._fields
+
+    @fields.setter
+    def fields(self, fields: dict[str, Any]) -> None:
+        set_fields(self, fields)
+        set_source(self, None)
 
     def to_dict(self) -> dict[str, Any]:
         """A copy, through and through, of the fields as JSON values."""
-        return cast("dict[str, Any]", plain(self.fields))
+        return cast("dict[str, Any]", plain(self._fields))
 
     def replace(self, **values: Any) -> Self:
         """A copy with some fields changed; unknown fields stay."""
@@ -77,16 +93,19 @@ class Record:
 
     def get(self, name: str, default: Any = None) -> Any:
         """A field by its name on the wire."""
-        return self.fields.get(name, default)
+        return self[name] if name in self._fields else default
 
     def __getitem__(self, name: str) -> Any:
-        return self.fields[name]
+        value = self._fields[name]
+        if isinstance(value, (dict, list)):
+            set_source(self, None)
+        return value
 
     def __contains__(self, name: object) -> bool:
-        return name in self.fields
+        return name in self._fields
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.fields)
+        return iter(self._fields)
 
     def __getattr__(self, name: str) -> Any:
         """A known field by its name on the wire (``task.taskId``)."""
@@ -104,10 +123,10 @@ class Record:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record) or type(other) is not type(self):
             return NotImplemented
-        return self.fields == other.fields
+        return self._fields == other._fields
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.fields.items())
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
         return f"{type(self).__name__}({shown})"
 
     def _repr_html_(self) -> str:
@@ -122,8 +141,10 @@ class Record:
         return type(self).from_dict, (self.fields,)
 
 
-set_fields = Record.__dict__["fields"].__set__
+set_fields = Record.__dict__["_fields"].__set__
 """Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
+set_source = Record.__dict__["_source"].__set__
+"""Sets the text of a record, or None."""
 
 
 def _unknown(cls: type[Record], name: str) -> str:
@@ -154,7 +175,7 @@ def plain(value: Any) -> Any:
     if kind is list:
         return [plain(item) for item in value]
     if isinstance(value, Record):
-        return plain(value.fields)
+        return plain(value._fields)
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -192,7 +213,9 @@ class Member(Generic[T]):
     def __get__(self, record: Record | None, owner: type[Any]) -> Self | T:
         if record is None:
             return self
-        value: Any = record.fields.get(self.name)
+        value: Any = record._fields.get(self.name)
+        if isinstance(value, (dict, list)):
+            set_source(record, None)
         if value is None or self.shape is None:
             found = value
         elif self.many and isinstance(value, Sequence):

@@ -8,10 +8,10 @@ from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
 from turnwire.sap.codec import findings, is_clean_task, is_quiet, issue_of
+from turnwire.sap.conditions import conditions
 from turnwire.sap.identity import same_id
 from turnwire.sap.messages import Ack, Nack, Record, Result, Task
 from turnwire.sap.secrets import secrets
-from turnwire.sap.spec import ERROR_CODES
 
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]+@")
 _USUAL_SCHEMES = frozenset({"https", "file", "ubos"})
@@ -28,7 +28,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
     Returns issues with a JSON pointer each: "warning" is what strict writing refuses, "info" what may well be fine.
     """
     expect(message, Record, "a SAP message is checked")
-    if type(message) is Task and is_clean_task(message.fields):
+    if type(message) is Task and is_clean_task(message._fields):
         return []
     found = findings(message)
     issues = [issue_of(finding) for finding in found]
@@ -41,44 +41,23 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
     return issues
 
 
-def conditions(message: Record) -> list[Issue]:
-    """Rules between the fields of a Result whose fields are right by themselves (sections 5 and 8)."""
-    if not isinstance(message, Result):
-        return []
-    fields = message.fields
-    status = fields["status"]
-    error = fields.get("error")
-    issues: list[Issue] = []
-    if status == "FAILED" and (error is None or "message" not in error):
-        issues.append(Issue(Reason.MISSING_MESSAGE, "/error/message", "warning", "FAILED must say why (section 8)"))
-    if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
-        text = "a result that is NON_CONSTITUTIONAL has not SUCCEEDED"
-        issues.append(Issue(Reason.STATUS_CONFLICT, "/status", "warning", text))
-    if status in ("PARTIAL", "ESCALATED") and not fields.get("nextActions"):
-        text = f"{status} should come with nextActions (sections 5 and 8)"
-        issues.append(Issue(Reason.NO_NEXT_ACTIONS, "/nextActions", "info", text))
-    if error is not None and "code" in error and error["code"] not in ERROR_CODES:
-        issues.append(Issue(Reason.UNKNOWN_CODE, "/error/code", "info", "section 8 recommends other codes"))
-    return issues
-
-
 def _answers(message: Result | Ack | Nack, task: Task) -> Iterator[Issue]:
-    if isinstance(message, Result) and not same_id(message.fields["taskId"], task.fields.get("taskId")):
+    if isinstance(message, Result) and not same_id(message._fields["taskId"], task._fields.get("taskId")):
         yield Issue(Reason.WRONG_TASK, "/taskId", "warning", "the result answers another task (section 5)")
-    if not same_id(message.fields["correlationId"], task.fields.get("correlationId")):
+    if not same_id(message._fields["correlationId"], task._fields.get("correlationId")):
         yield Issue(
             Reason.WRONG_CORRELATION, "/correlationId", "warning", "the correlationId is not the task's (section 5)"
         )
-    if isinstance(message, Result) and "output" in message.fields:
+    if isinstance(message, Result) and "output" in message._fields:
         from turnwire.sap.contract import output_issues
 
-        yield from output_issues(message.fields["output"], task)
+        yield from output_issues(message._fields["output"], task)
 
 
 def lint(message: Record) -> list[Issue]:
     """What may well be meant but is better done otherwise: secrets in a payload, odd or telling URIs (section 11)."""
     expect(message, Record, "a SAP message is judged")
-    fields = message.fields
+    fields = message._fields
     if isinstance(message, Task):
         issues = [] if is_quiet(fields["payload"]) else _lint_payload(fields["payload"])
         context = fields["constitutionalContext"]

@@ -130,7 +130,7 @@ class Judge:
                 return write(fields)
             except EncodeError:
                 return None
-        return plain.decode() if isinstance(plain, bytes) else plain  # type: ignore[no-any-return]
+        return plain.decode() if isinstance(plain, bytes) else plain
 
     def _class(self, fields: Any) -> Any:
         header = fields.get("header")

@@ -19,6 +19,13 @@ def write(value: Any, wire: str | None = None, limits: Limits = LIMITS) -> str:
         raise EncodeError(Reason.TOO_DEEP, "the value is nested too deep for the interpreter", wire=wire) from None
 
 
+def text_of(source: str | bytes) -> str:
+    """A text that was read and found good: a str, or its UTF-8."""
+    if type(source) is not bytes and type(source) is not str:
+        raise TypeError(f"a text or its bytes are given, not {type(source).__name__}")
+    return source if isinstance(source, str) else source.decode()
+
+
 _ENCODE = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")).encode
 
 

@@ -1,0 +1,254 @@
+"""Texts that are given back: which of them the reader keeps, and until when a message has one."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import random
+
+import pytest
+
+from turnwire import kick, sap, sstp
+from turnwire.contract import LIMITS
+from turnwire.errors import EncodeError
+from turnwire.json import text as json_text
+
+NUMBERS = ["0", "-0", "7", "-7", "1.0", "1.50", "0.25", "-0.0", "0.00", "0.0001", "0.00001", "1e3", "1E400"]
+NUMBERS += ["123456789012345.5", "12345678901234567890"]
+NUMBERS += ["0.1234567890123456", "0.30000000000000004", "100000000000000000000.0", "1.10", "5e-324"]
+STRINGS = ['""', '"a"', '"\\n"', '"\\u000a"', '"\\/"', '"/"', '"\\""', '"\\\\"', '"\\b\\f\\r\\t"', '"ö"', '"\\u00f6"']
+STRINGS += ['"\\u0001"', '"\x7f"', '"\\u2028"', '"\u2028"', '"\\ud83d\\ude00"', '"レ😀"']
+REALS = [0.1, 0.5, 1.0, 52.0, 1e-4, 9.999e-5, 123456.789, 1e9, 1e15, 1e16, 1e22, 0.1 + 0.2, 5e-324]
+
+
+def texts(numbers):
+    """Objects in forms that may or may not be those in which they are written."""
+    for atom in [*NUMBERS, *STRINGS, "true", "null", "[]", "{}", "[ ]", "{ }"]:
+        yield f'{{"a":{atom}}}'
+        yield f'{{"a":[{atom},{atom}]}}'
+    for text in ('{"a":1}', '{"a":[1,{"b":2}]}'):
+        for place in range(len(text) + 1):
+            yield text[:place] + numbers.choice(" \n\t\r") + text[place:]
+    for _ in range(300):
+        pairs = [f"{json.dumps(str(key))}:{numbers.choice(NUMBERS + STRINGS)}" for key in range(numbers.randint(0, 4))]
+        yield "{" + ",".join(pairs) + "}"
+
+
+def test_only_text_that_would_be_written_is_kept(core):
+    reader = core("json.text").Reader("sap", ("a",))
+    write = core("json.write").write
+    kept = 0
+    for text in texts(random.Random(5)):
+        for data in (text, text.encode()):
+            try:
+                fields, source = reader.read_source(data)
+            except ValueError:
+                continue
+            assert fields == reader.read(data)
+            if source is not None:
+                assert source is data
+                assert write(fields) == text
+                assert core("json.write").text_of(source) == text
+                kept += 1
+    if core("json.text").__name__.startswith("turnwire._native"):
+        assert kept > 100
+    assert reader.read_source(bytearray(b'{"a":1}')) == ({"a": 1}, None)
+    assert reader.read_source(b'{"a":1}', LIMITS._replace(key=9))[1] is None
+
+
+def test_only_texts_are_given_back(core):
+    write = core("json.write")
+    for text in ("", "a", "ö", "レ", "😀", "a" * 100 + "ö" + "b" * 9, "⫻" + "a" * 50 + "😀é"):
+        assert write.text_of(text) is text
+        assert write.text_of(text.encode()) == text
+    with pytest.raises(TypeError):
+        write.text_of(bytearray(b"a"))
+
+
+@pytest.mark.parametrize(
+    "number", [0.1, 0.5, 1.0, 52.0, 1e-4, 9.999e-5, 123456.789, 1e9, 1e15, 1e16, 1e22, 0.1 + 0.2, 5e-324]
+)
+def test_numbers_are_written_shortest(core, number):
+    write = core("json.write").write
+    for value in (number, -number, number * 3, number / 3, round(number, 3)):
+        assert write([value]) == f"[{value!r}]"
+
+
+def test_random_decimals_are_written_shortest(core):
+    write = core("json.write").write
+    numbers = random.Random(3)
+    for _ in range(3000):
+        value = round(numbers.uniform(-1, 1) * 10 ** numbers.randint(-6, 12), numbers.randint(0, 9))
+        assert write([value]) == f"[{value!r}]"
+
+
+class Keyed(dict):
+    """A dict that says something else when its items are asked for."""
+
+    def items(self):
+        return [("b", 2)]
+
+
+class Named(dict):
+    """A dict with a method more."""
+
+    def name(self):
+        return "a"
+
+
+def test_subclasses_are_written_as_what_they_say(core):
+    write = core("json.write").write
+    assert write(Named(a=1)) == '{"a":1}'
+    assert write({"x": Keyed(a=1)}) == '{"x":{"b":2}}'
+    assert write({"a": (1, "b")}) == '{"a":[1,"b"]}'
+
+
+SSTP = (
+    '{"header":{"kind":"query","actor_id":"A","schema_id":"ioc.query.v0","session_id":"s","policy_labels":["x"],'
+    '"logical_clock":1},"payload":{"question":"wofür?","required_fields":[],"uncertainty":0.5,"directed_to":"B"}%s}'
+)
+
+
+def written_anew(message):
+    return json_text.write(message.to_dict())
+
+
+@pytest.mark.parametrize("kind", [str, str.encode])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda message: message.payload.update(question="new"),
+        lambda message: message.header["policy_labels"].append("y"),
+        lambda message: setattr(message.header, "actor_id", "C"),
+        lambda message: message.fields["header"].update(logical_clock=2),
+        lambda message: message.extras["more"].append(1),
+        lambda message: copy.copy(message).payload["required_fields"].append("z"),
+    ],
+)
+def test_sstp_messages_that_were_changed_are_written_anew(change, kind):
+    text = SSTP % ',"more":[]'
+    message = sstp.decode(kind(text))
+    assert sstp.encode(message) == text
+    for same in (pickle.loads(pickle.dumps(message)), copy.deepcopy(message), copy.copy(message)):
+        assert sstp.encode(same) == text
+    message = sstp.decode(kind(text))
+    change(message)
+    assert sstp.encode(message) == written_anew(message) != text
+
+
+def test_sstp_strict_writing_still_wants_a_session():
+    text = (
+        '{"header":{"kind":"knowledge","actor_id":"A","schema_id":"ioc.knowledge.v0","policy_labels":[],'
+        '"logical_clock":1},"payload":{"content":"c","confidence":1,"evidence_refs":[]}}'
+    )
+    message = sstp.decode(text)
+    assert sstp.encode(message, strict=False) == text
+    with pytest.raises(EncodeError) as caught:
+        sstp.encode(message)
+    assert caught.value.path == "/header/session_id"
+
+
+SAP = (
+    '{"protocolVersion":"2.0","taskId":"3ceaaf30-8142-48ea-91d9-3080f9b439fc","parentTaskId":null,'
+    '"correlationId":"9dfb369b-ab13-4fae-a276-55daa05f1119","issuedAt":"2026-11-22T07:00:00Z",'
+    '"issuer":{"agentId":"A","agentKind":"agent"},"target":{"capability":"spec.write"},'
+    '"constitutionalContext":{"pressureLevel":"consulted","pressure":{"x":%s}},"payload":{"topic":["ü"]},"tags":["a"]}'
+)
+
+
+@pytest.mark.parametrize("kind", [str, str.encode])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda task: task.payload["topic"].append("new"),
+        lambda task: task["payload"].clear(),
+        lambda task: task.get("tags").append("b"),
+        lambda task: setattr(task.issuer, "agent_id", "B"),
+        lambda task: setattr(task, "parent_task_id", "3ceaaf30-8142-48ea-91d9-3080f9b439fd"),
+        lambda task: task.fields.update(more=1),
+        lambda task: setattr(task, "fields", json.loads(SAP % 9)),
+        lambda task: delattr(task, "tags"),
+        lambda task: task.constitutional_context.pressure.update(y=3),
+        lambda task: copy.copy(task).payload.update(z=1),
+    ],
+)
+def test_sap_messages_that_were_changed_are_written_anew(change, kind):
+    text = SAP % 52
+    task = sap.decode(kind(text))
+    assert sap.encode(task) == sap.encode(task, strict=False) == text
+    assert (task.task_id, task.get("parentTaskId", 1), "tags" in task, next(iter(task))) == (
+        "3ceaaf30-8142-48ea-91d9-3080f9b439fc",
+        None,
+        True,
+        "protocolVersion",
+    )
+    for same in (pickle.loads(pickle.dumps(task)), copy.deepcopy(task), copy.copy(task), task.replace()):
+        assert sap.encode(same) == text
+    task = sap.decode(kind(text))
+    change(task)
+    assert sap.encode(task) == written_anew(task) != text
+
+
+def test_sap_pressures_are_still_written_whole():
+    task = sap.decode(SAP % "41.0")
+    assert sap.encode(task, strict=False) == SAP % "41.0"
+    assert sap.encode(task) == SAP % 41
+
+
+KICK = (
+    '{"id":"3ceaaf30-8142-48ea-91d9-3080f9b439fc","timestamp":"2026-11-22T07:00:00Z","sender":"%s",'
+    '"receiver":"Orchestrator","type":"Info","channel":"⫻report/status","content":"⫻a/b:c/1\\nx\\n",'
+    '"correlation_id":"9dfb369b-4b13-4fae-a276-55daa05f1119"}'
+)
+
+
+@pytest.mark.parametrize("kind", [str, str.encode])
+@pytest.mark.parametrize("sender", ["Executor", "Nobody"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda envelope: setattr(envelope, "sender", "Somebody"),
+        lambda envelope: setattr(envelope, "content", "⫻a\n"),
+        lambda envelope: setattr(envelope, "correlation_id", "9dfb369b-4b13-4fae-a276-55daa05f1118"),
+        lambda envelope: envelope.extra.update(more=1),
+        lambda envelope: setattr(envelope, "extra", {"more": []}),
+        lambda envelope: envelope.__init__(*(["x"] * 7)),
+    ],
+)
+def test_envelopes_that_were_changed_are_written_anew(change, sender, kind):
+    text = KICK % sender
+    envelope = kick.decode(kind(text))
+    assert kick.encode(envelope, strict=False) == text
+    strict = [issue for issue in kick.check(envelope) if issue.severity == "warning"]
+    assert strict == []
+    assert kick.encode(envelope) == kick.encode(envelope) == text
+    assert kick.check(envelope) == kick.check(envelope)
+    assert envelope.space.sections and kick.encode(envelope) == text
+    for same in (
+        pickle.loads(pickle.dumps(envelope)),
+        copy.deepcopy(envelope),
+        copy.copy(envelope),
+        envelope.replace(),
+    ):
+        assert kick.encode(same) == text
+    change(envelope)
+    if envelope.type == "x":
+        with pytest.raises(EncodeError):
+            kick.encode(envelope, strict=False)
+        return
+    assert kick.encode(envelope, strict=False) == written_anew(envelope) != text
+
+
+def test_what_a_policy_remarks_is_remarked_again():
+    policy = kick.Policy(kick.DEFAULT_POLICY.rows, ["Orchestrator"])
+    envelope = kick.decode(KICK % "Nobody")
+    found = kick.check(envelope, policy)
+    assert [issue.reason for issue in found] == ["unknown_role"]
+    assert policy.remarks
+    again = kick.check(envelope, policy)
+    assert again == found and again is not found
+    again.clear()
+    assert kick.check(envelope, policy) == found
+    envelope.id = "x"
+    assert [issue.reason for issue in kick.check(envelope, policy)] == ["id_not_uuid4", "unknown_role"]
