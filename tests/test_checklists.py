@@ -276,3 +276,12 @@ def test_the_command(tmp_path: Path) -> None:
 def test_a_clause_that_is_none() -> None:
     with pytest.raises(KeyError, match="there is no clause 'nonsense'; those are "):
         kick.conformance("{}").line("nonsense")
+
+
+@pytest.mark.parametrize("sessions", [64, 65, 130])
+def test_questions_stay_open_however_many_there_are(sessions: int) -> None:
+    """What was answered is forgotten now and then, which must not take what has just been asked."""
+    asked = next(message for message in TALK if message["header"]["kind"] == "query")
+    head = {"logical_clock": 1}
+    texts = [json.dumps({**asked, "header": asked["header"] | head | {"session_id": f"s{n}"}}) for n in range(sessions)]
+    assert sum(len(line.open) for line in sstp.conformance(*texts)) == sessions

@@ -188,6 +188,9 @@ class Judge:
         """Judges what cannot be read."""
         raise NotImplementedError
 
+    def as_of(self, now: float) -> None:
+        """What has a deadline is judged at the end as of this moment, in seconds since 1970-01-01 UTC."""
+
     def end(self) -> None:
         """Nothing follows."""
 

@@ -152,4 +152,5 @@ def given(source: str) -> Context:
     def fresh() -> str:
         return str(uuid.UUID(int=next(numbers), version=4))
 
-    return Context(defaults=defaults, roles=ROLES[source], now="2026-01-01T00:00:00Z", new_id=fresh)
+    values = {"sap": {"target.capability": {'["one","two"]': "one"}}}  # SAP has room for one
+    return Context(defaults=defaults, values=values, roles=ROLES[source], now="2026-01-01T00:00:00Z", new_id=fresh)

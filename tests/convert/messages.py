@@ -17,6 +17,7 @@ from tests.nslip import twins
 from tests.sap.documents import RESULT, TASK
 from tests.sstp.examples import example, real
 from turnwire import Context, csp, kick, nslip, sap, sstp
+from turnwire.conversion.context import as_key
 from turnwire.kick.spec import DEFAULT_ROWS
 
 UPSTREAM = Path(__file__).parents[2] / "examples" / "data" / "nslip_upstream.txt"
@@ -109,7 +110,7 @@ def explicit(message: Any, target: str, context: Context, **options: Any) -> Con
             for path, fact in error.known.items():
                 named = [name for name in defaults if name == path or name.endswith(f":{path}")]
                 value = defaults[named[0]]
-                values[path] = {**values.get(path, {}), str(fact): value() if callable(value) else value}
+                values[path] = {**values.get(path, {}), as_key(fact): value() if callable(value) else value}
             context = context.replace(values={**context.values, target: values})
         else:
             break

@@ -153,3 +153,67 @@ def test_a_log_through_the_command_line(tmp_path: Path) -> None:
     done = run("convert", tmp_path / "kick.log", *options)
     assert done.code == 1 and "no_counterpart" in done.err and "not_conforming" in done.err
     assert all(wire_of(message) == "sstp" for message in map(sstp.decode, done.out.decode().splitlines()))
+
+
+CSP_HEAD = "CSP/1\nFROM A\nTO B\nCTX {}\nINTENT {}\n\n{}\n"
+
+
+def test_the_context_of_csp_is_the_state_that_its_own_patches_lead_to() -> None:
+    """Messages of CSP/1 among others: what is made stands at the head, and no name is given twice."""
+    converter = Converter("csp", context=Context(defaults={"csp": {"block.STATUS": "OK"}}))
+    texts = [
+        CSP_HEAD.format("C0", "PATCH", "PATCH P1\nBASE C0\n+ DEF X = 1\nAPPLY -> C1"),
+        '@a3|f0|c1|S0|d1|T1|k7|t"x"#',
+        CSP_HEAD.format("C1", "TASK", "TASK T8\nREQ do it"),
+        CSP_HEAD.format("C1", "PATCH", "PATCH P2\nBASE C1\n+ DEF Y = 1\nAPPLY -> C2"),
+        '@a1|f0|c1|S1|d0|T2|k7|t"x"#',
+        '@a3|f0|c1|S0|d1|T3|k8|t"y"#',
+        CSP_HEAD.format("C9", "PATCH", "PATCH P3\nBASE C9\n+ DEF Z = 1\nAPPLY -> C10"),
+        '@a1|f0|c1|S1|d0|T4|k8|t"y"#',
+    ]
+    made, why = through(converter, [turnwire.decode(text) for text in texts])
+    assert not any(why)
+    assert [message.ctx for message in made] == ["C0", "C1", "C1", "C1", "C2", "C2", "C9", "C2"]
+    assert [message.block.id for message in made if message.intent != "PATCH"] == ["T7", "T8", "T7", "T801", "T801"]
+
+
+def test_tasks_of_two_conversations_and_work_without_a_name_stay_apart_in_sap() -> None:
+    converter = Converter("sap", context=given("nslip"))
+    texts = ['@a3|f0|c1|S0|d1|T1|t"a"#', '@a3|f0|c1|S0|d2|T2|k1|t"b"#', '@a3|f0|c2|S0|d1|T1|k1|t"c"#',
+             '@a1|f0|c2|S1|d0|T2|k1|t"c"#', '@a1|f0|c1|S2|d0|T3|k1|t"b"#', '@a1|f0|c1|S1|d0|T4|t"a"#']  # fmt: skip
+    made, why = through(converter, list(map(nslip.decode, texts)))
+    assert not any(why)
+    ids = [message.task_id for message in made]
+    assert len(set(ids)) == 3 and ids[3:] == [ids[2], ids[1], ids[0]]
+    assert [line for line in conformance("sap", enumerate(map(turnwire.encode, made), 1)) if line.status == FAIL] == []
+
+
+def test_an_answer_to_what_nobody_asked_for_is_refused_or_told() -> None:
+    early, asked, stray = ('@a1|f0|c1|S1|d0|T1|k9|t"x"#', '@a3|f0|c1|S0|d1|T2|k1|t"x"#', '@a1|f0|c1|S1|d0|T3|k5|t"x"#')
+    converter = Converter("sap", context=given("nslip"))
+    made, why = through(converter, list(map(nslip.decode, (early, asked, stray))))
+    assert len(made) == 2 and why[2] is not None
+    assert (why[2].reason, why[2].path) == (Reason.NOT_CONFORMING, "correlation")
+    assert [fault.clause for fault in converter.close().faults] == ["correlation"], "the first cannot be taken back"
+    alone = Converter("sap", context=given("nslip"))
+    alone.feed(nslip.decode(early))
+    assert alone.close().faults == (), "the beginning of the log is not there"
+
+
+def test_a_question_begins_a_conversation_of_kicklang() -> None:
+    converter = Converter("kick", context=given("nslip"))
+    texts = ('@a2|f0|c1|S1|d0|T1|t"where"#', '@a2|f0|c1|S1|d0|T2|k3|t"and when"#')
+    first, second = (converter.feed(nslip.decode(text)).message for text in texts)
+    assert first.correlation_id is None and second.correlation_id == first.id
+    found = conformance("kick", enumerate(map(turnwire.encode, (first, second)), 1))
+    assert [line for line in found if line.status == FAIL] == []
+
+
+def test_what_is_overdue_is_told_at_the_end() -> None:
+    """A dispatch that nobody takes up is a fault in KickLang once its time is over, by the time of another task."""
+    converter = Converter("kick", context=given("sap"))
+    first, second = (message for message in DIALOGUES["sap"](2) if type(message).__name__ == "Task")
+    converter.feed(first)
+    converter.feed(second.replace(issued_at="2026-01-02T00:00:00Z"))
+    closing = converter.close()
+    assert [fault.clause for fault in closing.faults] == ["loop"] and len(closing.open) == 1

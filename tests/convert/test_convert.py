@@ -211,7 +211,11 @@ def test_numbers_and_names_are_one_to_one() -> None:
     """A decimal text is a number unless the mapping gives one of the two to something else."""
     message = nslip.decode("@a3|f0|c3|S0|d1|T1|k5#")
     defaults = FULL.defaults
-    made = turnwire.convert(message, "csp", context=Context(agents={"MAIN": 0, "1": 7}, defaults=defaults))
+    context = Context(agents={"MAIN": 0, "1": 7}, defaults=defaults)
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(message, "csp", context=context)
+    assert caught.value.known == {"receiver": 1}, "a default is for what the source says nothing of"
+    made = turnwire.convert(message, "csp", context=context.replace(values={"csp": {"receiver": {"1": "RECEIVER"}}}))
     assert (made.message.sender, made.message.receiver) == ("MAIN", "RECEIVER")
     assert "dst" in made.dropped
     assert "src" not in made.dropped

@@ -241,3 +241,86 @@ def test_every_kind_to_every_wire() -> None:
                 made += 1
                 assert deeds(message) & deeds(there.message), (kind(message), kind(there.message))
     assert made > 90
+
+
+def reported(channel: str, text: str) -> Any:
+    content = f"⫻{channel}:T7/001\n{text}\n"
+    ends = ("WePlan", "Orchestrator", "Info")
+    return kick.Envelope(ID, "2026-01-01T00:00:00Z", *ends, f"⫻{channel}", content, ID)
+
+
+UNKNOWN = [
+    *(("report/status", f"{word}\nwhy", word) for word in ("Rejected", "Cancelled", "Stopped", "failed")),
+    *((f"report/{name}", "why", name) for name in ("refusal", "progress")),
+]
+
+
+@pytest.mark.parametrize(("channel", "text", "word"), UNKNOWN)
+@pytest.mark.parametrize("nearest", [False, True])
+def test_a_report_of_another_word_is_no_success(channel: str, text: str, word: str, nearest: bool) -> None:
+    """What the first line or the channel says of the work is known, whatever the word: no default stands for it."""
+    message = reported(channel, text)
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(message, "csp", context=FULL, nearest=nearest)
+    assert caught.value.known == {"block.STATUS": word}
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(message, "sstp", context=FULL)
+    assert caught.value.reason is Reason.NO_COUNTERPART
+    if word != "failed":  # which means something in nSLIP, and nothing in KickLang
+        names = FULL.replace(ids={"T7": 7}, agents={"WePlan": 1, "Orchestrator": 0}, conversations={ID: 3})
+        made = turnwire.convert(message, "nslip", context=names)
+        assert (made.message.get(nslip.Slot.STATUS), made.message.get(nslip.Slot.TAG)) == (word, "why")
+
+
+@pytest.mark.parametrize(("word", "status"), [("FAILED", "FAIL"), ("SUCCEEDED", "OK"), ("PARTIAL", "PARTIAL")])
+def test_a_status_in_the_words_of_the_tables_is_read(word: str, status: str) -> None:
+    message = nslip.decode(f'@a1|f0|c3|S1|d0|T2|k7|u"{word}"|t"x"#')
+    made = turnwire.convert(message, "csp", context=FULL)
+    assert made.message.block.get("STATUS") == status
+    assert made.dropped == ("turn", "slots.STATUS"), "the way back has nSLIP's own word"
+
+
+OTHER = "11111111-1111-4111-8111-111111111111"
+
+
+@pytest.mark.parametrize("act", ["3", "4", "6"])
+@pytest.mark.parametrize("word", ["cancelled", "failed"])
+def test_what_is_cancelled_is_not_asked_for(act: str, word: str) -> None:
+    message = nslip.decode(f'@a{act}|f0|c3|S0|d1|T2|k7|u"{word}"|t"x"#')
+    for target in WIRES[1:]:
+        with pytest.raises(ConvertError) as caught:
+            turnwire.convert(message, target, context=FULL.replace(uuids={"7": ID, "3": OTHER}))
+        assert caught.value.reason is Reason.NO_COUNTERPART
+
+
+def test_no_default_stands_for_what_the_common_model_cannot_say() -> None:
+    message = nslip.decode('@a3|f0|c3|S0|d1|T2|k7|q9|t"x"#')
+    context = FULL.replace(defaults={"csp": {"block.PRIORITY": "P3"}})
+    made = turnwire.convert(message, "csp", context=context)
+    assert made.message.block.get("PRIORITY") is None and "slots.PRIORITY" in made.dropped
+    mapped = context.replace(values={"csp": {"block.PRIORITY": {"9": "P1"}}})
+    assert turnwire.convert(message, "csp", context=mapped).message.block.get("PRIORITY") == "P1"
+
+    result = sap.decode(json.dumps({**RESULT, "output": [1, 2]}))
+    with pytest.raises(ConvertError) as caught:
+        turnwire.convert(result, "sstp", context=FULL)
+    assert caught.value.known == {"payload.content": [1, 2]}
+    said = FULL.replace(values={"sstp": {"payload.content": {"[1,2]": "1 and 2"}}})
+    assert turnwire.convert(result, "sstp", context=said).message.payload["content"] == "1 and 2"
+
+    value = example(sstp.Kind.KNOWLEDGE)
+    value["payload"]["directed_to"] = "bo"
+    made = turnwire.convert(sstp.decode(json.dumps(value)), "csp", context=FULL)
+    assert made.message.receiver == "bo"
+
+
+NUMBERED = FULL.replace(
+    agents={RESULT["producer"]["agentId"]: 1}, conversations={RESULT["correlationId"]: 3}, ids={RESULT["taskId"]: 7}
+)
+
+
+@pytest.mark.parametrize("output", [{}, None, "", []])
+def test_a_cancelled_result_says_why(output: Any) -> None:
+    value = {**RESULT, "status": "CANCELLED", "output": output, "error": {"message": "by the user"}}
+    made = turnwire.convert(sap.decode(json.dumps(value)), "nslip", context=NUMBERED)
+    assert made.message.get(nslip.Slot.TAG) == "by the user" and "error.message" in made.dropped

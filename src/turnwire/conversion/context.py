@@ -10,6 +10,7 @@ from turnwire import registry
 from turnwire.conversion.faults import bad_context
 from turnwire.conversion.paths import ABSENT, Path, shown
 from turnwire.conversion.shapes import shape_of
+from turnwire.json import text as json_text
 from turnwire.kick.times import is_timestamp
 from turnwire.sap.times import UUID
 
@@ -29,11 +30,12 @@ class Context:
         roles: name of an agent in any other wire -> its role in KickLang.
         now: the time of a message whose source has none, as ``YYYY-MM-DDTHH:MM:SSZ``, or a function that gives it.
         new_id: gives a fresh UUID (version 4) for the id of an envelope, and the ids of a SAP Task that has none.
-        defaults: wire -> path of a field there -> its value, where the source has nothing that fits it; for instance
+        defaults: wire -> path of a field there -> its value, where the source says nothing of it; for instance
             ``{"sap": {"constitutionalContext.pressureLevel": "instant"}, "csp": {"ERROR:block.id": "E1"}}`` (a path
             may have the kind of message in front). Values are those of the wire, or functions that give one.
-        values: wire -> path of a field there -> what a source says (a word of ``tables``, a name, a text) -> the value
-            that stands for it there, such as ``{"csp": {"block.STATUS": {"blocked": "PARTIAL"}}}``.
+        values: wire -> path of a field there -> what a source says (a word of ``tables``, a name, a text; a list or an
+            object as JSON text) -> the value that stands for it there, such as
+            ``{"csp": {"block.STATUS": {"blocked": "PARTIAL"}}}``.
 
     What a source says is never replaced: defaults, now and new_id fill what it says nothing of. Every mapping must be
     one to one, since the way back reads it from right to left. A number without a name is written as its decimal text
@@ -206,7 +208,7 @@ class Names:
     def explicit(self, wire: str, path: Path, fact: Any) -> Any:
         """What the caller's ``values`` have for what a source says, or ABSENT."""
         paths = self.context.values.get(wire)
-        return paths.get(shown(path), {}).get(str(fact), ABSENT) if paths else ABSENT
+        return paths.get(shown(path), {}).get(as_key(fact), ABSENT) if paths else ABSENT
 
     def now(self) -> Any:
         """The caller's time, or ABSENT."""
@@ -217,6 +219,11 @@ class Names:
         """A fresh id from the caller, or ABSENT."""
         make = self.context.new_id
         return ABSENT if make is None or not self.supply else make()
+
+
+def as_key(fact: Any) -> str:
+    """What a source says as a key of ``values``: a text as it is, anything else as JSON text."""
+    return fact if isinstance(fact, str) else json_text.write(fact)
 
 
 def _folded(value: Any) -> Any:

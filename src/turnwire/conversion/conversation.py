@@ -13,24 +13,34 @@ from turnwire.contract import finding
 from turnwire.conversion import carrying
 from turnwire.conversion.context import Context
 from turnwire.conversion.converting import Converted, Options, checked_wire, converted, names_of, split, written
-from turnwire.conversion.filling import Facts, facts_of, known_act
+from turnwire.conversion.filling import Facts, facts_of, is_known, known_act
+from turnwire.conversion.forms import FORMS, Pair
 from turnwire.conversion.learning import LearnedNames
-from turnwire.conversion.paths import Fields
+from turnwire.conversion.paths import ABSENT, Fields
 from turnwire.conversion.shapes import Shape, shape_of
 from turnwire.errors import ConvertError, Reason, expect, expect_number
+from turnwire.kick.times import seconds
 
 REMEMBERED = 100_000
 """Tasks, names and conversations that a converter remembers of each; the oldest are forgotten."""
 
-_TASKS = frozenset({"request", "inform", "error"})
+_UNNAMED = "work "
+"""In front of the number of a piece of work that its source gives no name: no wire has a name with a space."""
+
 _ASKS = frozenset({"request", "ask"})
 _PROMISES = frozenset({"accept", "propose", "observe"})
 _ANSWERS = _PROMISES | {"inform", "error", "reject", "evaluate"}
 
 
-class _Task(NamedTuple):
-    """A piece of work: its name, whether the source said it, its conversation, who asked, and who was asked."""
+_Key = tuple[str | None, str]
+"""(conversation, name) of a task; no conversation where all tasks of a wire stand in one history."""
 
+
+class _Task(NamedTuple):
+    """A piece of work: its key, its name, whether the source said it, its conversation, who asked, and who was
+    asked."""
+
+    key: _Key
     name: str
     said: bool
     conversation: str | None
@@ -48,14 +58,23 @@ class Closing(NamedTuple):
         return Closing(self.faults + other.faults, self.open + other.open)
 
 
+_BEFORE = 0
+"""The line of what stands in front of a history."""
+
+
 class _Watch:
     """What the target's checklist makes of one history. ``judge`` has seen what was written, ``trial`` also what is
     being tried."""
 
-    def __init__(self, wire: str) -> None:
+    def __init__(self, wire: str, opening: Any = None) -> None:
         self.judge: Judge = finding("judging").judge_of(wire)
         self.trial: Judge = finding("judging").judge_of(wire)
+        if opening is not None:  # of the conversation, not of this history of it
+            self.judge.message(opening, _BEFORE)
+            self.trial.message(opening, _BEFORE)
         self.count = 0
+        self.asked = False  # whether something was asked for there
+        self.early: Fault | None = None  # what is wrong where something else was asked for
 
     def refuses(self, message: Any, own: bool) -> Fault | None:
         """The first fault of a message, which then was not written; else it was. own: it is one of the target already,
@@ -72,10 +91,14 @@ class _Watch:
             judge.faults.clear()
         return None
 
-    def end(self) -> Closing:
-        """What is wrong at the end, and what is unfinished."""
+    def end(self, moment: float) -> Closing:
+        """What is wrong at the end, and what is unfinished; moment: the last time that any message tells, in seconds
+        since 1970, or 0."""
+        if moment:
+            self.judge.as_of(moment)
         self.judge.end()
-        return Closing(tuple(self.judge.faults), tuple(self.judge.open))
+        faults, left = ([one for one in found if one.line != _BEFORE] for found in (self.judge.faults, self.judge.open))
+        return Closing(tuple(faults), tuple(left))
 
 
 class Converter:
@@ -114,15 +137,19 @@ class Converter:
         self._options = Options(carry, nearest, restore, key)
         self._names = LearnedNames(names_of(context).context, remember)
         self._room = remember
-        self._tasks: OrderedDict[tuple[str | None, str], _Task] = OrderedDict()
+        self._tasks: OrderedDict[_Key, _Task] = OrderedDict()
         self._aliases: OrderedDict[str, str] = OrderedDict()  # id of a message -> the conversation that it began
         self._counts: OrderedDict[tuple[Any, ...], int] = OrderedDict()  # turns and clocks
         self._watches: OrderedDict[Any, _Watch] = OrderedDict()
-        self._own: OrderedDict[tuple[str | None, str], str] = OrderedDict()
-        self._taken: set[str] = set()
-        self._asked: dict[tuple[str | None, str | None], dict[tuple[str | None, str], None]] = {}
-        self._unanswered: dict[tuple[str | None, str], None] = {}
+        self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
+        self._taken: set[Any] = set()  # names as they are written
+        self._state: str | None = None  # that the target's own messages have led to
+        self._asked: dict[tuple[str | None, str | None], dict[_Key, None]] = {}
+        self._unanswered: dict[_Key, None] = {}
         self._work = 0
+        self._openings: OrderedDict[str, Any] = OrderedDict()  # conversation -> its first message
+        self._any_asked = False
+        self._moment = 0.0
         self._closing = Closing((), ())
         # Work without a name is counted where the target counts it, or where names may be given ids.
         self._counted = bool(shape_of(to).stateful) or self._names.context.new_id is not None
@@ -137,24 +164,21 @@ class Converter:
         """The next message. Raises what :func:`convert` raises, and ConvertError(not_conforming) for a message that has
         no place in the history, with the clause of the target's checklist in ``path``; it changes nothing then."""
         source, fields = split(message, self.to)
-        facts: Facts = {}
         changes: dict[tuple[Any, ...], int] = {}
-        ended: tuple[str | None, str] | None = None
-        own = True
-        if source == self.to:
-            made = Converted(message, ())
-            facts = facts_of(source, shape_of(source).split(message), self._names)
-            ended = self._ended(shape_of(source), facts)
-        elif self._options.restore and carrying.opened(fields, source, self.to) is not None:
+        own = source == self.to or (self._options.restore and carrying.opened(fields, source, self.to) is not None)
+        if own:
             made = converted(message, self.to, self._names, self._options)
-        else:
-            own = False
+            source, fields = self.to, shape_of(self.to).split(made.message)
             facts = facts_of(source, fields, self._names)
-            facts, changes, ended = self._adapted(source, facts)
+            task = self._task(shape_of(source), facts)
+        else:
+            facts, changes, task = self._adapted(source, facts_of(source, fields, self._names))
             made = self._written(source, fields, facts)
         self._judge(made.message, own)
-        if ended is not None:
-            self._done(ended)
+        if own:
+            self._take_in(fields, facts)
+        if task is not None and _ends(facts):
+            self._done(task.key)
         self._note(source, facts)
         for key, value in changes.items():
             self._counts[key] = value
@@ -169,62 +193,58 @@ class Converter:
 
     def close(self) -> Closing:
         """Nothing follows: what the target's checklist finds open in what was written, or faulty only now."""
-        ended = [watch.end() for watch in self._watches.values()]
+        for watch in self._watches.values():
+            self._end(watch)
         self._watches.clear()
-        faults = tuple(fault for one in ended for fault in one.faults)
-        self._closing += Closing(faults, tuple(fault for one in ended for fault in one.open))
         return self._closing
 
-    def _history(self, message: Any) -> tuple[Any, ...]:
+    def _history(self, facts: Facts) -> tuple[Any, ...]:
         """What the target's checklist judges a message together with: those of its task, or of its conversation."""
         shape = shape_of(self.to)
-        facts = facts_of(self.to, shape.split(message), self._names)
-        return facts.get("conversation"), facts.get("task") if shape.by_task else None
+        conversation = None if shape.tasks_alone else facts.get("conversation")
+        if conversation is None and shape.opens:
+            conversation = facts.get("message")
+        return conversation, facts.get("task") if shape.by_task else None
 
     # --- what a message lacks because others have said it
 
-    def _adapted(
-        self, source: str, facts: Facts
-    ) -> tuple[Facts, dict[tuple[Any, ...], int], tuple[str | None, str] | None]:
-        """The facts as the target says them in a conversation, the counters that they use up, and the task they end."""
+    def _adapted(self, source: str, facts: Facts) -> tuple[Facts, dict[tuple[Any, ...], int], _Task | None]:
+        """The facts as the target says them in a conversation, the counters that they use up, and the task that they
+        answer."""
         shape, target = shape_of(source), shape_of(self.to)
         act = facts.get("act")
         facts = dict(facts)
         said = facts.get("conversation", facts.get("message"))
         if said is not None:
             facts["conversation"] = self._aliases.get(said, said)
-        task = self._task(shape, facts) if act in _ANSWERS else None
-        ended = self._ended(shape, facts)
+        task = self._task(shape, facts)
         if task is not None:
             facts |= {"conversation": task.conversation} if task.conversation is not None else {}
             for name, end in (("receiver", task.requester), ("sender", task.assignee)):
-                if end is not None:
-                    facts.setdefault(name, end)
-            if (task.said or self._counted) and self._needs_task(target, facts):
+                if end is not None and not is_known(facts, name):
+                    facts[name] = end
+            if (task.said or self._counted) and self._task_form(target, facts) is not None:
                 facts.setdefault("task", task.name)
-        elif act in _ASKS and "task" not in facts and self._counted and self._needs_task(target, facts):
+        elif act in _ASKS and "task" not in facts and self._counted and self._task_form(target, facts) is not None:
             self._work += 1
-            facts["task"] = f"{self._work}"
+            facts["task"] = f"{_UNNAMED}{self._work}"
         changes: dict[tuple[Any, ...], int] = {}
         if target.counts:
             key = (facts.get("conversation"), facts.get("sender") if target.counts == "sender" else None)
             facts["sequence"] = changes[key] = self._counts.get(key, 0) + 1
-        return facts, changes, ended
+        return facts, changes, task
 
     def _task(self, shape: Shape, facts: Facts) -> _Task | None:
         """The task that an answer is about: the one that it names, else the oldest that its sender was asked for."""
+        if facts.get("act") not in _ANSWERS:
+            return None
         conversation, name, sender = (facts.get(fact) for fact in ("conversation", "task", "sender"))
         if name is not None:
             return self._tasks.get((None if shape.stateful else conversation, name))
         waiting = self._asked.get((conversation, sender))
         return self._tasks[next(iter(waiting))] if waiting else None
 
-    def _ended(self, shape: Shape, facts: Facts) -> tuple[str | None, str] | None:
-        """The key of the task that an answer ends, if it ends one."""
-        task = self._task(shape, facts) if facts.get("act") in _ANSWERS and _ends(facts) else None
-        return None if task is None else (None if shape.stateful else task.conversation, task.name)
-
-    def _done(self, key: tuple[str | None, str]) -> None:
+    def _done(self, key: _Key) -> None:
         """Nobody waits for the task any more."""
         task = self._tasks.get(key)
         self._unanswered.pop(key, None)
@@ -234,37 +254,67 @@ class Converter:
             if not waiting:
                 self._asked.pop((task.conversation, task.assignee), None)
 
-    def _needs_task(self, target: Shape, facts: Facts) -> bool:
-        if not known_act(self.to, facts):
-            return False
-        places = target.places[target.begin(facts["act"], facts)[0]]
-        return any(place.fact == "task" and place.need == "must" for place in places)
-
     def _written(self, source: str, fields: Fields, facts: Facts) -> Converted:
         target = shape_of(self.to)
-        if target.stateful:  # what it names is a state, and nothing here has changed that of the history
-            state = self._names.default(self.to, "", target.state_path)
-            facts = {**self._own_task(facts, facts.get("conversation"))}
-            facts["conversation"] = state or target.stateful
+        if target.tasks_alone:
+            facts = self._own_task(target, facts)
+        if target.stateful:  # what it names is a state, which only messages of the target change
+            facts = facts | {"conversation": self._head(target)}
+        if target.opens and facts.get("act") == "ask" and facts.get("conversation") not in self._openings:
+            facts = {"message" if fact == "conversation" else fact: value for fact, value in facts.items()}
         return written(source, fields, self.to, facts, self._names, self._options)
 
-    def _own_task(self, facts: Facts, conversation: str | None) -> Facts:
+    def _head(self, target: Shape) -> str:
+        """The state that the target's history is in."""
+        default = self._names.default(self.to, "", target.state_path)
+        return self._state or (default if isinstance(default, str) else "") or target.stateful
+
+    def _take_in(self, fields: Fields, facts: Facts) -> None:
+        """A message of the target leads from one state to another, and its tasks have the names that they have."""
+        target = shape_of(self.to)
+        if not target.tasks_alone:
+            return
+        before, after = target.moves(fields)
+        if after is not None and before == self._head(target):
+            self._state = after
+        form = self._task_form(target, facts)
+        if form is not None and "task" in facts:
+            self._name((None, facts["task"]), facts["task"], form.write(facts["task"], self._names, self.to))
+
+    def _task_form(self, target: Shape, facts: Facts) -> Pair | None:
+        """How a message of the target that says these facts writes the task that it must name; None where it need not,
+        or is numbered by itself."""
+        if not known_act(self.to, facts):
+            return None
+        kind = target.begin(facts["act"], facts)[0]
+        for place in target.places[kind]:
+            if place.fact == "task" and place.need == "must" and f"{kind}:{place.path}" not in target.numbered:
+                return FORMS[place.form]
+        return None
+
+    def _own_task(self, target: Shape, facts: Facts) -> Facts:
         """Where all tasks stand in one history, those of two conversations must not bear the same name."""
-        name = facts.get("task")
-        if name is None or facts.get("act") not in _TASKS:
+        name, form = facts.get("task"), self._task_form(target, facts)
+        if name is None or form is None:
             return facts
-        known = self._own.get((conversation, name))
-        if known is None:
-            known = name
-            number = 0
-            while known in self._taken:
-                number += 1
-                known = f"{name}{number}" if not name[-1:].isdigit() else f"{name}0{number}"
-            self._own[conversation, name] = known
-            self._taken.add(known)
-            while len(self._own) > self._room:
-                self._taken.discard(self._own.popitem(last=False)[1])
+        key = (facts.get("conversation"), name)
+        if key in self._own:
+            return {**facts, "task": self._own[key][0]}
+        known = name = name.removeprefix(_UNNAMED)
+        number = 0
+        while (written := form.write(known, self._names, self.to)) in self._taken:
+            number += 1
+            known = f"{name}{number}" if not name[-1:].isdigit() else f"{name}0{number}"
+        self._name(key, known, written)
         return {**facts, "task": known}
+
+    def _name(self, key: _Key, known: str, written: Any) -> None:
+        """Remembers what a task is called in the target's history."""
+        if key not in self._own and written is not ABSENT:
+            self._own[key] = known, written
+            self._taken.add(written)
+            while len(self._own) > self._room:
+                self._taken.discard(self._own.popitem(last=False)[1][1])
 
     def _note(self, source: str, facts: Facts) -> None:
         """Remembers what was asked of whom."""
@@ -275,11 +325,13 @@ class Converter:
             self._aliases[facts["message"]] = conversation
             _forget(self._aliases, self._room)
         self._work += "task" not in facts
-        name = facts.get("task", f"{self._work}")
+        name = facts.get("task", f"{_UNNAMED}{self._work}")
         key = (None if shape_of(source).stateful else conversation, name)
         self._done(key)
         self._tasks.pop(key, None)
-        self._tasks[key] = task = _Task(name, "task" in facts, conversation, facts.get("sender"), facts.get("receiver"))
+        ends = facts.get("sender"), facts.get("receiver")
+        said = "task" in facts and not name.startswith(_UNNAMED)
+        self._tasks[key] = task = _Task(key, name, said, conversation, *ends)
         self._asked.setdefault((conversation, task.assignee), {})[key] = None
         while len(self._tasks) > self._room:
             oldest = next(iter(self._tasks))
@@ -294,17 +346,45 @@ class Converter:
     def _judge(self, message: Any, own: bool) -> None:
         if not self._judged:
             return
-        history = self._history(message)
+        facts = facts_of(self.to, shape_of(self.to).split(message), self._names)
+        history = self._history(facts)
         watch = self._watches.get(history)
+        opening = self._openings.get(history[0]) if facts.get("act") == "ask" else None
         if watch is None:
-            watch = self._watches[history] = _Watch(self.to)
+            watch = self._watches[history] = _Watch(self.to, opening)
             if len(self._watches) > self._room:
-                self._closing += self._watches.popitem(last=False)[1].end()
+                self._end(self._watches.popitem(last=False)[1])
         self._watches.move_to_end(history)
-        fault = watch.refuses(message, own)
+        fault = self._unasked(watch, facts, own) or watch.refuses(message, own)
         if fault is not None:
             text = f"what {self.to} asks of a history is broken: {fault.text}"
             raise ConvertError(Reason.NOT_CONFORMING, text, wire=self.to, path=fault.clause, missing=[fault.clause])
+        if shape_of(self.to).opens and history[0] is not None and history[0] not in self._openings:
+            self._openings[history[0]] = message
+            _forget(self._openings, self._room)
+        if facts.get("act") in _ASKS:
+            watch.asked = self._any_asked = True
+        moment = seconds(facts["time"]) if "time" in facts else None
+        self._moment = max(self._moment, moment or 0.0)
+
+    def _unasked(self, watch: _Watch, facts: Facts, own: bool) -> Fault | None:
+        """Why an answer has no place here: it names work that was not asked for, among other work that was. Where
+        nothing was asked for, the beginning is missing, and nothing can be said."""
+        clause = shape_of(self.to).asked_first
+        if not clause or facts.get("act") not in _ANSWERS or watch.asked:
+            return None
+        fault = Fault(clause, watch.count + 1, f"it answers {facts.get('task')}, which nobody here has asked for")
+        if self._any_asked and not own:
+            return fault
+        watch.early = fault
+        return None
+
+    def _end(self, watch: _Watch) -> None:
+        """A history is over."""
+        found = watch.end(self._moment)
+        if watch.early is not None and not watch.asked and self._any_asked:
+            found += Closing((watch.early,), ())
+        self._closing += found
 
 
 def _ends(facts: Facts) -> bool:

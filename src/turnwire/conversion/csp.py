@@ -107,6 +107,11 @@ def facts(fields: Fields, kind: str, names: Any) -> dict[str, Any]:
     return {"text": text[text.index("\n\n") + 2 : -1]}
 
 
+def moves(fields: Fields) -> tuple[str | None, str | None]:
+    """What a patch is applied to, and what it gives."""
+    return fields.get(("block", "base")), fields.get(("block", "apply"))
+
+
 SHAPE = Shape(
     split,
     join,
@@ -119,5 +124,7 @@ SHAPE = Shape(
     stateful="C0",
     by_task=True,
     state_path="ctx",
+    tasks_alone=True,
+    moves=moves,
     numbered={"ERROR:block.id": "E", "PLAN:block.id": "L", "QUERY:block.id": "Q", "MEM:block.id": "M"},
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnwire.errors import ConvertError, Reason
+from turnwire.json import text as json_text
 
 _SHOWN = 60
 """Characters of a value that an error shows."""
@@ -26,7 +27,7 @@ def missing(wire: str, paths: Sequence[str], known: Mapping[str, Any]) -> Conver
 
 
 def _value(value: Any) -> str:
-    text = repr(value)
+    text = repr(value if isinstance(value, (str, int)) else json_text.write(value))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

@@ -6,14 +6,20 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from turnwire.conversion import faults
-from turnwire.conversion.context import Names
+from turnwire.conversion.context import Names, as_key
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import ABSENT, Fields, Path, parsed, shown
 from turnwire.conversion.shapes import shape_of
-from turnwire.conversion.tables import ACTS, REPORTING
+from turnwire.conversion.tables import ACTS, GRAVE, REPORTING
 
 _TIMES = frozenset({"sap_time", "iso_time"})
-_FAILED, _SUCCEEDED = "FAILED", "SUCCEEDED"
+_FAILED, _SUCCEEDED, _CANCELLED = "FAILED", "SUCCEEDED", "CANCELLED"
+_NOTHING: tuple[Any, ...] = (None, [], {})
+"""Values that say nothing: what stands there says no more than what does not."""
+
+UNREAD = "unread"
+"""Among facts: fact -> the value that stands for it in the source, where that has no meaning in the common model. It is
+known all the same, so that nothing else may stand for it."""
 
 Facts = dict[str, Any]
 
@@ -37,21 +43,35 @@ def facts_of(wire: str, fields: Fields, names: Names) -> Facts:
     shape = shape_of(wire)
     act, kind = shape.kind(fields)
     facts: Facts = {} if act is None else {"act": act}
+    unread: dict[str, Any] = {}
     for path, form, fact, written, _ in _places(wire, kind):
         if fact and fact not in facts and path in fields and written != "content":
             value = fields[path]
             found = ABSENT if value is None else form.read(value, names, wire)
             if found is not ABSENT:
                 facts[fact] = found
-    return facts | shape.facts(fields, kind, names)
+            elif value not in _NOTHING:
+                unread.setdefault(fact, value)
+    facts |= shape.facts(fields, kind, names)
+    unread = {fact: value for fact, value in unread.items() if fact not in facts}
+    return {**facts, UNREAD: unread} if unread else facts
+
+
+def is_known(facts: Facts, fact: str) -> bool:
+    """Whether the source says something of a fact, in words of the common model or others."""
+    return fact in facts or fact in facts.get(UNREAD, {})
 
 
 def meaning(facts: Facts) -> tuple[str | None, str | None]:
-    """What a message does: its act, and of a report also how the work stands. A report of failure is an error."""
+    """What a message does: its act, and of a report also how the work stands. A report of failure is an error; work
+    that failed or was cancelled is not asked for as any other."""
     act, status = facts.get("act"), facts.get("status")
+    if status is None and is_known(facts, "status"):
+        status = as_key(facts[UNREAD]["status"])
     if act == "inform" and status == _FAILED:
         return "error", None
-    return (act, status) if act in REPORTING and status != _SUCCEEDED else (act, None)
+    told = status != _SUCCEEDED if act in REPORTING else act not in GRAVE and status in (_FAILED, _CANCELLED)
+    return (act, status) if told else (act, None)
 
 
 def known_act(wire: str, facts: Facts) -> bool:
@@ -81,11 +101,13 @@ def filled(wire: str, facts: Facts, names: Names) -> Filled:
         if need == "read" or path in fields:
             continue
         value = ABSENT
-        if fact in facts and written != "content":
+        if written == "content" or not is_known(facts, fact):
+            value = _supplied(wire, kind, path, written, names)
+        elif fact in facts:
             value = names.explicit(wire, path, facts[fact])
             value = how.write(facts[fact], names, wire) if value is ABSENT else value
-        elif written == "content" or fact not in facts:
-            value = _supplied(wire, kind, path, written, names)
+        else:
+            value = names.explicit(wire, path, facts[UNREAD][fact])
         if value is not ABSENT:
             fields[path] = value
         elif need == "must" and written != "content":
@@ -110,7 +132,8 @@ def drafted(wire: str, facts: Facts, names: Names) -> Fields:
     if needed:
         kind = shape_of(wire).begin(facts["act"], facts)[0]
         said = {path: fact for path, _, fact, _, _ in _places(wire, kind)}
-        known = {shown(path): facts[said[path]] for path in needed if said.get(path) in facts}
+        told = facts.get(UNREAD, {}) | facts
+        known = {shown(path): told[said[path]] for path in needed if said.get(path) in told}
         raise faults.missing(wire, [shown(path) for path in needed], known)
     return fields
 

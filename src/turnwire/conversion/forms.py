@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from turnwire import registry
 from turnwire.conversion.context import LARGEST, Names
 from turnwire.conversion.paths import ABSENT, same
-from turnwire.conversion.tables import OPEN_STATUS, PRIORITIES, STATUSES
+from turnwire.conversion.tables import OPEN_STATUS, PRIORITIES, READ_STATUS, STATUSES
 from turnwire.errors import WireError
 from turnwire.json import text as json_text
 from turnwire.kick.rules import is_uuid4
@@ -47,6 +47,10 @@ def _name(value: str) -> bool:
 def _short(value: str) -> bool:
     """A short string of nSLIP (section 2) that stands on one line, as a record of a log must."""
     return len(value) <= SHORT_STRING and "\n" not in value
+
+
+def _any(value: str) -> bool:
+    return True
 
 
 def _text(value: Any, names: Names, wire: str) -> Any:
@@ -139,25 +143,30 @@ def _from_role(value: Any, names: Names, wire: str) -> Any:
     return value if found is ABSENT and names.forth("roles", value) is ABSENT else found
 
 
-def _words(fact: str, table: dict[str, Any], opened: frozenset[str]) -> Pair:
+_NONE: frozenset[str] = frozenset()
+
+
+def _words(fact: str, table: dict[str, Any], written: frozenset[str] = _NONE, known: frozenset[str] = _NONE) -> Pair:
+    """written, known: the wires in which it may be any other word, when it is written and when it is read."""
+
     def word(value: str, wire: str) -> Any:
         own = table[value].get(wire, ABSENT)
         return registry.wire(wire).shape.words.get(fact, {}).get(value, ABSENT) if own is ABSENT else own
 
-    def is_open(wire: str) -> bool:
+    def is_open(wire: str, opened: frozenset[str]) -> bool:
         return wire in opened or (bool(opened) and registry.wire(wire).shape.open_words)
 
     def write(value: Any, names: Names, wire: str) -> Any:
         if value in table:
             return word(value, wire)
-        fits = is_open(wire) and (wire != "nslip" or _short(value))
-        return value if fits else ABSENT
+        fits = is_open(wire, written) and isinstance(value, str) and (wire != "nslip" or _short(value))
+        return value if fits and read(value, names, wire) == value else ABSENT
 
     def read(value: Any, names: Names, wire: str) -> Any:
         for name in table:
             if same(word(name, wire), value):
                 return name
-        return value if is_open(wire) and isinstance(value, str) and value not in table else ABSENT
+        return value if is_open(wire, known) and isinstance(value, str) else ABSENT
 
     return Pair(write, read)
 
@@ -213,7 +222,7 @@ def _from_json(value: Any, names: Names, wire: str) -> Any:
 
 
 FORMS: dict[str, Pair] = {
-    "text": _when(lambda value: True),
+    "text": _when(_any),
     "filled": _when(_filled),
     "name": _when(_name),
     "token": _when(_TOKEN.fullmatch),
@@ -232,12 +241,12 @@ FORMS: dict[str, Pair] = {
     "uuid4": _uuid(is_uuid4),
     "receipt": Pair(_to_receipt, lambda value, names, wire: FORMS["uuid"].read(value, names, wire)),
     "role": Pair(_to_role, _from_role),
-    "status": _words("status", STATUSES, OPEN_STATUS),
-    "priority": _words("priority", PRIORITIES, frozenset()),
+    "status": _words("status", STATUSES, OPEN_STATUS, READ_STATUS),
+    "priority": _words("priority", PRIORITIES),
     "texts": Pair(_list, _list),
     "only_one": Pair(_one, _only),
     "payload": Pair(_to_payload, _from_payload),
     "json": Pair(_to_json, _from_json),
-    "content": _when(lambda value: True),  # made and read as a whole in kick.py
+    "content": _when(_any),  # made and read as a whole in kick.py
 }
 """Name in the tables -> how a fact is written and read."""

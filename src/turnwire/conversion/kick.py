@@ -104,7 +104,9 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
         body = content  # more sections than one
     word = _status_word(channel, content if body is None else body, names, body is content)
     accepted = channel == STATUS_CHANNEL and _first_line(content) == ACCEPTED
-    if accepted or word is not ABSENT:
+    if word is not ABSENT and channel != STATUS_CHANNEL:
+        found["status"] = word
+    elif accepted or word is not ABSENT:
         if not accepted:
             found["status"] = word
         if body is not None and body is not content:
@@ -116,10 +118,13 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
 
 
 def _status_word(channel: str, body: str, names: Names, whole: bool) -> Any:
+    family, _, name = channel.partition("/")
+    if family == "report" and channel not in _OWN and name not in _WORDS:
+        return FORMS["status"].read(name, names, "kick")  # ⫻report/progress, ⫻report/refusal: no plain report
     if channel != STATUS_CHANNEL:
         return ABSENT
     line = _first_line(body) if whole else body.split("\n")[0]
-    return FORMS["status"].read(line, names, "kick")
+    return FORMS["status"].read(line, names, "kick") if line else ABSENT
 
 
 def _has_section(text: str) -> bool:
@@ -195,6 +200,7 @@ SHAPE = Shape(
     carry_text=True,
     fresh=frozenset({("", ("id",))}),
     by_task=True,
+    opens=True,
     tells=(_CHANNEL,),
     near=near,
 )

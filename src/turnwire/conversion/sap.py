@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from turnwire.conversion.context import Names
 from turnwire.conversion.paths import Fields, Path
 from turnwire.conversion.shapes import Shape
 from turnwire.conversion.tables import ACTS, FIXED, PLACES
@@ -72,14 +73,24 @@ def begin(act: str, facts: dict[str, Any]) -> tuple[str, Fields]:
     return name, {(key,): value for key, value in FIXED["sap"][name].items()}
 
 
+def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
+    """What went wrong, where a Result that did not succeed has nothing else to say."""
+    reason = fields.get(("error", "message"))
+    silent = kind == "Result" and fields.get(("output",)) in (None, {}, [], "")
+    return {"text": reason} if silent and isinstance(reason, str) and fields.get(("status",)) != "SUCCEEDED" else {}
+
+
 SHAPE = Shape(
     split,
     join,
     kind,
     begin,
     PLACES["sap"],
+    facts,
     carry=CARRY,
     by_task=True,
+    tasks_alone=True,
+    asked_first="correlation",
     tells=(("status",), ("target", "capability")),
     fresh=frozenset({("Task", ("taskId",)), ("Task", ("correlationId",))}),
 )

@@ -24,6 +24,10 @@ def _nothing_more(fields: Fields, facts: Facts, names: Names) -> tuple[Path, ...
     return ()
 
 
+def _not_moving(fields: Fields) -> tuple[str | None, str | None]:
+    return None, None
+
+
 def _not_near(fields: Fields) -> str | None:
     return None
 
@@ -44,9 +48,12 @@ class Shape(NamedTuple):
 
     Of conversations: counts: how messages are numbered: all of one ("conversation"), those of each speaker in one
     ("sender"), or not at all (""). stateful: the first state, where the field of the conversation (at ``state_path``)
-    names a state and all messages are one history. numbered: "kind:path" of ids that messages number within their
-    history -> the letter in front. by_task: whether what the checklist asks of several messages concerns those of one
-    task, rather than of a whole conversation.
+    names a state and all messages are one history. tasks_alone: whether the name of a task tells it from all others,
+    those of other conversations, too. opens: whether a question that begins a conversation has its name as its own id,
+    and no conversation yet. asked_first: the clause that an answer to what nobody asked for breaks. moves: fields ->
+    the state from which, and that to which a message leads, None and None where it leads nowhere. numbered:
+    "kind:path" of ids that messages number within their history -> the letter in front. by_task: whether what the
+    checklist asks of several messages concerns those of one task, rather than of a whole conversation.
     """
 
     split: Callable[[Any], Fields]
@@ -67,6 +74,10 @@ class Shape(NamedTuple):
     counts: str = ""
     stateful: str = ""
     state_path: str = ""
+    tasks_alone: bool = False
+    opens: bool = False
+    asked_first: str = ""
+    moves: Callable[[Fields], tuple[str | None, str | None]] = _not_moving
     numbered: Mapping[str, str] = {}
     by_task: bool = False
 

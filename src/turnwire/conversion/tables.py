@@ -86,7 +86,8 @@ GRAVE = frozenset({"error", "warn", "reject", "stop"})
 """Acts that a message must tell: a failure, a warning, a refusal or a stop that is not told is a lie."""
 
 CHANNEL_FAMILY = {"report": "inform", "alert": "warn", "query": "ask"}
-"""KickLang: what a channel means whose name is no act's. A command may be any order, also to stop: it has none."""
+"""KickLang: what a channel means whose name is no act's; a report tells by that name how the work stands. A command may
+be any order, also to stop: it has none."""
 
 CHANNEL_EXACT: dict[str, tuple[str, ...]] = {"error": ("report/error",), "warn": ()}
 """KickLang: further channels on which an act is still itself, where the policy does not let it through on the first."""
@@ -112,6 +113,10 @@ STATUSES: dict[str, dict[str, str]] = {
 }
 """Status -> the word of each wire. Those of nSLIP (STATUS) and SSTP (verdict) are open: others pass between them."""
 OPEN_STATUS = frozenset({"nslip", "sstp"})
+
+READ_STATUS = OPEN_STATUS | {"kick"}
+"""Where another word is read as a status, too: what stands in the first line of a ``⫻report/status`` says how the work
+stands. It is not written: KickLang's loop knows four words, and nothing follows from another."""
 
 PRIORITIES: dict[str, dict[str, str | int]] = {
     "urgent": {"nslip": 0, "sap": "urgent"},
@@ -161,6 +166,11 @@ _CSP = (
     Place("ctx", "conversation", "token", "must"),
 )
 _CSP_GENERIC = (Place("block.id", "task", "token", "must"), Place("block.TEXT", "text"))
+_SSTP_TO = (
+    Place("payload.directed_to", "receiver", "name", "read"),
+    Place("header.directed_to", "receiver", "name", "read"),
+)
+"""Where any message may name who is to answer. It is written to questions only: it gives away the floor."""
 _SSTP = (
     Place("header.actor_id", "sender", "name", "must"),
     Place("header.session_id", "conversation", "name", "must"),
@@ -254,6 +264,7 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
             Place("payload.assumptions", "", need="must"),
             Place("payload.success_criteria", "", need="must"),
             Place("payload.constraints", "constraints", "texts", "must"),
+            *_SSTP_TO,
         ),
         "query": (
             *_SSTP,
@@ -261,13 +272,14 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
             Place("payload.required_fields", "", need="must"),
             Place("payload.uncertainty", "", need="must"),
             Place("payload.directed_to", "receiver", "name", "must"),
-            Place("header.directed_to", "receiver", "name", "read"),
+            _SSTP_TO[1],
         ),
         "knowledge": (
             *_SSTP,
             Place("payload.content", "text", "filled", "must"),
             Place("payload.confidence", "", need="must"),
             Place("payload.evidence_refs", "references", "texts", "must"),
+            *_SSTP_TO,
         ),
         "delegation": (
             *_SSTP,
@@ -283,6 +295,7 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
             Place("payload.scope", "", need="must"),
             Place("payload.commit_mode", "", need="must"),
             Place("payload.supersedes", "", need="must"),
+            *_SSTP_TO,
         ),
         "evidence_bundle": (
             *_SSTP,
@@ -290,6 +303,7 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
             Place("payload.artifacts", "", need="must"),
             Place("payload.verdict", "status", "status", "must"),
             Place("payload.checks_run", "", need="must"),
+            *_SSTP_TO,
         ),
         "memory_delta": (
             *_SSTP,
@@ -297,6 +311,7 @@ PLACES: dict[str, dict[str, tuple[Place, ...]]] = {
             Place("payload.summary", "text", "filled", "must"),
             Place("payload.derived_rule", "", need="must"),
             Place("payload.propagation", "", need="must"),
+            *_SSTP_TO,
         ),
     },
     "sap": {

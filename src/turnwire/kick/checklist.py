@@ -182,6 +182,10 @@ class Judge(checklists.Judge):
         clause = "envelope" if error.reason in _ANYWHERE else REASONS.get(error.reason, "envelope")
         self.fault(clause, line, _words(error), offset)
 
+    def as_of(self, now: float) -> None:
+        """The moment as of which the rest is judged."""
+        self._now = now
+
     def end(self) -> None:
         """Judges what is unfinished."""
         for event in self._monitor.overdue(self._now) if self._now is not None else ():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 from typing import TYPE_CHECKING
 
 from turnwire.kick.spec import ESCALATION_RECEIVERS, EventKind
@@ -104,7 +105,7 @@ class Escalation:
         for key in {violation.id, violation.group}:
             drop(self._waiting, key, violation)
         _take_out(self._waiting_numbers, violation)
-        self._kept.forget_later(lambda: self._forget(violation))
+        self._kept.forget_later(partial(self._forget, violation))
 
     def _forget(self, violation: Violation) -> None:
         for key in {violation.id, violation.group}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -217,7 +218,7 @@ class TaskLoop:
         self._open.pop(task.id, None)
         drop(self._open_groups, task.group, task)
         drop(self._open_agents, task.agent, task)
-        self._kept.forget_later(lambda: self._forget_task(task))
+        self._kept.forget_later(partial(self._forget_task, task))
 
     def _forget_task(self, task: Task) -> None:
         for several in self.runs:

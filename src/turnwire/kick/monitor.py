@@ -6,6 +6,7 @@ The tables are in ``spec.py``. No clock is read here: the host passes the time, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,7 @@ class Monitor:
         self._loop = TaskLoop(self._kept, reading, questions.answered)
         escalation = Escalation(self._kept, reading, self._loop)
         self._unfinished = (self._loop.unfinished, questions.unfinished, escalation.unfinished)
-        questions.known = lambda correlation: self._loop.knows(correlation) or escalation.knows(correlation)
+        questions.known = partial(_knows, self._loop, escalation)
         self._handlers: dict[tuple[str | None, str | None], Callable[..., None]] = {
             ("command", "dispatch"): self._loop.dispatch,
             ("command", "stop"): self._loop.stop,
@@ -183,6 +184,11 @@ class Monitor:
 
 
 _NO_TEXT = frozenset(BAD_TYPE.values())
+
+
+def _knows(loop: TaskLoop, escalation: Escalation, correlation: str) -> bool:
+    """Whether anything else than a question has a correlation."""
+    return loop.knows(correlation) or escalation.knows(correlation)
 
 
 def _stamped(envelope: Envelope) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from turnwire.kick.envelope_methods import channel_parts
@@ -83,7 +84,7 @@ class Questions:
             query.answered = True
             self._settle(query)
             self._kept.alarms.clear(query)
-            self._kept.forget_later(lambda: self._take(self._answered, query))
+            self._kept.forget_later(partial(self._take, self._answered, query))
         tell(event(EventKind.ANSWERED, envelope, "", subject=query))
         return True
 

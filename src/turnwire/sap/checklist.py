@@ -252,6 +252,10 @@ class Judge(checklists.Judge):
         if (error.path or "").startswith("/constitutionalEvidence"):
             self.fault("evidence", line, text, offset)
 
+    def as_of(self, now: float) -> None:
+        """The moment as of which the rest is judged."""
+        self._now = datetime.fromtimestamp(now, UTC)
+
     def end(self) -> None:
         """Judges results by tasks that came later, and what is unfinished."""
         for line, offset, early in self._early:

@@ -141,13 +141,13 @@ class Judge(checklists.Judge):
         if addressee is not None:
             self.applied.add("response")
             self._asked[id(message)] = line, offset, message
-            if len(self._asked) > self._most_asked:
-                self._forget_answered()
         for issue in session.feed(message):
             if issue.reason is Reason.OUT_OF_TURN and directed:
                 self.fault("addressee", line, issue.text, offset)
             else:
                 self._issue(issue, line, offset)
+        if len(self._asked) > self._most_asked:
+            self._forget_answered()
 
     def _forget_answered(self) -> None:
         """Keeps of what was asked the open ones only."""
