@@ -181,15 +181,15 @@ def _escaped_views(text: Any, buffer: Any, arena: Any, number: int, views: Any) 
     if escapes is None:
         return None
     rows = size = both = 0
-    if isinstance(valid, Bits) and isinstance(escapes, Bits):
-        both = 1 << valid.bit | 1 << escapes.bit
-        rows, size = _views.escaped_size(valid.masks, both, text.lengths)
+    if isinstance(escapes, Bits) and (valid is None or isinstance(valid, Bits)):
+        both = 1 << escapes.bit | (1 << valid.bit if valid is not None else 0)  # one mask a row holds both
+        rows, size = _views.escaped_size(escapes.masks, both, text.lengths)
         if not rows:
             return None
     if text.json and size:
         side = _plain_memory.take(size)[:size]
-        masks, spans = valid.masks, (text.offsets, text.lengths)
-        return side[: _views.escaped_views(buffer, arena, *spans, masks, both, side, number, views)]
+        spans = text.offsets, text.lengths
+        return side[: _views.escaped_views(buffer, arena, *spans, escapes.masks, both, side, number, views)]
     numbers = np.flatnonzero(text.escaped & text.valid)
     if not len(numbers):
         return None
