@@ -31,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables \
+.PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables tables-quick \
         token-tables gate fuzz fuzz-native test-emulated plant \
         soak dist release clean
 
@@ -159,6 +159,9 @@ bench: $(VENV)/.extra-bench $(NATIVE) ## pytest-benchmark: decode, encode, base6
 
 tables: $(VENV)/.extra-bench $(NATIVE) ## print the ratio tables of docs and benchmarks/README.md
 	$(PY) benchmarks/tables.py $(ARGS)
+
+tables-quick: ## the same tables in under two minutes, for a look
+	@$(MAKE) --no-print-directory tables ARGS=--quick
 
 token-tables: $(VENV)/.extra-test $(NATIVE) ## count the token tables of docs/tokens.md anew
 	PYTHONPATH=src $(PY) -m benchmarks.token_tables

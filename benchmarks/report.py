@@ -159,7 +159,83 @@ def facts(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def wires(results: Results) -> str:
+    """The five wires side by side."""
+    found = groups(results, "wires", "wires")
+    rows: list[list[str]] = []
+
+    def add(name: str, cell: Callable[[Group], str]) -> None:
+        rows.append([name, *map(cell, found)])
+
+    def timed(name: str, base: str) -> Callable[[Group], str]:
+        return lambda group: (
+            f"{median(group['samples'][name]) * 1e9:,.0f} ns, {ratio(group['samples'], name, base).median:.2f}"
+        )
+
+    def scanned(name: str) -> Callable[[Group], str]:
+        def cell(group: Group) -> str:
+            taken = median(group["samples"][name])
+            size, count = group["facts"]["log bytes"], group["facts"]["messages"]
+            return f"{size / taken / 1e6:,.0f} MB/s, {taken / count * 1e9:,.0f} ns"
+
+        return cell
+
+    def slower(name: str) -> Callable[[Group], str]:
+        return lambda group: f"{ratio(group['samples'], name, 'Arrow').median:.1f} ×"
+
+    def pure(name: str, native: Callable[[Group], float]) -> Callable[[Group], str]:
+        return lambda group: f"{group['facts']['pure'][name] / native(group):.1f} ×"
+
+    add("bytes of a message", lambda group: f"{group['facts']['bytes']:.0f}")
+    for tokenizer in ("o200k_base", "cl100k_base"):
+        add(f"tokens, {tokenizer}", lambda group, name=tokenizer: f"{group['facts'][name]:.0f}")
+    for name in ("decode", "check", "decode + check"):
+        add(f"{name}, ÷ msgspec decode", timed(name, "msgspec decode"))
+    add("encode, untouched, ÷ msgspec encode", timed("encode untouched", "msgspec encode"))
+    add("encode, made by hand, ÷ msgspec encode", timed("encode made", "msgspec encode"))
+    add("scan of this wire, its own columns", scanned("scan"))
+    add("scan of all wires, common columns", scanned("scan of all wires"))
+    add("file → Arrow: DuckDB ÷ turnwire", slower("DuckDB"))
+    add("file → Arrow: Polars ÷ turnwire", slower("Polars"))
+    for name in ("decode", "encode made"):
+        add(f"pure core ÷ native, {name}", pure(name, lambda group, name=name: median(group["samples"][name])))
+    add(
+        "pure core ÷ native, scan",
+        pure("scan, s/byte", lambda group: median(group["samples"]["scan"]) / group["facts"]["log bytes"]),
+    )
+    add("peak memory of a scan, MB", lambda group: f"{group['facts']['peak'] / 1e6:.0f}")
+    return markdown(["", *(group["case"] for group in found)], rows)
+
+
+def growth(results: Results) -> str:
+    """How reading grows: nanoseconds a byte, by the clock."""
+    found = groups(results, "growth", "growth")
+    sizes = [name for name in found[0]["facts"] if name not in ("damaged", "refused")]
+
+    def each(group: Group, name: str, size: str) -> float:
+        return median(group["samples"][name]) / float(group["facts"][size]) * 1e9
+
+    rows = [
+        [f"{size}, one thread: ns a byte", *(f"{each(group, f'{size}, 1', size):.2f}" for group in found)]
+        for size in sizes
+    ]
+    last = sizes[-1]
+    quicker = [ratio(group["samples"], f"{last}, 1", f"{last}, 2").median for group in found]
+    rows.append([f"{last}: one thread ÷ two", *(f"{one:.2f}" for one in quicker)])
+    for name in ("damaged", "refused"):
+        told = {"damaged": "each tenth message cut in half", "refused": "every message refused"}[name]
+        rows.append(
+            [
+                f"{told}: ÷ a good log of that size",
+                *(f"{each(group, name, name) / each(group, f'{sizes[0]}, 1', sizes[0]):.1f} ×" for group in found),
+            ]
+        )
+    return markdown(["", *(group["case"] for group in found)], rows)
+
+
 PARTS: dict[str, tuple[tuple[str, Callable[[Results], str]], ...]] = {
+    "wires": (("The five wires side by side", wires),),
+    "growth": (("How reading grows", growth),),
     "messages": (
         ("Decode one message", lambda results: single(results, "decode")),
         ("Encode one message", lambda results: single(results, "encode")),
@@ -191,7 +267,10 @@ PARTS: dict[str, tuple[tuple[str, Callable[[Results], str]], ...]] = {
 def tables(results: Results) -> str:
     """All tables of these results, the goals first."""
     first = next(iter(results.values()))
-    parts = [facts(first), "", "## Goals", "", goals(results)]
+    parts = [facts(first)]
+    if "wires" in results:
+        parts += ["", *_titled("The five wires side by side", wires(results))]
+    parts += ["", "## Goals", "", goals(results)]
     quick = ", ".join(section for section, result in results.items() if result["effort"] == "quick")
     if quick:
         parts += [
@@ -199,12 +278,17 @@ def tables(results: Results) -> str:
             f"**Quick run, not for quoting** (few rounds, too little data for memory to be used again): {quick}.",
         ]
     for section, result in results.items():
-        for title, render in PARTS[section]:
-            note = NOTES.get(title)
-            parts += ["", f"## {title}", "", *([note, ""] if note else []), render(results)]
+        for title, render in PARTS[section] if section != "wires" else ():
+            parts += ["", *_titled(title, render(results))]
         load = " to ".join(map(str, result["load"]))
         parts += ["", f"Taken {result['taken']} ({result['effort']} run), load average {load}."]
     return "\n".join(parts)
+
+
+def _titled(title: str, table: str) -> list[str]:
+    """A table under its title, behind the note about it."""
+    note = NOTES.get(title)
+    return [f"## {title}", "", *([note, ""] if note else []), table]
 
 
 def readme(results: Results) -> str:

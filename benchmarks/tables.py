@@ -1,7 +1,7 @@
 """Prints the ratio tables: turnwire against the codecs and readers that people use, in one process.
 
 make tables                          all of it, some minutes
-make tables ARGS=--quick             under a minute, for a look; not for quoting
+make tables-quick                    under two minutes, for a look; not for quoting
 python benchmarks/tables.py --write  also keeps the raw figures in benchmarks/results and rewrites the README there
 python benchmarks/tables.py --kept   measures nothing: the tables of the kept figures
 """
@@ -27,7 +27,7 @@ RESULTS = HERE / "results"
 
 
 class Effort(NamedTuple):
-    """How much is measured: rounds, seconds for a statement, bytes of input."""
+    """How much is measured: rounds, seconds for a statement, bytes of input. growth: sizes of logs in bytes."""
 
     rounds: int
     seconds: float
@@ -37,10 +37,49 @@ class Effort(NamedTuple):
     file_bytes: int
     starts: int
     memory_bytes: tuple[int, ...]
+    wire_rounds: int
+    wire_bytes: int
+    growth: tuple[int, ...]
 
 
-FULL = Effort(101, 0.002, 7, 192 << 20, 5, 128 << 20, 41, (24 << 20, 192 << 20))
-QUICK = Effort(5, 0.002, 2, 16 << 20, 2, 512 << 10, 3, (2 << 20,))
+FULL = Effort(
+    rounds=101,
+    seconds=0.002,
+    bulk_rounds=7,
+    bulk_bytes=192 << 20,
+    file_rounds=5,
+    file_bytes=128 << 20,
+    starts=41,
+    memory_bytes=(24 << 20, 192 << 20),
+    wire_rounds=41,
+    wire_bytes=64 << 20,
+    growth=(1 << 20, 16 << 20, 256 << 20),
+)
+QUICK = Effort(
+    rounds=5,
+    seconds=0.002,
+    bulk_rounds=2,
+    bulk_bytes=16 << 20,
+    file_rounds=2,
+    file_bytes=512 << 10,
+    starts=3,
+    memory_bytes=(2 << 20,),
+    wire_rounds=5,
+    wire_bytes=4 << 20,
+    growth=(1 << 20, 8 << 20),
+)
+
+
+def wires(effort: Effort) -> list[Any]:
+    import wires
+
+    return list(wires.measure(effort.wire_rounds, effort.wire_bytes))
+
+
+def growth(effort: Effort) -> list[Any]:
+    import wires
+
+    return list(wires.growth(effort.file_rounds, effort.growth))
 
 
 def messages(effort: Effort) -> list[Any]:
@@ -77,6 +116,8 @@ def processes(effort: Effort) -> list[Any]:
 
 
 SECTIONS: dict[str, Callable[[Effort], list[Any]]] = {
+    "wires": wires,
+    "growth": growth,
     "messages": messages,
     "bulk": bulk,
     "files": files,
