@@ -24,6 +24,8 @@ import report
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
+MARK, END = "<!-- written by `make tables ARGS=--write` -->", "<!-- end -->"
+"""Between them stands the table of the wires in the README of the project."""
 
 
 class Effort(NamedTuple):
@@ -184,6 +186,11 @@ def main() -> None:
     if arguments.write:
         everything = {name: result for name in SECTIONS if (result := kept(name)) is not None}
         (HERE / "README.md").write_text(report.readme(everything), "utf-8")
+        if "wires" in everything:
+            page = HERE.parent / "README.md"
+            before, mark, rest = page.read_text("utf-8").partition(MARK)
+            after = rest[rest.index(END) :]
+            page.write_text(f"{before}{mark}\n{report.headline(everything)}\n{after}", "utf-8")
 
 
 if __name__ == "__main__":
