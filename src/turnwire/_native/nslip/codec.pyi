@@ -8,6 +8,7 @@ from turnwire.nslip.spec import Act, FrameType, Slot
 
 WIRE: str
 REASONS: tuple[Reason | None, ...]
+SHORT_STRING: int
 
 @disjoint_base
 class Touched: ...
