@@ -48,6 +48,8 @@ class AgentModel(RuleBasedStateMachine):
         self.gate = threading.Event()
         self.results: dict[str, str] = {}
         self.executions: dict[str, int] = {}
+        self.injected: set[tuple[str, str]] = set()  # what handlers were told to do
+        self.begun: set[str] = set()  # ids of tasks that handlers have got
 
     def do(self, work: Awaitable[Any]) -> Any:
         return self.loop.run_until_complete(asyncio.wait_for(work, self.seconds))
@@ -90,12 +92,16 @@ class AgentModel(RuleBasedStateMachine):
         return made
 
     def plain(self, one: sap.Task, context: sap.Context) -> sap.Outcome:
+        self.injected.add(("work.plain", one.payload["fault"]))
+        self.begun.add(one.task_id)
         if one.payload["fault"] == "hang in thread":
             self.gate.wait(0.3)
         return self.seen(one, context)
 
     async def coroutine(self, one: sap.Task, context: sap.Context) -> sap.Outcome:
         fault = one.payload["fault"]
+        self.injected.add(("work.coroutine", fault))
+        self.begun.add(one.task_id)
         if fault.startswith("hang"):
             await asyncio.sleep(60)
         if fault == "swallow":

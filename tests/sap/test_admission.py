@@ -198,6 +198,31 @@ def test_a_task_that_was_started_and_never_finished(tmp_path: Path, redeliver: s
     assert result.error is None or "never finished" in (result.error.message or "")
 
 
+def test_a_task_that_its_agent_lets_go_is_another_ones_at_once(tmp_path: Path) -> None:
+    """Not when the time is over for which it was the first one's: that is an hour."""
+    begun = asyncio.Event()
+
+    async def hangs(_task: sap.Task, _context: sap.Context) -> None:
+        begun.set()
+        await asyncio.sleep(3600)
+
+    async def main() -> sap.Result:
+        ledger, one = Ledger(tmp_path / "t"), do()
+        first = offering(hangs, transcript=ledger, lease=3600)
+        second = offering(lambda _task, context: context.attempt, transcript=ledger, lease=3600)
+        await first.__aenter__()
+        assert isinstance(await first.submit(one, kept=True), sap.Ack)
+        await begun.wait()
+        async with second:
+            calling = asyncio.ensure_future(second.call(one))
+            while not second._jobs or not next(iter(second._jobs.values())).claimed:
+                await asyncio.sleep(0.01)
+            await first.__aexit__()
+            return await calling
+
+    assert asyncio.run(asyncio.wait_for(main(), 60)).output == 2
+
+
 def test_a_task_of_a_process_that_is_gone_is_free_at_once(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "t")
     one = do()

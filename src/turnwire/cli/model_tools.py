@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import turnwire
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from turnwire.sap import Agent, Context, Task
 
 MOST = 200  # records or faults that one answer names
+_CONTEXT = "what the text lacks: agents, conversations, ids, uuids, roles, now, defaults, values, as maps of names"
 _TEXT = {"type": "string", "description": "text in which messages stand: a log, a page, one message"}
 
 
@@ -32,7 +34,7 @@ def agent() -> Agent:
             _convert,
             {
                 "to": wire | {"description": "the wire to write"},
-                "context": {"type": "object"},
+                "context": {"type": "object", "description": _CONTEXT},
                 "nearest": {"type": "boolean", "description": "take the nearest kind where there is no counterpart"},
             },
             ("to",),
@@ -120,7 +122,10 @@ def _tokens(text: str, tokenizer: str = "o200k_base") -> dict[str, Any]:
 
 def _convert(text: str, to: str, context: dict[str, Any] | None = None, nearest: bool = False) -> dict[str, Any]:
     """Writes the agent messages in a text as messages of another wire; names what is lost, and what is missing."""
-    known = turnwire.Context() if context is None else turnwire.Context(**context)
+    names = {field.name for field in fields(turnwire.Context) if field.init} - {"new_id"}  # which is a function
+    if strange := sorted(set(context or {}) - names):
+        raise ValueError(f"a context has {', '.join(sorted(names))}, not {', '.join(strange)}")
+    known = turnwire.Context(**context or {})
     messages: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for one in _located(text, None):

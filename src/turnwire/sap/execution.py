@@ -126,29 +126,24 @@ class Execution:
     # ---------------------------------------------------------------- one agent of several
 
     async def _claimed(self, job: Job, transcript: Transcript) -> str | None:
-        """None when the task is ours to execute; the Result that another agent has made of it, else."""
+        """None when the task is ours to execute; the Result that another agent has made of it, else.
+
+        It is asked for again and again: the agent that has it may let it go, and not only when its time is over.
+        """
+        pauses = iter(_POLLS)
+        pause = _POLLS[0]
         while True:
             job.claimed = True  # from now on it may be; if this is cancelled, it is let go
             claim = await transcript.claim(job.key)
             if claim.mine:
                 job.attempt = claim.attempt
                 return (await transcript.known(job.key)).result if claim.attempt > 1 else None
-            if (text := await self._of_other(job, transcript, claim.until)) is not None:
+            if (text := (await transcript.known(job.key)).result) is not None:
                 return text
             if job.stop.done():
                 raise Cancelled
-
-    async def _of_other(self, job: Job, transcript: Transcript, until: float) -> str | None:
-        """Waits for the Result of the agent that has the task, as long as it may have it without saying so again."""
-        pauses = iter(_POLLS)
-        pause = _POLLS[0]
-        while True:
-            if (text := (await transcript.known(job.key)).result) is not None:
-                return text
-            if time() >= until or job.stop.done():
-                return None
             pause = next(pauses, pause)
-            await asyncio.wait({job.stop}, timeout=min(pause, max(0.0, until - time())))
+            await asyncio.wait({job.stop}, timeout=min(pause, max(0.0, claim.until - time())))
 
     async def _held(self, job: Job, transcript: Transcript) -> Result | Frozen:
         """Executes a task, and says again and again that it does."""

@@ -132,7 +132,7 @@ class Client(Caller):
         except TimeoutError as error:
             raise Unanswered(f"no receipt of task {task.task_id} within {seconds} seconds") from error
         except httpx.HTTPError as error:
-            raise _lost(error) from error
+            raise self._lost(error) from error
         raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
 
     async def _result_of(self, task: Task) -> Result:
@@ -154,9 +154,9 @@ class Client(Caller):
             async with asyncio.timeout(seconds), asking as response:  # httpx counts from byte to byte
                 content = await self._content(response)
         except TimeoutError as error:
-            raise Unanswered(f"no answer within {seconds} seconds") from error
+            raise Unanswered(f"{self._base}: no answer within {seconds:g} seconds") from error
         except httpx.HTTPError as error:
-            raise _lost(error) from error
+            raise self._lost(error) from error
         return _read(response, content)
 
     async def _content(self, response: httpx.Response) -> bytes:
@@ -168,10 +168,9 @@ class Client(Caller):
             chunks.append(chunk)
         return b"".join(chunks)
 
-
-def _lost(error: httpx.HTTPError) -> Exception:
-    kind = Unanswered if isinstance(error, httpx.TimeoutException) else Unreachable
-    return kind(f"{type(error).__name__}: {error}")
+    def _lost(self, error: httpx.HTTPError) -> Exception:
+        kind = Unanswered if isinstance(error, httpx.TimeoutException) else Unreachable
+        return kind(f"{self._base}: {type(error).__name__}: {error}")
 
 
 def _read(response: httpx.Response, content: bytes) -> Any:

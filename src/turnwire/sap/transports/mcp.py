@@ -255,8 +255,8 @@ class Client(Caller):
         await self._client.__aenter__()
         return self
 
-    async def __aexit__(self, *details: Any) -> None:
-        await self._client.__aexit__(*details)
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.__aexit__(None, None, None)  # told of an error it would raise a group of one in its place
 
     async def capabilities(self) -> list[str]:
         """The names of the tools."""

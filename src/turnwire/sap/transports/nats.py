@@ -97,6 +97,7 @@ class Worker:
         self._agent.add_route("nats", self._route)
         sources = [await self._source(*each) for each in self._link.sources(self._queue)]
         self._tasks = InOrder(sources, self._ack_wait)
+        self._link.reconnected = self._tasks.ask_again
         self._begin()
         return self
 
@@ -221,7 +222,7 @@ class Worker:
         if len(text) > self._link.largest - HEADERS:  # made for another transport, and asked for again here
             text = encode(too_large(result, len(text), self._link.largest - HEADERS)).encode()
         subject = self._link.subject("results", result.task_id.lower(), caller)
-        await self._link.stream.publish(subject, text, headers={CORRELATION: result.correlation_id})
+        await self._link.publish(subject, text, {CORRELATION: result.correlation_id})
 
     async def _route(self, endpoint: str, result: Result) -> None:
         """replyTo ``nats:<prefix>.replies.<name>``; no other subject can be reached from a task."""

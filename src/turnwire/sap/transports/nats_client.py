@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from turnwire.sap.objects import Objects
 from turnwire.sap.principals import ANONYMOUS, Principal
 from turnwire.sap.receipts import Refused, ack, expects_ack, nack
 from turnwire.sap.spec import ErrorCode, Priority
-from turnwire.sap.transports.nats_link import CORRELATION, INBOX, SIGNATURE, SIGNER, TASK_ID, Link
+from turnwire.sap.transports.nats_link import CORRELATION, INBOX, SIGNATURE, SIGNER, TASK_ID, Link, Reconnected
 from turnwire.sap.waiting import priority_of
 
 try:
@@ -101,17 +102,19 @@ class Client(Caller):
         subject = self._link.subject("results", uuid_key(task.task_id), self._principal)
         results = await self._link.connection.subscribe(subject)
         try:
-            receipt = await self._sent(task)
-            if isinstance(receipt, Nack):
-                raise Refused(receipt)
-            if isinstance(receipt, Result):
-                yield receipt
-                return
             while True:
-                result = await self._next(task, results)
-                yield result
-                if is_final(result):
+                receipt = await self._sent(task)
+                if isinstance(receipt, Nack):
+                    raise Refused(receipt)
+                if isinstance(receipt, Result):
+                    yield receipt
                     return
+                with contextlib.suppress(Reconnected):  # then it is sent again, which does not execute it again
+                    while True:
+                        result = await self._next(task, results)
+                        yield result
+                        if is_final(result):
+                            return
         finally:
             await results.unsubscribe()
 
@@ -139,7 +142,7 @@ class Client(Caller):
         end = asyncio.get_running_loop().time() + self._timeout
         while (left := end - asyncio.get_running_loop().time()) > 0:
             try:
-                message = await results.next_msg(timeout=left)
+                message = await self._link.unless_lost(results.next_msg(timeout=left))
                 return self.checked(task, _read(message.data))
             except BadAnswer as error:
                 _log.warning("a Result for task %s was not taken: %s", task.task_id, error)
@@ -158,11 +161,14 @@ class Client(Caller):
         try:
             waits = expects_ack(task)
             async with asyncio.timeout(self._ack_seconds if waits else None):
-                if (refused := await self._put(task, inbox)) is not None:
-                    return refused
-                if not waits:
-                    return ack(task)
-                message = await receipts.next_msg(timeout=None)
+                message = None
+                while message is None:
+                    if (refused := await self._put(task, inbox)) is not None:
+                        return refused
+                    if not waits:
+                        return ack(task)
+                    with contextlib.suppress(Reconnected):
+                        message = await self._link.unless_lost(receipts.next_msg(timeout=None))
         except (TimeoutError, NoRespondersError) as error:
             raise Unanswered(f"no worker took task {task.task_id}") from error
         except ConnectionClosedError as error:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from turnwire.errors import MissingDependency, Unreachable
 from turnwire.sap.principals import Named, Principal
@@ -23,7 +24,7 @@ from turnwire.sap.spec import Priority
 from turnwire.sap.waiting import until
 
 try:
-    import nats as nats_py
+    from nats.aio.client import Client as Connection
     from nats.errors import Error as NatsError
     from nats.js.api import DiscardPolicy, RetentionPolicy, StreamConfig
     from nats.js.errors import NotFoundError
@@ -36,9 +37,12 @@ CORRELATION = "X-Correlation-Id"
 TASK_ID = "Sap-Task-Id"
 INBOX = "Sap-Inbox"
 SIGNER, SIGNATURE = "Sap-Principal", "Sap-Signature"
+CONNECT_SECONDS = 5.0
+"""How long a server is looked for at the beginning; one that is lost later is looked for as long as it takes."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _INBOX = re.compile(r"_INBOX\.[A-Za-z0-9_.-]{1,100}", re.ASCII)
 
+T = TypeVar("T")
 _log = logging.getLogger("turnwire.sap")
 
 Identify = Callable[[Any], Named | Awaitable[Named]]
@@ -103,8 +107,16 @@ def _unbase64(text: str) -> bytes:
         return b""
 
 
+class Reconnected(Exception):
+    """The server was lost, and is there again."""
+
+
 class Link:
-    """A connection and the names of one prefix."""
+    """A connection and the names of one prefix.
+
+    Attributes:
+        reconnected: is called when a server that was lost is there again.
+    """
 
     def __init__(self, url: str, prefix: str, options: Mapping[str, Any] | None = None) -> None:
         if not is_name(prefix):
@@ -114,15 +126,22 @@ class Link:
         self.connection: Any = None
         self.stream: Any = None
         self._options = dict(options or {})
+        self.reconnected: Callable[[], None] | None = None
+        self._lost: asyncio.Future[None] | None = None  # done when a server that was lost is there again
         self._denials: dict[str, asyncio.Future[None]] = {}  # by the subject, in small letters, as nats-py tells it
 
     async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
         """Connects, and makes the streams that are not there. Raises Unreachable."""
+        seconds = max(CONNECT_SECONDS, self._options.get("connect_timeout", 0))
+        connection = Connection()
         try:
-            options = {**self._options, "error_cb": self._noticed}
-            self.connection = await nats_py.connect(self.url, **options)
+            async with asyncio.timeout(seconds):
+                mine = {"error_cb": self._noticed, "reconnected_cb": self._back}
+                await connection.connect(self.url, **{"max_reconnect_attempts": -1, **self._options, **mine})
         except (OSError, NatsError, TimeoutError) as error:
-            raise Unreachable(f"no NATS server at {self.url}: {error}") from error
+            await connection.close()
+            raise Unreachable(f"no NATS server at {self.url}: {connection.last_error or error}") from error
+        self.connection = connection
         self.stream = self.connection.jetstream()
         tasks = StreamConfig(
             name=self.tasks_stream(queue),
@@ -144,8 +163,9 @@ class Link:
     async def close(self) -> None:
         """Ends the connection."""
         if self.connection is not None:
-            await self.connection.close()
-            self.connection = None
+            connection, self.connection = self.connection, None
+            self._wake()
+            await connection.close()
 
     async def _noticed(self, error: Exception) -> None:
         """What nats-py tells of the connection: that the server lets nobody publish somewhere, among other things."""
@@ -155,12 +175,45 @@ class Link:
                 return
         if (told := self._options.get("error_cb")) is not None:
             await told(error)
-        else:
+        elif self.connection is not None:  # else whoever opens the link is told
             _log.error("the connection to %s: %s: %s", self.url, type(error).__name__, error)
 
+    async def _back(self) -> None:
+        self._wake()
+        if self.reconnected is not None:
+            self.reconnected()
+        if (told := self._options.get("reconnected_cb")) is not None:
+            await told()
+
+    def _wake(self) -> None:
+        if self._lost is not None and not self._lost.done():
+            self._lost.set_result(None)
+
+    async def unless_lost(self, work: Awaitable[T]) -> T:
+        """What is waited for. Raises Reconnected when the server is lost meanwhile, and as soon as it is there again:
+        what it was asked it may have forgotten, and what it said may not have been heard. Raises Unreachable when this
+        end closes the connection."""
+        if self._lost is None or self._lost.done():
+            self._lost = asyncio.get_running_loop().create_future()
+        lost, waiting = self._lost, asyncio.ensure_future(work)
+        try:
+            await until(waiting, lost)
+            if not waiting.done():
+                raise Reconnected if self.connection is not None else Unreachable("the connection was closed")
+            return waiting.result()
+        finally:
+            waiting.cancel()
+
     async def publish(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
-        """Puts a message into a stream. Raises PermissionError where the server does not let this client do that, and
-        what nats-py raises."""
+        """Puts a message into a stream; once more when the server was lost before it confirmed that.
+
+        Raises PermissionError where the server does not let this client do that, and what nats-py raises.
+        """
+        while True:
+            with contextlib.suppress(Reconnected):
+                return await self.unless_lost(self._published(subject, text, headers))
+
+    async def _published(self, subject: str, text: bytes, headers: Mapping[str, str]) -> None:
         publishing = asyncio.ensure_future(self.stream.publish(subject, text, headers=dict(headers)))
         denial = self._denials.setdefault(subject.lower(), asyncio.get_running_loop().create_future())
         try:

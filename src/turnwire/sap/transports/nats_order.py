@@ -83,7 +83,7 @@ class InOrder:
     def __init__(self, sources: Sequence[Source], ack_wait: float) -> None:
         self._sources = sources
         self._ack_wait = ack_wait
-        self._fetching: set[asyncio.Task[None]] = set()
+        self._fetching: dict[asyncio.Task[None], Source] = {}
         self._open = True
         self._news = asyncio.Event()
         for source in sources:
@@ -93,13 +93,19 @@ class InOrder:
         """Fetches until this is closed, even if a handler of the agent cancels what it finds."""
         source.ask()
         fetching = asyncio.create_task(self._fetch(source))
-        self._fetching.add(fetching)
-        fetching.add_done_callback(lambda ended: self._ended(ended, source))
+        self._fetching[fetching] = source
+        fetching.add_done_callback(self._ended)
 
-    def _ended(self, fetching: asyncio.Task[None], source: Source) -> None:
-        self._fetching.discard(fetching)
+    def _ended(self, fetching: asyncio.Task[None]) -> None:
+        source = self._fetching.pop(fetching)
         if self._open:
             self._begin(source)
+
+    def ask_again(self) -> None:
+        """Asks each source anew that has given nothing: the server that was asked may have forgotten it."""
+        for fetching, source in self._fetching.items():
+            if source.head is None:
+                fetching.cancel()
 
     async def next(self) -> Any:
         """The next message; waits for it."""
@@ -141,6 +147,8 @@ class InOrder:
                 except TimeoutError:
                     continue
                 except Exception:
+                    if not self._open:  # nats-py tells a cancellation so where the connection is closed
+                        return
                     _log.exception("the queue gives no tasks for now")  # the client connects again by itself
                     await asyncio.sleep(0.5)
                     continue
