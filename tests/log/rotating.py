@@ -113,8 +113,9 @@ class Log:
 
     def step(self, kind: str) -> None:
         """One rotation of a kind."""
-        if kind == "mixed":
-            kind = self._chance.choice(("rename", "late", "compressed", "copytruncate", "copied and compressed"))
+        if kind.startswith("mixed"):
+            kinds = ("rename", "late", "compressed", "copytruncate", "copied and compressed")
+            kind = self._chance.choice(kinds if kind == "mixed" else ("rename", "copytruncate", "truncate"))
         if kind in ("copytruncate", "copied and compressed"):
             self.copytruncate()
         elif kind == "truncate":
@@ -125,4 +126,13 @@ class Log:
             self.compress(self._chance.choice((1, 2)))
 
 
-KINDS = ("rename", "late", "compressed", "copytruncate", "copied and compressed", "truncate", "mixed")
+KINDS = (
+    "rename",
+    "late",
+    "compressed",
+    "copytruncate",
+    "copied and compressed",
+    "truncate",
+    "mixed",
+    "mixed with cuts",
+)

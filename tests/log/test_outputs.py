@@ -28,6 +28,19 @@ from turnwire.registry import WIRES
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "'=x", "''@", "'plain", "plain", "", "a=b", 'über,\n"q"', "-"]
 FORMULAS += ["\n=1", "＝1+1", "＋1", "－1", "＠SUM(A1)", "'＝x"]
+FORMULAS += [
+    " =1",
+    "\u00a0=1",
+    "\ufeff=1",
+    "\u200b+1",
+    "\x0b@x",
+    "'\u2060=1",
+    "﹦1",
+    "\n\n=1",
+    "\u202e-1",
+    " plain",
+    "\u200b",
+]
 
 
 class Rows(NamedTuple):
@@ -131,7 +144,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(tmp_path: Path) -> None:
         write(rows, tmp_path / "no.csv", formulas="maybe")
 
 
-@given(st.text(alphabet="'=+-@\t\r\n＝＠ a", max_size=6))
+@given(st.text(alphabet="'=+-@\t\r\n＝＠ a\u200b\ufeff", max_size=6))
 def test_the_guard_can_be_taken_off(text: str) -> None:
     assert unguarded(guarded(text)) == text
     assert guarded(text)[:1] not in tuple("=+-@\t\r\n＝＋－＠")

@@ -127,7 +127,8 @@ def missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: 
                 end = block.base + block.size
         since = before.written or (kept[0].written if kept else time.time_ns())
         yield from _between(name, since, now, job)
-        whole = kept is not None and os.fstat(kept[1].fileno()).st_nlink > 0  # what came after it is removed after it
+        whole = kept is not None and (kept[0].packed or kept[0].file == before.file)  # a copy is made before a cut
+        whole = whole and kept is not None and os.fstat(kept[1].fileno()).st_nlink > 0  # what came after goes after it
     finally:
         if kept is not None:
             kept[1].close()

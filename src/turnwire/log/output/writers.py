@@ -33,7 +33,9 @@ PIECE = 1 << 15
 
 TIME_FORM = "%Y-%m-%dT%H:%M:%SZ"  # pyarrow's seconds have their fraction
 FORMULAS = ("guard", "keep")
-_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_UNSEEN = "\\x00-\\x20\u0085\u00a0\u00ad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+_SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"  # also full-width, also small
+_FORMULA = re.compile(f"'*(?:[\t\r\n]|[{_UNSEEN}]*[{_SIGNS}])")
 
 
 def format_of(path: str, named: str | None = None) -> str:
@@ -51,8 +53,8 @@ def format_of(path: str, named: str | None = None) -> str:
 
 def guarded(text: str) -> str:
     """Text as a cell of a CSV file that no spreadsheet takes for a formula: an apostrophe stands before what starts
-    with ``= + - @`` (also full-width), a tab, a carriage return or a newline, also where apostrophes stand before that
-    already."""
+    with ``= + - @`` (also full-width, small, or behind white space and what nobody sees), a tab, a carriage return or a
+    newline, also where apostrophes stand before that already."""
     expect(text, str, "the text of a cell is guarded")
     return f"'{text}" if _FORMULA.match(text) else text
 
