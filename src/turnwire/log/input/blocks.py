@@ -11,8 +11,8 @@ from turnwire.errors import Reason
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block, Cutter, blocks_of_memory, mapped, opened
-from turnwire.log.input.resuming import Bookmark, Place, changed, identity, place_of
-from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_rotated
+from turnwire.log.input.resuming import Bookmark, Place, changed, identity, is_copy, place_of
+from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_like, is_rotated
 from turnwire.log.input.sources import Job, Reading, Source
 
 SETTLED = 5.0
@@ -188,8 +188,21 @@ def _next(name: str, since: int, now: tuple[int, int], job: Job) -> tuple[Rotate
         if (file := _opened(one)) is None:
             continue
         if not is_beginning(file, name):
-            return one, file, marks.stands(one.path, identity(file), file).place
+            read = _read_before(one, file, name, job) if one.packed and mark is None else None
+            return one, file, read or marks.stands(one.path, identity(file), file).place
         file.close()  # the log is about to be cut: what is in it is read there
+    return None
+
+
+def _read_before(one: Rotated, file: Any, name: str, job: Job) -> Place | None:
+    """How far a compressed file was read when it was none yet: where a bookmark of a rotated file fits that is there no
+    more, the first bytes and the last that were read."""
+    folder, base = os.path.split(name)
+    there = {other.file for other in beside(name)}
+    for mark in job.bookmarks.files.values():
+        known = os.path.dirname(mark.name) == folder and is_like(os.path.basename(mark.name), base)
+        if known and mark.file not in there and mark.written <= one.written and is_copy(file, mark):
+            return place_of(mark)
     return None
 
 
