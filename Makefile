@@ -32,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables tables-quick \
-        token-tables gate fuzz fuzz-native test-emulated plant \
+        token-tables constraints locked audit gate fuzz fuzz-native test-emulated plant \
         soak dist release clean
 
 help: ## list what can be made
@@ -142,6 +142,18 @@ plant: $(VENV)/.extra-test build/.native-$(TAG) ## plant 60 faults in the native
 lint: $(VENV)/.extra-lint ## ruff: rules and format
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+
+constraints: $(VENV)/.extra-lint ## write constraints.txt anew: what CI installs, with hashes
+	TURNWIRE_SKIP_NATIVE=1 $(PY) .ci/constraints > constraints.new
+	mv constraints.new constraints.txt
+
+locked: $(VENV)/.base ## install what constraints.txt names and no other file, checked by its hash; then turnwire, from no index
+	$(PIP) --require-hashes --only-binary :all: --requirement constraints.txt
+	TURNWIRE_SKIP_NATIVE=1 $(PIP) --no-index --no-build-isolation --editable '.[lint]'
+
+audit: $(VENV)/.base ## look up what constraints.txt names at the advisory service; exit 3 where it cannot be reached
+	@$(PY) -c 'import pip_audit' 2>/dev/null || $(PIP) 'pip-audit>=2.7'
+	@$(PY) .ci/audit $(ARGS)
 
 typecheck: $(VENV)/.extra-lint ## mypy --strict
 	$(PY) -m mypy
