@@ -28,11 +28,20 @@ COLUMNS = (
 )
 """A document has ``type``, ``content`` (all of it), ``sections`` and ``subject`` (its first header line) alone."""
 
-_FORMS = {"type": ("word", tuple(TYPES)), "channel": ("channel", ())}
+_FORMS = {
+    "type": ("word", tuple(TYPES)),
+    "channel": ("channel", ()),
+    "id": ("uuid", ()),
+    "correlation_id": ("uuid", ()),
+    "timestamp": ("time", ()),
+}
 _TEXTS = ("id", "sender", "receiver", "channel", "correlation_id", "timestamp", "content")
 _VARIANT = Variant(
     "envelope",
-    tuple(Need(name, ("good",) if name in _FORMS else ("string",), name in REQUIRED_FIELDS) for name in FIELDS),
+    tuple(
+        Need(name, ("good",) if name in ("type", "channel") else ("string",), name in REQUIRED_FIELDS)
+        for name in FIELDS
+    ),
     (
         *(Fill(name, "text", name) for name in _TEXTS),
         Fill("type", "word", "type"),

@@ -143,12 +143,14 @@ def words(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .,!\u3002\uff01")
 
 
-def is_doubtful(text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None) -> bool:
+def is_doubtful(
+    text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None, plain: str | None = None
+) -> bool:
     """Whether a text that is no form itself is put together of forms, or says the same as one with an object; where it
-    answers a question, also whether it begins by saying that it arrived."""
+    answers a question, also whether it begins by saying that it arrived. plain: the text as :func:`words` makes it."""
     if len(text) > MOST:
         return False
-    plain = words(text)
+    plain = words(text) if plain is None else plain
     start = plain.partition(" ")[0]
     if start.isalnum() and start.isascii() and start not in _STARTS and start not in _starts(forms):
         return False

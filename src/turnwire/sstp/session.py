@@ -303,7 +303,7 @@ class Session:
         question = None if asked is None else _main_text(asked[-1])[1]
         if said in self._acknowledgements and (question is None or is_receipt(said, question, self._acknowledgements)):
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
-        elif is_doubtful(text, self._acknowledgements, question):
+        elif is_doubtful(text, self._acknowledgements, question, said):
             yield _finding(Reason.DOUBTFUL_ACKNOWLEDGEMENT, where, "this may be no more than an acknowledgement")
         elif self._last and self._last[1] == said and said.count(" ") >= 2 and not same(self._last[0], actor):
             yield _finding(Reason.ECHO, where, f"this repeats what {self._last[0]!r} has just said")

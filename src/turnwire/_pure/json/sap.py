@@ -47,12 +47,36 @@ def judge(fields: Any, table: Table, path: str = "") -> Iterator[Finding]:
         yield _wrong_type(path, "an object", fields)
         return
     for field in table.fields:
-        where = f"{path}/{field.name}"
-        if field.name in fields:
-            yield from _judge_value(fields[field.name], field, where)
+        name = field.name
+        if name in fields:
+            value = fields[name]
+            if not _fine(value, field):
+                yield from _judge_value(value, field, f"{path}/{name}")
         elif field.need == "MUST":
-            text = f"{table.name} must have {field.name} (section {table.section})"
-            yield Finding(Reason.MISSING_FIELD, where, WARNING if field.late else ERROR, text)
+            text = f"{table.name} must have {name} (section {table.section})"
+            yield Finding(Reason.MISSING_FIELD, f"{path}/{name}", WARNING if field.late else ERROR, text)
+
+
+_TEXT, _ENUM, _UUID, _TIME, _VERSION, _ANY = Kind.TEXT, Kind.ENUM, Kind.UUID, Kind.TIME, Kind.VERSION, Kind.ANY
+
+
+def _fine(value: Any, field: Field) -> bool:
+    """Whether there is surely nothing to say about a value; most are so, and :func:`_judge_value` takes longer."""
+    kind = field.kind
+    if kind is _ANY:
+        return True
+    if type(value) is not str:
+        return False
+    if kind is _TEXT:
+        return True
+    if kind is _UUID:
+        return UUID.fullmatch(value) is not None
+    if kind is _ENUM:
+        return value in field.values
+    if kind is _TIME:
+        moment = read_time(value)
+        return moment is not None and bool(moment[1])
+    return kind is _VERSION and value == VERSION
 
 
 def _judge_value(value: Any, field: Field, where: str) -> Iterator[Finding]:

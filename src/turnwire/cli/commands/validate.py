@@ -206,13 +206,14 @@ def _of_log(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress
     columns = ["offset", "length", "line", "wire", "kind", *(judge.texts[0] if judge.texts else ())]
     scan = turnwire.scan(list(names), wire=judge.wire, columns=columns, unknown=judge.unknown, fences=judge.fences)
     done = 0
+    of_reject = _teller(judge)
     for batch in scan:
-        rejects = [_of_reject(reject, judge) for reject in scan.rejects.since(done)]
+        rejects = [of_reject(reject) for reject in scan.rejects.since(done)]
         done += len(rejects)
         yield from _in_order(rejects, batch, judge)
         tally.records += len(batch)
         progress.update(scan.counts.bytes, tally.records)
-    yield from (_of_reject(reject, judge) for reject in scan.rejects.since(done))
+    yield from (of_reject(reject) for reject in scan.rejects.since(done))
     tally.bytes, tally.text = scan.counts.bytes, scan.counts.text
 
 
@@ -253,12 +254,18 @@ def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Fin
     return Finding(file, line, offset, wire, issue.severity, str(issue.reason), place + issue.text)
 
 
-def _of_reject(reject: dict[str, Any], judge: Judge) -> Finding:
+def _teller(judge: Judge) -> Callable[[dict[str, Any]], Finding]:
+    """What makes a finding of a reject."""
     from turnwire.log.output.rejects import explained, fault_line
 
-    reason = reject["reason"]
-    text, _ = explained(reject["wire"], reason, reject["raw"], reject["inner"], judge.unknown)
-    return Finding(reject["file"], fault_line(reject), reject["fault"], reject["wire"], ERROR, reason, text)
+    unknown = judge.unknown
+
+    def of_reject(reject: dict[str, Any]) -> Finding:
+        wire, reason = reject["wire"], reject["reason"]
+        text, _ = explained(wire, reason, reject["raw"], reject["inner"], unknown)
+        return Finding(reject["file"], fault_line(reject), reject["fault"], wire, ERROR, reason, text)
+
+    return of_reject
 
 
 def _of_lines(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress) -> Iterator[Finding]:
