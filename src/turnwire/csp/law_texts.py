@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+_FEW = 8
+"""So many texts are looked for one by one, without asking first whether that is less work."""
+
 
 class LawTexts:
     """The texts of laws, for the question which of them stand in another text. least: characters of the shortest that
@@ -45,8 +48,11 @@ class LawTexts:
 
     def within(self, value: str) -> list[str]:
         """The ids of the laws whose text stands in a value, in the order in which they were stated."""
-        found = [name for text in self._found(value) for name in self._ids[text]] if self._ids else []
-        return sorted(found, key=self._places.__getitem__)
+        ids = self._ids
+        texts = self._found(value) if len(ids) > _FEW else [text for text in ids if text in value]
+        if not texts:
+            return []
+        return sorted((name for text in texts for name in ids[text]), key=self._places.__getitem__)
 
     def _found(self, value: str) -> list[str] | set[str]:
         """Each text is looked for in the value, or each part of the value among the texts: whichever are fewer."""
