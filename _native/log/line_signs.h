@@ -230,6 +230,28 @@ static inline int tw_signs_between(const uint8_t *s, const int64_t *starts, cons
     return start < stop ? signs | tw_line_signs(s, start, stop, NULL) : signs;
 }
 
+static inline int tw_sign_blank(uint8_t c) { return tw_sign_space(c) || c == '\n' || c == '\r'; }
+
+/* Whether the key MESSAGE of an array stands at p: it may be one of bytes. */
+static int tw_sign_message(const uint8_t *s, size_t p, size_t stop)
+{
+    if (stop - p < 10 || memcmp(s + p, "MESSAGE", 7)) return 0;
+    for (p += 7; p < stop && s[p] == '\\'; p++) {}
+    if (p == stop || s[p] != '"') return 0;
+    for (p++; p < stop && tw_sign_blank(s[p]); p++) {}
+    if (p == stop || s[p] != ':') return 0;
+    for (p++; p < stop && tw_sign_blank(s[p]); p++) {}
+    return p < stop && s[p] == '[';
+}
+
+/* Whether an escape \u00.. of a letter, a slash or a digit 1 stands at p: it may be of CSP/1. */
+static int tw_sign_letter(const uint8_t *s, size_t p, size_t stop)
+{
+    if (stop - p < 6 || memcmp(s + p, "\\u00", 4)) return 0;
+    uint8_t first = s[p + 4], second = s[p + 5];
+    return (uint8_t)(first - '4') < 4 || (first == '2' && (second | 32) == 'f') || (first == '3' && second == '1');
+}
+
 /* Whether the byte at p of a gap that begins at `gap` may be the sign of something that the scan of tokens (or of lines) alone
  * would not see; all of the input ends at `stop`. */
 static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int kind, int escapes)
@@ -242,7 +264,9 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
             if (s[q] != ' ' && s[q] != '\t' && s[q] != '\n' && s[q] != '\r') break;
         return q == stop || s[q] == '"' || s[q] == '}' || s[q] == '\\';
     case '\\':
-        return escapes;
+        return escapes || (kind == TW_GAP_LINES && tw_sign_letter(s, p, stop));
+    case 'M':
+        return kind == TW_GAP_LINES && tw_sign_message(s, p, stop);
     case '"':                                /* the first of a line of strings and arrays: what stands in one ends with it */
         if (kind == TW_GAP_LINES) return 0;
         while (q > gap && (tw_sign_space(s[q - 1]) || s[q - 1] == '[')) q--;
@@ -255,7 +279,7 @@ static int tw_gap_sign(const uint8_t *s, size_t p, size_t gap, size_t stop, int 
     case ' ':
         return stop - p >= 3 && s[p + 1] == 'P' && (s[p + 2] == ' ' || s[p + 2] == ':');
     case '/':
-        while (q > gap && tw_sign_space(s[q - 1])) q--;
+        while (q > gap && (tw_sign_space(s[q - 1]) || s[q - 1] == '\\')) q--; /* JSON may write \/ */
         return q - gap >= 3 && (s[q - 1] | 32) == 'p' && (s[q - 2] | 32) == 's' && (s[q - 3] | 32) == 'c';
     }
     return 0;
@@ -267,7 +291,7 @@ static inline int tw_plain_gaps(const uint8_t *s, const int64_t *offset, const i
                          size_t start, size_t stop, int kind, int escapes)
 {
     static const uint8_t shown[256] = { ['{'] = 1, ['\\'] = 1, ['"'] = 1, [0xE2] = 1, [' '] = 1, ['/'] = 1,
-                                        ['`'] = 1, ['~'] = 1 };
+                                        ['`'] = 1, ['~'] = 1, ['M'] = 1 };
     size_t p = start;
     for (size_t row = 0; row <= rows; row++) {
         size_t end = row < rows ? (size_t)(offset[row] - base) : stop;

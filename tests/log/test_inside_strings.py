@@ -102,3 +102,24 @@ def test_any_number_of_records_in_one_string(wire: str | None) -> None:
 def test_the_place_of_a_string_behind_damage_is_its_quote(wire: str | None) -> None:
     (batch,) = scan(b'@ay"@a8|f3|c5|S3|d0|T9|t\\"\\"#', wire=wire)
     assert (batch["offset"].tolist(), batch["inner"].tolist()) == ([3], [0])
+
+
+CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\nDATA done\n"
+JOURNAL = json.dumps({"MESSAGE": list(CSP.encode()), "__REALTIME_TIMESTAMP": "1795330802000000"})
+WRITTEN = {
+    "plain": json.dumps({"log": CSP}),
+    "an escaped slash": json.dumps({"log": CSP}).replace("/", "\\/"),
+    "an escaped slash in strings": json.dumps({"log": json.dumps({"log": CSP}).replace("/", "\\/")}),
+    "escaped letters": json.dumps({"log": '{"a": 1}\n' + CSP}).replace("CSP/1", "\\u0043SP\\u002f1"),
+    "an array of bytes": JOURNAL,
+    "an array of bytes in a string": json.dumps({"log": JOURNAL}),
+}
+"""The same message as writers of JSON put it."""
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_scan_for_csp_alone_sees_what_json_escapes(name: str) -> None:
+    data = f"{CSP}\n\n{WRITTEN[name]}\n\n{CSP}\n".encode()
+    places = [(one.offset, one.line, one.inner) for one in scan(data).messages() if one.wire == "csp"]
+    assert len(places) == 3
+    assert [(one.offset, one.line, one.inner) for one in scan(data, wire="csp").messages()] == places

@@ -33,9 +33,9 @@ _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, 
 _FENCE = re.compile(rb"(?<!.) {0,3}(?:```|~~~)")
 _FENCE_LINE = re.compile(rb"(?<!.) {0,3}(`{3,}|~{3,})([^\n]*)\n?")
 _PIECE = 4096
-_MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t]*/"
+_MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t\\]*/"
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|"|' + _MAYBE)
-_IN_LINES = re.compile(_MAYBE)
+_IN_LINES = re.compile(_MAYBE + rb'|MESSAGE\\*"[ \t\r\n]*:[ \t\r\n]*\[|\\u00(?:[4-7].|2[fF]|31)', re.DOTALL)
 
 
 def _checked(data: Any, start: int, stop: int) -> bytes:
