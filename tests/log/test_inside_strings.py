@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +124,17 @@ def test_a_scan_for_csp_alone_sees_what_json_escapes(name: str) -> None:
     places = [(one.offset, one.line, one.inner) for one in scan(data).messages() if one.wire == "csp"]
     assert len(places) == 3
     assert [(one.offset, one.line, one.inner) for one in scan(data, wire="csp").messages()] == places
+
+
+def test_an_object_over_lines_is_one_however_blocks_cut_it(tmp_path: Path) -> None:
+    wrapper = json.dumps({"time": "2026-05-04T10:00:00.5Z", "more": "x" * 40, "log": CSP}, indent=1)
+    data = f"{CSP}\n\n{wrapper}\ntext\n{CSP}\n\n{{".encode()
+    (tmp_path / "a.log").write_bytes(data)
+    for size in (1, 40, 90, 150, 200, 1 << 20):
+        times: list[int | None] = []
+        for batch in (found := scan(tmp_path / "a.log", wire="csp", batch_bytes=size, resume={})):
+            times += [
+                int(time) if there else None for time, there in zip(batch["time"], batch.valid("time"), strict=True)
+            ]
+        assert times == [None, 1777888800500000, None], size
+        assert found.position["files"][0]["offset"] == found.counts.bytes == len(data) - 1, size

@@ -31,6 +31,7 @@ from turnwire.log.engine.fill import LOCATION, filled, only
 from turnwire.log.engine.shortcut import Shortcut
 from turnwire.log.engine.space import Space
 from turnwire.log.engine.text_wires import TextWires
+from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +44,7 @@ _heads = _backend.load("log.line_heads")
 _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
+_core = _backend.load("json.lines")
 _MOST_MARKS = 8
 """Marks of wires of lines that the native core looks for in strings; where there are more, the pure one does."""
 _MARKS = (b"CSP/1", b"CSP\\/1")
@@ -332,6 +334,39 @@ class Finder:
             claims = self.lines.claims(text, first, last, True, len(text))
             spans += [(one.start, one.stop, one.what, one.wire, one.reason, one.fault) for one in claims]
         return sorted(spans) or None
+
+    def leaves_open(self, block: Any, start: int, stop: int, limit: int) -> bool:
+        """Whether an object that goes on behind ``stop`` may be open among the lines from ``start`` (in the input) on,
+        which nobody claims: its next lines belong to it."""
+        start = max(start - block.base, 0)
+        if b"{" not in memoryview(block.data)[start:stop].tobytes():
+            return False
+        assert self._line_state is not None
+        core, state, room = self.core(_core, block.data, block.size, limit), self._line_state(), quarantine.ROOM
+        arrays: dict[str, Any] = {name: np.empty(room, np.int64) for name in ("offset", "length", "place", "size")}
+        arrays["present"] = np.empty(room, np.uint64)
+        table = quarantine.table(room, mixed=True)
+        while start < stop and state.held < 0:
+            before = start
+            arrays.pop("arena", None)
+            *_, start, _ = core.scan_block(
+                self.plan(core),
+                block.data,
+                start,
+                stop,
+                False,
+                arrays,
+                0,
+                room,
+                table,
+                0,
+                room,
+                state=state,
+                limit=limit,
+            )
+            if start == before:  # there is no room for what one string holds
+                return True
+        return bool(state.held >= 0)
 
     # --- wires that have a plan of texts ---
 

@@ -176,6 +176,9 @@ class Engine:
         whole = not position or block.data[position - 1] == ord("\n") or (final and position == block.size)
         if not whole or not shortcut.holds(block, arrays, rows, rejects, position):
             return None
+        behind = _behind(arrays, rows, rejects)
+        if own.spans_lines and not ends and self._finder.leaves_open(block, behind, position, self._limit):
+            return None
         if own.spans_lines:
             state.csp = carried["state"]
         state.met = bool(rows or rejects)
@@ -256,6 +259,12 @@ class Engine:
         arrays = {name: array if name == "arena" else array[: found.rows][mask] for name, array in found.arrays.items()}
         arrays["record"] = numbers
         return found._replace(arrays=arrays, rows=len(numbers))
+
+
+def _behind(arrays: Arrays, rows: int, rejects: list[tuple[Arrays, int]]) -> int:
+    """The offset behind the last record and reject, or 0."""
+    last = [(found, count - 1) for found, count in (*rejects, (arrays, rows)) if count]
+    return max((int(found["offset"][row] + found["length"][row]) for found, row in last), default=0)
 
 
 def _by_use(
