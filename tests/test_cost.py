@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 import turnwire
-from tests.cost.entries import Entry, many, reading, saying
+from tests.cost.entries import Entry, many, of_sessions, reading, saying
 from tests.cost.histories import HISTORIES
 from tests.cost.measuring import DOUBLING, LEAST, MOST, TIMES, Make, measured
 from tests.cost.units import GOOD, MESSAGES, SHAPES, UNITS, text
@@ -99,7 +99,7 @@ def _entries(*which: Callable[[], Iterator[tuple[str, Entry]]]) -> dict[str, Ent
     return {name: entry for table in which for name, entry in table()}
 
 
-TABLE = _entries(reading, saying, many)
+TABLE = _entries(reading, saying, many, of_sessions)
 APART = ("feed", "scan in blocks", "report")
 QUICK = [name for name in TABLE if not name.startswith(APART) and "convert" not in name]
 FED = ["feed None 1", "feed None 4", "feed sstp 1", "scan in blocks of 1"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import turnwire
 from tests.convert.messages import DEFAULTS, explicit
 from tests.cost.units import GOOD, REFUSED
-from turnwire import Context, DecodeError, Decoder, csp, kick, sap, sstp, tokens
+from turnwire import Context, DecodeError, Decoder, csp, kick, sap, session, sstp, tokens
 from turnwire.csp.rules import by_subject
 from turnwire.errors import ConvertError, EncodeError, RuleError
 from turnwire.finding.judging import conform
@@ -235,6 +235,31 @@ def many() -> Iterator[tuple[str, Entry]]:
     yield "sstp.Session roster", Entry(lambda data: _fed_all(sstp.Session(["alex", "b"]), "sstp", data), GOOD["sstp"])
     yield "kick.Monitor timed", Entry(_timed, GOOD["kick"])
     yield "arrow", Entry(lambda data: sum(1 for _ in _arrow(turnwire.scan(data))), MIXED)
+
+
+SESSION_LINE = b'{"conv":1,"turn":12,"text":"a question of someone, as long as most of them are"}\n'
+
+
+def _packed(data: bytes) -> str:
+    """Each line an event, an object or text: there and back."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    text = session.encode(lines, None)
+    assert len(session.decode(text)) == len(lines)
+    return text
+
+
+def _read_in_pieces(data: bytes) -> int:
+    reader = session.Reader()
+    text = data.decode("utf-8", "replace")
+    return sum(len(reader.feed(text[at : at + 64])) for at in range(0, len(text), 64)) + len(reader.close())
+
+
+def of_sessions() -> Iterator[tuple[str, Entry]]:
+    """Entries that read sessions, or JSON lines, or what is neither; and that write them."""
+    yield "session.decode", Entry(_text(session.decode), SESSION_LINE)
+    yield "session.salvage", Entry(_text(session.salvage), SESSION_LINE)
+    yield "session.Reader.feed", Entry(_refused(_read_in_pieces), SESSION_LINE)
+    yield "session.encode", Entry(_refused(_packed), SESSION_LINE)
 
 
 def _arrow(scan: turnwire.Scan) -> Iterator[Any]:

@@ -113,7 +113,7 @@ class Writer:
         self._form = _Form(self._keys, self._options.expectations(), self._options.before)
         self._shapes: dict[tuple[Any, ...], Shape] = {}
         self._chain: Chain | None = None
-        self._plain = ""
+        self._plain: list[str] = []
         self._gain = -self._measure(self._header)
         self._since = 0
         self.events = 0
@@ -134,14 +134,14 @@ class Writer:
             return lead + self._record(body)
         line = plain_line(item) + "\n"
         self._gain += self._measure(line) - self._measure(body) - 1
-        self._plain += line
+        self._plain.append(line)
         if self._gain > 0:
             self._form.anchor()
             return line + self._begin()
         return line
 
     def _begin(self) -> str:
-        self._chain = Chain(self._plain)
+        self._chain = Chain("".join(self._plain))
         self._since = 0
         return self._record(self._header)
 
@@ -173,44 +173,57 @@ class Reader:
     def __init__(self, sealed: bool = True) -> None:
         self._sealed = sealed
         self._session: Session | None = None
-        self._held = ""
-        self._plain = ""
-        self._scanned = 0
+        self._pieces: list[str] = []
+        self._feeds = False
+        self._plain: list[str] = []
         self._line = 1
         self._events = 0
 
     def feed(self, text: str) -> list[Any]:
         """The events that are complete now."""
-        self._held += text
-        held, start, scanned = self._held, 0, self._scanned
+        if not text:
+            return []
+        self._pieces.append(text)
+        if not self._completes(text):
+            return []
+        held, start = "".join(self._pieces), 0
+        self._pieces = []  # nothing is read after an error
         found: list[Any] = []
         while True:
-            if self._session is None and held[start : start + 1] != HEADER[:1]:
-                end = held.find("\n", scanned)
-                scanned = len(held)
-            else:
-                end = record_end(held, scanned)
-                scanned = max(scanned, _line_before(held, start))
+            end = held.find("\n", start) if self._is_plain(held[start : start + 1]) else record_end(held, start)
             if end < 0:
-                self._held, self._scanned = held[start:], scanned - start
-                return found
-            self._held, self._scanned = "", 0  # nothing is read after an error
+                break
             found += self._one(held[start:end])
-            start = scanned = end + 1
+            start = end + 1
+        if start < len(held):
+            self._pieces = [held[start:]]
+        self._feeds = start < len(held) and held[-1] == "\n"
+        return found
+
+    def _is_plain(self, first: str) -> bool:
+        """Whether what begins so is a JSON line, not a record."""
+        return self._session is None and first != HEADER[:1]
+
+    def _completes(self, text: str) -> bool:
+        """Whether a line or record ends in the last piece; what came before is not looked at again."""
+        feeds, self._feeds = self._feeds, text[-1] == "\n"
+        if self._is_plain(self._pieces[0][:1]):
+            return "\n" in text
+        return record_end("\n" + text if feeds else text, 0) >= 0
 
     def _one(self, whole: str) -> list[Any]:
         line = self._line
         self._line += whole.count("\n") + 1
         if self._session is None:
             if whole[:1] != HEADER[:1]:
-                self._plain += whole + "\n"
+                self._plain.append(whole + "\n")
                 try:
                     values = [value_of(each) for each in plain_events(whole)]
                 except DecodeError as error:
                     raise DecodeError(error.reason, error.text, line=line, wire="session") from None
                 self._events += len(values)
                 return values
-            self._session = Session(self._sealed, self._plain, True)
+            self._session = Session(self._sealed, "".join(self._plain), True)
             self._session.events = self._events
         try:
             event = self._session.read(record_of(whole, self._sealed, line))
@@ -220,19 +233,8 @@ class Reader:
 
     def close(self, strict: bool = True) -> list[Any]:
         """The last events. strict: whether the end must be there."""
-        held, self._held = self._held, ""
+        held, self._pieces = "".join(self._pieces), []
         found = self._one(held.removesuffix("\n") if self._session is not None else held) if held else []
         if strict and self._session is not None and not self._session.ended:
             raise DecodeError(Reason.CUT_OFF, "the session has no end", line=self._line, wire="session")
         return found
-
-
-def _line_before(text: str, start: int) -> int:
-    """Where the search for the end of a record may go on when more text has come: before the last line feeds."""
-    end = len(text)
-    feed = text.rfind("\n", start)
-    if feed < 0:
-        return end
-    while feed > start and text[feed - 1] == "\n":
-        feed -= 1
-    return feed
