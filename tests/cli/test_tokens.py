@@ -63,6 +63,23 @@ def test_a_budget_of_conversations(good: Path, below: int) -> None:
     assert (row["conversations"], row["largest"], row["conversation"]) == (2, most, "1")
 
 
+def test_a_budget_of_nothing_is_not_kept(tmp_path: Path) -> None:
+    """A log of the wrong name, or of messages without conversations, does not pass."""
+    empty = tmp_path / "empty.log"
+    empty.write_text("nothing here\n")
+    assert turnwire("tokens", empty).code == 0
+    done = turnwire("tokens", empty, "--max", 10)
+    assert done.code == 4 and "no message here" in done.err
+    alone = tmp_path / "alone.log"
+    alone.write_text(
+        '{"id":"7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a","timestamp":"2026-01-15T00:00:00Z","sender":"A","receiver":"B",'
+        '"type":"Info","channel":"⫻report/progress","content":"done"}\n'
+    )
+    assert turnwire("tokens", alone, "--wire", "kick", "--max", 1000).code == 0
+    done = turnwire("tokens", alone, "--wire", "kick", "--per", "conversation", "--max", 1000)
+    assert done.code == 4 and "no message here is of a conversation" in done.err
+
+
 def test_many_over_the_budget_are_counted() -> None:
     done = turnwire("tokens", REAL, "--wire", "nslip", "--max", 40)
     over = sum(each > 40 for each in tokens.count_many(REAL.read_text("utf-8").split()))

@@ -9,7 +9,7 @@ import click
 
 from turnwire.cli import inputs, wires
 from turnwire.cli.contexts import context_of
-from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
+from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
 
@@ -60,7 +60,8 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     """Counts the tokens of all messages in SOURCES, as they stand there.
 
     SOURCES are files, directories, globs, or - for standard input. Text in messages that looks like a special token is
-    counted as text. Exits with 1 when a message or conversation is over --max, or a record is damaged.
+    counted as text. Exits with 1 when a message or conversation is over --max, or a record is damaged; with 4 when
+    --max had nothing to count.
     """
     from turnwire.tokens.budget import spend
 
@@ -223,6 +224,11 @@ def _judged(found: Tally, options: dict[str, Any]) -> int:
     budget = options["budget"]
     if budget is None:
         return code
+    if options["per"] == "conversation" and found.spent and not any(map(_conversations, found.spent.values())):
+        say("no message here is of a conversation")
+        return code or NOTHING
+    if not found.spent:
+        return code or NOTHING  # nothing was measured, so nothing keeps to the budget
     for spent in found.spent.values():
         over = _over(spent, options["per"], budget)
         for tokens, what in over[:SHOWN]:
@@ -233,6 +239,10 @@ def _judged(found: Tally, options: dict[str, Any]) -> int:
         if count:
             code = BAD_RECORDS
     return code
+
+
+def _conversations(spent: Spent) -> int:
+    return len(spent.meter.conversations)
 
 
 def _over(spent: Spent, per: str, budget: int) -> list[tuple[int, str]]:
