@@ -96,6 +96,10 @@ LOGS: dict[str, tuple[str, str, str, tuple[int, ...], tuple[float | None, float 
         nslip(0, "3", 0, 1, '|k1|t"|k2"') + nslip(5, "1", 1, 0, '|t"|k1"|k1|u"in_progress"') + nslip(6, "1", 1, 0, "|k2")
         + nslip(9, "9", 1, 0, '|u"|k2"|k01') + nslip(10, "2", 0, 2) + nslip(14, "1", 2, 0)
     ), (2, 2, 0, 1, 1, 0, 0, 0), (4.0, 9.0)),
+    "a question about the task, and words in capitals": ("nslip", "ask", (
+        nslip(0, "3", 0, 1, "|k1") + nslip(5, "2", 1, 0, "|k1") + nslip(8, "1", 0, 1, "|k1")
+        + nslip(9, "1", 1, 0, '|k1|u"RUNNING"') + nslip(30, "1", 1, 0, "|k1")
+    ), (2, 2, 0, 2, 0, 0, 0, 0), (3.0, 30.0)),
     "a loop of KickLang by the id of its dispatch": ("kick", "command", (
         envelope(0, "command/dispatch", PLACE.format(1), ONE, None) + envelope(1, "report/status", STATUS.format(1, "Accepted"), TWO, ONE)
         + envelope(30, "report/artifact", "⫻report/artifact:T-1/001\na/b\n", TWO, ONE)

@@ -20,6 +20,7 @@ from turnwire.conversion.paths import ABSENT, Fields
 from turnwire.conversion.shapes import Shape, shape_of
 from turnwire.errors import ConvertError, Reason, expect, expect_number
 from turnwire.kick.times import seconds
+from turnwire.registry import encode
 
 REMEMBERED = 100_000
 """Tasks, names and conversations that a converter remembers of each; the oldest are forgotten."""
@@ -177,7 +178,7 @@ class Converter:
         self._judge(made.message, own)
         if own:
             self._take_in(fields, facts)
-        if task is not None and _ends(facts):
+        if task is not None and _ends(facts, source, message if not own else made.message):
             self._done(task.key)
         self._note(source, facts)
         for key, value in changes.items():
@@ -387,9 +388,13 @@ class Converter:
         self._closing += found
 
 
-def _ends(facts: Facts) -> bool:
-    """Whether an answer ends the work that it is about."""
-    return facts["act"] not in _PROMISES and facts.get("status") not in ("QUEUED", "RUNNING")
+def _ends(facts: Facts, source: str, message: Any) -> bool:
+    """Whether an answer ends the work that it is about, as its wire says it (``Wire.work``)."""
+    if facts["act"] in _PROMISES or facts.get("status") in ("QUEUED", "RUNNING"):
+        return False
+    work = registry.wire(source).work
+    found = None if work is None else work(encode(message, strict=False).encode("utf-8", "surrogatepass"))
+    return found is None or found.final
 
 
 def _forget(table: OrderedDict[Any, Any], room: int) -> None:

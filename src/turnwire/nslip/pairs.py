@@ -1,6 +1,6 @@
 """What answers what in nSLIP: an ASK or REQUEST the message of the same TASK_ID to its sender in the conversation; one
-that names no task settles every request that waits between the two. ACCEPT and COMMIT promise an answer, and a STATUS
-may say that the work goes on."""
+that names no task settles every request that waits between the two. ACCEPT and COMMIT promise an answer, ASK and
+REQUEST want something for it first, and a STATUS may say that the work goes on."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from turnwire.pairs import Message, Rule, Way, Work, back, task_of, there
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ACT = re.compile(rb"\|a0*([0-9A-Za-z]*)")
 _TASK = re.compile(rb"\|k0*([0-9A-Za-z]*)")
-_STATUS = re.compile(rb'\|u"([a-z_]*)"')
+_STATUS = re.compile(rb'\|u"([A-Za-z_]*)"')
 _GOES_ON = frozenset({b"waiting", b"in_progress", b"queued", b"running", b"accepted", b"blocked", b"partial"})
 """Status words of work that has not ended."""
-_PROMISES = frozenset({b"5", b"6"})  # COMMIT, ACCEPT
+_PROMISES = frozenset({b"2", b"3", b"5", b"6"})  # ASK, REQUEST, COMMIT, ACCEPT
 
 
 def work(record: bytes) -> Work:
@@ -25,7 +25,7 @@ def work(record: bytes) -> Work:
     plain = plain.replace(START_MARKER.encode(), b"|", 1)
     task, act, status = _TASK.search(plain), _ACT.search(plain), _STATUS.search(record)
     promised = act is not None and act[1] in _PROMISES
-    goes_on = promised or (status is not None and status[1] in _GOES_ON)
+    goes_on = promised or (status is not None and status[1].lower() in _GOES_ON)
     return Work(None if task is None else (task[1] or b"0").decode(), not goes_on)
 
 

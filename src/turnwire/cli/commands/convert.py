@@ -6,7 +6,7 @@ import json
 import sys
 import uuid
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
@@ -87,8 +87,7 @@ def command(
     converter = turnwire.Converter(target, context=context, carry=carry, nearest=nearest, restore=restore, key=key)
     writer = _Writer(output, target, as_json, quiet)
     for name in inputs.files(names):
-        data = inputs.content(name) if name == inputs.STANDARD_INPUT else name
-        for found in _messages(data, source):
+        for found in _messages(sys.stdin.buffer if name == inputs.STANDARD_INPUT else name, source):
             if found.error is not None:
                 writer.refuse(name, found.line, found.error)
                 continue
@@ -156,17 +155,21 @@ class _Writer:
         self._output.write(escaped_json(f"{text}\n".encode("utf-8", "backslashreplace")))
 
 
-def _messages(data: bytes | str, source: str | None) -> Iterator[Found]:
-    """The records and rejects of one input, in order: of its bytes, or of the file of that name."""
+def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Found]:
+    """The records and rejects of one input, in order, as it is read: of the file of that name, or of a stream.
+
+    CSP/1 behind a heredoc that is not closed may be no more than lines of it; in a JSON string, behind one in that.
+    """
     from turnwire.finding.located import located
 
-    unclosed: set[int] | None = None
-    for one in located(data, source):
+    unclosed: int | None = None  # where the JSON string is that has one
+    beside = False  # whether one stands in no JSON string
+    for one in located(source, wire):
         if one.error is not None:
             yield Found(one.line, None, one.error)
-            if one.error.reason is Reason.UNCLOSED_HEREDOC and unclosed is None:
-                unclosed = {each.offset for each in located(data, one.wire) if each.doubtful}
-        elif one.offset in (unclosed or ()):
+            if one.error.reason is Reason.UNCLOSED_HEREDOC:
+                unclosed, beside = (unclosed, True) if one.inner is None else (one.offset, beside)
+        elif one.wire == "csp" and (beside if one.inner is None else one.offset == unclosed):
             yield Found(one.line, None, DecodeError(_UNCLOSED, "a heredoc that is not closed would hold it"))
         elif type(one.message).__name__ == "Template":  # a record of CSP/1 that says nothing to anyone
             yield Found(one.line, None, DecodeError(Reason.NO_MESSAGE, "this is a template, no message"))
