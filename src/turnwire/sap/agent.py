@@ -289,6 +289,7 @@ class Agent(Asking):
         if self._rows is None:
             await self._admit(job)  # nothing in it waits
         else:  # whoever asked may be cancelled meanwhile; the admission is not
+            job.turns = 0  # what is written down takes longer
             self._deliveries.spawn(self._admit(job))
         receipt = await asyncio.shield(job.admission) if self._rows is not None else job.admission.result()
         return receipt if isinstance(receipt, Nack) else job

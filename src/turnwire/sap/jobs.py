@@ -31,6 +31,7 @@ class Job:
     Attributes:
         admission: done when it is judged, with the Nack of what is refused. begun: done when it is RUNNING.
         done: done with the frozen terminal Result. stop: done when the task is to be cancelled.
+        turns: of the event loop in which to look for its Result before it is waited for.
         kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
             have, None for any number.
     """
@@ -54,6 +55,7 @@ class Job:
         "stage",
         "stop",
         "task",
+        "turns",
         "text",
     )
 
@@ -86,6 +88,7 @@ class Job:
         self.stop: asyncio.Future[None] = loop.create_future()
         self.begun: asyncio.Future[None] = loop.create_future()
         self.sending: asyncio.Task[None] | None = None
+        self.turns = TURNS
         self.lifecycle = Watching(strict=True)  # its Results are frozen
         self.lifecycle.feed(self.task)
 
@@ -147,7 +150,7 @@ class Job:
 
     async def text_of_result(self) -> str:
         """The terminal Result as it was frozen; as :meth:`wait`."""
-        for _ in range(TURNS):
+        for _ in range(self.turns):
             if self.done.done():
                 break
             await asyncio.sleep(0)
