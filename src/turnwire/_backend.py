@@ -13,19 +13,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
+_ASKED = "TURNWIRE_PURE is set"
+
 
 def _choose() -> tuple[str, str | None]:
     if os.environ.get("TURNWIRE_PURE", "") not in ("", "0"):
-        return "pure", "TURNWIRE_PURE is set"
+        return "pure", _ASKED
     try:
         import_module("turnwire._native.nslip.base62")
+    except ModuleNotFoundError:
+        return "pure", f"not compiled: {_why_not()}"
     except ImportError as error:
         return "pure", str(error)
     return "native", None
 
 
+def _why_not() -> str:
+    """Why there are no compiled modules: what ``setup.py`` kept beside them."""
+    place = os.path.join(os.path.dirname(__file__), "_native", "NOT_COMPILED")
+    if not os.path.exists(place):
+        return "no modules came with this installation (turnwire/_native)"
+    with open(place, encoding="utf-8") as file:
+        return file.read().strip()
+
+
 NAME, WHY_PURE = _choose()
 """``NAME`` is "native" or "pure"; ``WHY_PURE`` says why it is pure, or is None."""
+
+MISSING = NAME == "pure" and WHY_PURE != _ASKED
+"""Whether it is pure though nobody asked for that."""
 
 
 def load(module: str) -> ModuleType:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from turnwire.errors import Reason, expect_number, expect_one_of
+from turnwire.errors import Reason, UnknownName, expect_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -227,7 +227,9 @@ class Wire:
     ) -> None:
         if not isinstance(name, str) or not name.isidentifier() or not name.islower():
             raise ValueError(f"the name of a wire is a word in small letters, not {name!r}")
-        expect_one_of(style, "style", STYLES)
+        if style not in STYLES:
+            text = f"the style of a wire is one of {', '.join(STYLES)}, not {style!r}"
+            raise UnknownName("style", style, STYLES, text)
         self.name, self.title, self.package, self.style = name, title, package, style
         self.always_strict, self.joined, self.marks = always_strict, joined, marks
         self._references = {

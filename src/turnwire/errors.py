@@ -437,8 +437,8 @@ def _unknown_name(cls: type[UnknownName], *values: Any) -> UnknownName:
 
 
 def either(names: Sequence[str]) -> str:
-    """The names as words: 'a', 'b' or 'c'."""
-    *first, last = map(repr, names or ("nothing",))
+    """The names as words: a, b or c."""
+    *first, last = names or ("nothing",)
     return f"{', '.join(first)} or {last}" if first else last
 
 
@@ -468,7 +468,7 @@ def expect(value: object, kind: type | UnionType | tuple[type, ...], needed: str
 
 
 def expect_one_of(value: Any, what: str, known: Iterable[str]) -> None:
-    """Raises UnknownName('mode is "strict" or "lenient", not "lax"') for what is none of the known names."""
+    """Raises UnknownName("mode is strict or lenient, not 'lax'") for what is none of the known names."""
     names = tuple(known)
     if value not in names:
         raise UnknownName(what, value, names)

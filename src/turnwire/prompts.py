@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwire import registry
-from turnwire.errors import expect_one_of
+from turnwire.errors import UnknownName
 
 SIZES = ("short", "full")
 
@@ -15,7 +15,8 @@ def prompt(wire: str, size: str = "full") -> str:
     What stands in angle brackets is to be filled in. A wire that has one size only gives that. Raises
     UnknownName for another wire or size.
     """
-    expect_one_of(size, "size", SIZES)
+    if size not in SIZES:
+        raise UnknownName("size", size, SIZES, f"the sizes of a prompt are {' and '.join(SIZES)}, not {size!r}")
     found = registry.wire(wire)
     short = found.short_prompt if size == "short" else None
     return found.prompt() if short is None else short()

@@ -249,7 +249,7 @@ def test_what_can_be_read_only_once() -> None:
 @pytest.mark.parametrize("scan", [turnwire.polars.scan, turnwire.duckdb.scan])
 def test_errors(scan: Any, tmp_path: Path) -> None:
     for options, kind, words in (
-        ({"wire": "morse"}, turnwire.DecodeError, "morse"),
+        ({"wire": "morse"}, turnwire.UnknownName, "morse"),
         ({"columns": ["no"]}, ValueError, "no column 'no'"),
         ({"follow": True}, ValueError, "no follow="),
         ({"resume": {}}, ValueError, "no resume="),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import turnwire
-from turnwire import LIMITS, DecodeError
+from turnwire import LIMITS, DecodeError, UnknownName
 from turnwire.log import plan, stats
 from turnwire.report import report
 
@@ -50,7 +50,7 @@ def test_a_name_with_a_nul_says_so() -> None:
         ("unknown", "foo", ValueError, "unknown is .* not 'foo'"),
         ("where", {"nope": 1}, ValueError, "where knows no column 'nope' of nslip"),
         ("where", {"conv_id": True}, TypeError, "where: conv_id is a whole number, not bool"),
-        ("wire", "", DecodeError, "'' is no wire; the wires are nslip"),
+        ("wire", "", UnknownName, "'' is no wire; the wires are nslip"),
     ],
 )
 def test_options(option: str, value: Any, error: type[Exception], text: str) -> None:

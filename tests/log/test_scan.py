@@ -13,7 +13,7 @@ import pytest
 
 from tests.log.engines import GOOD, LIMIT, UPSTREAM, VECTORS, damaged_log, read
 from tests.nslip.twins import core_of, plain, rounds
-from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, nslip, scan
+from turnwire import LIMITS, Batch, DecodeError, Reason, Scan, UnknownName, nslip, scan
 from turnwire.nslip.spec import STRING_SLOTS, Slot
 
 pytestmark = pytest.mark.usefixtures("scan_core")
@@ -239,9 +239,9 @@ def test_each_column_alone_is_the_same(name: str) -> None:
         ({"batch_bytes": "8"}, TypeError, "whole number"),
         ({"limits": LIMITS._replace(message=0)}, ValueError, "limits.message"),
         ({"limits": LIMITS._replace(message=1 << 40)}, ValueError, "limits.message"),
-        ({"wire": "morse"}, DecodeError, "morse"),
-        ({"wire": 3}, DecodeError, "3 is no wire"),
-        ({"wire": ["nslip"]}, DecodeError, "is no wire"),
+        ({"wire": "morse"}, UnknownName, "morse"),
+        ({"wire": 3}, UnknownName, "3 is no wire"),
+        ({"wire": ["nslip"]}, UnknownName, "is no wire"),
         ({"limits": None}, TypeError, "limits is a turnwire.Limits .* not NoneType"),
         ({"limits": 1 << 20}, TypeError, "limits is a turnwire.Limits"),
         ({"limits": {"message": 9}}, TypeError, "limits is a turnwire.Limits"),

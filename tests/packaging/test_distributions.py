@@ -14,6 +14,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
+BUILDING = ("setuptools>=80", "Cython>=3.2")
+"""What the backend asks for where it can compile; without build isolation it is asked for nothing."""
+MOST = 3 << 20
+"""Bytes that a wheel may have."""
 pytestmark = pytest.mark.packaging
 
 
@@ -107,6 +111,19 @@ def test_wheel_holds_no_sources_of_the_core_and_nothing_else_at_the_top(wheel_na
     assert {top for top in tops if not top.endswith(".dist-info")} == {"turnwire"}
 
 
+def test_wheel_is_small_and_its_modules_are_stripped(wheel: Path, tmp_path: Path) -> None:
+    assert wheel.stat().st_size <= MOST
+    with zipfile.ZipFile(wheel) as archive:
+        modules = [name for name in archive.namelist() if name.endswith(".so")]
+        assert modules
+        for name in modules:
+            assert b".symtab\0" not in archive.read(name), f"{name} has the names of its functions"
+
+
+def test_licences_of_data_are_shipped(sdist_names: set[str]) -> None:
+    assert {"LICENSE", "tests/data/LICENSE-Apache-2.0.txt", "examples/data/ATTRIBUTION.md"} <= sdist_names
+
+
 def test_wheel_holds_every_python_module(wheel_names: set[str]) -> None:
     package = ROOT / "src" / "turnwire"
     ours = {f"turnwire/{path.relative_to(package).as_posix()}" for path in package.rglob("*.py")}
@@ -125,7 +142,7 @@ def environment_with(distribution: Path, folder: Path, *extras: str, **variables
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", python, "install", "--disable-pip-version-check")
-    run(*pip, *project["build-system"]["requires"], *project["project"]["dependencies"], *brought)
+    run(*pip, *BUILDING, *project["project"]["dependencies"], *brought)
     run(*pip, "--no-cache-dir", "--no-deps", "--no-build-isolation", distribution, **variables)
     return python
 
@@ -140,8 +157,19 @@ def test_without_a_compiler_the_sdist_installs_pure(sdist: Path, tmp_path: Path)
     assert run(python, "-c", DECODE).strip() == WIRE
     told = json.loads(run(python, "-m", "turnwire", "info", "--json"))
     assert told["backend"] == "pure"
-    assert "_native" in told["why_pure"]
+    assert told["why_pure"].startswith("not compiled: the C compiler failed when installed (turnwire._native.")
     assert list((tmp_path / "pure").rglob("_native/**/*.so")) == []
+
+
+def test_where_there_is_no_compiler_cython_is_not_asked_for(sdist: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", tmp_path / "none")
+    python = tmp_path / "none" / "bin" / "python"
+    options = ("install", "--disable-pip-version-check", "--no-deps", "--no-cache-dir", "-v")
+    told = run(python, "-m", "pip", *options, sdist, CC="no-such-compiler")
+    assert "8 to 10 times slower; not compiled: no C compiler when installed" in told
+    assert "Cython" not in told
+    script = "from turnwire import _backend; print(_backend.WHY_PURE)"
+    assert run(python, "-c", script).strip() == "not compiled: no C compiler when installed"
 
 
 def test_with_a_compiler_the_sdist_installs_native(wheel: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from turnwire import registry, tokens
-from turnwire.errors import DecodeError
+from turnwire.errors import DecodeError, UnknownName
 from turnwire.finding.extraction import extract
 from turnwire.prompts import prompt, sizes
 from turnwire.registry import WIRES
@@ -34,7 +34,7 @@ def test_short_plain_and_complete(wire):
 
 
 def test_unknown_wire():
-    with pytest.raises(DecodeError):
+    with pytest.raises(UnknownName):
         prompt("nonsense")
     with pytest.raises(ValueError, match="short and full"):
         prompt("sap", "tiny")

@@ -86,6 +86,7 @@ def program() -> None:
 def run(arguments: list[str], name: str = "turnwire") -> int:
     """Runs the program with these arguments: its exit code, once all output is out or given up."""
     _speak_utf8()
+    _tell_slow()
     try:
         with terminating():
             code = _guarded(lambda: _invoke(arguments, name))
@@ -93,6 +94,15 @@ def run(arguments: list[str], name: str = "turnwire") -> int:
     finally:
         with uninterrupted():
             restore_cursor()
+
+
+def _tell_slow() -> None:
+    """Says on a terminal that the native core is missing where nobody asked for that: pip shows nothing of it."""
+    import turnwire
+    from turnwire import _backend
+
+    if turnwire.backend == "pure" and _backend.MISSING and sys.stderr is not None and sys.stderr.isatty():
+        complain(printable(f"turnwire: in pure Python, 8 to 10 times slower; {_backend.WHY_PURE} (turnwire info)"))
 
 
 def _finish(code: int) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turnwire.contract import Column
-from turnwire.errors import MissingDependency, expect, expect_one_of
+from turnwire.errors import MissingDependency, UnknownName, expect, expect_one_of
 
 if TYPE_CHECKING:
     from turnwire.log.output.batch import Batch
@@ -41,7 +41,8 @@ _FORMULA = re.compile(f"'*(?:[\t\r\n]|[{_UNSEEN}]*[{_SIGNS}])")
 def format_of(path: str, named: str | None = None) -> str:
     """The format of a file: the one that is named, or the one of its ending. Raises ValueError where neither says."""
     if named is not None:
-        expect_one_of(named, "format", FORMATS)
+        if named not in FORMATS:
+            raise UnknownName("format", named, FORMATS, f"the formats are {', '.join(FORMATS)}, not {named!r}")
         return named
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:

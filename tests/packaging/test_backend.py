@@ -1,0 +1,140 @@
+"""What is asked before anything is downloaded or compiled: the Python, the compiler; and the bounds of requirements."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BACKEND = ROOT / "_build" / "turnwire_build.py"
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(not BACKEND.exists(), reason="needs the source tree"),
+    pytest.mark.skipif(os.name != "posix", reason="sh, make and the compilers of POSIX"),
+]
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    for name in ("CC", "TURNWIRE_SKIP_NATIVE", "TURNWIRE_REQUIRE_NATIVE", "TURNWIRE_PURE"):
+        monkeypatch.delenv(name, raising=False)
+    spec = importlib.util.spec_from_file_location("turnwire_build", BACKEND)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_nothing_is_required_before_the_backend_was_asked() -> None:
+    system = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]
+    assert (system["requires"], system["backend-path"]) == ([], ["_build"])
+
+
+def test_a_python_that_is_too_old_is_refused_at_once(tmp_path: Path) -> None:
+    script = f"import sys; sys.version_info = (3, 10, 4); exec(open({str(BACKEND)!r}).read())"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == f"turnwire needs Python 3.11 or newer; this is 3.10.4 ({sys.executable})\n"
+
+
+def test_cython_is_asked_for_where_it_can_be_used(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "lack", lambda: None)
+    assert backend.get_requires_for_build_wheel() == ["setuptools>=80", "Cython>=3.2"]
+    assert backend.get_requires_for_build_sdist() == ["setuptools>=80"]
+    monkeypatch.setattr(backend, "lack", lambda: "no C compiler when installed")
+    assert backend.get_requires_for_build_wheel() == backend.get_requires_for_build_editable() == ["setuptools>=80"]
+    monkeypatch.setenv("TURNWIRE_REQUIRE_NATIVE", "1")
+    assert "Cython>=3.2" in backend.get_requires_for_build_wheel()
+
+
+def test_what_is_lacking_is_said(backend: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler -m64")
+    assert backend.lack() == "no C compiler when installed"
+    monkeypatch.setenv("CC", "true")
+    monkeypatch.setattr(backend.sysconfig, "get_path", lambda name: str(tmp_path))
+    assert backend.lack().startswith("no headers of Python")
+    (tmp_path / "Python.h").touch()
+    assert backend.lack() is None
+    monkeypatch.setenv("TURNWIRE_SKIP_NATIVE", "1")
+    assert backend.lack() == "TURNWIRE_SKIP_NATIVE was set when installed"
+
+
+def test_the_hooks_of_setuptools_are_there(backend: ModuleType) -> None:
+    for hook in ("build_wheel", "build_sdist", "build_editable", "prepare_metadata_for_build_wheel"):
+        assert callable(getattr(backend, hook))
+
+
+def test_make_says_what_is_lacking_for_a_core() -> None:
+    ours = {**os.environ, "CC": "no-such-compiler"}
+    ours.pop("TURNWIRE_PURE", None)
+    done = subprocess.run([sys.executable, BACKEND], capture_output=True, text=True, env=ours, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "turnwire cannot compile its native core: no C compiler. Debian and Ubuntu: apt install"
+    )
+    done = subprocess.run([sys.executable, BACKEND], env={**ours, "TURNWIRE_PURE": "1"}, timeout=60)
+    assert done.returncode == 0
+
+
+def test_an_install_without_a_compiler_keeps_why(tmp_path: Path) -> None:
+    ours = {**os.environ, "CC": "no-such-compiler", "TURNWIRE_REQUIRE_NATIVE": "0", "TURNWIRE_SKIP_NATIVE": "0"}
+    command = [sys.executable, "setup.py", "build_ext", "--build-lib", tmp_path / "lib", "--build-temp", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ours, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "8 to 10 times slower; not compiled: no C compiler when installed" in done.stderr
+    (kept,) = [path for path in (tmp_path / "lib").rglob("*") if path.is_file()]
+    assert kept.relative_to(tmp_path / "lib") == Path("turnwire/_native/NOT_COMPILED")
+    assert kept.read_text("utf-8") == "no C compiler when installed\n"
+
+
+def test_why_there_is_no_core_is_told(tmp_path: Path) -> None:
+    """A package without compiled modules, as such an install leaves it."""
+    package = tmp_path / "turnwire"
+    (package / "_native").mkdir(parents=True)
+    for name in ("__init__.py", "_native/__init__.py"):
+        (package / name).touch()
+    (package / "_backend.py").write_bytes((ROOT / "src" / "turnwire" / "_backend.py").read_bytes())
+    script = "from turnwire import _backend as b; print(b.NAME, b.MISSING, b.WHY_PURE)"
+    ours = {**os.environ, "PYTHONPATH": str(tmp_path), "TURNWIRE_PURE": "0"}
+
+    def told(**more: str) -> str:
+        command = [sys.executable, "-c", script]
+        return subprocess.run(command, capture_output=True, text=True, env={**ours, **more}, timeout=60).stdout.strip()
+
+    assert told() == "pure True not compiled: no modules came with this installation (turnwire/_native)"
+    (package / "_native" / "NOT_COMPILED").write_text("no C compiler when installed\n")
+    assert told() == "pure True not compiled: no C compiler when installed"
+    assert told(TURNWIRE_PURE="1") == "pure False TURNWIRE_PURE is set"
+
+
+def test_a_path_of_an_interpreter_is_that_file_and_no_other(tmp_path: Path) -> None:
+    old = tmp_path / "python3.11"
+    old.write_text("#!/bin/sh\ncase $2 in *print*) echo 3.10.4;; *) exit 1;; esac\n")
+    old.chmod(0o755)
+    versions = tmp_path / "versions" / "3.11.9" / "bin"
+    versions.mkdir(parents=True)
+    (versions / "python3.11").symlink_to(sys.executable)
+    find = ["sh", ROOT / ".ci" / "find-python"]
+    ours = {**os.environ, "PYENV_ROOT": str(tmp_path)}
+    done = subprocess.run([*find, old], capture_output=True, text=True, env=ours, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{old} is Python 3.10.4\n")
+    done = subprocess.run([*find, sys.executable], capture_output=True, text=True, env=ours, timeout=60)
+    assert (done.returncode, done.stdout) == (0, f"{sys.executable}\n")
+
+
+def test_every_requirement_of_users_has_a_lower_bound() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    done = subprocess.run([ROOT / ".ci" / "lowest", "all"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    lines = dict(line.split("==") for line in done.stdout.splitlines())
+    assert lines["polars"] == "1.22", "before that a frame of a scan has the shape (1, 1)"
+    assert {"numpy", "msgspec", "click", "rich", "pyarrow"} <= set(lines)
+    assert extras["all"], "all of these"
