@@ -1,0 +1,84 @@
+"""What is generated for other programs: manual pages, completion of shells, and the calls of the action."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import GOOD, ROOT, environment, needs_posix, process, turnwire
+from turnwire.cli.manual import main, pages
+
+pytestmark = pytest.mark.once
+ACTION = ROOT / ".ci" / "action"
+
+
+def test_every_command_has_a_page_with_all_its_options() -> None:
+    found = dict(pages())
+    assert {"turnwire.1", "turnwire-scan.1", "turnwire-ledger.1", "turnwire-ledger-prove.1"} <= set(found)
+    for option in ("\\-\\-where", "\\-\\-partition\\-by", "\\-\\-batch\\-bytes"):
+        assert option in found["turnwire-scan.1"]
+    for text in found.values():
+        lines = text.splitlines()
+        assert lines[0].startswith('.TH "TURNWIRE')
+        assert {line.split()[0] for line in lines if line.startswith(".")} <= {".TH", ".SH", ".B", ".PP", ".TP"}
+        assert not any(line.startswith("'") for line in lines)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")
+def test_the_pages_are_roff(tmp_path: Path) -> None:
+    main(str(tmp_path / "man"))
+    for page in sorted((tmp_path / "man").iterdir()):
+        done = subprocess.run(["groff", "-man", "-Tascii", "-ww", page], capture_output=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b""), page.name
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_are_told_what_there_is(shell: str) -> None:
+    done = process(_TURNWIRE_COMPLETE=f"{shell}_source")
+    assert (done.code, done.err) == (0, "")
+    assert b"_TURNWIRE_COMPLETE" in done.out
+    if shell == "bash":
+        done = process(_TURNWIRE_COMPLETE="bash_complete", COMP_WORDS="turnwire sc", COMP_CWORD="1")
+        assert done.out.split() == [b"plain,scan"]
+
+
+def action(tmp_path: Path, **given: str) -> tuple[int, str, str]:
+    """Exit code, standard output and what was said to the workflow of a run of the action's script."""
+    said = tmp_path / "said"
+    said.write_text("")
+    inputs = {"COMMAND": "validate", "FILES": "", "WIRE": "", "MOST": "", "ARGUMENTS": "", "GITHUB_OUTPUT": str(said)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", ACTION], capture_output=True, text=True, env=environment(PATH=path, **{**inputs, **given}), timeout=60
+    )
+    return done.returncode, done.stdout, said.read_text()
+
+
+@needs_posix
+@pytest.mark.skipif(not ACTION.exists(), reason="needs the source tree")
+def test_the_action_calls_turnwire(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.nslip", tmp_path / "bad.nslip"
+    good.write_bytes(GOOD + b"\n")
+    bad.write_bytes(b"@a3|f0|c$|S0|d1|T1#\n")
+    assert action(tmp_path, FILES=str(good), WIRE="nslip") == (0, "", "exit-code=0\n")
+    code, out, said = action(tmp_path, FILES=f"{tmp_path}/*.nslip\n")
+    assert (code, said) == (1, "exit-code=1\n")
+    assert "bad_digit" in out
+    assert action(tmp_path, COMMAND="conform", WIRE="nslip", FILES=str(bad))[0] == 1
+    assert action(tmp_path, COMMAND="conform", FILES=str(good))[:2] == (2, "::error::conform needs the input wire\n")
+    assert action(tmp_path, COMMAND="rm", FILES=str(good))[0] == 2
+    assert action(tmp_path, COMMAND="validate", MOST="3", FILES=str(good))[0] == 2
+    assert turnwire("validate", good).code == 0
+
+
+def test_the_hooks_before_a_commit_are_commands() -> None:
+    yaml = pytest.importorskip("yaml")
+    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")):
+        name, command, *options = hook["entry"].split()
+        assert (name, hook["language"]) == ("turnwire", "python")
+        assert turnwire(command, *options, "--help").code == 0
