@@ -1,7 +1,10 @@
 from collections.abc import Callable, Sequence
 
+from typing_extensions import disjoint_base
+
 from turnwire.session.planning import Event
 
+@disjoint_base
 class Judge:
     def __init__(
         self,
