@@ -215,13 +215,12 @@ def test_what_has_no_end_is_not_read_for_ever(log: Path, script: str) -> None:
     assert (done.code, done.out, done.err) == (3, b"", "turnwire: /dev/zero: more than 64 MiB cannot be read at once\n")
 
 
-@pytest.mark.parametrize("command", ["conform csp", "replay", "convert --to csp"])
+@pytest.mark.parametrize("command", ["conform csp", "replay"])
 def test_what_is_judged_as_a_whole_has_a_limit(log: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = log.read_bytes()
     monkeypatch.setattr(inputs.content, "__defaults__", (len(data),))
     assert "at once" not in turnwire(*command.split(), log).err
-    sources = [("-", "<stdin>")] + ([] if command.startswith("convert") else [(str(log), str(log))])
-    for source, shown in sources:  # a file is converted message by message
+    for source, shown in (("-", "<stdin>"), (str(log), str(log))):
         monkeypatch.setattr(inputs.content, "__defaults__", (len(data) - 1,))
         done = turnwire(*command.split(), source, stdin=data)
         assert (done.code, done.out) == (3, b"")

@@ -173,8 +173,10 @@ class Found:
         stops = offsets + lengths
         if inside.any():
             starts = offsets[inside].tolist()
-            ends = {start: inside_end(self.data, start + 1) for start in dict.fromkeys(starts)}
-            stops[inside] = [ends[start] for start in starts]
+            ends: list[int] = []
+            for start in starts:  # in order: what begins in the string before ends where that does
+                ends.append(ends[-1] if ends and start < ends[-1] else inside_end(self.data, start + 1))
+            stops[inside] = ends
         for start, stop in self._around(offsets, stops):
             yield start, self.data[start:stop]
 
