@@ -280,7 +280,8 @@ def tables(results: Results) -> str:
     parts = [facts(first)]
     if "wires" in results:
         parts += ["", *_titled("The five wires side by side", wires(results))]
-    parts += ["", "## Goals", "", goals(results)]
+    if any(goal.value(results) is not None for goal in GOALS):
+        parts += ["", "## Goals", "", goals(results)]
     quick = ", ".join(section for section, result in results.items() if result["effort"] == "quick")
     if quick:
         parts += [
