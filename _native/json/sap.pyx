@@ -390,3 +390,25 @@ def clean_task(object fields, Plan plan not None, /):
         return no_at_sign(<dict>fields) and is_quiet((<dict>fields)["payload"])
     except UnicodeEncodeError:  # a lone surrogate
         return False
+
+
+cdef bint no_at_signs(object texts) except -1:
+    cdef object text
+    for text in texts:
+        if "@" in <str>text:
+            return False
+    return True
+
+
+def clean_result(object fields, Plan plan not None, /):
+    """Whether surely nothing is to be said about a Result by itself, lints included; False asks for the long way."""
+    cdef object artifact, evidence
+    if not sound_object(fields, plan):
+        return False
+    if (<dict>fields)["status"] != "SUCCEEDED" or "error" in <dict>fields:
+        return False
+    for artifact in (<dict>fields).get("artifacts", ()):
+        if "@" in <str>(<dict>artifact).get("uri", ""):
+            return False
+    evidence = (<dict>fields)["constitutionalEvidence"]
+    return evidence["alignment"] != "NON_CONSTITUTIONAL" and no_at_signs(evidence.get("citations", ()))

@@ -134,6 +134,8 @@ class Wire:
     - least_doubtful: bytes of the shortest record in which ``check`` can find anything. doubtful_kinds: the kinds of
       records in which it can, by their names in the column ``kind``; () for all. doubtful_texts: (columns, bytes): it
       can only where a text in one of these columns has more bytes, as it is written; () for anywhere.
+    - all_clear: (bytes of a good record) -> whether ``check`` surely finds nothing in it: quicker than making its
+      message. False says only that the message must be asked.
     - joined: what stands between two messages of one file.
 
     Raises ValueError for a name that is no word in small letters, and for an unknown style.
@@ -167,6 +169,7 @@ class Wire:
         least_doubtful: int
         doubtful_kinds: tuple[str, ...]
         doubtful_texts: tuple[()] | tuple[tuple[str, ...], int]
+        all_clear: Callable[[bytes], bool] | None
         advice: Mapping[str, str]
         shape: Any
         checklist: Any
@@ -205,6 +208,7 @@ class Wire:
         least_doubtful: Any = 0,
         doubtful_kinds: Any = (),
         doubtful_texts: Any = (),
+        all_clear: Any = None,
         joined: str = "",
         marks: tuple[bytes, ...] = (),
         bulk: Any = None,
@@ -255,6 +259,7 @@ class Wire:
             "short_prompt": short_prompt,
             "doubtful_kinds": doubtful_kinds,
             "doubtful_texts": doubtful_texts,
+            "all_clear": all_clear,
         }
         self._bulk_of_plan = bulk is None and plan is not None and style != OBJECT
 

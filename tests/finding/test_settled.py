@@ -12,7 +12,7 @@ import pytest
 
 import turnwire
 from tests.log.conftest import scan_core as scan_core
-from turnwire import checklists, csp, nslip, registry
+from turnwire import checklists, csp, nslip, registry, sap
 from turnwire.cli.commands import validate
 from turnwire.csp import lints
 from turnwire.csp.log_replay import Replaying
@@ -21,6 +21,7 @@ from turnwire.nslip.checklist import Judge
 from turnwire.progress import Progress
 
 CLAUSES = Path(__file__).parent.parent / "clauses"
+WORDS = ("FAILED", "PARTIAL", "NON_CONSTITUTIONAL", "Human", "Info", "\u2afbreport/status", "\u2afb x", "query")
 LETTERS = ("x", " ", "|", "#", "@", "ü", "レ", "\U0001f642", '\\"', "\\\\")
 HEADER = ("a3", "f0", "c7", "S0", "d1", "T1")
 SLOTS = ("g1", "kzz", "p0", "r10", "q2", "sA", "e5")
@@ -94,9 +95,60 @@ def test_validate_finds_the_same_when_every_message_is_made(
     path.write_bytes(b"".join(logs) + (records(99) if wire == "nslip" else b""))
     quick = [found(path, one) for one in (wire, None)]
     assert quick[0], "there is something to find"
-    for name, value in (("least_doubtful", 0), ("doubtful_kinds", ()), ("doubtful_texts", ())):
+    for name, value in (("least_doubtful", 0), ("doubtful_kinds", ()), ("doubtful_texts", ()), ("all_clear", None)):
         monkeypatch.setattr(registry.wire(wire), name, value)
     assert [found(path, one) for one in (wire, None)] == quick
+
+
+def bent(value: Any, numbers: random.Random) -> Any:
+    """A JSON value with one place in it changed."""
+    if isinstance(value, dict) and value and numbers.random() < 0.9:
+        name = numbers.choice(list(value))
+        return {**value, name: bent(value[name], numbers)}
+    if isinstance(value, list) and value and numbers.random() < 0.9:
+        return [bent(value[0], numbers), *value[1:]]
+    values = (
+        "",
+        "<agent_id>",
+        "x",
+        "a@b",
+        "https://u:p@h/",
+        0,
+        -1,
+        0.5,
+        2,
+        None,
+        True,
+        [],
+        {},
+        ["x"],
+        {"password": "x"},
+    )
+    return numbers.choice([*values, *WORDS])
+
+
+@pytest.mark.parametrize("wire", [name for name in registry.WIRES if registry.wire(name).all_clear is not None])
+@pytest.mark.usefixtures("scan_core")
+def test_of_what_is_all_clear_check_says_nothing(wire: str) -> None:
+    described = registry.wire(wire)
+    numbers = random.Random(wire)
+    texts = {line for one in (CLAUSES / wire).glob("*.*") for line in one.read_bytes().split(b"\n") if line[:1] == b"{"}
+    clear = asked = 0
+    for text in sorted(texts):
+        try:
+            fields = json.loads(text)
+        except ValueError:
+            continue
+        for number in range(12):
+            raw = json.dumps(bent(fields, numbers) if number else fields, ensure_ascii=False).encode()
+            for record in (one for batch in turnwire.scan(raw, wire=wire) for one in batch.raws()):
+                issues = described.check(described.decode(record))
+                asked += 1
+                if described.all_clear(record):
+                    clear += 1
+                    assert not issues
+    assert asked > clear
+    assert clear or (wire == "sap" and not hasattr(sap.codec._core, "clean_task")), "only the compiled core can tell"
 
 
 @pytest.mark.parametrize("wire", [*registry.WIRES, None])

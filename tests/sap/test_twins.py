@@ -102,18 +102,23 @@ def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
 
 
 @needs_native
+@pytest.mark.parametrize("whole", [TASK, RESULT], ids=["Task", "Result"])
 @settings(max_examples=200)
 @given(value=VALUES | PAYLOADS, uri=st.sampled_from(["https://u:p@h/", "a@b", "ubos:x"]), data=st.data())
-def test_a_clean_task_is_one_that_check_is_silent_about(value: Any, uri: str, data: st.DataObject) -> None:
+def test_a_clean_message_is_one_that_check_is_silent_about(
+    whole: dict[str, Any], value: Any, uri: str, data: st.DataObject
+) -> None:
     from turnwire._native.json import sap as native
 
-    places = [*pointers(TASK, ""), "/attachments"]
-    bent = changed(TASK, data.draw(st.sampled_from(places)), data.draw(st.sampled_from([value, uri, {"a": value}])))
-    message = sap.Task.from_dict(bent)
-    if native.clean_task(bent, native.Plan(sap.Task.TABLE)):
-        assert next(pure.judge(bent, sap.Task.TABLE), None) is None
+    shape = sap.Task if whole is TASK else sap.Result
+    clean = native.clean_task if whole is TASK else native.clean_result
+    places = [*pointers(whole, ""), "/attachments", "/artifacts", "/error"]
+    bent = changed(whole, data.draw(st.sampled_from(places)), data.draw(st.sampled_from([value, uri, {"a": value}])))
+    message = shape.from_dict(bent)
+    if clean(bent, native.Plan(shape.TABLE)):
+        assert next(pure.judge(bent, shape.TABLE), None) is None
         assert sap.rules.lint(message) == sap.rules.conditions(message) == []
-    assert native.clean_task(TASK, native.Plan(sap.Task.TABLE))
+    assert clean(whole, native.Plan(shape.TABLE))
 
 
 def test_a_quiet_payload_is_called_quiet() -> None:

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire._pure.space import envelope as _core
-    from turnwire._pure.space.envelope import check, decode
+    from turnwire._pure.space.envelope import all_clear, check, decode
     from turnwire.kick.messages import Envelope
 else:
     _core = _backend.load("space.envelope")
     decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
     check = _core.check
+    all_clear = _core.all_clear
 
-__all__ = ["_core", "check", "decode", "detect", "encode", "json_schema"]
+__all__ = ["_core", "all_clear", "check", "decode", "detect", "encode", "json_schema"]
 
 
 def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:

@@ -11,6 +11,7 @@ DESCRIPTOR = Wire(
     decode=".documents:read",
     encode=".codec:encode",
     message=".messages:Envelope",
+    all_clear=".codec:all_clear",
     check=".codec:check",
     prompt=".prompt:prompt",
     short_prompt=".prompt:short",

@@ -24,6 +24,7 @@ else:
 
 _CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack, "Nack": Nack}
 _OF_TASKS, _OF_RESULTS = frozenset(TASK_MARKS), frozenset(RESULT_MARKS)
+_CLEAN = {"Task": "clean_task", "Result": "clean_result"}
 _plans: dict[tuple[Any, str], Any] = {}
 _reader = json_text.reader(WIRE, KEYS)
 
@@ -38,17 +39,27 @@ def is_sound(fields: Any, table: Table) -> bool:
     return core.sound(fields, plan)
 
 
-def is_clean_task(fields: Any) -> bool:
-    """Whether surely nothing is to be said about a Task. Only the compiled core can tell in one pass."""
+def is_clean(fields: Any, name: str) -> bool:
+    """Whether surely nothing is to be said about a message by itself. name: of its table. Only the compiled core can
+    tell in one pass, and only of a Task and a Result."""
     core = _core
-    clean = getattr(core, "clean_task", None)
+    clean = getattr(core, _CLEAN.get(name, ""), None)
     if clean is None:
         return False
     try:
-        plan = _plans[core, "Task"]
+        plan = _plans[core, name]
     except KeyError:
-        plan = _plans[core, "Task"] = core.Plan(Task.TABLE)
+        plan = _plans[core, name] = core.Plan(_CLASSES[name].TABLE)
     return bool(clean(fields, plan))
+
+
+def all_clear(data: bytes) -> bool:
+    """Whether ``check`` surely finds nothing in the message of a good record. Only the compiled core can tell."""
+    if not hasattr(_core, "clean_task"):
+        return False
+    fields = _reader.read(data, LIMITS)
+    kind = kind_of(fields)
+    return kind is not None and is_clean(fields, kind.__name__)
 
 
 def is_quiet(value: Any) -> bool:
@@ -115,6 +126,8 @@ def kind_of(fields: Mapping[str, Any]) -> type[Message] | None:
     """The message class that an object's fields are the marks of, or None."""
     if "issuer" in fields and "target" in fields and "status" not in fields and "producer" not in fields:
         return Task  # more of a Task's marks than of a Result's, without counting
+    if fields.keys() >= _OF_RESULTS and "taskId" in fields and "issuer" not in fields and "target" not in fields:
+        return Result  # all of a Result's marks, and fewer of a Task's
     task, result = len(_OF_TASKS & fields.keys()), len(_OF_RESULTS & fields.keys())
     if "messageId" in fields and "taskId" not in fields:
         return Nack if fields.get("status") == Receipt.NACK.value else Ack

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from turnwire.errors import Issue, Reason, expect
-from turnwire.sap.codec import findings, is_clean_task, is_quiet, issue_of
+from turnwire.sap.codec import findings, is_clean, is_quiet, issue_of
 from turnwire.sap.conditions import conditions
 from turnwire.sap.identity import same_id
 from turnwire.sap.messages import Ack, Nack, Record, Result, Task
@@ -28,7 +28,7 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
     Returns issues with a JSON pointer each: "warning" is what strict writing refuses, "info" what may well be fine.
     """
     expect(message, Record, "a SAP message is checked")
-    if type(message) is Task and is_clean_task(message._fields):
+    if task is None and is_clean(message._fields, message.TABLE.name):
         return []
     found = findings(message)
     issues = [issue_of(finding) for finding in found]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     _core = _backend.load("json.sstp")
 
-__all__ = ["check", "decode", "detect", "encode", "from_fields"]
+__all__ = ["all_clear", "check", "decode", "detect", "encode", "from_fields"]
 
 KEYS = tuple(
     dict.fromkeys(
@@ -103,6 +103,11 @@ def check(message: Message) -> list[Issue]:
     if message._plain or _judge.is_plain(message._fields):
         return []
     return list(findings(message._fields))
+
+
+def all_clear(data: bytes) -> bool:
+    """Whether ``check`` surely finds nothing in the message of a good record."""
+    return bool(_judge.is_plain(_read(data, LIMITS)))
 
 
 def encode(message: Message, strict: bool = True) -> str:

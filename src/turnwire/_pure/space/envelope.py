@@ -218,6 +218,14 @@ def decode(
     return envelope
 
 
+def all_clear(data: bytes) -> bool:
+    """Whether ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
+    if data[:1] != b"{":
+        return False
+    envelope = build(_read(data, LIMITS))
+    return envelope is not None and is_clean(envelope, DEFAULT_POLICY.known)
+
+
 def check(envelope: Envelope | Space, policy: Policy = DEFAULT_POLICY, *, strict: bool = False) -> list[Issue]:
     """What is doubtful about an envelope: the rules of section 004 and the table of ``policy``. Of a Space document:
     what lenient reading forgave, and its lints; ``where`` is a line of it then.

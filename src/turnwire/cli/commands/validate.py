@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from heapq import merge
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
@@ -59,7 +61,8 @@ class Judge:
         wanted = registry.scanned() if wire is None else (wire,)
         self._decode = {name: registry.bulk_scanner(name).decode for name in wanted}
         self._checks: dict[str, Check] = {name: registry.wire(name).check for name in wanted}
-        for name, value in policies.loaded(policy, wanted).items():
+        self._policies = policies.loaded(policy, wanted)
+        for name, value in self._policies.items():
             check: Any = self._checks[name]
             self._checks[name] = partial(check, policy=value)
         self._wanted = wanted
@@ -104,9 +107,13 @@ class Judge:
         """One record as a message of its wire. Raises DecodeError."""
         return self._decode[wire](raw, unknown=self.unknown)
 
-    def issues(self, message: Any, wire: str) -> list[Issue]:
-        """What is doubtful about a message."""
-        return self._checks[wire](message)
+    def check(self, wire: str) -> Check:
+        """What finds what is doubtful about a message of a wire."""
+        return self._checks[wire]
+
+    def all_clear(self, wire: str) -> Callable[[bytes], bool] | None:
+        """What says of the bytes of a record that its check surely finds nothing, if anything does."""
+        return None if wire in self._policies else registry.wire(wire).all_clear
 
     def wire_of(self, line: bytes) -> str | None:
         """The wire of a line: the one that was named, else the one that it looks like, if any."""
@@ -231,22 +238,35 @@ def _issues_of_batch(batch: Batch, judge: Judge) -> Iterator[Finding]:
     doubted = judge.doubtful(batch).nonzero()[0]
     if not len(doubted):
         return
-    names, file = registry.names(), batch.file or ""
-    places = (batch[name][doubted].tolist() for name in ("offset", "line", "wire"))
-    decoders = {name: batch.decoder(name) for name in judge.wires}
-    documents = {name: registry.wire(name).documents for name in judge.wires}
-    for offset, line, code, raw in zip(*places, batch.raws(doubted), strict=True):
-        wire = names[code]
-        message = decoders[wire](raw)
-        issues = judge.issues(message, wire)
-        own = documents[wire]
-        if own is not None and isinstance(message, own.message):
+    names, codes = registry.names(), batch["wire"][doubted]
+    if (codes == codes[0]).all():
+        yield from (one for _, one in _issues_of_rows(batch, doubted, names[codes[0]], judge))
+        return
+    parts = [_issues_of_rows(batch, doubted[codes == code], names[code], judge) for code in sorted({*codes.tolist()})]
+    yield from (one for _, one in merge(*parts, key=itemgetter(0)))
+
+
+def _issues_of_rows(batch: Batch, rows: Any, wire: str, judge: Judge) -> Iterator[tuple[int, Finding]]:
+    """What the check of a wire finds in records of it, each with its row."""
+    file = batch.file or ""
+    decode, check, own = batch.decoder(wire), judge.check(wire), registry.wire(wire).documents
+    clear = judge.all_clear(wire)
+    for row, raw in zip(rows, batch.raws(rows), strict=True):
+        if clear is not None and clear(raw):
+            continue
+        message = decode(raw)
+        issues = check(message)
+        document = own is not None and isinstance(message, own.message)
+        if not issues and not document:
+            continue
+        offset, line = int(batch["offset"][row]), int(batch["line"][row])
+        if document:
             for one in told(raw, own.faults(raw, fences=judge.fences), issues):
                 place = line + one.line - 1, offset + one.offset
-                yield Finding(file, *place, wire, one.severity, one.reason, one.text)
+                yield row, Finding(file, *place, wire, one.severity, one.reason, one.text)
             continue
         for issue in issues:
-            yield _of_issue(issue, file, line, offset, wire)
+            yield row, _of_issue(issue, file, line, offset, wire)
 
 
 def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Finding:
@@ -310,7 +330,7 @@ def _of_line(
         yield Finding(name, number, offset + (error.offset or 0), wire, ERROR, str(error.reason), error.text)
         return
     tally.records += 1
-    for issue in judge.issues(message, wire):
+    for issue in judge.check(wire)(message):
         yield _of_issue(issue, name, number, offset, wire)
 
 
