@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from turnwire.cli.commands import validate
 from turnwire.csp import lints
 from turnwire.csp.log_replay import Replaying
 from turnwire.finding.judging import conform
+from turnwire.log.output import rejects
 from turnwire.nslip.checklist import Judge
 from turnwire.progress import Progress
 
@@ -149,6 +151,49 @@ def test_of_what_is_all_clear_check_says_nothing(wire: str) -> None:
                     assert not issues
     assert asked > clear
     assert clear or (wire == "sap" and not hasattr(sap.codec._core, "clean_task")), "only the compiled core can tell"
+
+
+def damaged(wire: str, numbers: random.Random) -> bytes:
+    """Damaged records of a wire, several of each shape, with numbers and UUIDs that differ."""
+    files = [one.read_bytes() for one in sorted((CLAUSES / wire).glob("*.*"))]
+    texts = sorted({line for file in files for line in file.split(b"\n") if line[:1] == b"{"})
+    lines = []
+    for _ in range(60):
+        try:
+            fields = bent(json.loads(numbers.choice(texts)), numbers)
+        except ValueError:
+            continue
+        for _ in range(4):
+            text = json.dumps(fields, ensure_ascii=numbers.random() < 0.5)
+            text = re.sub(r"(?<=[0-9a-f]-)[0-9a-f]{12}", lambda _: f"{numbers.getrandbits(48):012x}", text)
+            text = re.sub(r"[1-9](?=[,}])", lambda _: str(numbers.randrange(1, 10)), text)
+            lines.append(text + "\n")
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize("wire", ["sstp", "sap", "kick"])
+def test_rejects_that_are_alike_are_explained_as_each_by_itself(wire: str) -> None:
+    scan = turnwire.scan(damaged(wire, random.Random(wire)), wire=wire)
+    for _ in scan:
+        pass
+    explainer, count = rejects.Explainer(), 0
+    for one in scan.rejects.since(0):
+        assert explainer(one) == rejects.explained(one["wire"], one["reason"], one["raw"], one["inner"])
+        count += 1
+    assert count > 20 and explainer._known
+
+
+@pytest.mark.parametrize(
+    "kinds", [("\\u0041bc", "\\u0042bc"), ("a1", "a2"), ("1", "2")], ids=["escaped", "numbered", "digits"]
+)
+def test_words_that_quote_a_number_are_not_those_of_another_one(kinds: tuple[str, ...]) -> None:
+    texts = [f'{{"header":{{"kind":"{kind}","actor_id":"a","schema_id":"s"}},"payload":{{}}}}\n' for kind in kinds]
+    scan = turnwire.scan("".join(texts).encode(), wire="sstp")
+    for _ in scan:
+        pass
+    explainer = rejects.Explainer()
+    told = [explainer(one)[0] for one in scan.rejects.since(0)]
+    assert len({*told}) == len(kinds)
 
 
 @pytest.mark.parametrize("wire", [*registry.WIRES, None])

@@ -14,6 +14,7 @@ from turnwire.finding.wrapping import Text, inside_end
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
+    from turnwire.log.output.rejects import Explainer
 
 _COLUMNS = ("offset", "length", "line", "wire", "inner")
 _UNCLOSED = "inside_unclosed_heredoc"
@@ -103,18 +104,20 @@ def pieces(
     rejects: bool = True,
 ) -> Iterator[Piece]:
     """What :func:`located` gives, batch by batch; takes and raises what it does."""
+    from turnwire.log.output.rejects import Explainer
     from turnwire.log.scan import scan
 
+    explainer = Explainer(unknown)
     columns = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
     errors = "collect" if rejects else "skip"
     found = scan(source, wire=wire, columns=columns, unknown=unknown, limits=limits, fences=fences, errors=errors)
     done = 0
     for batch in found:
-        new = [_of_reject(reject, unknown) for reject in found.rejects.since(done)] if rejects else []
+        new = [_of_reject(reject, explainer) for reject in found.rejects.since(done)] if rejects else []
         done += len(new)
         yield Piece(batch, new)
     if rejects:
-        yield Piece(None, [_of_reject(reject, unknown) for reject in found.rejects.since(done)])
+        yield Piece(None, [_of_reject(reject, explainer) for reject in found.rejects.since(done)])
 
 
 class Found:
@@ -237,11 +240,11 @@ def _of_batch(batch: Batch) -> Iterator[Located]:
         yield Located(file, offset, length, line, inner, names[code], raw, decoders[code](raw), None, doubtful)
 
 
-def _of_reject(reject: dict[str, Any], unknown: str) -> Located:
-    from turnwire.log.output.rejects import explained, fault_line
+def _of_reject(reject: dict[str, Any], explainer: Explainer) -> Located:
+    from turnwire.log.output.rejects import fault_line
 
     reason, wire = Reason(reject["reason"]), reject["wire"]
-    text, path = explained(wire, str(reason), reject["raw"], reject["inner"], unknown)
+    text, path = explainer(reject)
     line = fault_line(reject)
     error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=wire, path=path)
     places = (reject["offset"], reject["length"], reject["line"], reject["inner"])

@@ -276,13 +276,13 @@ def _of_issue(issue: Issue, file: str, line: int, offset: int, wire: str) -> Fin
 
 def _teller(judge: Judge) -> Callable[[dict[str, Any]], Finding]:
     """What makes a finding of a reject."""
-    from turnwire.log.output.rejects import explained, fault_line
+    from turnwire.log.output.rejects import Explainer, fault_line
 
-    unknown = judge.unknown
+    explained = Explainer(judge.unknown)
 
     def of_reject(reject: dict[str, Any]) -> Finding:
         wire, reason = reject["wire"], reject["reason"]
-        text, _ = explained(wire, reason, reject["raw"], reject["inner"], unknown)
+        text, _ = explained(reject)
         return Finding(reject["file"], fault_line(reject), reject["fault"], wire, ERROR, reason, text)
 
     return of_reject
