@@ -17,6 +17,7 @@ from turnwire import checklists, csp, nslip, registry, sap
 from turnwire.cli.commands import validate
 from turnwire.csp import lints
 from turnwire.csp.log_replay import Replaying
+from turnwire.errors import DecodeError
 from turnwire.finding.judging import conform
 from turnwire.log.output import rejects
 from turnwire.nslip.checklist import Judge
@@ -181,6 +182,28 @@ def test_rejects_that_are_alike_are_explained_as_each_by_itself(wire: str) -> No
         assert explainer(one) == rejects.explained(one["wire"], one["reason"], one["raw"], one["inner"])
         count += 1
     assert count > 20 and explainer._known
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_csp_tells_of_damaged_records_what_decode_says() -> None:
+    scanner, count = registry.bulk_scanner("csp"), 0
+    assert scanner.refusal is not None
+    texts = [one.read_bytes() for one in sorted((CLAUSES / "csp").glob("*.*"))]
+    changes = ((b"REQ", b"RQE"), (b"TO ", b"FROM "), (b"T1", b"\xff"))
+    texts += [text.replace(*change) for text in texts for change in changes]
+    for text in texts:
+        scan = turnwire.scan(text, wire="csp")
+        for _ in scan:
+            pass
+        for one in scan.rejects.since(0):
+            told = scanner.refusal(one["raw"])
+            if told is None or told[0] != one["reason"]:
+                continue
+            with pytest.raises(DecodeError) as raised:
+                scanner.decode(one["raw"])
+            assert (raised.value.reason, raised.value.text, raised.value.path) == told
+            count += 1
+    assert count > 20
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import _backend
-from turnwire.contract import LIMITS, BulkScanner, Column, Packed
+from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
 from turnwire.csp.codec import parse
+from turnwire.csp.faults import explain
 from turnwire.csp.messages import CspMessage, Template
 from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_TEXTS, REASONS, ROW_WIDTH, SETTLED, STATE_WIDTH, WIRE
+from turnwire.errors import Reason
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +32,16 @@ def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
     record = records[0]
     assert isinstance(record, (CspMessage, Template)), "a scan gives these only"
     return record
+
+
+def refusal(raw: bytes) -> Refusal | None:
+    """Why ``decode`` refuses a damaged record; None where it reads a record in front of the fault."""
+    limits = max(LIMITS.message, len(raw)), LIMITS.fields, LIMITS.key
+    rows, _, rejects = _core.tables(raw, limits, "first")
+    if rows or not rejects:
+        return None
+    reason = REASONS[rejects[0][3]]
+    return None if reason is None or reason is Reason.JUNK else (reason, explain(reason), None)
 
 
 def _spans(rows: NDArray[Any], name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -108,6 +120,7 @@ SCANNER = BulkScanner(
     reasons=REASONS,
     scan=lambda *args, **kwargs: _core.scan_block(*args, **kwargs),
     decode=decode,
+    refusal=refusal,
     state=lambda: array("q", bytes(8 * STATE_WIDTH)),
     spans_lines=True,
     opens=b"CSP/1",
