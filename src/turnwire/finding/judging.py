@@ -68,11 +68,12 @@ def _judged(judge: Judge, piece: Piece, wire: str) -> None:
         places = (batch[name][rows].tolist() for name in ("line", "offset"))
         inners = batch["inner"][rows].tolist() if waiting else [0] * len(rows)
         inside = batch.valid("inner")[rows].tolist() if waiting else inners
-        settled, message, decode = judge.settled, judge.message, batch.decoder(wire)
+        message, decode = judge.message, batch.decoder(wire)
+        settled = None if type(judge).settled is Judge.settled else judge.settled
         for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inners, inside, strict=True):
             while waiting and waiting[-1].place < (offset, inner if there else -1):
                 _refuse(judge, waiting.pop())
-            if not settled(raw, line, offset):
+            if settled is None or not settled(raw, line, offset):
                 message(decode(raw), line, offset, raw)
         judge.records += len(rows)
     while waiting:

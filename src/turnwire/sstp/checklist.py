@@ -104,6 +104,7 @@ class Judge(checklists.Judge):
         self._spoke: dict[str, Session] = {}
         self._asked: dict[int, tuple[int, int | None, Message]] = {}  # by the identity of a query or delegation
         self._most_asked = _ASKED
+        self._noted: set[tuple[bool, bool, bool]] = set()
         self._wrapped: dict[tuple[int, int], str] = {}
 
     def look(self, found: Any) -> None:
@@ -124,22 +125,21 @@ class Judge(checklists.Judge):
     def message(self, message: Message, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one message."""
         expect(message, Message, "an SSTP message or its text is judged")
-        self.applied |= _ALWAYS
-        how = self._numbers.get(line) if offset is None else self._wrapped.get((line, offset))
+        how = None
+        if offset is None:
+            how = self._numbers.get(line)
+        elif self._wrapped:
+            how = self._wrapped.get((line, offset))
         if how is not None:
             self.fault("raw", line, f"the message stands in {how}", offset)
-        for issue in check(message):
+        for issue in () if message._plain else check(message):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
         session = self._session(message)
         directed = session.floor.who == ADDRESSEE
         addressee = message.addressee
-        if session.actors:
-            self.applied.update(("one_speaker", "contribution"))
-        if directed or addressee is not None:
-            self.applied.add("addressee")
+        self._applies(bool(session.actors), directed, addressee is not None)
         if addressee is not None:
-            self.applied.add("response")
             self._asked[id(message)] = line, offset, message
         for issue in session.feed(message):
             if issue.reason is Reason.OUT_OF_TURN and directed:
@@ -149,12 +149,26 @@ class Judge(checklists.Judge):
         if len(self._asked) > self._most_asked:
             self._forget_answered()
 
+    def _applies(self, several: bool, directed: bool, asks: bool) -> None:
+        """Notes the clauses that have something to say of a message: whether anybody spoke before, who had the floor
+        was asked, and it asks somebody."""
+        if (several, directed, asks) in self._noted:
+            return
+        self._noted.add((several, directed, asks))
+        self.applied |= _ALWAYS
+        if several:
+            self.applied.update(("one_speaker", "contribution"))
+        if directed or asks:
+            self.applied.add("addressee")
+        if asks:
+            self.applied.add("response")
+
     def _forget_answered(self) -> None:
         """Keeps of what was asked the open ones only."""
         found = self._sessions.values()
         waiting = {id(one) for session in found for one in (*session.open_queries, *session.open_delegations)}
         self._asked = {name: asked for name, asked in self._asked.items() if name in waiting}
-        self._most_asked = max(_ASKED, 2 * len(self._asked))
+        self._most_asked = max(_ASKED, 2 * len(self._asked), len(self._sessions))  # all of these were looked at
 
     def _session(self, message: Message) -> Session:
         name = message.session_id

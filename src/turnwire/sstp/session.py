@@ -326,8 +326,7 @@ class Session:
         clock: int = message.logical_clock
         if clock > 0 and (clock > used.last or clock not in used):
             used.add(clock)
-        text = _main_text(message)[1]
-        self._last = (actor, self._said[1] if self._said[0] is text else words(text))
+        self._last = (actor, self._said[1])  # the words that were judged just now
         speaker = self._fold(actor)
         if message.KIND is Kind.KNOWLEDGE:
             self._queries.pop(speaker, None)
