@@ -296,11 +296,18 @@ class Session:
         return proves and who == OTHERS and same(other, actor)
 
     def _contribution(self, message: Message, actor: str) -> Iterator[Issue]:
-        where, text = _main_text(message)
+        text = _main_text(message)
         said = self._said[1] if self._said[0] is text else words(text)
         self._said = text, said
         asked = self._queries.get(self._fold(actor)) if message.KIND is Kind.KNOWLEDGE else None
-        question = None if asked is None else _main_text(asked[-1])[1]
+        if (
+            said not in self._acknowledgements
+            and (not self._last or self._last[1] != said)
+            and not is_doubtful(text, self._acknowledgements, None, said)  # a question makes nothing more doubtful
+        ):
+            return
+        where = f"/payload/{MAIN_TEXT[message.KIND]}"
+        question = None if asked is None else _main_text(asked[-1])
         if said in self._acknowledgements and (question is None or is_receipt(said, question, self._acknowledgements)):
             yield _finding(Reason.ACKNOWLEDGEMENT, where, "an acknowledgement contributes nothing")
         elif is_doubtful(text, self._acknowledgements, question, said):
@@ -351,10 +358,9 @@ def _finding(reason: Reason, where: str, text: str) -> Issue:
     return Issue(reason, where, RULES[reason][0], text)
 
 
-def _main_text(message: Message) -> tuple[str, str]:
-    name = MAIN_TEXT[message.KIND]
-    text = message._fields["payload"].get(name)
-    return f"/payload/{name}", text if isinstance(text, str) else ""
+def _main_text(message: Message) -> str:
+    text = message._fields["payload"].get(MAIN_TEXT[message.KIND])
+    return text if isinstance(text, str) else ""
 
 
 def _addressee_place(message: Message) -> str:
