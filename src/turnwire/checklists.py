@@ -214,10 +214,8 @@ class Specification(NamedTuple):
     the options that it has by name, of which ``now`` (the moment as of which what is unfinished is judged, seconds
     since 1970-01-01 UTC, or None) is one. around: the judge has ``look(found)``, which takes the bytes of the whole
     file and everything that was found in it, of all wires, before the first message
-    (:class:`turnwire.finding.located.Found`). near: it has ``look(found)``, too, with what was found of its own wire.
-    options: what ``judge``
-    takes by name. loads: option -> (path) -> its value, for those that users keep in a file; the wire's ``check`` takes
-    them, too.
+    (:class:`turnwire.finding.located.Found`). options: what ``judge`` takes by name. loads: option -> (path) -> its
+    value, for those that users keep in a file; the wire's ``check`` takes them, too.
     """
 
     clauses: tuple[Clause, ...]
@@ -226,7 +224,6 @@ class Specification(NamedTuple):
     around: bool = False
     options: tuple[str, ...] = ()
     loads: Mapping[str, Callable[[str], Any]] = {}
-    near: bool = False
 
 
 def log_line(line: bytes) -> bool:

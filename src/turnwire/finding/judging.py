@@ -48,7 +48,7 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     found = specification(wire)
     judge = judge_of(wire, **options)
     several = pieces(data, None if found.around else wire, fences=fences)
-    if found.around or found.near:
+    if found.around:
         several = list(several)  # type: ignore[assignment]
         judge.look(Found(data, several))  # type: ignore[attr-defined, arg-type]
     for piece in several:

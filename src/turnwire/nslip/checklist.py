@@ -156,7 +156,7 @@ _ALWAYS = frozenset(("framing", "header", "acts", "frames", "integers"))
 _PLAINLY = _ALWAYS | {"shape"}
 _WITH_SLOTS = _PLAINLY | {"slots", "types"}
 _WITH_STRINGS = _WITH_SLOTS | {"strings", "short"}
-CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, near=True)
+CHECKLIST = Specification(CLAUSES, UNJUDGED, Judge, around=True)
 """What nSLIP is judged by."""
 
 
