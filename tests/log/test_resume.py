@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -259,3 +260,30 @@ def test_a_block_that_ends_with_half_a_line_waits(wire: str | None, batch_bytes:
         file.write(b'|t"plan_v1"#\n')
     then = turnwire.scan(path, wire=wire, resume=first.position, batch_bytes=batch_bytes)
     assert (sum(map(len, then)), len(then.rejects)) == (1, 0)
+
+
+UNFINISHED = [
+    b"{\n[\n{x CSP/1",
+    b'{\n"a":1,\n',
+    b"{\n ",
+    b"\n ",
+    b'{"log":"CSP/1\n"\n]\n{\n',
+    b']\n{\n\n\n{"a":1}{"a":1}\n',
+    b'@a3|f0|c1|S0|d1|T1#\n{"a":1}\n{\n}\n',
+    b"> CSP/1> CSP/1\n@a3|f0|c1|S0|d1|T1#\n\n{\n@a3|f0|c1|S0|d1|T1#\n]\n",
+    b"@a3|f0|c1|S0|d1|T1# and @a3|f0|c$|S0",
+]
+
+
+@pytest.mark.parametrize("wire", [None, "csp", "nslip"])
+@pytest.mark.parametrize("data", UNFINISHED)
+def test_a_position_does_not_depend_on_blocks(data: bytes, wire: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "a.log"
+    file.write_bytes(data)
+    found = {}
+    for size in (1, 2, 3, 4, 5, 8, 13, 100):
+        scan = turnwire.scan(str(file), wire=wire, batch_bytes=size)
+        deque(scan, 0)
+        (place,) = scan.position["files"]
+        found[size] = place["offset"], place["line"], scan.counts.bytes
+    assert set(found.values()) == {found[100]}

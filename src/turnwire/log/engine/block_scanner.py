@@ -177,10 +177,11 @@ class Engine:
         if not whole or not shortcut.holds(block, arrays, rows, rejects, position):
             return None
         behind = _behind(arrays, rows, rejects)
-        if own.spans_lines and not ends and self._finder.leaves_open(block, behind, position, self._limit):
+        if own.spans_lines and self._finder.leaves_open(block, behind, position, self._limit):
             return None
         if own.spans_lines:
             state.csp = carried["state"]
+        state.lines.held = -1  # what the search held in the block before is closed, or is text
         state.met = bool(rows or rejects)
         state.documents.begun = state.documents.begun or position > 0
         state.documents.touched = state.documents.touched or state.met

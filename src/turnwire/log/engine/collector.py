@@ -95,6 +95,8 @@ class Collector:
             reading.behind = reading.offset, (reading.behind[1] + last)[-TAIL:]
         reading.state = found.state
         reading.head = line_start(reading.head, found.buffer[: found.position])
+        if reading.identity is not None:
+            self._reached(reading, found)
         self.bytes += found.position
         error = self._quarantine(reading, found)
         batch = self._batch(reading, found)
@@ -107,10 +109,24 @@ class Collector:
             error = self._end(reading, block, found)
         return batch, error, rest if block.last and final else None
 
+    @staticmethod
+    def _reached(reading: Reading, found: Found) -> None:
+        """Keeps where the last line begins, and what was found last: a block may be a piece of a line."""
+        base = found.block.base
+        stop = line_end(found.buffer, 0, found.position)
+        if stop > 0:
+            reading.last_line = base + stop, reading.line
+        reading.recorded = max(reading.recorded, base + found.behind if found.behind else 0)
+        if found.rejects:
+            table, count = found.rejects[-1]
+            last = int(table["offset"][count - 1])
+            reading.rejected = last, last + int(table["length"][count - 1]), int(table["line"][count - 1])
+
     def _begin(self, reading: Reading) -> None:
         if reading.begun:
             return
         reading.begun = True
+        reading.last_line = reading.offset, reading.line
         if reading.carried is not None:
             reading.state = self._engine.restored(reading.carried)
         if reading.identity is not None:
@@ -170,7 +186,7 @@ class Collector:
         """The input is at its end. Its bookmark stands in front of a last line that may be half-written."""
         reading.finished = True
         opened = self._opened(found)
-        if reading.identity is not None and not (block.line_end and opened < 0) and not self._bookmarks.waits:
+        if reading.identity is not None and not self._bookmarks.waits:
             reading.waiting = self._waiting(found, reading, opened)
         fault = reading.fault
         if fault is None or (self._bookmarks.waits and not reading.closed and fault.reason is Reason.CUT_OFF):
@@ -196,20 +212,23 @@ class Collector:
         opened: int = getattr(getattr(state, "lines", state), "held", -1)
         return opened
 
-    def _waiting(self, found: Found, reading: Reading, opened: int) -> tuple[int, int] | None:
+    @staticmethod
+    def _waiting(found: Found, reading: Reading, opened: int) -> tuple[int, int] | None:
         """Offset and line where a record may have begun whose end is not written yet: in the last line, or where the
         last damaged range begins if it reaches the end, or the object that was ``opened`` last; but behind the last
-        record."""
-        buffer, base = found.buffer, found.block.base
-        start = max(line_end(buffer, 0, len(buffer)), 0)
-        if opened >= 0:
-            start = min(start, opened - base)
-        if found.rejects:
-            table, count = found.rejects[-1]
-            last = int(table["offset"][count - 1]) - base
-            start = min(start, last) if last + int(table["length"][count - 1]) == len(buffer) else start
-        start = max(start, found.behind)
-        return base + start, reading.line - bytes(buffer[start:]).count(b"\n")
+        record. None where the last line has its end and nothing is open. It does not depend on how the input was cut
+        into blocks."""
+        start, line = reading.last_line
+        if opened < 0 and start == reading.offset:
+            return None
+        first, stop, number = reading.rejected
+        if stop == reading.offset and first < start:
+            start, line = first, number
+        base = found.block.base
+        if 0 <= opened < start:
+            start = opened
+            line = reading.line - bytes(found.buffer[max(start - base, 0) : found.position]).count(b"\n")
+        return (start, line) if reading.recorded <= start else (reading.recorded, reading.line)
 
     def position(self) -> dict[str, Any]:
         """The token of where the scan stands: see :attr:`turnwire.Scan.position`."""

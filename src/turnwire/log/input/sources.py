@@ -62,7 +62,9 @@ class Reading:
     """How far one input is read. The scan moves ``offset`` and ``line``; what reads it sets the rest.
 
     offset, line: up to where everything is accounted for; waiting: up to where it is accounted for without the last
-    line, when that has no end; kind: "gzip", "zstd" or None; fault: why decompressing ended before its time; closed:
+    line, when that has no end; last_line: offset and line where the last line begins; recorded: the byte behind the
+    last record; rejected: where the last reject begins, the byte behind it, and its line; kind: "gzip", "zstd" or None;
+    fault: why decompressing ended before its time; closed:
     nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
     from block to block; left, pending: a record that a block cut off, and the blocks after it; taken: bytes read, as
     stored; head: the head of the line that the last block ended in;
@@ -77,6 +79,9 @@ class Reading:
         self.offset = source.start
         self.line = source.line or 1
         self.waiting: tuple[int, int] | None = None
+        self.last_line = (source.start, self.line)
+        self.recorded = 0
+        self.rejected = (0, -1, 1)
         self.kind: str | None = None
         self.fault: Any = None
         self.begun = False
