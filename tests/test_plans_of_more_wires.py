@@ -9,6 +9,7 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as run
+from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
 from turnwire import DecodeError, Reason, registry
 from turnwire.contract import LIMITS, OBJECT, Column, Limits, Wire
 from turnwire.json import text as json_text
@@ -152,3 +153,15 @@ def test_lines_only_are_for_wires_of_one_line() -> None:
     turnwire.register(made())
     done = run("validate", "-", "--wire", "ticket", "--mode", "lines")
     assert (done.code, "one of ticket may have several lines" in done.err) == (2, True)
+
+
+@pytest.mark.usefixtures("scan_core")
+def test_a_json_wire_without_a_kind_has_its_name_as_kind() -> None:
+    turnwire.register(made(common={"subject": ("column", "text")}))
+    data = b'{"ticket":3,"state":"shut","text":"x"}\n@a3|f0|c1|S0|d1|T1#\n{"ticket":3,"state":1,"text":"x"}\n'
+    found = turnwire.scan(data)
+    [batch] = found
+    names = batch.column("kind").names
+    assert [names[code] for code in batch["kind"]] == ["ticket", "REQUEST"]
+    assert list(batch["subject"]) == ["x", None]
+    assert [one["wire"] for one in found.rejects.rows()] == ["ticket"]

@@ -424,8 +424,10 @@ def _decode(raw: Any, *, wire: str, unknown: str = "error") -> Any:
 
 
 def _kinds(scanner: BulkScanner) -> tuple[str, ...]:
-    source = scanner.common["kind"][1]
-    return next(column.names for column in scanner.columns if column.name == source)
+    """The kinds of a wire's records; of a wire that has none, its name."""
+    source = scanner.common.get("kind", ("", "kind"))[1]
+    found = (column.names for column in scanner.columns if column.name == source and column.kind == "enum")
+    return next(found, (scanner.wire,))
 
 
 def _column(column: Column, kinds: tuple[str, ...], wires: tuple[str, ...]) -> Column:
@@ -453,14 +455,21 @@ def _own_plan(name: str, wire: str, every: tuple[str, ...]) -> Any:
 
 def _common_plan(name: str, scanner: BulkScanner, codes: list[int], every: tuple[str, ...]) -> Any:
     """The plan of a JSON wire, its columns by the names that any wire has."""
+    from turnwire.json.plan import Fill
+
     plan = registry.wire(name).plan
     assert codes == list(range(codes[0], codes[0] + len(codes))), "the kinds of a JSON wire stand side by side"
     own = {column.name: column for column in scanner.columns}
     sources = {common: scanner.common.get(common, ("", common))[1] for common in (*TEXTS, "sequence", "kind")}
     sources = {common: source for common, source in sources.items() if source in own}
+    kindless = "kind" not in sources or own[sources["kind"]].kind != "enum"
+    if kindless:
+        sources.pop("kind", None)
     variants = []
     for variant in plan.variants:
         fills = [fill for fill in variant.fills if fill.column == "time"]
+        if kindless:
+            fills.append(Fill("kind", "constant", constant=codes[0]))
         for common, source in sources.items():
             for fill in variant.fills:
                 if fill.column == source:
