@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from tests.sap.scenario import task
 from turnwire import sap
 from turnwire.errors import Unreachable
 from turnwire.sap.transports import nats, nats_link
-from turnwire.sap.waiting import ALLOWANCE
+from turnwire.sap.transports.nats_order import InOrder, Source
+from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait
 
 pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -137,6 +139,67 @@ def test_what_one_worker_holds_another_gets_when_it_ends(broker: Broker) -> None
         assert sorted(also) == ["high 2", "low 1", "normal 0", "normal 4", "urgent 3"]
 
     played(main)
+
+
+class Swallowing:
+    """A pull subscription whose fetch swallows each cancellation but the last of some, as ``asyncio.wait_for`` of
+    Python 3.11 does when a message, or the server's word that there is none, comes at the same moment."""
+
+    def __init__(self, comes: Any, cancellations: int) -> None:
+        self.comes, self.cancellations, self.asked = comes, cancellations, 0
+
+    async def fetch(self, _number: int, timeout: float) -> list[Any]:
+        self.asked += 1
+        try:
+            await asyncio.sleep(timeout)
+        except asyncio.CancelledError:
+            self.cancellations -= 1
+            if self.cancellations < 0:
+                raise
+        if self.comes is None:
+            raise TimeoutError
+        return [self.comes]
+
+
+class Given:
+    """A message that notes whether it was given back."""
+
+    back = 0
+
+    async def nak(self) -> None:
+        self.back += 1
+
+
+@pytest.mark.parametrize("comes", [None, Given()])
+def test_closing_a_worker_ends_a_fetch_that_a_message_meets(comes: Any) -> None:
+    async def main() -> None:
+        pulled = Swallowing(comes, 1)
+        order = InOrder([Source(pulled, "normal")], ack_wait=30)
+        await asyncio.sleep(0)
+        await order.close()
+        assert (pulled.asked, pulled.cancellations) == (1, 0)
+        assert comes is None or comes.back == 1
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_what_swallows_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnwire.sap.waiting.CANCEL_AGAIN", 0.01)
+
+    async def main() -> None:
+        pulled = Swallowing(None, 2)
+
+        async def forever() -> None:
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    await pulled.fetch(1, 60)
+
+        some = [asyncio.ensure_future(forever()) for _ in range(2)]
+        await asyncio.sleep(0)
+        await cancel_and_wait(some)
+        assert all(each.cancelled() for each in some)
+
+    asyncio.run(asyncio.wait_for(main(), 20))
 
 
 def test_a_queue_of_a_version_with_one_subject_goes_on(broker: Broker) -> None:

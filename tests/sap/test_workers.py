@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -216,3 +217,24 @@ def test_a_task_that_is_admitted_while_its_agent_closes_is_not_begun(tmp_path: P
             assert (await agent.call(task("work.note", {}))).status == "SUCCEEDED"
 
     asyncio.run(main())
+
+
+def test_a_receiver_that_ignores_its_cancellation_does_not_keep_an_agent_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnwire.sap.agent.CLOSING_SECONDS", 0.05)
+
+    async def main() -> None:
+        over = asyncio.Event()
+
+        async def deaf(_result: sap.Result) -> None:
+            while not over.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await over.wait()
+
+        agent = offering(lambda one, _context: 1)
+        async with agent:
+            await agent.submit(one := do(), deaf)
+            assert (await agent.result(one.task_id)).status == "SUCCEEDED"
+        assert not agent.running
+        over.set()
+
+    asyncio.run(asyncio.wait_for(main(), 30))

@@ -15,6 +15,9 @@ from turnwire.sap.stages import Stage
 REPLY_SECONDS = 30.0
 """How long a receiver of Results may take for one before it is given up."""
 
+CANCEL_SECONDS = 1.0
+"""How long one that was cancelled may take to end."""
+
 _log = logging.getLogger("turnwire.sap")
 
 Route = Callable[[str, Result], Awaitable[None]]
@@ -32,6 +35,7 @@ class Deliveries:
         self._routes = routes
         self._delivered = delivered
         self._tasks: set[asyncio.Task[None]] = set()
+        self._deaf: set[asyncio.Task[None]] = set()  # those that a cancellation did not end
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Does something that no caller's cancellation reaches."""
@@ -41,12 +45,16 @@ class Deliveries:
         return task
 
     async def ended(self, seconds: float) -> None:
-        """Waits for all that is under way, so long; then it is cancelled."""
-        if self._tasks:
-            _, pending = await asyncio.wait(set(self._tasks), timeout=seconds)
+        """Waits for all that is under way, so long; then cancels it. What ignores that is left behind."""
+        pending = self._tasks - self._deaf
+        for timeout in (seconds, min(seconds, CANCEL_SECONDS)):
+            if pending:
+                _, pending = await asyncio.wait(pending, timeout=timeout)
             for task in pending:
                 task.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
+        if pending:
+            _log.error("receivers of %d results did not end when they were cancelled", len(pending))
+            self._deaf |= pending
 
     def deliver(self, to: Job, text: str, of: Job) -> None:
         """Sends a Result of the job ``of`` to those who wait with ``to``, behind what is on its way to them already."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Generator
+from collections.abc import Coroutine, Generator, Iterable
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Any, Generic, TypeVar
@@ -114,6 +114,23 @@ async def one_of(first: asyncio.Future[Any], *others: asyncio.Future[Any] | None
 async def until(*futures: asyncio.Future[Any], seconds: float | None = None) -> None:
     """Waits until one of the futures is done, or the time is over; cancels none of them, raises nothing of theirs."""
     await one_of(asyncio.get_running_loop().create_future(), *futures, seconds=seconds)
+
+
+CANCEL_AGAIN = 1.0
+"""Seconds after which a task that goes on is cancelled once more."""
+
+
+async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and waits for their end; raises nothing of theirs.
+
+    What a task waits for may swallow a cancellation: ``asyncio.wait_for`` of Python 3.11 does, when its result comes at
+    the same moment.
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN)
 
 
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:

@@ -10,7 +10,7 @@ from turnwire.sap.execution import Execution, seconds_to_deadline
 from turnwire.sap.jobs import Job
 from turnwire.sap.messages import Result
 from turnwire.sap.receipts import Frozen
-from turnwire.sap.waiting import WaitingLine, priority_of
+from turnwire.sap.waiting import WaitingLine, cancel_and_wait, priority_of
 
 Finish = Callable[[Job, "Result | Frozen | str"], Coroutine[Any, Any, None]]
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
@@ -54,9 +54,7 @@ class Workers:
     async def stop(self) -> None:
         """Ends the work; whoever waits in the line leaves it unfinished."""
         self._open = False
-        for worker in self._workers:
-            worker.cancel()
-        await asyncio.gather(*self._workers, return_exceptions=True)
+        await cancel_and_wait(self._workers)
         self.free += len(self._line.take_all())
 
     def put(self, job: Job) -> bool:

@@ -30,6 +30,7 @@ from turnwire.sap.transports.nats_link import INBOX, TASK_ID, Identify, Link, is
 from turnwire.sap.transports.nats_link import by_subject as by_subject
 from turnwire.sap.transports.nats_link import signed as signed
 from turnwire.sap.transports.nats_order import InOrder, Source
+from turnwire.sap.waiting import cancel_and_wait
 
 try:
     from nats.errors import Error as NatsError
@@ -115,10 +116,7 @@ class Worker:
 
     async def __aexit__(self, *_: object) -> None:
         loop, self._loop = self._loop, None
-        tasks = [*self._handling, *([loop] if loop is not None else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait([*self._handling, *([loop] if loop is not None else [])])
         await self._tasks.close()
         await self._link.close()
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnwire.errors import MissingDependency
-from turnwire.sap.waiting import ALLOWANCE
+from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait
 
 try:
     from nats.errors import Error as NatsError
@@ -140,7 +140,7 @@ class InOrder:
         self._news.set()
 
     async def _fetch(self, source: Source) -> None:
-        while True:
+        while self._open:
             if source.head is None:
                 try:
                     (message,) = await source.pulled.fetch(1, timeout=5)
@@ -159,7 +159,7 @@ class InOrder:
 
     async def _hold(self, source: Source) -> None:
         """Keeps the head until somebody takes it."""
-        while source.head is not None:
+        while source.head is not None and self._open:
             try:
                 async with asyncio.timeout(self._ack_wait / 3):
                     await source.taken.wait()
@@ -171,10 +171,7 @@ class InOrder:
     async def close(self) -> None:
         """Ends the fetching and gives back what is held: another worker may have it at once."""
         self._open = False
-        fetching = list(self._fetching)
-        for task in fetching:
-            task.cancel()
-        await asyncio.gather(*fetching, return_exceptions=True)
+        await cancel_and_wait(self._fetching)
         for source in self._sources:
             source.end()
             if source.head is not None:
