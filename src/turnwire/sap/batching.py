@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ ATTEMPTS = 100
 """How often others may write between a look and its rows before that is given up."""
 
 Prepare = Callable[[], tuple[list[Row], Any]]
-"""Looks at the ledger: which rows are to be appended, and the answer where there are none, or nothing is read then."""
+"""Looks at the ledger: which rows are to be appended, and the answer that holds when they are; None: it is to be read."""
 
 
 class Batching:
@@ -40,9 +41,10 @@ class Batching:
         self._thread.shutdown(wait=False)
 
     async def do(self, prepare: Prepare, read: Callable[[], Any] | None = None) -> Any:
-        """Appends the rows that ``prepare`` asks for and answers with what ``read`` finds then.
+        """Appends the rows that ``prepare`` asks for and answers with what it said beside them.
 
-        Where there are no rows, or nothing is to be read, it answers with what ``prepare`` said beside them.
+        ``read`` looks for the answer when the rows are written, where ``prepare`` could not tell it, or somebody else
+        wrote under the same key in the same commit.
         """
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((prepare, read, done))
@@ -73,7 +75,7 @@ class Batching:
                     done.set_exception(failure)
 
     def _write(self, wanted: list[tuple[Prepare, Callable[[], Any] | None]]) -> list[tuple[Any, Exception | None]]:
-        """Prepares all, appends their rows in one commit, then reads for them: each its answer, or its error.
+        """Prepares all, appends their rows in one commit, then reads where that is needed: each its answer, or its error.
 
         What was looked at still holds when the rows are written: where somebody else has written meanwhile, all is
         looked at again.
@@ -94,9 +96,13 @@ class Batching:
                 if not isinstance(error, RuleError) or error.reason is not Reason.APPEND_CONFLICT:
                     break
         made = [(None if error is not None else answer[1], error) for answer, error in answers]
-        for number in rows:
+        written = Counter(row[2] for some in rows.values() for row in some)
+        for number, some in rows.items():
             read = wanted[number][1]
-            made[number] = (None, failed) if failed is not None else made[number] if read is None else _tried(read)
+            if failed is not None:
+                made[number] = (None, failed)
+            elif read is not None and (made[number][0] is None or any(written[row[2]] > 1 for row in some)):
+                made[number] = _tried(read)
         return made
 
 

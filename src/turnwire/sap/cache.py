@@ -164,8 +164,13 @@ class Cache:
         row = self.row(task, result, now)
         return None if row is None else self.ledger.append(row[0], row[1], key=row[2])
 
-    def row(self, task: Task, result: Result, now: Moment | None = None) -> tuple[str, str, str] | None:
-        """(kind, body, key) of what :meth:`put` appends, None where that is nothing. Raises as it does."""
+    def row(
+        self, task: Task, result: Result, now: Moment | None = None, *, key: str | None = None
+    ) -> tuple[str, str, str] | None:
+        """(kind, body, key) of what :meth:`put` appends, None where that is nothing. Raises as it does.
+
+        key: the task's, where it is known.
+        """
         expect(task, Task, "the outcome of a Task is stored")
         expect(result, Result, "a Result is stored")
         fields, evidence = result.fields, result.fields["constitutionalEvidence"]
@@ -178,7 +183,8 @@ class Cache:
         if evidence.get("cache", {}).get("hit") or mode_of(policy_of(task)) is CacheMode.BYPASS:
             return None
         try:
-            key, print_ = self.key(task), fingerprint(task, essence=self.essence)
+            key = self.key(task) if key is None else key
+            print_ = fingerprint(task, essence=self.essence)
         except EncodeError:
             return None  # as get says: such a payload has no key
         context = task.fields["constitutionalContext"]

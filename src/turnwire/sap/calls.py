@@ -117,12 +117,13 @@ class Caller:
         """The Result, if it answers the task and comes from who was asked. Raises BadAnswer."""
         if not isinstance(result, Result):
             raise BadAnswer(f"a {type(result).__name__} came instead of a Result")
-        if not same_id(result.task_id, task.task_id):
+        sent, came = task._fields, result._fields  # looked at only: what is known of their texts stays known
+        if not same_id(came["taskId"], sent["taskId"]):
             raise BadAnswer(f"a Result of task {result.task_id} came for task {task.task_id}")
-        if not same_id(result.correlation_id, task.correlation_id):
+        if not same_id(came["correlationId"], sent["correlationId"]):
             raise BadAnswer(f"the Result of task {task.task_id} has another correlationId: {result.correlation_id}")
-        asked = task.target.agent_id or self._producer
-        if asked is not None and result.producer.agent_id != asked:
+        asked = sent["target"].get("agentId") or self._producer
+        if asked is not None and came["producer"]["agentId"] != asked:
             raise BadAnswer(f"{result.producer.agent_id} answered task {task.task_id}, {asked} was asked")
         if self._keys is not None and is_final(result):
             from turnwire.sap.signing import verify_message

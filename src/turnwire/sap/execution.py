@@ -86,7 +86,7 @@ class Execution:
         name = task.target.capability
         if name in self._validators and (faults := self._validators[name](task.fields["payload"])):
             return self._unprocessable(task, faults)
-        if (known := await self._from_cache(task)) is not None:
+        if (known := await self._from_cache(job)) is not None:
             return known
         try:
             other = None if self._transcript is None else await self._claimed(job, self._transcript)
@@ -102,7 +102,8 @@ class Execution:
 
     # ---------------------------------------------------------------- cache
 
-    async def _from_cache(self, task: Task) -> Result | None:
+    async def _from_cache(self, job: Job) -> Result | None:
+        task = job.task
         mode = mode_of(policy_of(task))
         if mode is CacheMode.BYPASS:
             return None
@@ -111,17 +112,18 @@ class Execution:
             return self.failed(task, ErrorCode.CACHE_MISS, missed) if mode is CacheMode.ONLY else None
         cache = self._cache
         found: Hit | Miss = await self._rows_of(cache.ledger).do(lambda: ([], cache.get(task)))
+        job.cache_key = found.cache_key
         return found.result(task, self.producer) if found or mode is CacheMode.ONLY else None
 
-    async def _kept(self, task: Task, result: Result) -> None:
+    async def _kept(self, job: Job, result: Result) -> None:
         """Writes the outcome to the cache, which decides what it takes. A cache that is full costs no Result."""
         if self._cache is None:
             return
         try:
-            if (row := self._cache.row(task, result)) is not None:
+            if (row := self._cache.row(job.task, result, key=job.cache_key)) is not None:
                 await self._rows_of(self._cache.ledger).do(lambda: ([row], None))
         except Exception:
-            _log.exception("the outcome of task %s could not be cached", task.task_id)
+            _log.exception("the outcome of task %s could not be cached", job.task_id)
 
     # ---------------------------------------------------------------- one agent of several
 
@@ -193,7 +195,7 @@ class Execution:
         if issues := _contract_issues(task, result):
             result.meta = {**(result.meta or {}), "outputIssues": issues}
             return result
-        await self._kept(task, result)
+        await self._kept(job, result)
         return made
 
     async def _made(self, job: Job, capability: Capability, context: Context, seconds: float | None) -> Frozen:

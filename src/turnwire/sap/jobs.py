@@ -31,6 +31,7 @@ class Job:
     Attributes:
         admission: done when it is judged, with the Nack of what is refused. begun: done when it is RUNNING.
         done: done with the frozen terminal Result. stop: done when the task is to be cancelled.
+        cache_key: of the task in the agent's cache, where it was looked for there.
         turns: of the event loop in which to look for its Result before it is waited for.
         kept: whether whoever sent it will send it again, if it is not finished here. limit: bytes that its Result may
             have, None for any number.
@@ -40,6 +41,7 @@ class Job:
         "admission",
         "attempt",
         "begun",
+        "cache_key",
         "claimed",
         "_content",
         "_lapse",
@@ -81,6 +83,7 @@ class Job:
         self.stage = Stage.RECEIVED
         self.attempt = 1
         self.claimed = False
+        self.cache_key: str | None = None
         self.admission: asyncio.Future[Nack | None] = loop.create_future()
         self.done: asyncio.Future[str] = loop.create_future()
         self._lapse: asyncio.TimerHandle | None = None

@@ -37,6 +37,8 @@ def provider_for(task: Task, providers: Mapping[str, Provider], principal: Princ
         found = providers.get(target.agent_id)
         return None if found is None else found.agent
     able = [one for one in providers.values() if target.capability in one.agent.capabilities]
+    if len(able) == 1:  # whatever the hints are, and whoever has the task
+        return able[0].agent
     if (holder := next((one for one in able if one.agent.holds(task.task_id, principal)), None)) is not None:
         return holder.agent
     hints = {name: value for name, value in (target.routing_hints or {}).items() if name != "priority"}

@@ -98,12 +98,12 @@ class Transcript(Batching):
     async def settle(self, key: str, text: str) -> str:
         """Appends a terminal Result and answers the first one of the task: this one, or what another agent wrote."""
 
-        def first() -> tuple[list[Row], str | None]:
+        def first() -> tuple[list[Row], str]:
             found = self._result(key)
-            return ([(RESULT_KIND, text, key)] if found is None else []), found
+            return ([(RESULT_KIND, text, key)], text) if found is None else ([], found)
 
-        found: str | None = await self.do(first, lambda: self._result(key))
-        return text if found is None else found
+        found: str = await self.do(first, lambda: self._result(key))
+        return found
 
     async def claim(self, key: str) -> Claim:
         """Asks for a task, to execute it. Not granted while another agent has it."""
@@ -112,29 +112,32 @@ class Transcript(Batching):
             before = self._held(key)
             if before is not None and not before.mine and before.until > time.time():
                 return [], before
-            return [self._started(key, None if before is None else before.attempt)], None
+            row, until = self._started(key, None if before is None else before.attempt)
+            return [row], Claim(True, 1, until) if before is None else None
 
         found: Claim = await self.do(free, lambda: self._held(key))
         return found
 
     async def go_on(self, key: str) -> None:
         """Says that a task is still being executed."""
-        await self.append(self._started(key, None))
+        await self.append(self._started(key, None)[0])
 
     async def let_go(self, key: str) -> None:
         """Says that a task is nobody's now, if it is this agent's."""
 
         def mine() -> tuple[list[Row], None]:
             held = self._held(key)
-            return ([self._started(key, None, released=True)] if held is not None and held.mine else []), None
+            return ([self._started(key, None, released=True)[0]] if held is not None and held.mine else []), None
 
         await self.do(mine, None)
 
-    def _started(self, key: str, over: int | None, *, released: bool = False) -> Row:
-        said: dict[str, Any] = {"holder": self.holder, "until": 0 if released else round(time.time() + self.lease, 3)}
+    def _started(self, key: str, over: int | None, *, released: bool = False) -> tuple[Row, float]:
+        """The row, and until when the task is this agent's by it."""
+        until = 0 if released else round(time.time() + self.lease, 3)
+        said: dict[str, Any] = {"holder": self.holder, "until": until}
         if over is not None:
             said["over"] = over
-        return STARTED_KIND, json_text.write(said, WIRE), key
+        return (STARTED_KIND, json_text.write(said, WIRE), key), until
 
     # ---------------------------------------------------------------- in the thread
 

@@ -247,7 +247,7 @@ class Bus(Caller):
             raise Refused(_nobody(task, principal))
         try:
             async with asyncio.timeout(self._ack_seconds if expects_ack(task) else None):
-                job = await agent.receive(copy, coming.put, principal=principal)
+                job = await agent.receive(copy, coming.put, principal=principal, given=True)
         except TimeoutError:
             raise self._unanswered(task) from None
         if isinstance(job, Nack):
@@ -265,7 +265,10 @@ class Bus(Caller):
         agent, copy = self._dispatch(task, principal)
         if agent is None:
             raise Refused(_nobody(task, principal))
-        return await agent.call(copy, principal=principal)
+        job = await agent.receive(copy, principal=principal, given=True)
+        if isinstance(job, Nack):
+            raise Refused(job)
+        return await job.wait()
 
     def _unanswered(self, task: Task) -> Unanswered:
         return Unanswered(f"no receipt of task {task.task_id} within {self._ack_seconds:g} seconds")

@@ -84,7 +84,7 @@ class InOrder:
         self._sources = sources
         self._ack_wait = ack_wait
         self._fetching: dict[asyncio.Task[None], Source] = {}
-        self._open = True
+        self._closed = asyncio.Event()
         self._news = asyncio.Event()
         for source in sources:
             self._begin(source)
@@ -98,7 +98,7 @@ class InOrder:
 
     def _ended(self, fetching: asyncio.Task[None]) -> None:
         source = self._fetching.pop(fetching)
-        if self._open:
+        if not self._closed.is_set():
             self._begin(source)
 
     def ask_again(self) -> None:
@@ -140,14 +140,14 @@ class InOrder:
         self._news.set()
 
     async def _fetch(self, source: Source) -> None:
-        while self._open:
+        while not self._closed.is_set():
             if source.head is None:
                 try:
                     (message,) = await source.pulled.fetch(1, timeout=5)
                 except TimeoutError:
                     continue
                 except Exception:
-                    if not self._open:  # nats-py tells a cancellation so where the connection is closed
+                    if self._closed.is_set():  # nats-py tells a cancellation so where the connection is closed
                         return
                     _log.exception("the queue gives no tasks for now")  # the client connects again by itself
                     await asyncio.sleep(0.5)
@@ -159,7 +159,7 @@ class InOrder:
 
     async def _hold(self, source: Source) -> None:
         """Keeps the head until somebody takes it."""
-        while source.head is not None and self._open:
+        while source.head is not None and not self._closed.is_set():
             try:
                 async with asyncio.timeout(self._ack_wait / 3):
                     await source.taken.wait()
@@ -170,7 +170,7 @@ class InOrder:
 
     async def close(self) -> None:
         """Ends the fetching and gives back what is held: another worker may have it at once."""
-        self._open = False
+        self._closed.set()
         await cancel_and_wait(self._fetching)
         for source in self._sources:
             source.end()
