@@ -305,6 +305,8 @@ def test_mcp_lists_capabilities_and_refuses_strange_calls(tmp_path: Path) -> Non
                 ("work.sleep", {mcp.TASK: {"taskId": "x"}}),
                 ("work.sleep", {mcp.TASK: whole}),
                 ("work.add", {mcp.TASK: whole | {"constitutionalContext": {}}}),
+                ("work.add", {mcp.TASK: whole | {"issuer": {"agentId": "\ud800", "agentKind": "agent"}}}),
+                ("work.add", {mcp.TASK: "a text"}),
                 ("work.add", {mcp.CONTEXT: {"pressureLevel": "no such"}}),
             ):
                 answer = await client._client.call_tool(tool, {}, meta=meta)

@@ -392,6 +392,7 @@ class Agent(Asking):
 
     def _delivered(self, job: Job) -> None:
         self._jobs.pop(job.key, None)
+        job.rests()
         self._ended[job.key] = job
         while len(self._ended) > self._remembered:
             self._ended.popitem(last=False)

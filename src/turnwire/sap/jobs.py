@@ -56,7 +56,7 @@ class Job:
         "sending",
         "stage",
         "stop",
-        "task",
+        "_task",
         "turns",
         "text",
     )
@@ -73,7 +73,7 @@ class Job:
     ) -> None:
         loop = asyncio.get_running_loop()
         self.text = text
-        self.task: Task = thaw(text) if task is None else task
+        self._task: Task | None = thaw(text) if task is None else task
         self._content: bytes | None = None
         self.principal = principal
         self.key = key_of(principal, self.task.fields["taskId"])
@@ -94,6 +94,12 @@ class Job:
         self.turns = TURNS
         self.lifecycle = Watching(strict=True)  # its Results are frozen
         self.lifecycle.feed(self.task)
+
+    @property
+    def task(self) -> Task:
+        """The task, to be looked at only."""
+        found: Task = thaw(self.text) if self._task is None else self._task
+        return found
 
     @property
     def content(self) -> bytes:
@@ -185,5 +191,10 @@ class Job:
 
     def cancel(self) -> None:
         """Asks for an end before the handler's."""
-        if not self.stop.done():
+        if not self.done.done() and not self.stop.done():
             self.stop.set_result(None)
+
+    def rests(self) -> None:
+        """Lets go of all but the texts: it is delivered, and kept for whoever sends its task again."""
+        self._task = None
+        del self.lifecycle, self.stop

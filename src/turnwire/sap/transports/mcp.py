@@ -186,10 +186,11 @@ def _task_of(
 
 def _whole(whole: Any, arguments: dict[str, Any], tool: str, correlation: str | None) -> Task | Nack:
     """The Task that a caller brings. Its body wins over the key of the correlation."""
-    text = json_text.write(whole, WIRE)
+    text = ""
     try:
+        text = json_text.write(whole, WIRE)
         task = decode(text)
-    except DecodeError as error:
+    except (DecodeError, EncodeError) as error:  # of what has no JSON text, such as half a surrogate pair
         return unreadable(text, error, message_id=tool, correlation=correlation)
     if not isinstance(task, Task):
         reason = f"{ErrorCode.INVALID_TASK}: a {type(task).__name__} is no Task"
@@ -231,8 +232,8 @@ class Client(Caller):
     """Calls an agent behind :func:`server`. Use it as an async context manager.
 
     Args:
-        ack_seconds: how long :meth:`send` waits for a receipt.
         where: what the SDK's Client takes: a URL, the parameters of a stdio server, or a Server in this process.
+        timeout: seconds for an answer. ack_seconds: how long :meth:`send` waits for a receipt.
         issuer, producer, keys, objects: as in :class:`turnwire.sap.Caller`.
     """
 

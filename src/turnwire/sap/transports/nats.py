@@ -55,13 +55,14 @@ class Worker:
 
     Args:
         url: of the server, e.g. ``nats://127.0.0.1:4222``.
-        queue: name of the queue; several workers may share it.
+        queue: name of the queue; several workers may share it. prefix: of all subjects and streams.
         identify: who sent a message, e.g. :func:`by_subject` or ``signed(keys)``; None is refused. Without it all
             senders are ANONYMOUS.
         waiting: how many tasks this queue holds; publishing one more fails at the client, as a Nack.
         at_once: how many tasks are with the agent at a time; default: as many as may wait there, and no fewer than
             16. Beyond those, the first one of each priority is held.
         ack_wait: seconds after which the server gives a task of a dead worker to another.
+        keep_seconds: how long the server keeps Results.
         options: for the connection, e.g. ``user`` and ``password``, as ``nats.connect`` takes them.
     """
 
