@@ -20,7 +20,7 @@ ATTEMPTS = 100
 """How often others may write between a look and its rows before that is given up."""
 
 Prepare = Callable[[], tuple[list[Row], Any]]
-"""Looks at the ledger: which rows are to be appended, and the answer that holds when they are; None: it is to be read."""
+"""Looks at the ledger: the rows that are to be appended, and the answer that holds then; None: it is to be read."""
 
 
 class Batching:
@@ -75,7 +75,7 @@ class Batching:
                     done.set_exception(failure)
 
     def _write(self, wanted: list[tuple[Prepare, Callable[[], Any] | None]]) -> list[tuple[Any, Exception | None]]:
-        """Prepares all, appends their rows in one commit, then reads where that is needed: each its answer, or its error.
+        """Prepares all, appends their rows in one commit, then reads where it must: each its answer, or its error.
 
         What was looked at still holds when the rows are written: where somebody else has written meanwhile, all is
         looked at again.
