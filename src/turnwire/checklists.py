@@ -165,8 +165,12 @@ class Judge:
 
     It is given every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. What it
     finds it keeps in ``faults``, ``open`` and ``doubts``; in ``applied`` the ids of the clauses that had something to
-    say. records, rejects: how many of each it was given.
+    say. records, rejects: how many of each it was given. foresees: whether it has :meth:`admits`.
+    alone: whether no message changes what is said of another.
     """
+
+    foresees = False
+    alone = False
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
@@ -187,6 +191,14 @@ class Judge:
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges what cannot be read."""
         raise NotImplementedError
+
+    def admits(self, message: Any, line: int) -> Fault | None:
+        """Judges one message unless it breaks a clause: of one that does, the first fault, and nothing has changed.
+        Only where ``foresees`` says so; it costs what :meth:`message` does, however much was judged before."""
+        raise NotImplementedError
+
+    def forget(self, room: int) -> None:
+        """Forgets the oldest beyond ``room`` of each thing that it remembers. What names one of them is a fault then."""
 
     def as_of(self, now: float) -> None:
         """What has a deadline is judged at the end as of this moment, in seconds since 1970-01-01 UTC."""

@@ -12,9 +12,10 @@ import pytest
 
 import turnwire
 from tests.cli.running import turnwire as run
-from tests.convert.dialogues import DIALOGUES, SENT, given
+from tests.convert.dialogues import DIALOGUES, SENT, given, made_id
 from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
 from turnwire.checklists import FAIL
+from turnwire.contract import finding
 from turnwire.finding.judging import conformance
 from turnwire.registry import wire_of
 
@@ -134,8 +135,10 @@ def test_memory_is_bounded() -> None:
     converter = Converter("csp", context=Context(defaults=given("nslip").defaults), remember=10)
     for number in range(500):
         converter.feed(nslip.decode(f'@a3|f0|c{nslip.base62.encode(number)}|S0|d1|T1|k7|t"x"#'))
-    held = (converter._tasks, converter._counts, converter._watches, converter._own, converter._taken)
+    held = (converter._tasks, converter._counts, converter._histories, converter._own, converter._taken)
     assert all(len(table) <= 11 for table in (*held, converter._asked, converter._unanswered, converter._aliases))
+    known = converter._histories.at((None, None)).judge.linter.context
+    assert max(map(len, (known.tasks, known.agents, known.final))) <= 10
 
 
 def test_a_log_through_the_command_line(tmp_path: Path) -> None:
@@ -172,8 +175,9 @@ def test_the_context_of_csp_is_the_state_that_its_own_patches_lead_to() -> None:
         '@a1|f0|c1|S1|d0|T4|k8|t"y"#',
     ]
     made, why = through(converter, [turnwire.decode(text) for text in texts])
-    assert not any(why)
-    assert [message.ctx for message in made] == ["C0", "C1", "C1", "C1", "C2", "C2", "C9", "C2"]
+    assert [error is not None for error in why] == [False] * 6 + [True, False]
+    assert (why[6].reason, why[6].path) == (Reason.NOT_CONFORMING, "state"), "nobody knows C9"
+    assert [message.ctx for message in made] == ["C0", "C1", "C1", "C1", "C2", "C2", "C2"]
     assert [message.block.id for message in made if message.intent != "PATCH"] == ["T7", "T8", "T7", "T801", "T801"]
 
 
@@ -217,3 +221,92 @@ def test_what_is_overdue_is_told_at_the_end() -> None:
     converter.feed(second.replace(issued_at="2026-01-02T00:00:00Z"))
     closing = converter.close()
     assert [fault.clause for fault in closing.faults] == ["loop"] and len(closing.open) == 1
+
+
+def test_what_ended_is_given_up_first_and_what_was_given_up_is_refused() -> None:
+    converter = Converter("sap", context=given("nslip"), remember=100)
+
+    def say(act: str, source: int, target: int, task: int) -> Any:
+        return nslip.decode(f'@a{act}|f0|c1|S{source}|d{target}|T1|k{nslip.base62.encode(task)}|t"x"#')
+
+    open_ones = range(1, 6)
+    for task in open_ones:
+        converter.feed(say("3", 0, 1, task))
+    for task in range(6, 40):
+        converter.feed(say("3", 0, 1, task))
+        converter.feed(say("1", 1, 0, task))
+    assert len(converter._histories) == 5 + 10
+    for task in open_ones:
+        assert converter.feed(say("1", 1, 0, task)).message.status == "SUCCEEDED"
+    with pytest.raises(ConvertError) as caught:
+        converter.feed(say("3", 0, 1, 6))
+    assert (caught.value.reason, caught.value.path) == (Reason.NOT_CONFORMING, "remember")
+    assert converter.close() == ((), ())
+
+
+@pytest.mark.parametrize("target", ["csp", "sstp", "nslip"])
+def test_a_refusal_costs_the_same_however_long_the_history_is(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is copied, and each message is judged once."""
+    monkeypatch.setattr("copy.deepcopy", lambda *_: pytest.fail("a copy"))
+    asked = []
+    kind = finding("judging").judge_of(target).__class__
+    admits = kind.admits
+    monkeypatch.setattr(kind, "admits", lambda *given: asked.append(0) or admits(*given))
+    converter = Converter(target, context=given("nslip"), nearest=True)
+    turns = [f'@a{act}|f0|c1|S{source}|d{target}|T1|k1|t"text {number}"#'
+             for number in range(40)
+             for act, source, target in (("3", 0, 1), ("2", 0, 1), ("1", 1, 0), ("1", 1, 0))]  # fmt: skip
+    made, why = through(converter, list(map(nslip.decode, turns)))
+    assert len(asked) == len(turns)
+    assert len([error for error in why if error]) == {"csp": 40, "sstp": 80, "nslip": 0}[target]
+    assert [line for line in conformance(target, enumerate(map(turnwire.encode, made), 1)) if line.status == FAIL] == []
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_a_history_is_as_it_was_after_a_refusal_also_when_it_is_long(count: int) -> None:
+    converter = Converter("sap", context=given("sap"))
+    task, _, running, done = DIALOGUES["sap"](1)
+    for one in (task, *[running.replace(output=str(number)) for number in range(count)], done):
+        converter.feed(one)
+    again = running.replace(output="late")
+    for _ in range(2):
+        with pytest.raises(ConvertError) as caught:
+            converter.feed(again)
+        assert caught.value.path == "status"
+    converter.feed(done)
+    assert converter.close() == ((), ())
+
+
+def test_names_that_no_def_gives_are_refused() -> None:
+    """As conform of the target finds them, over all tasks."""
+    converter = Converter("csp")
+    texts = [
+        CSP_HEAD.format("C0", "PATCH", "PATCH P1\nBASE C0\n+ DEF PARSER = src/p.py\nAPPLY -> C1"),
+        CSP_HEAD.format("C1", "TASK", "TASK T8\nREQ do it\nIN NOWHERE"),
+        CSP_HEAD.format("C1", "TASK", "TASK T8\nREQ do it\nIN PARSER"),
+        CSP_HEAD.format("C0", "TASK", "TASK T9\nREQ do it"),
+    ]
+    made, why = through(converter, [turnwire.decode(text) for text in texts])
+    assert [getattr(error, "path", None) for error in why] == [None, "ids", None, "ctx"]
+    assert [line for line in conformance("csp", enumerate(map(turnwire.encode, made), 1)) if line.status == FAIL] == []
+
+
+def test_an_answer_for_which_nothing_can_ask_is_refused_at_once() -> None:
+    context = given("nslip")
+    defaults = {**context.defaults, "sap": {**context.defaults["sap"], "taskId": made_id(5)}}
+    converter = Converter("sap", context=context.replace(defaults=defaults))
+    with pytest.raises(ConvertError) as caught:
+        converter.feed(nslip.decode('@a9|f0|c1|S1|d0|T1|t"disk_full"#'))
+    assert (caught.value.reason, caught.value.path) == (Reason.NOT_CONFORMING, "correlation")
+    converter.feed(nslip.decode('@a3|f0|c1|S0|d1|T2|k1|t"x"#'))
+    assert converter.close().faults == ()
+
+
+def test_a_request_that_says_cancel_is_no_request() -> None:
+    message = nslip.decode('@a3|f0|c1|S0|d1|T2|k1|u"cancel"|t"x"#')
+    context = given("nslip").replace(defaults={**given("nslip").defaults, "csp": {"block.STATUS": "OK"}})
+    for target in ("csp", "sap", "sstp", "kick"):
+        with pytest.raises(ConvertError) as caught:
+            Converter(target, context=context).feed(message)
+        assert caught.value.reason == Reason.NO_COUNTERPART and "cancel" in caught.value.text
+        assert Converter(target, context=context, nearest=True).feed(message).nearest

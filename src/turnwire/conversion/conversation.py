@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import copy
 from collections import OrderedDict
 from types import NoneType
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.checklists import Fault, Judge
-from turnwire.contract import finding
+from turnwire.checklists import Fault
 from turnwire.conversion import carrying
 from turnwire.conversion.context import Context
 from turnwire.conversion.converting import Converted, Options, checked_wire, converted, names_of, split, written
+from turnwire.conversion.faults import not_conforming
 from turnwire.conversion.filling import Facts, facts_of, is_known, known_act
 from turnwire.conversion.forms import FORMS, Pair
 from turnwire.conversion.learning import LearnedNames
 from turnwire.conversion.paths import ABSENT, Fields
 from turnwire.conversion.shapes import Shape, shape_of
-from turnwire.errors import ConvertError, Reason, expect, expect_number
+from turnwire.conversion.watching import Closing, Histories, Watch
+from turnwire.errors import expect, expect_number
 from turnwire.kick.times import seconds
 from turnwire.registry import encode
 
@@ -49,59 +49,6 @@ class _Task(NamedTuple):
     assignee: str | None
 
 
-class Closing(NamedTuple):
-    """What the target's checklist finds at the end of what was written: what is wrong only now, and what is open."""
-
-    faults: tuple[Fault, ...]
-    open: tuple[Fault, ...]
-
-    def __add__(self, other: Closing) -> Closing:  # type: ignore[override]
-        return Closing(self.faults + other.faults, self.open + other.open)
-
-
-_BEFORE = 0
-"""The line of what stands in front of a history."""
-
-
-class _Watch:
-    """What the target's checklist makes of one history. ``judge`` has seen what was written, ``trial`` also what is
-    being tried."""
-
-    def __init__(self, wire: str, opening: Any = None) -> None:
-        self.judge: Judge = finding("judging").judge_of(wire)
-        self.trial: Judge = finding("judging").judge_of(wire)
-        if opening is not None:  # of the conversation, not of this history of it
-            self.judge.message(opening, _BEFORE)
-            self.trial.message(opening, _BEFORE)
-        self.count = 0
-        self.asked = False  # whether something was asked for there
-        self.early: Fault | None = None  # what is wrong where something else was asked for
-
-    def refuses(self, message: Any, own: bool) -> Fault | None:
-        """The first fault of a message, which then was not written; else it was. own: it is one of the target already,
-        whose faults are its own."""
-        self.trial.message(message, self.count + 1)
-        fault = self.trial.faults[0] if self.trial.faults and not own else None
-        if fault is not None:
-            self.trial = copy.deepcopy(self.judge)
-            return fault
-        self.judge.message(message, self.count + 1)
-        self.count += 1
-        for judge in (self.judge, self.trial):
-            judge.doubts.clear()
-            judge.faults.clear()
-        return None
-
-    def end(self, moment: float) -> Closing:
-        """What is wrong at the end, and what is unfinished; moment: the last time that any message tells, in seconds
-        since 1970, or 0."""
-        if moment:
-            self.judge.as_of(moment)
-        self.judge.end()
-        faults, left = ([one for one in found if one.line != _BEFORE] for found in (self.judge.faults, self.judge.open))
-        return Closing(tuple(faults), tuple(left))
-
-
 class Converter:
     """Messages of any wires as one history of the target wire.
 
@@ -110,13 +57,15 @@ class Converter:
     them; the state that CTX of CSP/1 names; ids of work, names and conversations, the same each time (where the context
     has ``new_id``). What the target's checklist would find wrong with a message, after those before it, is refused
     (``not_conforming``) and changes nothing. So what is written conforms; :meth:`close` tells what is unfinished.
-    Messages of the target itself, also those that are restored, go through as they are.
+    Messages of the target itself, also those that are restored, go through as they are, or are refused so, too.
 
     Args:
         to: the target wire.
         context, carry, nearest, restore, key: see :func:`convert`.
         remember: how many tasks, names and conversations are remembered of each; of older tasks and conversations the
-            oldest are forgotten, further names are given no ids.
+            oldest are forgotten, further names are given no ids. Of histories that the target judges by task or by
+            conversation at most a tenth as many are followed, those that have ended the first to go (and of these a
+            tenth of that, at least ten): what belongs to one that was given up is refused.
 
     Raises UnknownName for what is no wire, ConvertError(bad_context).
     """
@@ -141,7 +90,7 @@ class Converter:
         self._tasks: OrderedDict[_Key, _Task] = OrderedDict()
         self._aliases: OrderedDict[str, str] = OrderedDict()  # id of a message -> the conversation that it began
         self._counts: OrderedDict[tuple[Any, ...], int] = OrderedDict()  # turns and clocks
-        self._watches: OrderedDict[Any, _Watch] = OrderedDict()
+        self._histories = Histories(self.to, remember)
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
         self._taken: set[Any] = set()  # names as they are written
         self._state: str | None = None  # that the target's own messages have led to
@@ -149,12 +98,10 @@ class Converter:
         self._unanswered: dict[_Key, None] = {}
         self._work = 0
         self._openings: OrderedDict[str, Any] = OrderedDict()  # conversation -> its first message
-        self._any_asked = False
-        self._moment = 0.0
-        self._closing = Closing((), ())
         # Work without a name is counted where the target counts it, or where names may be given ids.
         self._counted = bool(shape_of(to).stateful) or self._names.context.new_id is not None
         self._judged = registry.wire(to).has("checklist")
+        self._one_history = self._judged and registry.wire(to).checklist.judge.alone
 
     @property
     def context(self) -> Context:
@@ -175,11 +122,12 @@ class Converter:
         else:
             facts, changes, task = self._adapted(source, facts_of(source, fields, self._names))
             made = self._written(source, fields, facts)
-        self._judge(made.message, own)
+        history = self._judge(made.message, own or "task" in facts)
         if own:
             self._take_in(fields, facts)
         if task is not None and _ends(facts, source, message if not own else made.message):
             self._done(task.key)
+            self._histories.over(history)
         self._note(source, facts)
         for key, value in changes.items():
             self._counts[key] = value
@@ -194,13 +142,12 @@ class Converter:
 
     def close(self) -> Closing:
         """Nothing follows: what the target's checklist finds open in what was written, or faulty only now."""
-        for watch in self._watches.values():
-            self._end(watch)
-        self._watches.clear()
-        return self._closing
+        return self._histories.close()
 
     def _history(self, facts: Facts) -> tuple[Any, ...]:
         """What the target's checklist judges a message together with: those of its task, or of its conversation."""
+        if self._one_history:
+            return None, None
         shape = shape_of(self.to)
         conversation = None if shape.tasks_alone else facts.get("conversation")
         if conversation is None and shape.opens:
@@ -344,48 +291,38 @@ class Converter:
 
     # --- what the target's checklist makes of it
 
-    def _judge(self, message: Any, own: bool) -> None:
-        if not self._judged:
-            return
+    def _judge(self, message: Any, names: bool) -> tuple[Any, ...]:
+        """Writes a message into its history, which it gives back. names: whether it says which work it is about."""
         facts = facts_of(self.to, shape_of(self.to).split(message), self._names)
         history = self._history(facts)
-        watch = self._watches.get(history)
+        if not self._judged:
+            return history
         opening = self._openings.get(history[0]) if facts.get("act") == "ask" else None
-        if watch is None:
-            watch = self._watches[history] = _Watch(self.to, opening)
-            if len(self._watches) > self._room:
-                self._end(self._watches.popitem(last=False)[1])
-        self._watches.move_to_end(history)
-        fault = self._unasked(watch, facts, own) or watch.refuses(message, own)
+        watch = self._histories.at(history, opening)
+        fault = self._unasked(watch, facts, names) or watch.refuses(message)
         if fault is not None:
-            text = f"what {self.to} asks of a history is broken: {fault.text}"
-            raise ConvertError(Reason.NOT_CONFORMING, text, wire=self.to, path=fault.clause, missing=[fault.clause])
+            raise not_conforming(self.to, fault)
         if shape_of(self.to).opens and history[0] is not None and history[0] not in self._openings:
             self._openings[history[0]] = message
             _forget(self._openings, self._room)
-        if facts.get("act") in _ASKS:
-            watch.asked = self._any_asked = True
-        moment = seconds(facts["time"]) if "time" in facts else None
-        self._moment = max(self._moment, moment or 0.0)
+        asks = facts.get("act") in _ASKS
+        self._histories.written(history, watch, asks, seconds(facts["time"]) if "time" in facts else None)
+        return history
 
-    def _unasked(self, watch: _Watch, facts: Facts, own: bool) -> Fault | None:
-        """Why an answer has no place here: it names work that was not asked for, among other work that was. Where
-        nothing was asked for, the beginning is missing, and nothing can be said."""
+    def _unasked(self, watch: Watch, facts: Facts, names: bool) -> Fault | None:
+        """Why an answer has no place here: it names work that was not asked for, among other work that was, or its
+        source names none, so that nothing that follows can ask for it. Where nothing was asked for so far, the
+        beginning may be missing, and the request may follow."""
         clause = shape_of(self.to).asked_first
         if not clause or facts.get("act") not in _ANSWERS or watch.asked:
             return None
+        if not names:
+            return Fault(clause, watch.count + 1, "it answers no work that its source names, and nobody asked for any")
         fault = Fault(clause, watch.count + 1, f"it answers {facts.get('task')}, which nobody here has asked for")
-        if self._any_asked and not own:
+        if self._histories.any_asked:
             return fault
         watch.early = fault
         return None
-
-    def _end(self, watch: _Watch) -> None:
-        """A history is over."""
-        found = watch.end(self._moment)
-        if watch.early is not None and not watch.asked and self._any_asked:
-            found += Closing((watch.early,), ())
-        self._closing += found
 
 
 def _ends(facts: Facts, source: str, message: Any) -> bool:

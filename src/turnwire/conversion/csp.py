@@ -122,7 +122,6 @@ SHAPE = Shape(
     unseen=UNSEEN,
     tells=(("intent",),),
     stateful="C0",
-    by_task=True,
     state_path="ctx",
     tasks_alone=True,
     moves=moves,

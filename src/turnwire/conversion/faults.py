@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from turnwire.checklists import Fault
 from turnwire.errors import ConvertError, Reason
 from turnwire.json import text as json_text
 
@@ -48,3 +49,16 @@ def no_extension(wire: str, paths: Sequence[str]) -> ConvertError:
 def not_carried(wire: str, text: str) -> ConvertError:
     """What claims to have been carried is damaged, or says something else than the message around it."""
     return ConvertError(Reason.BAD_CARRY, text, wire=wire)
+
+
+def not_conforming(wire: str, fault: Fault) -> ConvertError:
+    """What was made is a message of the target, and has no place behind those before it."""
+    text = f"what {wire} asks of a history is broken: {fault.text}"
+    return ConvertError(Reason.NOT_CONFORMING, text, wire=wire, path=fault.clause, missing=[fault.clause])
+
+
+def given_up(wire: str, task: str | None) -> ConvertError:
+    """A message belongs to a history that is not followed any more."""
+    what = "of its conversation" if task is None else f"of {task}"
+    text = f"the history {what} is followed no more (remember is the bound), so nothing can be added to it"
+    return ConvertError(Reason.NOT_CONFORMING, text, wire=wire, path="remember", missing=["remember"])

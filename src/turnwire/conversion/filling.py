@@ -10,7 +10,7 @@ from turnwire.conversion.context import Names, as_key
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import ABSENT, Fields, Path, parsed, shown
 from turnwire.conversion.shapes import shape_of
-from turnwire.conversion.tables import ACTS, GRAVE, REPORTING
+from turnwire.conversion.tables import ACTS, GRAVE, REPORTING, STATUSES
 
 _TIMES = frozenset({"sap_time", "iso_time"})
 _FAILED, _SUCCEEDED, _CANCELLED = "FAILED", "SUCCEEDED", "CANCELLED"
@@ -64,13 +64,16 @@ def is_known(facts: Facts, fact: str) -> bool:
 
 def meaning(facts: Facts) -> tuple[str | None, str | None]:
     """What a message does: its act, and of a report also how the work stands. A report of failure is an error; work
-    that failed or was cancelled is not asked for as any other."""
+    that failed or was cancelled is not asked for as any other, nor is one of which a word says what nobody knows."""
     act, status = facts.get("act"), facts.get("status")
     if status is None and is_known(facts, "status"):
         status = as_key(facts[UNREAD]["status"])
     if act == "inform" and status == _FAILED:
         return "error", None
-    told = status != _SUCCEEDED if act in REPORTING else act not in GRAVE and status in (_FAILED, _CANCELLED)
+    if act in REPORTING:
+        told = status != _SUCCEEDED
+    else:
+        told = act not in GRAVE and status is not None and (status in (_FAILED, _CANCELLED) or status not in STATUSES)
     return (act, status) if told else (act, None)
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged, checklist_of
+from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, decode, doubts, parse
 from turnwire.csp.laws import Classifier, Routing, by_subject
 from turnwire.csp.lints import Linter
@@ -109,6 +109,8 @@ class Judge(checklists.Judge):
         classify: which laws a task falls under (:class:`turnwire.csp.laws.Routing`).
     """
 
+    foresees = True
+
     def __init__(self, classify: Classifier = by_subject) -> None:
         super().__init__()
         self._classify = classify
@@ -175,6 +177,36 @@ class Judge(checklists.Judge):
         if offset is not None:
             message.line = line
         self._record(message, line, offset, strictly=offset is not None)
+
+    def admits(self, message: CspMessage, line: int) -> Fault | None:
+        """Judges one message unless it breaks a clause. It is what strict writing writes."""
+        self._settling.flush()
+        issues = [issue for issue in self.linter.found(message) if issue.severity == "warning"]
+        found = [(REASONS[issue.reason], issue.text) for issue in issues]
+        found += list(_of_record(message))
+        found += [("fileop", issue.text) for issue in doubts(message) if issue.reason is Reason.UNKNOWN_OP]
+        if self.routing is None:
+            self.routing = Routing(self.linter.laws, self._classify)
+        if not found and self.routing:
+            found += [("laws", issue.text) for issue in self.routing.feed(message, self.linter.defs)]
+        if not found and (self.stateful or isinstance(message.block, Patch)):
+            error = self._replaying.feed(message, kept=False)  # what it refuses changes nothing
+            found += [] if error is None else [("state", f"{error.reason}: {error.text}")]
+        if found:
+            return Fault(found[0][0], line, found[0][1])
+        if isinstance(message.block, Patch):
+            self.stateful = True
+            self.patch_ids.add(message.block.id)
+            self.targets.add(message.block.apply or "")
+        self.linter.context.learn(message)
+        self._tasks(message, line, None)
+        return None
+
+    def forget(self, room: int) -> None:
+        """Forgets the oldest tasks, agents, results and files beyond ``room``; no checkpoint."""
+        self.linter.context.forget(room)
+        while len(self.waiting_tasks) > room:
+            del self.waiting_tasks[next(iter(self.waiting_tasks))]
 
     def _pass(self, offset: int | None) -> None:
         """Judges what stands in front of a byte beside messages."""

@@ -163,6 +163,16 @@ class Context:
         elif isinstance(block, Patch) and state:
             self.patch(block)
 
+    def forget(self, room: int) -> None:
+        """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each."""
+        while len(self.tasks) > room:
+            name = next(iter(self.tasks))
+            del self.tasks[name]
+            self.final.pop(name, None)
+        for names in (self.agents, self.produced, self.files):
+            while len(names) > room:
+                names.pop()
+
     def patch(self, block: Patch) -> None:
         """Takes in what a patch changes."""
         state = self.at(block.base)
@@ -197,6 +207,12 @@ class Linter:
 
     def feed(self, record: Record) -> list[Issue]:
         """What the token rules say of the next record; ``where`` is its line."""
+        issues = self.found(record)
+        self.context.learn(record)
+        return issues
+
+    def found(self, record: Record) -> list[Issue]:
+        """The same of a record that is not taken in."""
         context = self.context
         context.take(record)
         kind: type = type(record)
@@ -205,7 +221,6 @@ class Linter:
         for rule in _rules_of(kind, block):
             for reason, severity, text in rule(record, context):
                 issues.append(Issue(reason, record.line, severity, text))
-        context.learn(record)
         return issues
 
 

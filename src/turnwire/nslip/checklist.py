@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged
+from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged
 from turnwire.contract import finding
 from turnwire.errors import DecodeError, EncodeError, Reason, expect
 from turnwire.nslip.codec import encode
@@ -95,6 +95,7 @@ _NEAR = re.compile(rb"%b|%b|^[ \t]*@[ \t]*#[ \t]*\r?$" % (_LOOSE, _BARE), re.MUL
 class Judge(checklists.Judge):
     """Judges messages one by one: nothing in nSLIP is about their order."""
 
+    foresees = alone = True
     _reached = (0, 1)  # a byte, and its line
 
     def look(self, found: Any) -> None:
@@ -146,6 +147,13 @@ class Judge(checklists.Judge):
         for issue in check(message):
             if issue.reason in REASONS:
                 self.fault(REASONS[issue.reason], line, f"{issue.where}: {issue.text}", offset)
+
+    def admits(self, message: SlipMessage, line: int) -> Fault | None:
+        """Judges one message alone: no other changes what is said of it."""
+        alone = Judge()
+        alone.message(message, line)
+        self.applied |= alone.applied
+        return alone.faults[0] if alone.faults else None
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """What is damaged breaks the clause that its reason goes with."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Specification, Unjudged, log_line
+from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, log_line
 from turnwire.contract import finding, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
@@ -96,6 +96,8 @@ class Judge(checklists.Judge):
         wrapped: number of a message that was given without a file -> in what it stood.
     """
 
+    foresees = True
+
     def __init__(self, wrapped: Mapping[int, str] | None = None) -> None:
         super().__init__()
         self._numbers = wrapped or {}
@@ -141,13 +143,36 @@ class Judge(checklists.Judge):
         self._applies(bool(session.actors), directed, addressee is not None)
         if addressee is not None:
             self._asked[id(message)] = line, offset, message
-        for issue in session.feed(message):
+        self._turns(session.feed(message), directed, line, offset)
+        if len(self._asked) > self._most_asked:
+            self._forget_answered()
+
+    def _turns(self, issues: list[Issue], directed: bool, line: int, offset: int | None) -> None:
+        for issue in issues:
             if issue.reason is Reason.OUT_OF_TURN and directed:
                 self.fault("addressee", line, issue.text, offset)
             else:
                 self._issue(issue, line, offset)
+
+    def admits(self, message: Message, line: int) -> Fault | None:
+        """Judges one message unless it breaks a clause; a session that it begins is begun."""
+        session = self._session(message)
+        issues, take = session.judged(message)
+        before = len(self.faults)
+        for issue in check(message):
+            if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
+                self._issue(issue, line, None)
+        self._turns(issues, session.floor.who == ADDRESSEE, line, None)
+        if len(self.faults) > before:
+            fault = self.faults[before]
+            del self.faults[before:]
+            return fault
+        if message.addressee is not None:
+            self._asked[id(message)] = line, None, message
+        take()
         if len(self._asked) > self._most_asked:
             self._forget_answered()
+        return None
 
     def _applies(self, several: bool, directed: bool, asks: bool) -> None:
         """Notes the clauses that have something to say of a message: whether anybody spoke before, who had the floor

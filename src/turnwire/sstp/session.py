@@ -7,7 +7,8 @@ grants the floor or stops waiting for somebody.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from turnwire.errors import Issue, Reason, RuleError
@@ -89,6 +90,21 @@ class Clocks:
 _USUAL = frozenset(map(words, ACKNOWLEDGEMENTS))
 _UNUSED = Clocks()
 """Those of an actor who has not spoken."""
+
+
+class _Found(NamedTuple):
+    """What the rules find in a message, whether it is taken in at all, and what they saw of it."""
+
+    issues: list[Issue]
+    taken: bool
+    actor: str = ""
+    addressee: str | None = None
+    forged: bool = False
+    allowed: bool = True
+
+
+def _nothing() -> None:
+    """What is broken changes nothing."""
 
 
 class Session:
@@ -187,12 +203,24 @@ class Session:
         another's name is found, remembered as using up that clock, and else changes neither clocks nor queries; it does
         free the floor. Raises RuleError for an error when the monitor is strict.
         """
+        found = self._found(message, identity)
+        self._outcome(found.issues)
+        if found.taken:
+            self._take(message, found)
+        return found.issues
+
+    def judged(self, message: Message) -> tuple[list[Issue], Callable[[], None]]:
+        """What the rules find in the next message, and what takes it in: until that is called, nothing changes."""
+        found = self._found(message, None)
+        return found.issues, partial(self._take, message, found) if found.taken else _nothing
+
+    def _found(self, message: Message, identity: str | None) -> _Found:
         if not isinstance(message, Message):
             raise TypeError(f"a session is fed SSTP messages, not {type(message).__name__}")
         if not message._plain:
             broken = next((issue for issue in findings(message._fields) if issue.severity == "error"), None)
             if broken is not None:
-                return self._outcome([broken])
+                return _Found([broken], False)
         actor: str = message.actor_id
         forged = identity is not None and not self._is(identity, actor)
         addressee = message.addressee
@@ -205,9 +233,7 @@ class Session:
             if not allowed:
                 issues += self._turn(actor)
             issues += self._contribution(message, actor)
-        self._outcome(issues)
-        self._take(message, actor, addressee, forged, allowed)
-        return issues
+        return _Found(issues, True, actor, addressee, forged, allowed)
 
     def _familiar(self, actor: str, addressee: str | None, session_id: str | None) -> bool:
         """Whether there is surely nothing to say of the names."""
@@ -317,7 +343,8 @@ class Session:
 
     # --- what a message changes
 
-    def _take(self, message: Message, actor: str, addressee: str | None, forged: bool, allowed: bool) -> None:
+    def _take(self, message: Message, found: _Found) -> None:
+        _, _, actor, addressee, forged, allowed = found
         if forged:
             self._forged.add((self._of(message.session_id), actor, message.logical_clock))
             self.floor = Floor(ANYONE)

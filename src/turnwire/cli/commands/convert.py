@@ -86,18 +86,39 @@ def command(
     output = standard_output()
     converter = turnwire.Converter(target, context=context, carry=carry, nearest=nearest, restore=restore, key=key)
     writer = _Writer(output, target, as_json, quiet)
+    first: tuple[str, Found, WireError] | None = None  # that was refused for want of what others would say
+    begun = False
     for name in inputs.files(names):
         for found in _messages(sys.stdin.buffer if name == inputs.STANDARD_INPUT else name, source):
+            if first is not None:
+                writer.refuse(first[0], first[1].line, first[2])
+                first = None
             if found.error is not None:
+                begun = True
                 writer.refuse(name, found.line, found.error)
                 continue
             try:
                 converted = converter.feed(found.message)
                 text = turnwire.encode(converted.message)
             except WireError as error:
-                writer.refuse(name, found.line, error)
+                if begun or error.reason is not Reason.NOT_CONFORMING:
+                    writer.refuse(name, found.line, error)
+                else:
+                    first = name, found, error
             else:
                 writer.write(name, found.line, text, converted)
+            begun = True
+    if first is not None:  # a message alone is no history
+        alone = turnwire.convert(
+            first[1].message,
+            target,
+            context=converter.context,
+            carry=carry,
+            nearest=nearest,
+            restore=restore,
+            key=key,
+        )
+        writer.write(first[0], first[1].line, turnwire.encode(alone.message), alone)
     output.flush()
     faults, left = converter.close()
     if len(left) <= converter.unanswered:  # what waits for an answer in the source waits for it here
