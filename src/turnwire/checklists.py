@@ -198,7 +198,8 @@ class Judge:
         raise NotImplementedError
 
     def forget(self, room: int) -> None:
-        """Forgets the oldest beyond ``room`` of each thing that it remembers. What names one of them is a fault then."""
+        """Forgets the oldest beyond ``room`` of each thing that it remembers: what names one of them is a fault then. A
+        judge that remembers little does nothing."""
 
     def as_of(self, now: float) -> None:
         """What has a deadline is judged at the end as of this moment, in seconds since 1970-01-01 UTC."""

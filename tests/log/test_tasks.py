@@ -68,6 +68,9 @@ LOGS: dict[str, tuple[str, str, str, tuple[int, ...], tuple[float | None, float 
         csp(0, "A", "B", "TASK", "TASK T1\nREQ x") + csp(0, "A", "B", "TASK", "TASK T2\nREQ y")
         + csp(0, "B", "A", "ERROR", "ERROR E1\nCAUSE z\nAT T2") + csp(0, "B", "A", "RESULT", "RESULT T1\nSTATUS OK")
     ), (2, 2, 0, 0, 0, 0, 0, 0), (None, None)),
+    "ahead with an earlier time, and a clock that went back": ("nslip", "ask", (
+        nslip(5, "1", 1, 0, "|k1") + nslip(10, "3", 0, 1, "|k1") + nslip(20, "3", 0, 1, "|k2") + nslip(15, "1", 1, 0, "|k2")
+    ), (2, 2, 0, 0, 0, 1, 0, 1), (None, None)),
     "partial, another's, ahead": ("csp", "task", (
         csp(0, "A", "B", "TASK", "TASK T1\nREQ x") + csp(0, "B", "A", "RESULT", "RESULT T1\nSTATUS PARTIAL")
         + csp(0, "B", "A", "RESULT", "RESULT T9\nSTATUS OK") + csp(0, "B", "A", "RESULT", "RESULT T3\nSTATUS OK")

@@ -101,7 +101,7 @@ def test_messages_add_up_and_conversations_are_one_text() -> None:
         assert (row.messages, row.legend) == (3, 0)
     whole = rows(tokens.compare(texts, wires=["nslip"], per="conversation"))
     assert whole["nslip"].tokens == tokens.count("\n".join(texts))
-    assert whole["nslip"].legend == tokens.count(turnwire.prompt("nslip"))
+    assert whole["nslip"].legend == tokens.count(turnwire.prompt("nslip", "short"))
     assert whole["nslip"].total == whole["nslip"].tokens + whole["nslip"].legend
     assert whole["nslip"].shared == tokens.count("@a3|f0|c1|S0|d1|T")
     assert whole["json array"].legend == tokens.count(positional.write([plain(turnwire.decode(REQUEST))])[0])

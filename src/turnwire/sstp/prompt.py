@@ -36,23 +36,29 @@ _FILLED: dict[str, Any] = {
 
 def prompt() -> str:
     """The text that teaches SSTP, with a message of each kind."""
-    return _text(_FILLED, "")
+    kinds = "\n".join(
+        f"- {kind}: {spec.MEANING[kind]}.\n  {as_json(_sstp_example(kind, _FILLED))}" for kind in spec.Kind
+    )
+    return _text(kinds, "one of the kinds below")
 
 
 def short() -> str:
-    """The text with forms to be filled in."""
-    return _text({}, " Fill in everything that stands in angle brackets.")
-
-
-def _text(values: dict[str, Any], more: str) -> str:
+    """The text with forms to be filled in: of the header once, of the payload for each kind."""
+    form = {"header": _sstp_example(spec.Kind.INTENT, {})["header"], "payload": {}}
+    form["header"] |= {"kind": "<kind>", "schema_id": "<schema_id>"}
     kinds = "\n".join(
-        f"- {kind}: {spec.MEANING[kind]}.\n  {as_json(_sstp_example(kind, values))}" for kind in spec.Kind
+        f"- {kind}, schema_id {spec.SCHEMA_IDS[kind]}: {spec.MEANING[kind]}. {as_json(_sstp_example(kind, {})['payload'])}"
+        for kind in spec.Kind
     )
+    forms = f"{as_json(form)}\nKinds, each with its payload:\n{kinds}"
+    return _text(forms, "of this form, with everything in angle brackets filled in")
+
+
+def _text(forms: str, told: str) -> str:
     optional = listed(f"{field.name} (like {as_json(field.example)})" for field in spec.HEADER if field.need == "never")
     return f"""\
-You speak SSTP. Every message is a single JSON object of one of the kinds below: raw JSON only, no prose, no Markdown, no \
-code fence.{more}
-{kinds}
+You speak SSTP. Every message is a single JSON object {told}: raw JSON only, no prose, no Markdown, no code fence.
+{forms}
 Rules:
 - actor_id is your own name, always. session_id is the same in all messages of a task.
 - logical_clock is 1 in your first message of the session and 1 more in each further one.

@@ -274,7 +274,7 @@ def _convert() -> Convert:
 def _prompt(wire: str) -> str:
     import turnwire
 
-    return turnwire.prompt(wire)
+    return turnwire.prompt(wire, "short")  # who reads needs no example of everything
 
 
 def _references(

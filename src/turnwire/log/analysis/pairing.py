@@ -89,8 +89,9 @@ class Pairing:
 
     requests: how many were seen; answered: how many of them were answered for good; progress: answers that only tell
     how the work goes; orphans: answers that name a request which is not there; ahead: answers that stood before their
-    request; further: answers to what had been answered; backwards: answers with a time before their request, which
-    tell no latency; given_up: how many requests were too old to be remembered.
+    request; further: answers to what had been answered; backwards: answers behind their request with a time before it,
+    which tell no latency (nor does one that stood ahead with such a time: no clock went back there); given_up: how many
+    requests were too old to be remembered.
     """
 
     def __init__(self, rule: Rule, room: int = OPEN) -> None:
@@ -159,7 +160,7 @@ class Pairing:
         self.ahead += early.count
         if early.answer is None:
             return False
-        self._settle(request, early.answer)
+        self._settle(request, early.answer, ahead=True)
         return True
 
     def _answer(self, number: int, key: Hashable, way: Way, message: Message) -> bool:
@@ -193,13 +194,13 @@ class Pairing:
         while len(self._early) > self._room:
             del self._early[next(iter(self._early))]
 
-    def _settle(self, request: _Open, answer: Message) -> None:
+    def _settle(self, request: _Open, answer: Message, ahead: bool = False) -> None:
         self.answered += 1
         asked = request.message
         if asked.time is not None and answer.time is not None:
             if answer.time >= asked.time:
                 self.latencies.add(answer.time - asked.time)
-            else:
+            elif not ahead:
                 self.backwards += 1
 
     def _forget(self, request: _Open) -> None:
