@@ -66,6 +66,14 @@ def test_diff_and_inverse(store):
     assert store.verify()
 
 
+def test_the_patch_that_undoes_has_the_number_after_the_highest(store):
+    store.apply(patch(40, ("+", "A", "1"), base="C2", apply="C7"))
+    store.apply(csp.message("A", "B", "C7", csp.Patch("P5", "C7", [("+", "B", "1")], "C3")))
+    for one in (store, csp.Store.load(store.dump())):
+        undo = one.inverse("P40", base="C3")
+        assert (undo.id, undo.apply) == ("P41", "C8")
+
+
 def test_explain(store):
     assert store.explain("SRC") == [
         csp.Change("C0", None, 0, None, None, "+", None, "src/"),

@@ -69,7 +69,6 @@ def damage(line: int, offset: int, text: str) -> RuleError:
     return RuleError(Reason.DIGEST_MISMATCH, text, rule="digest", wire=WIRE, line=line, offset=offset)
 
 
-def next_free(letter: str, taken: Iterable[str]) -> str:
-    """The id after the highest that is taken."""
-    numbers = [int(name[1:]) for name in taken if name[:1] == letter and name[1:].isdigit() and len(name) < 20]
-    return f"{letter}{max(numbers, default=0) + 1}"
+def number_of(letter: str, name: str) -> int:
+    """The number in an id such as P12; 0 where it is no such id."""
+    return int(name[1:]) if name[:1] == letter and name[1:].isdigit() and len(name) < 20 else 0

@@ -24,7 +24,7 @@ from turnwire.csp.digests import (
     first_line,
     init_body,
     json_line,
-    next_free,
+    number_of,
     refusal,
     unknown_context,
     whole_digest,
@@ -78,6 +78,7 @@ class Store:
         self._order = ["C0"]
         self._log: list[LogEntry] = []
         self._patches: dict[str, tuple[str, str]] = {}  # patch id -> (text, checkpoint)
+        self._highest = [0, 0]  # numbers in the ids of patches and of checkpoints
         self._changes: dict[str, list[tuple[str, str, str | None, str | None]]] = {}
         self._since_whole = 0
         self._head = "C0"
@@ -190,9 +191,7 @@ class Store:
             if name not in before:
                 raise refusal(Reason.DEF_MISSING, f"{name} is not defined at {block.base}", block.id)
             ops.append(Op("+" if sign == "-" else "~", name, before[name]))
-        return Patch(
-            id or next_free("P", self._patches), base or block.apply, ops, apply or next_free("C", self._checkpoints)
-        )
+        return Patch(id or f"P{self._highest[0] + 1}", base or block.apply, ops, apply or f"C{self._highest[1] + 1}")
 
     def _block(self, patch: Patch | CspMessage | str) -> Patch:
         self._settle()
@@ -359,6 +358,8 @@ class Store:
             if self._order[-1] != made.id:
                 self._order.append(made.id)
             self._patches[made.patch or ""] = step.entry.text, made.id
+            highest = self._highest
+            highest[:] = max(highest[0], number_of("P", made.patch or "")), max(highest[1], number_of("C", made.id))
             for name, sign, old, new in step.changes:
                 history = self._changes.setdefault(name, [])
                 if not history or history[-1][0] != made.id:
