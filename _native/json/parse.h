@@ -18,7 +18,7 @@ enum {
     TW_IS_NUMBERS = 1024,                    /* an object of numbers only */
     TW_IS_GOOD = 2048                        /* a string of the form that its node asks for */
 };
-enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL };
+enum { TW_FORM_ANY, TW_FORM_UUID, TW_FORM_TIME, TW_FORM_WORD, TW_FORM_CHANNEL, TW_FORM_TEXT };
 enum { TW_NO_TABLE = -1, TW_NO_WORD = 255, TW_DEEPEST = 512 };
 
 typedef struct { const uint8_t *name; uint32_t size; uint16_t node, bit; uint64_t hash; } tw_key_entry;
@@ -329,6 +329,7 @@ static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
     const uint8_t *p = v->p, *hard = x->hard;
     size_t size = v->size;
     int word;
+    if (node->form == TW_FORM_TEXT) return;  /* whatever it says */
     if (v->b.escaped) {
         if (size > sizeof scratch) return;
         size = tw_unescape(p, p + size, scratch);

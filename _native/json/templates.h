@@ -9,7 +9,8 @@
  *
  * What the wires' own reading said of an object that is no message becomes a template, too, with the reason and the place of
  * the fault: it is asked once for each text, not for each object. Slots are there only such values of which neither `claims` nor
- * `decode` asks which one they are: good UUIDs, good times and numbers that the plan knows (see WirePlan). */
+ * `decode` asks which one they are: good UUIDs, good times, numbers that the plan knows, and texts of which it says so (see
+ * WirePlan). */
 #ifndef TURNWIRE_JSON_TEMPLATES_H
 #define TURNWIRE_JSON_TEMPLATES_H
 
@@ -247,7 +248,7 @@ static int tw_make_note(tw_template *m, const tw_json *x, const uint8_t *p, int 
         tw_place_in_text(m, at, &slots);
         tw_slot *slot = &m->slot[slots];
         slot->node = (int16_t)node;
-        slot->form = x->shape->nodes[node].form;
+        slot->form = x->shape->nodes[node].form == TW_FORM_TEXT ? TW_FORM_ANY : x->shape->nodes[node].form;
         slot->is = v->b.is;
         slot->word = v->b.word;
         return 1;
@@ -457,7 +458,8 @@ static void tw_open_refusal_slots(const tw_json *x, const uint8_t *p, tw_leaf *l
         for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
             int node = w * 64 + __builtin_ctzll(nodes), form = x->shape->nodes[node].form, leaf;
             const tw_value *v = &x->v[node];
-            int known = (form == TW_FORM_UUID || form == TW_FORM_TIME) && v->b.is & TW_IS_GOOD && !v->b.escaped;
+            int known = (form == TW_FORM_UUID || form == TW_FORM_TIME) && v->b.is & TW_IS_GOOD;
+            known = (known || (form == TW_FORM_TEXT && v->b.is & TW_IS_STRING)) && !v->b.escaped;
             if (!known && !(v->b.is & (TW_IS_COUNT | TW_IS_NEGATIVE | TW_IS_FRACTION))) continue;
             if ((leaf = tw_leaf_at(leaves, count, (size_t)(v->p - p))) < 0) continue;
             leaves[leaf].slot = !(leaves[leaf].at < fault && fault < (size_t)leaves[leaf].at + leaves[leaf].size);

@@ -37,7 +37,7 @@ KINDS = {
 array of strings only; records: an array of objects only whose known members are strings; numbers: an object of numbers
 only; good: a string of the form that its :class:`Value` names."""
 
-FORMS = ("", "uuid", "time", "word", "channel")
+FORMS = ("", "uuid", "time", "word", "channel", "text")
 FILLS = ("", "text", "word", "integer", "number", "time", "count", "sections", "constant", "family", "digits")
 FILLS_OF = {
     "text": ("text", "family", "digits"),
@@ -56,8 +56,8 @@ NO_NODE = 0xFFFF
 
 
 class Value(NamedTuple):
-    """A value that matters. form: "" or what a string there has to be: "uuid", "time", "word" (one of ``words``) or
-    "channel". text: in ``items/*/name``, whether it must be a string for the array to be "records"."""
+    """A value that matters. form: "" or what a string there has to be: "uuid", "time", "word" (one of ``words``),
+    "channel", or "text": it may say anything, and why ``decode`` refuses an object does not depend on it. text: in ``items/*/name``, whether it must be a string for the array to be "records"."""
 
     path: str
     form: str = ""
@@ -108,7 +108,8 @@ class WirePlan(NamedTuple):
     of the members of an object that ``decode`` takes, the same that ``choose`` finds.
     code: what stands in the column "wire" of a scan of several wires.
     claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are. Neither
-    this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is.
+    this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is, nor on
+    what a string of form "text" says.
     """
 
     wire: str

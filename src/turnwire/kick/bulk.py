@@ -31,9 +31,7 @@ COLUMNS = (
 _FORMS = {
     "type": ("word", tuple(TYPES)),
     "channel": ("channel", ()),
-    "id": ("uuid", ()),
-    "correlation_id": ("uuid", ()),
-    "timestamp": ("time", ()),
+    **dict.fromkeys(("id", "timestamp", "correlation_id"), ("text", ())),
 }
 _TEXTS = ("id", "sender", "receiver", "channel", "correlation_id", "timestamp", "content")
 _VARIANT = Variant(
