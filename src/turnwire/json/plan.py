@@ -57,7 +57,8 @@ NO_NODE = 0xFFFF
 
 class Value(NamedTuple):
     """A value that matters. form: "" or what a string there has to be: "uuid", "time", "word" (one of ``words``),
-    "channel", or "text": it may say anything, and why ``decode`` refuses an object does not depend on it. text: in ``items/*/name``, whether it must be a string for the array to be "records"."""
+    "channel", or "text": it may say anything, and why ``decode`` refuses an object does not depend on it. text: in
+    ``items/*/name``, whether it must be a string for the array to be "records"."""
 
     path: str
     form: str = ""
