@@ -160,7 +160,7 @@ lint: $(VENV)/.extra-lint ## ruff: rules and format
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 
-constraints: $(VENV)/.extra-lint ## write constraints.txt anew: what CI installs, with hashes
+constraints: $(VENV)/.extra-lint ## write constraints.txt anew: the files that the checks need, with hashes
 	TURNWIRE_SKIP_NATIVE=1 $(PY) .ci/constraints > constraints.new
 	mv constraints.new constraints.txt
 
