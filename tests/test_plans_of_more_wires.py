@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +16,7 @@ from turnwire.contract import LIMITS, OBJECT, Column, Limits, Wire
 from turnwire.json import text as json_text
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
+from turnwire.log.engine import all_wires
 from turnwire.tokens import advise
 
 STATES = ("open", "shut")
@@ -78,9 +80,12 @@ def made(
 
 
 @pytest.fixture(autouse=True)
-def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is registered here is forgotten again."""
+def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is registered here is forgotten again: outside tests no name is ever registered twice."""
     monkeypatch.setattr(registry, "_known", turnwire.wires())
+    all_wires._finder.cache_clear()
+    yield
+    all_wires._finder.cache_clear()
 
 
 TICKETS = [Ticket(7, "open", "a"), Ticket(-12, "shut", 'b"'), Ticket((1 << 63) - 1, "open", ""), Ticket(0, "open", "c")]

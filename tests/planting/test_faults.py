@@ -23,7 +23,7 @@ def test_a_fault_changes_one_place_of_the_code() -> None:
     for fault in drawn(60, 3):
         before, after = (ROOT / fault.header).read_text("utf-8"), fault.planted()
         changed = [one for one, other in zip(before.split("\n"), after.split("\n"), strict=True) if one != other]
-        assert len(changed) == 1 and not changed[0].lstrip().startswith(("*", "/*", "#"))
+        assert len(changed) == 1 and not changed[0].lstrip().startswith(("* ", "*/", "/*", "#"))
         assert touched(fault.header)
 
 
