@@ -2,8 +2,10 @@
 
 from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_GET_ITEM
-from cpython.object cimport PyObject, PyObject_RichCompareBool, Py_EQ
+from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+
+from _native.session.leaves cimport equal, held_at
 
 from collections import Counter
 from itertools import islice
@@ -21,21 +23,6 @@ cdef enum:
 cdef double IMPOSSIBLE = 1e9
 cdef dict PENALTY = {"?": 0.0, "+": 0.3, "=": 0.2, "^": 0.4}
 cdef tuple NONE_SEEN = ()
-
-
-cdef inline bint equal(object one, object other) except -1:
-    """Whether two leaves (or None) are the same: texts and numbers are of different types."""
-    if one is other:
-        return True
-    if type(one) is not type(other):
-        return False
-    return PyObject_RichCompareBool(one, other, Py_EQ)
-
-
-cdef inline object held_at(dict known, object key):
-    """What a dict holds, or None."""
-    cdef PyObject* found = PyDict_GetItem(known, key)
-    return None if found is NULL else <object>found
 
 
 cdef bint is_number(bytes leaf) noexcept:

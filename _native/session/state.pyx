@@ -3,8 +3,10 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_GET_ITEM
-from cpython.object cimport PyObject, PyObject_RichCompareBool, Py_EQ
+from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
+
+from _native.session.leaves cimport equal, held_at
 
 from turnwire._pure.session.fields import field as pure_field
 from turnwire._pure.session.fields import json_field
@@ -23,20 +25,6 @@ cdef enum:
 
 cdef dict forms = {}
 cdef int[13] DAYS_BEFORE = [0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
-
-
-cdef inline bint equal(object one, object other) except -1:
-    """Whether two leaves (or None) are the same: texts and numbers are of different types."""
-    if one is other:
-        return True
-    if type(one) is not type(other):
-        return False
-    return PyObject_RichCompareBool(one, other, Py_EQ)
-
-
-cdef inline object held_at(dict known, object key):
-    cdef PyObject* found = PyDict_GetItem(known, key)
-    return None if found is NULL else <object>found
 
 
 cdef inline bint is_digit(unsigned char letter) noexcept nogil:

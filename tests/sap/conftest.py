@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import pytest
 
 from turnwire import sap
 from turnwire.sap import codec
+
+if TYPE_CHECKING:
+    from tests.sap.hosts import Broker
 
 
 @pytest.fixture
@@ -17,3 +23,19 @@ def twin(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
     reader = import_module(f"turnwire._{backend}.json.text").Reader(sap.WIRE, ())
     monkeypatch.setattr(codec, "_reader", reader)
     return backend
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A nats-server for the tests of a file."""
+    from tests.sap.hosts import Broker  # the codec is tested without any transport, too
+
+    started = Broker(tmp_path_factory.mktemp("broker"))
+    yield started
+    started.kill()
+
+
+@pytest.fixture
+def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
+    """What an agent logs of the faults that a test makes is not shown."""
+    caplog.set_level(logging.CRITICAL)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,22 +21,14 @@ from turnwire.errors import Unanswered
 from turnwire.ledger import Ledger
 from turnwire.sap.transports import http, mcp, nats
 
-pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.usefixtures("quiet_logs"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 PATIENT = 600  # seconds of every other bound: only that of the Ack can end a wait
 GUARD = 60
 SOON = 0.2
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    started = Broker(tmp_path_factory.mktemp("broker"))
-    yield started
-    started.kill()
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL)
 
 
 def expecting(expected: bool = True) -> sap.Task:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +19,17 @@ from turnwire.sap.transports import nats, nats_link
 from turnwire.sap.transports.nats_order import InOrder, Source
 from turnwire.sap.waiting import ALLOWANCE, cancel_and_wait
 
-pytestmark = [pytest.mark.once, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.usefixtures("quiet_logs"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 PERMISSIONS = """authorization {{ users: [
   {{ user: worker, password: w }}
   {{ user: one, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "_INBOX.>"] }} }}
   {{ user: both, password: o, permissions: {{ publish: ["$JS.>", "{0}.tasks.b.A-prime", "{0}.tasks.b.A-prime.*"] }} }}
 ] }}"""
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    started = Broker(tmp_path_factory.mktemp("broker"))
-    yield started
-    started.kill()
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL)
 
 
 def noting() -> tuple[sap.Agent, list[str], asyncio.Event]:

@@ -273,13 +273,6 @@ QUICK = {"bus": 8, "http": 2, "mcp": 6, "nats": 2}  # examples; servers cost mos
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    started = Broker(tmp_path_factory.mktemp("broker"))
-    yield started
-    started.kill()
-
-
 @pytest.fixture(autouse=True)
 def quiet_logs() -> Iterator[None]:
     logging.disable(logging.CRITICAL)
