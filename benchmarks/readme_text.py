@@ -76,15 +76,15 @@ AFTER = """
 
 `python benchmarks/sap_http.py --json FILE`, with the extra `bench-agents`; raw rounds in `results/sap_http.json`.
 A handler that does nothing, one request after the other on one connection, server (uvicorn) and client (plain
-sockets) in one process; medians of 7 rounds of 300 tasks, on a loaded machine: trust the ratios. Bare Starlette
+sockets) in one process; medians of 7 rounds of 300 tasks, on a quiet machine of two cores. Bare Starlette
 parses the body and writes it again, and judges nothing. a2a-sdk 1.3.0 answers `SendMessage` over JSON-RPC with its
 store in memory. No transcript, no cache.
 
 | server | CPU µs a task | latency µs | throughput of bare starlette |
 |---|---|---|---|
-| bare starlette | 341 | 325 | 100% |
-| turnwire | 578 | 548 | 59% |
-| a2a-sdk | 2552 | 6352 | 13% |
+| bare starlette | 321 | 309 | 100% |
+| turnwire | 487 | 478 | 66% |
+| a2a-sdk | 2511 | 2384 | 13% |
 
 ## Method
 
