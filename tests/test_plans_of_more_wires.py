@@ -128,7 +128,7 @@ def test_what_fills_a_common_column_fits_it_too() -> None:
     with pytest.raises(ValueError, match="there is no column nowhere, from which sender comes"):
         made(common={**COMMON, "sender": ("column", "nowhere")})
     turnwire.register(made(common={**COMMON, "sender": ("column", "number")}, name="other"))
-    with pytest.raises(ValueError, match="ticket: 'integer' of 'ticket' cannot fill the column sender of kind text"):
+    with pytest.raises(ValueError, match="other: 'integer' of 'ticket' cannot fill the column sender of kind text"):
         list(turnwire.scan(LOG.encode()))
 
 

@@ -139,9 +139,11 @@ cdef class Plan:
         for place, (node, parent, kinds, needed, words) in enumerate(found.needs):
             needs[place].node, needs[place].parent, needs[place].kinds = node, parent, kinds
             needs[place].needed, needs[place].words = needed, words
-        for place, (column, node, other, how, constant) in enumerate(found.fills):
+        for place, (column, node, other, how, constant, numbers) in enumerate(found.fills):
             fills[place].column, fills[place].node, fills[place].other = column, node, other
             fills[place].fill, fills[place].constant = how, constant
+            if numbers:
+                fills[place].fill, fills[place].numbers = TW_FILL_NUMBERED, <const uint8_t *><char *>(<bytes>numbers)
         for place, (first, count, first_fill, fill_count) in enumerate(found.variants):
             variants[place].first_need, variants[place].needs = first, count
             variants[place].first_fill, variants[place].fills = first_fill, fill_count

@@ -45,12 +45,15 @@ cdef extern from "_native/json/scan.h" nogil:
         uint16_t kinds "is"
         uint8_t needed
         uint64_t words
+    enum:
+        TW_FILL_NUMBERED
     ctypedef struct tw_fill:
         uint16_t column
         uint16_t node
         uint16_t other
         uint8_t fill
         uint8_t constant
+        const uint8_t *numbers
     ctypedef struct tw_variant:
         uint16_t first_need
         uint16_t needs

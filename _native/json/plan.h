@@ -11,10 +11,11 @@ enum { TW_NO_NODE = 0xFFFF };
  * word one of `words` (0: no matter), or absent unless `needed`. */
 typedef struct { uint16_t node, parent, is; uint8_t needed; uint64_t words; } tw_need;
 
-/* What fills a column: the first of two nodes that is there. */
+/* What fills a column: the first of two nodes that is there. numbers: what each word of TW_FILL_NUMBERED stands for. */
 enum { TW_FILL_NONE, TW_FILL_TEXT, TW_FILL_WORD, TW_FILL_INTEGER, TW_FILL_NUMBER, TW_FILL_TIME, TW_FILL_COUNT,
-       TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY, TW_FILL_DIGITS };
-typedef struct { uint16_t column, node, other; uint8_t fill, constant; } tw_fill;
+       TW_FILL_SECTIONS, TW_FILL_CONSTANT, TW_FILL_FAMILY, TW_FILL_DIGITS, TW_FILL_NUMBERED };
+enum { TW_NO_NUMBER = 0xFF };                /* the word fills nothing */
+typedef struct { uint16_t column, node, other; uint8_t fill, constant; const uint8_t *numbers; } tw_fill;
 
 /* A kind of message: its needs and fills; and, made of the needs by tw_index_needs: the nodes that must be there those of which
  * anything at all is asked and those of which it is one of some words, as bits; what each node may be (tw_value.is); and

@@ -176,6 +176,11 @@ static int tw_fill_one(tw_column *c, const tw_fill *fill, const tw_value *v, siz
         ((uint8_t *)c->values)[row] = (uint8_t)(v->b.word + fill->constant);
         *present |= (uint64_t)1 << c->valid;
         return 1;
+    case TW_FILL_NUMBERED:
+        if (v->b.word == TW_NO_WORD || fill->numbers[v->b.word] == TW_NO_NUMBER) return 1;
+        ((uint8_t *)c->values)[row] = fill->numbers[v->b.word];
+        *present |= (uint64_t)1 << c->valid;
+        return 1;
     case TW_FILL_CONSTANT:
         ((uint8_t *)c->values)[row] = fill->constant;
         *present |= (uint64_t)1 << c->valid;

@@ -53,6 +53,8 @@ CHOICES = ("only", "word", "marks")
 TIME_COLUMN = 64
 """The number of the column ``time`` in a compiled plan: it has the head of the line to fall back on."""
 NO_NODE = 0xFFFF
+NO_NUMBER = 0xFF
+"""Among the ``numbers`` of a fill: the word fills nothing."""
 
 
 class Value(NamedTuple):
@@ -79,13 +81,15 @@ class Need(NamedTuple):
 class Fill(NamedTuple):
     """What fills a column: ``path``, or ``other`` where that is not there. how: one of ``FILLS``, and of those that
     ``FILLS_OF`` allows for the kind of the column; "constant" is the number ``constant``, which is also added to the
-    number of a word; "digits" is an integer as text."""
+    number of a word; "digits" is an integer as text. numbers: the number of each word at ``path``, if it is not its
+    place among them plus ``constant``; ``NO_NUMBER``: none."""
 
     column: str
     how: str
     path: str = ""
     other: str = ""
     constant: int = 0
+    numbers: tuple[int, ...] = ()
 
 
 class Variant(NamedTuple):
@@ -208,7 +212,7 @@ class Flat(NamedTuple):
     words: list[bytes]
     needs: list[tuple[int, int, int, int, int]]  # node, parent, kinds, needed, mask of words
     variants: list[tuple[int, int, int, int]]  # first need, needs, first fill, fills
-    fills: list[tuple[int, int, int, int, int]]  # column, node, other, how, constant
+    fills: list[tuple[int, int, int, int, int, bytes]]  # column, node, other, how, constant, numbers
     wires: list[dict[str, Any]]
     inside: list[bytes]
     torn: list[bytes]
@@ -230,7 +234,13 @@ def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
                 can = f"what can is {', '.join(fitting)}" if fitting else "nothing can"
                 what = f"{fill.how!r} of {fill.path!r} cannot fill the column {column.name} of kind {column.kind}"
                 raise ValueError(f"{plan.wire}: {what}; {can}")
-            most = fill.constant + max(words.get(fill.path, 0), words.get(fill.other, 0), 1)
+            count = max(words.get(fill.path, 0), words.get(fill.other, 0))
+            if fill.numbers and (fill.how != "word" or len(fill.numbers) < count):
+                raise ValueError(
+                    f"{plan.wire}: the column {column.name} has {len(fill.numbers)} numbers of {count} words"
+                )
+            numbers = [number for number in fill.numbers if number != NO_NUMBER]
+            most = max(numbers, default=0) + 1 if fill.numbers else fill.constant + max(count, 1)
             if column.kind == "enum" and most > len(column.names):
                 raise ValueError(f"{plan.wire}: the column {column.name} has {len(column.names)} names, not {most}")
 
@@ -319,4 +329,4 @@ def _variant(
         column = TIME_COLUMN if fill.column == "time" else columns.index(fill.column)
         node = numbers.get(fill.path, NO_NODE if fill.how != "constant" else 0)
         other = numbers.get(fill.other, NO_NODE)
-        result.fills.append((column, node, other, FILLS.index(fill.how), fill.constant))
+        result.fills.append((column, node, other, FILLS.index(fill.how), fill.constant, bytes(fill.numbers)))

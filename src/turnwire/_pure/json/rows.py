@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from turnwire._pure.json.unescape import places, plain
 from turnwire._pure.log.times import read_time
-from turnwire.json.plan import Fill, Value, WirePlan
+from turnwire.json.plan import NO_NUMBER, Fill, Value, WirePlan
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"', re.DOTALL)
@@ -123,6 +123,9 @@ def filled(fill: Fill, value: Value | None, raw: bytes, noted: Noted | None) -> 
     if fill.how == "text":
         return _span(raw, noted.start, noted.end) if noted.first == 0x22 else None
     result = _FILLS[fill.how](raw, noted, value)
+    if fill.numbers and isinstance(result, int):
+        number = fill.numbers[result]
+        return None if number == NO_NUMBER else Filled(number)
     return result if result is None or isinstance(result, Filled) else Filled(result)
 
 

@@ -45,6 +45,8 @@ _REASONS: tuple[Reason | None, ...] = (None, *Reason)
 _CODES = {reason: code for code, reason in enumerate(_REASONS)}
 _SMALLEST = len("CSP/1;")
 _core = _backend.load("json.lines")
+MOST_KINDS = 255
+"""The kinds of all wires, equal names counted once: one byte holds their numbers and one that stands for none."""
 _MOST_MARKS = 8
 """Marks of wires of lines that the native core looks for in strings; where there are more, the pure one does."""
 _MARKS = (b"CSP/1", b"CSP\\/1")
@@ -136,6 +138,7 @@ class Finder:
 
     def __init__(self, wire: str | None = None) -> None:
         from turnwire.json import scanner as json
+        from turnwire.json.agreement import agreed
 
         every = registry.names()
         found = _findable(registry.wires())
@@ -143,6 +146,8 @@ class Finder:
         objects = [name for name in found if registry.wire(name).style == OBJECT]
         kinds = {name: _kinds(scanner) for name, scanner in scanners.items()}
         names = tuple(dict.fromkeys(kind for there in kinds.values() for kind in there))
+        if len(names) > MOST_KINDS:
+            raise ValueError(f"the wires have {len(names)} kinds of records; {MOST_KINDS} at most fit into one column")
         codes: dict[str, list[int]] = {name: [names.index(kind) for kind in there] for name, there in kinds.items()}
         self.wire = wire
         self.wires = tuple(found) if wire is None else (wire,)
@@ -150,12 +155,13 @@ class Finder:
         self.code = None if wire is None else every.index(wire)
         self.own = None if wire is None else registry.bulk_scanner(wire)
         self.located = self.own is not None and not self.own.json
+        shared = agreed([registry.wire(name).plan._replace(wire=name) for name in objects])
         if self.own is not None and not self.located:
             self.columns: tuple[Column, ...] = self.own.columns
-            plans = tuple(_own_plan(name, str(wire), every) for name in objects)
+            plans = tuple(_own_plan(plan, str(wire), every) for plan in shared)
         else:
             self.columns = (json.INNER, *(_column(column, names, every) for column in COMMON))
-            plans = tuple(_common_plan(name, scanners[name], codes[name], every) for name in objects)
+            plans = tuple(_common_plan(plan, scanners[plan.wire], codes[plan.wire], every) for plan in shared)
         self.valid, self.escaped = json.bits(self.columns)
         nslip = (every.index("nslip"), codes["nslip"], [_CODES.get(reason, 0) for reason in scanners["nslip"].reasons])
         self._plan_arguments = (plans, self.columns, self.valid, self.escaped, _REASONS, nslip)
@@ -445,20 +451,18 @@ def _with_inner(scanner: BulkScanner) -> BulkScanner:
     return scanner._replace(columns=columns, bits={**scanner.bits, "inner": bit})
 
 
-def _own_plan(name: str, wire: str, every: tuple[str, ...]) -> Any:
+def _own_plan(plan: Any, wire: str, every: tuple[str, ...]) -> Any:
     """The plan of a JSON wire in a scan for one wire: others only find what is theirs."""
-    plan = registry.wire(name).plan._replace(code=every.index(name))
-    if name == wire:
+    plan = plan._replace(code=every.index(plan.wire))
+    if plan.wire == wire:
         return plan
     return plan._replace(variants=tuple(variant._replace(fills=()) for variant in plan.variants))
 
 
-def _common_plan(name: str, scanner: BulkScanner, codes: list[int], every: tuple[str, ...]) -> Any:
-    """The plan of a JSON wire, its columns by the names that any wire has."""
+def _common_plan(plan: Any, scanner: BulkScanner, codes: list[int], every: tuple[str, ...]) -> Any:
+    """The plan of a JSON wire, its columns by the names that any wire has. codes: of its kinds, among those of all."""
     from turnwire.json.plan import Fill
 
-    plan = registry.wire(name).plan
-    assert codes == list(range(codes[0], codes[0] + len(codes))), "the kinds of a JSON wire stand side by side"
     own = {column.name: column for column in scanner.columns}
     sources = {common: scanner.common.get(common, ("", common))[1] for common in (*TEXTS, "sequence", "kind")}
     sources = {common: source for common, source in sources.items() if source in own}
@@ -472,10 +476,23 @@ def _common_plan(name: str, scanner: BulkScanner, codes: list[int], every: tuple
             fills.append(Fill("kind", "constant", constant=codes[0]))
         for common, source in sources.items():
             for fill in variant.fills:
-                if fill.column == source:
-                    shift = codes[0] if common == "kind" else 0
+                if fill.column == source and common == "kind":
+                    fills.append(_kind_fill(fill, codes))
+                elif fill.column == source:
                     number = fill.how == "integer" and scanner.common.get(common) == ("number", source)
-                    how = "digits" if number else fill.how
-                    fills.append(fill._replace(column=common, how=how, constant=fill.constant + shift))
+                    fills.append(fill._replace(column=common, how="digits" if number else fill.how))
         variants.append(variant._replace(fills=tuple(fills)))
-    return plan._replace(variants=tuple(variants), code=every.index(name))
+    return plan._replace(variants=tuple(variants), code=every.index(plan.wire))
+
+
+def _kind_fill(fill: Any, codes: list[int]) -> Any:
+    """What fills the kind of a record, by the numbers of all wires: wires may share the name of a kind."""
+    from turnwire.json.plan import NO_NUMBER
+
+    if fill.how == "constant":
+        return fill._replace(column="kind", constant=codes[fill.constant])
+    if not fill.numbers and codes == list(range(codes[0], codes[0] + len(codes))):
+        return fill._replace(column="kind", constant=fill.constant + codes[0])
+    numbers = fill.numbers or range(fill.constant, len(codes))
+    moved = (NO_NUMBER if number == NO_NUMBER else codes[number] for number in numbers)
+    return fill._replace(column="kind", constant=0, numbers=tuple(moved))
