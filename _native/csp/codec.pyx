@@ -46,6 +46,9 @@ cdef extern from "_native/csp/lines.h" nogil:
     bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
     int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop)
 
+cdef extern from "_native/common/fence.h" nogil:
+    bint tw_is_fence(const uint8_t *s, size_t p, size_t end)
+
 cdef extern from "_native/csp/marks.h" nogil:
     enum:
         CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED

@@ -6,6 +6,9 @@ from libc.string cimport memcmp, memcpy, memset
 
 from turnwire.csp.spec import CUTS_OPEN as _CUTS_OPEN, CUTS_STATE as _CUTS_STATE
 
+cdef extern from "_native/common/fence.h" nogil:
+    bint tw_is_fence(const uint8_t *s, size_t p, size_t end)
+
 cdef extern from "_native/csp/lines.h" nogil:
     ctypedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *)
     csp_masks_function csp_starts_of(int level)
@@ -103,8 +106,8 @@ cdef void take_line(Pass *p, const uint8_t *data, int64_t start, int64_t newline
                 close_run(state, at - start, p.base + newline + 1, p.limit)
         elif at == stop or (at + 1 == stop and data[at] == c"-"):
             open_run(state, at - start, p.base + start)
-    elif first == c"`":
-        if state[OPENED] == 0 and stop - start >= 3 and data[start + 1] == c"`" and data[start + 2] == c"`":
+    elif first != c"C" and first != c"c" and tw_is_fence(data, start, stop):
+        if state[OPENED] == 0:
             state[TAIL] = 0
             state[SUSPECT] = -1
             state[DOUBT] = 0
@@ -115,7 +118,7 @@ cdef void take_line(Pass *p, const uint8_t *data, int64_t start, int64_t newline
 
 
 cdef inline bint is_start(uint8_t first) noexcept nogil:
-    return first in (60, 62, 67, 96, 99, 32, 9, 0xEF)  # < > C ` c, white space, a byte order mark
+    return first in (60, 62, 67, 96, 99, 126, 32, 9, 0xEF)  # < > C ` c ~, white space, a byte order mark
 
 
 cdef int64_t run_pass(Pass *p, const uint8_t *data, int64_t size, int64_t room) noexcept nogil:

@@ -18,7 +18,7 @@
 #endif
 
 /* Bit i of *newlines is set where block[i] is LF, bit i of *matters where a line with that first byte may say where a log
-   can be cut: one of < > ` white space or a byte order mark, or C with an S behind it (the last byte of a block goes without). */
+   can be cut: one of < > ` ~ white space or a byte order mark, or C with an S behind it (the last byte of a block goes without). */
 static void csp_starts_scalar(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *matters) {
     for (size_t b = 0; b < blocks; b++, block += 64) {
         uint64_t found = 0, some = 0;
@@ -26,8 +26,8 @@ static void csp_starts_scalar(const uint8_t *block, size_t blocks, uint64_t *new
             uint8_t byte = block[i];
             int name = (byte | 32) == 'c' && (i == 63 || (block[i + 1] | 32) == 's' || block[i + 1] == ' ');
             found |= (uint64_t)(byte == '\n') << i;
-            some |= (uint64_t)(byte == '<' || byte == '>' || byte == '`' || byte == ' ' || byte == '\t' || byte == 0xEF ||
-                               name) << i;
+            some |= (uint64_t)(byte == '<' || byte == '>' || byte == '`' || byte == '~' || byte == ' ' || byte == '\t' ||
+                               byte == 0xEF || name) << i;
         }
         newlines[b] = found;
         matters[b] = some;
@@ -41,13 +41,14 @@ static void csp_starts_scalar(const uint8_t *block, size_t blocks, uint64_t *new
 
 __attribute__((target("avx2")))
 static void csp_starts_avx2(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *matters) {
-    const __m256i small = _mm256_set1_epi8(32);
+    const __m256i small = _mm256_set1_epi8(32), pair = _mm256_set1_epi8(2), other = _mm256_set1_epi8((char)0xBF);
     for (size_t b = 0; b < blocks; b++, block += 64) {
         __m256i half[2], some[2], names[2], follow[2];
         for (int i = 0; i < 2; i++) {
             __m256i v = half[i] = _mm256_loadu_si256((const __m256i *)(block + 32 * i)), lower = CSP_OR(v, small);
-            some[i] = CSP_OR(CSP_OR(CSP_OR(CSP_IS(v, '<'), CSP_IS(v, '>')), CSP_OR(CSP_IS(v, '`'), CSP_IS(v, ' '))),
-                             CSP_OR(CSP_IS(v, '\t'), CSP_IS(v, 0xEF)));
+            /* < and > differ in one bit, and so do a space and a backtick: one comparison does for each pair */
+            __m256i runs = CSP_IS(CSP_OR(v, pair), '>'), gaps = CSP_IS(_mm256_and_si256(v, other), ' ');
+            some[i] = CSP_OR(CSP_OR(CSP_OR(runs, gaps), CSP_IS(v, '~')), CSP_OR(CSP_IS(v, '\t'), CSP_IS(v, 0xEF)));
             names[i] = CSP_IS(lower, 'c');
             follow[i] = CSP_OR(CSP_IS(lower, 's'), CSP_IS(v, ' '));
         }

@@ -3,6 +3,7 @@
 #ifndef TURNWIRE_CSP_MARKS_H
 #define TURNWIRE_CSP_MARKS_H
 
+#include "_native/common/fence.h"
 #include "lines.h"
 
 enum { CSP_IS_TEXT, CSP_IS_DAMAGED, CSP_IS_LOOK_ALIKE, CSP_UNDECIDED };
@@ -163,7 +164,7 @@ static int csp_survey(const uint8_t *data, int64_t first, int64_t end, int final
             blank = 1;
             continue;
         }
-        if (stop - start >= 3 && memcmp(data + start, "```", 3) == 0) break;
+        if (tw_is_fence(data, (size_t)start, (size_t)stop)) break;
         if (csp_looks_like_magic(data, start, stop) || csp_is_opening(data, start, stop)) break;
         int close = ++count <= CSP_CLOSE && line <= CSP_CLOSE_LINES, key, block;
         if (csp_header_word(data, start, stop)) {

@@ -135,10 +135,12 @@ cdef inline bint is_delimiter(const uint8_t *data, Line *line) noexcept nogil:
     if line.stop <= line.start:
         return False
     cdef uint8_t first = data[line.start]
-    if first == c"`":
-        return line.stop - line.start >= 3 and data[line.start + 1] == c"`" and data[line.start + 2] == c"`"
-    if first == c"C" or first == c"c" or first == 32 or first == 9 or first == 0xEF:
+    if first == c"C" or first == c"c" or first == 9 or first == 0xEF:
         return csp_looks_like_magic(data, line.start, line.stop)
+    if first == c"`" or first == c"~":
+        return tw_is_fence(data, line.start, line.stop)
+    if first == 32:
+        return csp_looks_like_magic(data, line.start, line.stop) or tw_is_fence(data, line.start, line.stop)
     return False
 
 

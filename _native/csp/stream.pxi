@@ -230,7 +230,7 @@ cdef int item(Scanner *s) noexcept nogil:
         return OK
     if is_delimiter(s.data, &line):
         s.settled = True
-        if s.data[line.start] == c"`":
+        if tw_is_fence(s.data, line.start, line.stop):
             s.tail = False
             if not s.log:
                 finish_row(s, new_row(s), line.start, line.next, line.number, FENCE)

@@ -287,8 +287,8 @@ def fence_behind(const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop, byt
             continue
         if open_run:
             bare = True
-            for at in range(rest, end):
-                if s[at] != c" " and s[at] != c"\t" and s[at] != c"\r":
+            for at in range(rest, end - (end > rest and s[end - 1] == c"\r")):
+                if s[at] != c" " and s[at] != c"\t":
                     bare = False
                     break
             if bare and sign == open_sign and run >= open_run:

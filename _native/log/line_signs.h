@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_native/common/fence.h"
+
 #if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
 #include <immintrin.h>
 #define TW_SIGNS_AVX2 __attribute__((target("avx2,bmi")))
@@ -58,14 +60,6 @@ static inline int tw_sign_cri(const uint8_t *s, size_t p, size_t end)
     return (!memcmp(space, " stdout P", 9) || !memcmp(space, " stderr P", 9)) && (space[9] == ' ' || space[9] == ':');
 }
 
-/* Whether the line begins as the fences of Markdown do: up to three spaces, then three backticks or tildes. */
-static int tw_sign_fence(const uint8_t *s, size_t p, size_t end)
-{
-    size_t first = p;
-    while (p < end && s[p] == ' ' && p - first < 3) p++;
-    return end - p >= 3 && (s[p] == '`' || s[p] == '~') && s[p + 1] == s[p] && s[p + 2] == s[p];
-}
-
 static int tw_sign_log_key(const uint8_t *s, size_t p, size_t end)
 {
     while (p + 5 <= end) {
@@ -89,7 +83,7 @@ static int tw_sign_start(const uint8_t *s, size_t p, size_t end, int *magic)
     if (tw_sign_digit(c)) return tw_sign_cri(s, from, end) ? TW_SIGN_CRI : 0; /* behind a byte order mark */
     if (c == 0xE2) return end - from >= 3 && s[from + 1] == 0xAB && s[from + 2] == 0xBB ? TW_SIGN_SIGIL : 0;
     if (tw_sign_space(c) || (c | 32) == 'c') *magic = tw_sign_magic(s, from, end);
-    return from == p && tw_sign_fence(s, p, end) ? TW_SIGN_FENCE : 0;
+    return from == p && tw_is_fence(s, p, end) ? TW_SIGN_FENCE : 0;
 }
 
 /* The same for its end: the magic of CSP/1 behind something else. */

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _OPENS = re.compile(rb"CSP/1\r?\n")
-_NEWLINE = 10
+_NEWLINE, _SPACE, _OPENING = b"\n <"
 _core = _backend.load("csp.codec")
 
 
@@ -80,9 +80,12 @@ def follows(state: Any, left: Any, block: memoryview) -> bool:
 def _looks_open(block: memoryview) -> bool:
     """Whether a line begins as openings of heredocs and fences do."""
     data = np.frombuffer(block, np.uint8)
-    for sign in b"<`":
+    for sign in b"<`~":
         places = np.flatnonzero(data == sign)
-        if np.any((places == 0) | (data[places - 1] == _NEWLINE)):
+        if sign != _OPENING:  # a fence is a run, perhaps behind spaces
+            places = places[(places + 2 < len(data)) & (data[np.minimum(places + 2, len(data) - 1)] == sign)]
+        before = data[places - 1]
+        if np.any((places == 0) | (before == _NEWLINE) | ((before == _SPACE) & (sign != _OPENING))):
             return True
     return False
 

@@ -31,6 +31,7 @@ from turnwire.csp.settling import Settling
 from turnwire.csp.spec import WIRE
 from turnwire.csp.surroundings import BOM, Surroundings
 from turnwire.errors import DecodeError, Reason, expect
+from turnwire.fences import is_fence
 
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
@@ -320,7 +321,7 @@ def conformance(*messages: Record | Document | str | bytes, classify: Classifier
 
 def _of_record(record: Record) -> Iterator[tuple[str, str]]:
     if isinstance(record, Junk):
-        if not record.text.startswith("```"):
+        if not is_fence(record.text):
             reason = Reason(record.reason or Reason.JUNK)
             yield REASONS[reason], f"{reason}: {record.text[:60]!r}"
         return

@@ -16,6 +16,7 @@ from turnwire.csp.messages import CspMessage, Document, FileOp, Junk, Preamble, 
 from turnwire.csp.spec import FENCE, FILE_OPS, PREAMBLE, REASONS, TEMPLATE
 from turnwire.csp.writer import write
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect, expect_one_of
+from turnwire.fences import BEGINNING, is_fence
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _core: ModuleType = _backend.load("csp.codec")
-_DETECT = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n|```[^\n]*+\n)*+CSP/1(?:\r?\n|\Z|;| MODE;)")
+_DETECT = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n|" + BEGINNING.encode() + rb"[^\n]*+\n)*+CSP/1(?:\r?\n|\Z|;| MODE;)"
+)
 
 
 def detect(data: str | Buffer) -> bool:
@@ -221,7 +224,7 @@ def _encode_document(document: Document, strict: bool) -> str:
 
 
 def _is_fence(record: Record) -> bool:
-    return isinstance(record, Junk) and record.text.startswith("```")
+    return isinstance(record, Junk) and is_fence(record.text)
 
 
 # --- checking -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 from turnwire import _backend
 from turnwire.contract import LIMITS
 from turnwire.csp.spec import CUTS_STATE
+from turnwire.fences import is_fence
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -100,6 +101,6 @@ class _Search:
 
 def _short(line: bytes) -> bytes:
     """What stands for a line over the limit: a fence, a broken start of a message or text; never a heredoc."""
-    if line.startswith(b"```"):
+    if is_fence(line):
         return b"```\n"
     return b"CSP/0 \n" if _MAYBE_MAGIC.match(line) else b"-\n"

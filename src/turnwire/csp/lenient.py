@@ -56,6 +56,7 @@ from turnwire.csp.spec import (
     Intent,
 )
 from turnwire.errors import Issue, Reason
+from turnwire.fences import is_fence
 
 _BOM = b"\xef\xbb\xbf"
 _WORDS = frozenset(BLOCK_WORD.values())
@@ -158,7 +159,7 @@ class _Reader:
 
     def delimited(self, line: Line) -> int:
         text = line.text
-        if text.startswith(b"```"):
+        if is_fence(text):
             self.tail = False
             self.junk(line.start, line.next)
             return line.next

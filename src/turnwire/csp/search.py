@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from turnwire.csp.codec import decode, parse
 from turnwire.csp.messages import CspMessage, Junk
 from turnwire.errors import DecodeError, Reason
+from turnwire.fences import is_fence
 
 _MAGIC_LINE = re.compile(r"^CSP/1\r?$", re.MULTILINE)
 
@@ -46,7 +47,7 @@ def listed(data: bytes) -> Iterator[tuple[int, CspMessage | DecodeError]]:
             doubts = record.issues
             bad = any(one.severity == "warning" for one in doubts)
             yield record.line, DecodeError(doubts[0].reason, doubts[0].text, line=record.line) if bad else record
-        elif not (isinstance(record, Junk) and record.text.startswith("```")):
+        elif not (isinstance(record, Junk) and is_fence(record.text)):
             kind = type(record).__name__.lower()
             reason = getattr(record, "reason", None) or Reason.NO_MESSAGE
             yield record.line, DecodeError(reason, f"this is a {kind}, no message", line=record.line)

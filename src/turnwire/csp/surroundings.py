@@ -11,6 +11,7 @@ from turnwire.csp.codec import preambles
 from turnwire.csp.messages import Junk, Preamble
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError
+from turnwire.fences import is_fence
 
 BOM = b"\xef\xbb\xbf"
 _NEWLINE = 0x0A
@@ -129,7 +130,7 @@ class Surroundings:
                 else:
                     end = min(self._data.find(b"\n", place) + 1 or len(self._data), here[0], stop)
                     text = self._data[place:end].removeprefix(BOM if place == 0 else b"").strip()
-                    if text and not text.startswith(b"```"):
+                    if text and not is_fence(text):
                         found.append((place, line + 1, Junk(line + 1, text.decode(errors="replace"))))
                 line += self._data.count(b"\n", place, end)
                 place = end

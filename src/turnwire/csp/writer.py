@@ -9,6 +9,7 @@ from turnwire.csp.faults import encode_fault
 from turnwire.csp.messages import AnyBlock, CspMessage, FileOp, Junk, Patch, Preamble, Record, Template
 from turnwire.csp.spec import FIELDS, MAGIC, MIN_HEREDOC
 from turnwire.errors import Reason
+from turnwire.fences import is_fence
 
 _RUN = re.compile(r"(?m)^(>{3,})\r?$")
 _KEY = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -28,7 +29,7 @@ def write(record: Record, strict: bool = True) -> str:
     if isinstance(record, Preamble):
         return _preamble(record)
     if isinstance(record, Junk):
-        if strict and not record.text.startswith("```"):
+        if strict and not is_fence(record.text):
             raise encode_fault(Reason.JUNK, "text that is no record is written only with strict=False")
         return record.text if record.text.endswith("\n") else f"{record.text}\n"
     raise encode_fault(Reason.WRONG_TYPE, f"{type(record).__name__} is no record of this wire")

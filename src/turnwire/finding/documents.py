@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import _backend
+from turnwire.fences import FENCE, fence_after
 
 __all__ = ["Document", "Documents", "fences", "first_header"]
 
@@ -30,7 +31,6 @@ _heads = _backend.load("log.line_heads")
 SIGIL = b"\xe2\xab\xbb"
 BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]")
-_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})([^\n]*)\n?")
 
 Spans = Sequence[tuple[int, int]]
 
@@ -46,13 +46,12 @@ class Document(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line that matters: a header (``fence`` is None), or one that is a fence if it closes or opens one."""
+    """A line that matters: a header, or one that begins as those of fences do (with its run, and what follows that)."""
 
     start: int
     behind: int
-    fence: bytes | None = None
-    bare: bool = False  # nothing stands behind the run: it may close
-    opens: bool = False
+    run: bytes = b""
+    rest: bytes = b""
 
 
 def first_header(data: Any, start: int, stop: int) -> int:
@@ -205,18 +204,12 @@ def _fences(view: memoryview, start: int, stop: int) -> list[_Line]:
     """The lines that may open or close a fence."""
     result = []
     for place in _heads.fence_lines(view, start, stop):
-        match = _FENCE.match(view, place, stop)
+        match = FENCE.match(view, place, stop)
         assert match is not None, "or the core would not have named it"
-        run, rest = match.groups()
-        bare = not rest.strip(b" \t\r")
-        opens = run[:1] == b"~" or b"`" not in rest
-        result.append(_Line(place, match.end(), run, bare, opens))
+        result.append(_Line(place, match.end(), *match.groups()))
     return result
 
 
 def _after(fence: bytes, line: _Line) -> bytes:
     """The run of the fence that is open behind a line, b"" for none, given the one in front of it."""
-    assert line.fence is not None
-    if not fence:
-        return line.fence if line.opens else b""
-    return b"" if line.bare and line.fence.startswith(fence) else fence
+    return fence_after(fence, line.run, line.rest)

@@ -22,6 +22,7 @@ from turnwire._pure.csp.marks import (
 )
 from turnwire._pure.csp.marks import TEMPLATE as TEMPLATE_LINE
 from turnwire.csp.spec import LOOK_ALIKE_KEYS
+from turnwire.fences import is_fence
 from turnwire.finding.lines import MOST_PREFIX
 
 __all__ = ["MOST_LINE", "Alike", "is_one", "template_at"]
@@ -30,7 +31,7 @@ _HEAD = re.compile(rb"(?:(?<=[ \t>|:\]])|\A)CSP/1(?: MODE)?;")
 _FLAGS = re.compile(rb"CSP/1(?: MODE)?;([^\r\n]*)")
 _OWN = re.compile(rb"[A-Z][A-Z0-9_]*(?![A-Za-z0-9_])|- ")
 _KEY = re.compile(rf"(?:{'|'.join(LOOK_ALIKE_KEYS)})(?![A-Za-z0-9_])".encode())
-_RECORD = re.compile(rb"@[A-Za-z][0-9A-Za-z]*\||\{|CSP/1|```")
+_RECORD = re.compile(rb"@[A-Za-z][0-9A-Za-z]*\||\{|CSP/1|```|~~~")
 MOST_LINE = MOST_PREFIX + len(b"CSP/1 MODE;") + MOST_FLAGS + len(b"\r\n")
 """Bytes of the longest line that is looked at."""
 
@@ -70,7 +71,7 @@ class Alike:
         if bare:
             return _KEY.match(line) is not None or has_title(line)
         if self._plain and not self._blank and not line.startswith((b" ", b"\t")):
-            return b"CSP/1" not in line and not line.startswith(b"```")
+            return b"CSP/1" not in line and not is_fence(line)
         return (_OWN.match(line) is not None or has_title(line)) and _RECORD.search(line) is None
 
     def takes(self, line: bytes) -> bool:

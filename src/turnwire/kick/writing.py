@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turnwire._pure.space.format import content_end, fence_after, has_section, judge, split
+from turnwire._pure.space.format import content_end, has_section, judge, split
 from turnwire.errors import Reason
+from turnwire.fences import fence_behind
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.section_methods import header_text, parts_of, stuffed
 from turnwire.kick.spec import SIGIL
@@ -69,6 +70,6 @@ def _judge_body(text: str, closed: bool, fences: bool, path: str) -> None:
         if line.startswith(SIGIL) and not fence:
             raise encode_fault(Reason.SIGIL_IN_BODY, "a line of the body starts with the sigil", path)
         if fences:
-            fence = fence_after(line, fence)
+            fence = fence_behind(line, fence)
     if fence and closed:
         raise encode_fault(Reason.UNCLOSED_FENCE, "the code fence would swallow what follows", path)

@@ -14,6 +14,7 @@ from typing import Any
 
 from turnwire._pure.csp.message import LOOKS_LIKE_MAGIC, MAGIC, OPENING
 from turnwire.csp.spec import CUTS_OPEN
+from turnwire.fences import is_fence
 
 LINE, LAST, TAIL, SUSPECT, DOUBT, GAVE_UP, OPENED, FIRST = range(8)
 """Places in the state: number of the next line; the last cut; whether a message may be open; where the longest message
@@ -21,7 +22,7 @@ that may be open began, or -1; whether another may have begun after it; whether 
 are open; then the length and the offset of each."""
 
 _CLOSING = re.compile(rb">{3,}")
-_MATTERS = b"<>Cc` \t\xef"
+_MATTERS = b"<>Cc`~ \t\xef"
 
 
 class _Pass:
@@ -52,8 +53,8 @@ class _Pass:
                 self.open(len(opening[1]), at)
             elif _CLOSING.fullmatch(text):
                 self.close(len(text), behind)
-        elif text.startswith(b"`"):
-            if text.startswith(b"```") and not state[OPENED]:
+        elif is_fence(text):
+            if not state[OPENED]:
                 state[TAIL], state[SUSPECT], state[DOUBT] = 0, -1, 0
         elif LOOKS_LIKE_MAGIC.match(text):
             if state[TAIL] and not state[OPENED] and text == MAGIC:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 
 from turnwire.csp.spec import HEADERS, ID_LETTER, LOOK_ALIKE_KEYS, LOOK_ALIKE_TITLE
+from turnwire.fences import BEGINNING
 
 TEXT, DAMAGED, LOOK_ALIKE = range(3)
 EXACT, NEAR, TEMPLATE = range(3)
@@ -41,7 +42,7 @@ _BLOCK = re.compile(
 _KEY = re.compile(rf"({'|'.join(LOOK_ALIKE_KEYS)})(?![A-Za-z0-9_])".encode())
 _COMMON = {b"STATUS"}
 _TITLE = LOOK_ALIKE_TITLE.encode()
-_ENDS = re.compile(rb"```|(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|<{3,}-?\Z")
+_ENDS = re.compile(BEGINNING.encode() + rb"|(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|<{3,}-?\Z")
 _FLAGS = re.compile(rb"(?:(?: ?![^;]*|[^ \t;][^;]*| [^ \ta-z;][^a-z;]*)(?<![ \t])|)", re.DOTALL)
 
 

@@ -21,6 +21,7 @@ from turnwire.csp.spec import (
     REQUIRED,
 )
 from turnwire.errors import Reason
+from turnwire.fences import is_fence
 
 Table = list[tuple[int, ...]]
 Span = tuple[int, int]
@@ -149,11 +150,9 @@ class Cursor:
 def is_delimiter(text: bytes) -> bool:
     """Whether a line (outside a heredoc) ends the record before it: CSP/1, a template, a fence, a would-be CSP/1."""
     first = text[:1]
-    if first == b"`":
-        return text.startswith(b"```")
-    if first not in b"Cc \t\xef" or not first:
+    if first not in b"Cc \t\xef`~" or not first:
         return False
-    return LOOKS_LIKE_MAGIC.match(text) is not None
+    return LOOKS_LIKE_MAGIC.match(text) is not None or is_fence(text)
 
 
 def is_blank(text: bytes) -> bool:

@@ -38,6 +38,7 @@ from turnwire.csp.spec import (
     TEMPLATE,
 )
 from turnwire.errors import Reason
+from turnwire.fences import is_fence
 
 # --- the stream -----------------------------------------------------------------------------------------------------
 
@@ -112,7 +113,7 @@ class Stream:
             return self.message(line)
         if is_delimiter(text):
             self.settled = True
-            if text.startswith(b"```"):
+            if is_fence(text):
                 self.tail = False
                 return self.row(line.start, line.next, FENCE)
             if TEMPLATE_HEAD.match(text):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from turnwire.fences import BEGINNING, fence_after
+from turnwire.fences import FENCE as FENCE_PATTERN
+
 CRI, DOCKER, MAGIC_BEHIND, SIGIL, FENCE = 1, 2, 4, 8, 16
 """The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
 ends with the magic of CSP/1, or has a template of it, behind something else that is no record; one that begins with
@@ -22,7 +25,7 @@ _SIGNS = (
         ),
     ),
     (SIGIL, re.compile(rb"^(?:\xef\xbb\xbf)?\xe2\xab\xbb", re.MULTILINE)),
-    (FENCE, re.compile(rb"^ {0,3}(?:```|~~~)", re.MULTILINE)),
+    (FENCE, re.compile(b"^" + BEGINNING.encode(), re.MULTILINE)),
 )
 _HINT = re.compile(rb" std(?:out|err) P[ :]|(?<=[^\n])CSP/1(?:\r?\n|(?: MODE)?;)")
 _MORE = (b"+", b"~", b"-")
@@ -30,8 +33,8 @@ _RUN = re.compile(rb"[0-9]+|[^0-9]+")
 _DIGITS = re.compile(rb"[0-9]+")
 _MAGIC_END = re.compile(rb"CSP/1\r?\n")
 _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, or of all
-_FENCE = re.compile(rb"(?<!.) {0,3}(?:```|~~~)")
-_FENCE_LINE = re.compile(rb"(?<!.) {0,3}(`{3,}|~{3,})([^\n]*)\n?")
+_FENCE = re.compile(rb"(?<!.)" + BEGINNING.encode())
+_FENCE_LINE = re.compile(rb"(?<!.)" + FENCE_PATTERN.pattern)
 _PIECE = 4096
 _MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t\\]*/"
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|"|' + _MAYBE)
@@ -183,10 +186,9 @@ def fence_behind(data: Any, start: int, stop: int, fence: bytes, spans: list[tup
         if number and line < spans[number - 1][1]:
             continue
         run, rest = match.groups()
-        if fence and not rest.strip(b" \t\r") and run.startswith(fence):
-            fence, since = b"", start + match.end()
-        elif not fence and (run[:1] == b"~" or b"`" not in rest):
-            fence, since = run, start + match.end()
+        after = fence_after(fence, run, rest)
+        if after != fence:
+            fence, since = after, start + match.end()
     return fence, since
 
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from turnwire.errors import Reason
+from turnwire.fences import fence_behind
 from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
 from turnwire.kick.spec import SIGIL, SIGIL_BYTES
@@ -274,9 +275,6 @@ def _starts(text: str, first: int) -> list[int]:
     return starts
 
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.S)
-
-
 def _fenced_starts(text: str, first: int) -> list[int]:
     """The headers outside Markdown code fences (CommonMark 0.31, section 4.5)."""
     starts = []
@@ -285,21 +283,9 @@ def _fenced_starts(text: str, first: int) -> list[int]:
     for line in text[first:].split("\n"):
         if line.startswith(SIGIL) and not fence:
             starts.append(place)
-        fence = fence_after(line, fence)
+        fence = fence_behind(line, fence)
         place += len(line) + 1
     return starts
-
-
-def fence_after(line: str, fence: str) -> str:
-    """The fence that is open after a line, given the one that was open before it ("" for none)."""
-    match = _FENCE.fullmatch(line)
-    if match is None:
-        return fence
-    run, rest = match.groups()
-    if not fence:
-        return "" if run[0] == "`" and "`" in rest else run
-    closes = run.startswith(fence) and not rest.removesuffix("\r").strip(" \t")
-    return "" if closes else fence
 
 
 def has_section(source: str) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from turnwire import _backend
 from turnwire.errors import DecodeError
+from turnwire.fences import BEGINNING
 from turnwire.finding.assembly import undecided
 from turnwire.finding.documents import BOM, Document
 from turnwire.log.engine.claimed_rows import fill_records, fill_strings
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 
 _core = _backend.load("json.lines")
 _heads = _backend.load("log.line_heads")
-_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|```")
+_MAGIC = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]|" + BEGINNING.encode())
 _BEGINNING = re.compile(
-    rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?|`{1,2}|<+-?\r?|>+\r?"
+    rb"\xef|\xef\xbb|(?:\xef\xbb\xbf)?[ \t]*(?:[Cc](?:[Ss](?:[Pp][ \t]*(?:/[ \t]*)?)?)?)?"
+    rb"| {0,3}(?:`{1,2}|~{1,2})|<+-?\r?|>+\r?"
 )
 _TOGETHER, _SIGIL, _FENCE = 1 | 2 | 4, 8, 16
 """Signs of lines that belong together, of headers of Space, of fences: see line_heads."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from turnwire.contract import Limits
 from turnwire.errors import DecodeError, Reason, expect_one_of
+from turnwire.fences import BEGINNING
 from turnwire.finding.documents import BOM
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.engine.block_pass import is_text
@@ -27,7 +28,7 @@ _OUTSIDE = re.compile(rb'["{}\n#]')
 _INSIDE = re.compile(rb'["\\\n]')
 _BEFORE_HASH = re.compile(rb'[0-9A-Za-z"]')
 """What stands in front of the "#" that ends a record: a digit of base62, or the end of a string."""
-_ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|```)", re.MULTILINE)
+_ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|" + BEGINNING.encode() + rb")", re.MULTILINE)
 """How the lines begin that can end what spans several lines."""
 _LINE_HEAD = 16
 """Bytes of a line in which that is seen."""

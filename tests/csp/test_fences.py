@@ -1,0 +1,132 @@
+"""Code fences of backticks and of tildes are the same to CSP/1, whoever reads: see ``turnwire/fences.py``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnwire
+from tests.cli.running import turnwire as run
+from tests.log.conftest import scan_core  # noqa: F401  (a fixture)
+from turnwire import csp, fences
+from turnwire.csp.cuts import safe_cuts
+from turnwire.kick.space import parse_space
+
+MESSAGE = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n"
+HELD = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT MEM\n\nMEM M1\nNOTE\n<<<\n```\n~~~\nCSP/1\n>>>\n"
+NSLIP = "@a3|f0|c1|S0|d1|T1#"
+SHAPES = (
+    f"```\n{MESSAGE}```\n",
+    f"```csp\n{MESSAGE}```\nprose\n```\n{MESSAGE}\n```\n",
+    f"{MESSAGE}```\n{MESSAGE}```\nmore prose\n{MESSAGE}",
+    f"{HELD}```\nprose\n{HELD}\n\n```\n{NSLIP}\n```\n{MESSAGE}",
+    f"   ```\n{MESSAGE}   ```\n",
+    f"{MESSAGE}````x\n{MESSAGE}`````\n",
+    f"CSP/1;RULES\nX 1\n```\n{MESSAGE}```\n",
+    f"CSP/1\nFROM A\n```\n{MESSAGE}```\n",
+    f"CSP/1\nFROM A\nTO B\n```\n{NSLIP}\n{MESSAGE}",
+    f"{MESSAGE}```\r\n{MESSAGE}```\r\n",
+    f"\u2afbhead\n```\n{MESSAGE}```\n",
+    f"```\n\u2afbhead\ntext\n```\n{MESSAGE}```\nand\n",
+)
+NO_FENCES = (f"{MESSAGE}``\n", f"{MESSAGE}`x```\n", f"{MESSAGE}    ```\n", f"{MESSAGE}\t```\n")
+
+
+def tilded(text: str) -> str:
+    """The same with tildes for backticks, and backticks for tildes."""
+    return text.translate({ord("`"): "~", ord("~"): "`"})
+
+
+def seen(text: str, **options: Any) -> tuple[Any, ...]:
+    """Where the records and the rejects of a scan stand."""
+    found = turnwire.scan(text.encode(), **options)
+    records = [(one.wire, one.offset, one.length, one.line, one.inner) for one in found.messages()]
+    return records, [(row["wire"], row["offset"], row["length"], row["reason"]) for row in found.rejects.rows()]
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("text", [*SHAPES, *NO_FENCES])
+def test_scans_take_either(text: str) -> None:
+    for wire in (None, "csp", "nslip", "kick"):
+        for options in ({}, {"batch_bytes": 64}, {"fences": True}):
+            assert seen(tilded(text), wire=wire, **options) == seen(text, wire=wire, **options)
+    inside = [json.dumps({"log": one}) + "\n" for one in (text, tilded(text))]
+    assert seen(inside[1]) == seen(inside[0])
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize("text", SHAPES[:3])
+def test_a_fence_ends_a_message(text: str) -> None:
+    for one in (text, tilded(text)):
+        records, rejects = seen(one)
+        assert len(records) == one.count("CSP/1") and not rejects
+        feed = turnwire.Decoder()
+        said = [found for byte in one.encode() for found in feed.feed(bytes([byte]))] + feed.close()
+        assert len(said) == len(records)
+        assert len(turnwire.extract(one)) == len(records)
+        assert len(csp.parse(one, mode="lenient").messages) == len(records)
+
+
+@pytest.mark.parametrize("text", [*SHAPES, *NO_FENCES])
+def test_the_twins_agree(core: Any, text: str) -> None:
+    for one in (text, tilded(text)):
+        rows, _, rejects = core("csp.codec").tables(one.encode())
+        other = core("csp.codec").tables(tilded(one).encode())
+        assert (rows, rejects) == (other[0], other[2])
+
+
+@pytest.mark.parametrize("text", [*SHAPES, *NO_FENCES])
+def test_reading_says_the_same(text: str) -> None:
+    lenient = [csp.parse(one, mode="lenient") for one in (text, tilded(text))]
+    first, second = ([(type(row).__name__, row.line) for row in one.records] for one in lenient)
+    assert first == second
+    assert [one.reason for one in lenient[0].issues] == [one.reason for one in lenient[1].issues]
+    first_cuts, second_cuts = (list(safe_cuts([one.encode() * 40], 1)) for one in (text, tilded(text)))
+    assert first_cuts == second_cuts
+    assert csp.detect(text) == csp.detect(tilded(text))
+
+
+def test_one_message_in_a_fence_is_decoded() -> None:
+    for text in (SHAPES[0], tilded(SHAPES[0]), SHAPES[4], tilded(SHAPES[4])):
+        assert turnwire.decode(text).sender == "A"
+
+
+def test_commands_take_either(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    for text in SHAPES[:4]:
+        said = []
+        for one in (text, tilded(text)):
+            file.write_text(one, "utf-8")
+            done = [run(*command, file) for command in (["validate"], ["conform", "csp"], ["replay"], ["stats"])]
+            said.append([(each.code, each.out) for each in done])
+        assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "inside"),
+    [
+        (["```", "~~~"], True),
+        (["~~~", "```"], True),
+        (["~~~~", "~~~"], True),
+        (["~~~", "~~~~ \t\r"], False),
+        (["~~~", "~~~ x"], True),
+        (["``` a`b"], False),
+        (["~~~ a`b"], True),
+        (["   ~~~"], True),
+        (["    ~~~"], False),
+        (["~~~", "~~~\r\r"], True),
+    ],
+)
+def test_what_opens_and_closes(core: Any, lines: list[str], inside: bool) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    fence = ""
+    for line in lines:
+        fence = fences.fence_behind(line, fence)
+    run_open, _ = core("log.line_heads").fence_behind(text.encode(), 0, len(text.encode()), b"", [])
+    assert (bool(fence), bool(run_open)) == (inside, inside)
+    document = f"{text}\u2afbhead\nbody\n"
+    assert len(core("space.format").parse(document, True, True)[2]) == (0 if inside else 1)
+    assert len(parse_space(document, mode="lenient", fences=True).sections) == (0 if inside else 1)
