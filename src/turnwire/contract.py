@@ -121,7 +121,8 @@ class Wire:
     - stream: (unknown=, limits=) -> a :class:`MessageStream` of its own.
     - search: (text) -> (message, start, end) of each message in plain text, for styles other than "object".
     - pairs: how its records answer each other, a tuple of ``turnwire.pairs.Rule`` (``stats``, report).
-    - plain: (message) -> the message as plain JSON values. shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
+    - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
+    - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
     - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: part -> what to do
       where it costs much.
@@ -270,6 +271,21 @@ class Wire:
         """Whether the wire has an attribute that it may have, such as "bulk"; imports nothing."""
         return self._references[name] not in (None, (), {}) or (name == "bulk" and self._bulk_of_plan)
 
+    def plain_values(self, message: Any) -> dict[str, Any]:
+        """A message as plain values by name: as ``plain`` says; without it, a wire of style "object" by its own
+        object, any other by the message's fields. Raises UnknownName where a message has no fields that can be told."""
+        if self.plain is not None:
+            return self.plain(message)
+        if self.style == OBJECT:
+            text = self.encode(message) if self.always_strict else self.encode(message, strict=False)
+            found: dict[str, Any] = import_module("json").loads(text)
+            return found
+        names = getattr(message, "_fields", None) or getattr(message, "__dataclass_fields__", None)
+        if names is None:
+            text = f"{self.name} does not say its messages as plain values (Wire.plain), and they have no named fields"
+            raise UnknownName("wire", self.name, text=text)
+        return {name: getattr(message, name) for name in names}
+
 
 class TextPlan(NamedTuple):
     """The ``plan`` of a wire of style "token" or "lines": how its records are found, and their columns.
@@ -285,9 +301,9 @@ class TextPlan(NamedTuple):
     asked about the first line of every candidate; if it says no, the whole candidate is text.
 
     columns: the wire's own columns. values: (message) -> their values by name: text, a number, True or False, the name
-    of an enum's value, a datetime or microseconds for a timestamp, None or nothing if absent; by default the wire's
-    ``plain``. common: column of ``COMMON`` -> the own column that fills it; columns of the same name need no entry.
-    "kind" needs an enum; without one, the name of the wire is the kind of all its records.
+    of an enum's value, a datetime or microseconds for a timestamp, None or nothing if absent; by default
+    ``Wire.plain_values``. common: column of ``COMMON`` -> the own column that fills it; columns of one name need no
+    entry. "kind" needs an enum; without one, the name of the wire is the kind of all its records.
     """
 
     opening: tuple[bytes, ...]

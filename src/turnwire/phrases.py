@@ -1,4 +1,4 @@
-"""Values as the words of a prompt."""
+"""Values as words."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def as_json(value: Any) -> str:
 def listed(words: Iterable[Any]) -> str:
     """Words with commas between them."""
     return ", ".join(str(word) for word in words)
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something, with separators: "1 record", "2,000 records"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

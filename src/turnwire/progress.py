@@ -9,6 +9,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
+from turnwire.phrases import counted
+
 PATIENCE = 0.5
 INTERVAL = 0.1
 CLEAR_LINE = "\r\x1b[K"
@@ -85,7 +87,7 @@ class Progress:
 
 
 def _met(records: int, rejects: int) -> str:
-    return f"{records:,} records" + (f", {rejects:,} rejects" if rejects else "")
+    return counted(records, "record") + (f", {counted(rejects, 'reject')}" if rejects else "")
 
 
 def restore_cursor() -> None:

@@ -14,6 +14,7 @@ from turnwire.cli import inputs, where, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, misused
 from turnwire.cli.output import complain
 from turnwire.cli.text import printable
+from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 LOCAL = "local"
@@ -116,5 +117,5 @@ def _summarize(manifest: Any) -> None:
         place = f"{block['file']}: bytes {block['start']} to {block['stop']}"
         complain(printable(f"{row['state']}: {place}: {row['error']}"))
     if missing:
-        complain(printable(f"{len(missing):,} blocks are missing; --resume {manifest.path} tries them again"))
+        complain(printable(f"{counted(len(missing), 'block')} missing; --resume {manifest.path} tries again"))
     complain(printable(f"written {manifest.path}"))

@@ -95,12 +95,17 @@ def checked_wire(to: str) -> str:
 
 
 def split(message: Any, to: str) -> tuple[str, Fields]:
-    """The wire of a message and its fields. Raises ConvertError(wrong_type) for what is none."""
+    """The wire of a message and its fields. Raises ConvertError: wrong_type for what is none, no_counterpart where its
+    wire does not say what its fields mean."""
     source = wire_of(message)
     if source is None or not isinstance(message, registry.wire(source).message):
         raise ConvertError(Reason.WRONG_TYPE, f"a message is converted, not {type(message).__name__}", wire=to)
     encode(message, strict=False)
-    return source, {} if source == to else shape_of(source).split(message)
+    if source == to:
+        return source, {}
+    if not registry.wire(source).has("shape"):
+        raise faults.no_shape(to, source)
+    return source, shape_of(source).split(message)
 
 
 def converted(message: Any, to: str, names: Names, options: Options) -> Converted:

@@ -40,6 +40,12 @@ def no_counterpart(wire: str, what: str, there: Sequence[str], nearest: str | No
     return ConvertError(Reason.NO_COUNTERPART, text, wire=wire, path=path, missing=[path], there=there, nearest=nearest)
 
 
+def no_shape(wire: str, source: str) -> ConvertError:
+    """The wire of a message does not say what its fields mean, so that none of them is any of the target's."""
+    text = f"{source} does not say what its fields mean (Wire.shape), so nothing is converted from it"
+    return ConvertError(Reason.NO_COUNTERPART, text, wire=wire)
+
+
 def no_extension(wire: str, paths: Sequence[str]) -> ConvertError:
     """carry=True was asked of a wire that has no place for what is left."""
     listed = ", ".join(paths)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire.atomic import AtomicFile
 from turnwire.errors import expect_number
+from turnwire.phrases import counted
 from turnwire.report.answers import Answers, Waiting
 from turnwire.report.cube import Cube
 from turnwire.report.measuring import Meter, meter, tokens_of
@@ -40,7 +41,7 @@ class Report:
         self.data = data
 
     def __repr__(self) -> str:
-        return f"<Report of {self.data['totals']['records']:,} records>"
+        return f"<Report of {counted(self.data['totals']['records'], 'record')}>"
 
     def html(self) -> str:
         """The page: one document that needs nothing else."""

@@ -9,6 +9,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from turnwire.phrases import counted
+
 STYLES = ("base.css", "parts.css")
 SCRIPTS = (
     "text.js",
@@ -79,10 +81,10 @@ def _summary(data: dict[str, Any]) -> str:
     totals = data["totals"]
     rejects = sum(count for *_, count in data["reject_counts"])
     facts = (
-        f"{totals['records']:,} records",
-        f"{data['total_conversations']:,} conversations",
-        f"{totals['agents']:,} agents",
-        f"{rejects:,} rejects",
-        f"{totals['bytes']['all']:,} bytes",
+        counted(totals["records"], "record"),
+        counted(data["total_conversations"], "conversation"),
+        counted(totals["agents"], "agent"),
+        counted(rejects, "reject"),
+        counted(totals["bytes"]["all"], "byte"),
     )
     return escape(", ".join(facts))

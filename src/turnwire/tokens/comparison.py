@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.errors import MissingDependency, WireError, expect_one_of
+from turnwire.errors import MissingDependency, UnknownName, WireError, expect_one_of
 from turnwire.registry import encode, wire_of
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import messages_of, plain, text_of
@@ -224,6 +224,8 @@ def _wires(
             yield _wire(messages, wire, context, together)
         except WireError as error:
             absent[wire] = f"{error.reason}: {error.text}"
+        except UnknownName as error:  # it does not say what is needed
+            absent[wire] = str(error)
 
 
 def _wire(messages: list[Any], wire: str, context: Any, together: bool) -> Version:

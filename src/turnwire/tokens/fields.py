@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,8 +33,7 @@ def text_of(message: Any) -> str:
 def plain(message: Any) -> dict[str, Any]:
     """All that a message says, as JSON values with names: an object a reader needs no other document for.
 
-    Each wire says it itself (``Wire.plain``); one that is JSON on the wire does by its own objects.
+    Each wire says it itself (``Wire.plain``); one that is JSON on the wire does by its own objects
+    (:meth:`turnwire.contract.Wire.plain_values`).
     """
-    found = registry.wire(str(wire_of(message)))
-    fields: dict[str, Any] = json.loads(text_of(message)) if found.plain is None else found.plain(message)
-    return fields
+    return registry.wire(str(wire_of(message))).plain_values(message)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from turnwire.phrases import counted
 from turnwire.tokens.tables import safe
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def shown(text: str) -> str:
 def page(comparison: Comparison) -> str:
     """The page of a comparison."""
     facts = comparison.facts
-    title = f"Tokens of {facts['messages']:,} messages"
+    title = f"Tokens of {counted(facts['messages'], 'message')}"
     wires = ", ".join(f"{count:,} {wire}" for wire, count in facts["wires"].items())
     parts = [_HEAD.format(title=shown(title)), f"<h1>{shown(title)}</h1>\n"]
     parts.append(f"<p>{shown(wires)}; counted per {shown(facts['per'])}. Ranked are only formats that give every ")
@@ -109,10 +110,11 @@ def _absent(title: str, absent: dict[str, str]) -> str:
 def advice_page(advice: Advice) -> str:
     """The page of what was found about a log."""
     facts = advice.facts
-    title = f"What {sum(facts['messages'].values()):,} messages cost"
+    messages = sum(facts["messages"].values())
+    title = f"What {counted(messages, 'message')} cost{'s' if messages == 1 else ''}"
     parts = [_HEAD.format(title=shown(title)), f"<h1>{shown(title)}</h1>\n"]
     counts = ", ".join(f"{count:,} {wire}" for wire, count in facts["messages"].items())
-    parts.append(f"<p>{shown(counts)}; {facts['damaged']:,} damaged records are not counted.</p>\n")
+    parts.append(f"<p>{shown(counts)}; {counted(facts['damaged'], 'damaged record')} not counted.</p>\n")
     for tokenizer, provenance in facts["tokenizers"].items():
         parts.append(f'<h2>{shown(tokenizer)} <span class="dim">{shown(provenance)}</span></h2>\n')
         parts.append(_cost_table(advice, tokenizer))

@@ -13,6 +13,7 @@ from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import WireError
+from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 MAX_MESSAGES = 2000
@@ -83,6 +84,8 @@ def _refuse_nowhere(output: str) -> None:
 def _summarize(data: dict[str, Any], output: str) -> None:
     totals = data["totals"]
     rejects = sum(count for *_, count in data["reject_counts"])
-    shown = f"{len(data['messages']):,} messages in full, {len(data['rejects']):,} rejects with their bytes"
-    complain(f"{totals['records']:,} records and {rejects:,} rejects in {totals['bytes']['all']:,} bytes")
+    found = f"{counted(totals['records'], 'record')} and {counted(rejects, 'reject')}"
+    held = f"{counted(len(data['messages']), 'message')} in full, {counted(len(data['rejects']), 'reject')}"
+    shown = f"{held} with {'its' if len(data['rejects']) == 1 else 'their'} bytes"
+    complain(f"{found} in {counted(totals['bytes']['all'], 'byte')}")
     complain(printable(f"{'standard output' if output == '-' else output}: {shown}"))

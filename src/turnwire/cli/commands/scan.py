@@ -16,6 +16,7 @@ from turnwire.cli.output import Output, complain, opened, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
+from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
     seconds = max(seconds, 1e-9)
     rate = f"{seconds:.2f} s, {counts.bytes / seconds / 1e6:,.1f} MB/s, {records / seconds:,.0f} records/s"
     if 0 < sink.shown < counts.selected and sink.shortens:
-        complain(f"the first {sink.shown:,} of {counts.selected:,} records are shown")
+        complain(f"the first {sink.shown:,} of {counted(counts.selected, 'record')} are shown")
     _show_rejects(found)
     if counts.selected != records:
         complain(f"{'wanted':<8}{counts.selected:>12,}")

@@ -12,6 +12,7 @@ from turnwire.cli.contexts import context_of
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, NOTHING, misused
 from turnwire.cli.output import complain, standard_output
 from turnwire.cli.text import printable
+from turnwire.phrases import counted
 
 if TYPE_CHECKING:
     from turnwire.tokens.budget import Spent, Tally
@@ -179,7 +180,7 @@ def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dic
         decimals = {"alone": 1, "together": 1, "ratio": 2, "ratio together": 2, "bytes": 1}
         title = printable(f"{one.wire}, tokens of {one.tokenizer} for a message (means); ratio: to minified JSON")
         lines = [
-            f"alone: {one.sampled:,} of {one.messages:,} messages, each a text of its own",
+            f"alone: {one.sampled:,} of {counted(one.messages, 'message')}, each a text of its own",
             f"together: the first {one.first:,} as one text, with what explains it",
         ]
         if not advised:
@@ -219,7 +220,8 @@ def _judged(found: Tally, options: dict[str, Any]) -> int:
     if not found.spent:
         say("there is no message here")
     if found.damaged:
-        say(f"{found.damaged:,} damaged records are not counted (turnwire scan shows them)")
+        verb, them = ("is", "it") if found.damaged == 1 else ("are", "them")
+        say(f"{counted(found.damaged, 'damaged record')} {verb} not counted (turnwire scan shows {them})")
         code = BAD_RECORDS
     budget = options["budget"]
     if budget is None:

@@ -20,6 +20,7 @@ from turnwire.cli.output import complain, named, standard_output
 from turnwire.cli.text import printable
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Issue, Reason
+from turnwire.phrases import counted
 from turnwire.progress import Progress
 from turnwire.registry import detect
 
@@ -353,8 +354,8 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, int, bytes | None, int]]:
 def _summarize(wire: str | None, tally: Tally, mode: str) -> None:
     faults = tally.count(ERROR)
     warnings, infos = tally.count("warning"), tally.count("info")
-    others = f", {warnings:,} warning{'' if warnings == 1 else 's'}" if warnings else ""
+    others = f", {counted(warnings, 'warning')}" if warnings else ""
     others += f", {infos:,} info" if infos else ""
-    text = f", {tally.text:,} bytes of them other text" if mode == "log" else ""
-    good = f"{tally.records:,} good {'' if wire is None else wire + ' '}record{'' if tally.records == 1 else 's'}"
-    complain(f"{good}, {faults:,} fault{'' if faults == 1 else 's'}{others} in {tally.bytes:,} bytes{text}")
+    text = f", {counted(tally.text, 'byte')} of them other text" if mode == "log" else ""
+    good = counted(tally.records, f"good {'' if wire is None else wire + ' '}record")
+    complain(f"{good}, {counted(faults, 'fault')}{others} in {counted(tally.bytes, 'byte')}{text}")

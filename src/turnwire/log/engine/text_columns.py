@@ -97,7 +97,7 @@ def read_columns(
     """As ``BulkScanner.read`` says. Raises ValueError where a value is none for its column."""
     arrays: Arrays = {name: np.zeros(len(records), dtype) for name, dtype in dtypes.items()}
     present = np.zeros(len(records), np.uint64)
-    values_of = wire.plan.values or wire.plain or dict
+    values_of = wire.plan.values or wire.plain_values
     asked = [column for column in columns if column.name in dtypes or f"{column.name}.length" in dtypes]
     texts: list[bytes] = []
     for row, record in enumerate(records if asked else ()):

@@ -16,6 +16,7 @@ from turnwire.contract import OBJECT, BulkScanner, Column
 from turnwire.errors import DecodeError, Reason, UnknownKey
 from turnwire.json.scanner import plain
 from turnwire.log.input.compression import WORDS
+from turnwire.phrases import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +70,7 @@ class Rejects:
         return self._count
 
     def __repr__(self) -> str:
-        return f"<Rejects {self._count} ranges, {self.bytes} bytes>"
+        return f"<Rejects {counted(self._count, 'range')}, {counted(self.bytes, 'byte')}>"
 
     @property
     def names(self) -> tuple[str, ...]:

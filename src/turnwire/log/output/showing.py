@@ -6,6 +6,7 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from turnwire.phrases import counted
 from turnwire.showing import fields, table
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def told(source: Any) -> str:
     if isinstance(source, (str, os.PathLike)):
         return os.fsdecode(source)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return f"{memoryview(source).nbytes:,} bytes"
+        return counted(memoryview(source).nbytes, "byte")
     name = getattr(source, "name", None)
     return name if isinstance(name, str) else type(source).__name__
 
@@ -56,7 +57,7 @@ def batch_html(batch: Batch) -> str:
 
     rows = [row for part in slices(batch, MOST) for row in zip(*part, strict=True)]
     more = "" if len(rows) == len(batch) else f", the first {len(rows)}"
-    return table(f"Batch of {len(batch):,} records{more}", batch.names, rows)
+    return table(f"Batch of {counted(len(batch), 'record')}{more}", batch.names, rows)
 
 
 def rejects_html(rejects: Rejects) -> str:
