@@ -41,7 +41,7 @@ def said(log: Path, *wire: str) -> dict[str, tuple[int, int]]:
     stats: dict[str, Any] = run("stats", log, "--json", *wire).records[0]
     found["stats"] = stats["records"], stats["rejects"]
     page = run("report", log, "-o", log.parent / "page.html", "--tokenizer", "none", *wire).err
-    found["report"] = told(r"([\d,]+) records", page), told(r"and ([\d,]+) rejects", page)
+    found["report"] = told(r"([\d,]+) records?", page), told(r"and ([\d,]+) rejects?", page)
     spent = run("tokens", log, "--json", *wire)
     if spent.code in (0, 1):
         damaged = told(r"([\d,]+) damaged", spent.err) if "damaged" in spent.err else 0
