@@ -130,7 +130,7 @@ class Wire:
       options) -> its ``Checklist``, where it is told in another way.
     - listed: (bytes of a file) -> (line, message or DecodeError) of
       the messages in it, where a file holds more than one a line.
-    - documents: its documents, if it has any beside messages. replay: what replays a history of it.
+    - documents: a :class:`DocumentPlan`, if it has documents beside messages. replay: what replays a history of it.
     - always_strict: whether its reading forgives nothing, so that ``strict=False`` changes nothing in writing.
     - least_doubtful: bytes of the shortest record in which ``check`` can find anything. doubtful_kinds: the kinds of
       records in which it can, by their names in the column ``kind``; () for all. doubtful_texts: (columns, bytes): it
@@ -285,6 +285,29 @@ class Wire:
             text = f"{self.name} does not say its messages as plain values (Wire.plain), and they have no named fields"
             raise UnknownName("wire", self.name, text=text)
         return {name: getattr(message, name) for name in names}
+
+
+def _no_faults(data: Any, /, *, fences: bool = False) -> list[Any]:
+    return []
+
+
+class DocumentPlan(NamedTuple):
+    """The ``documents`` of a wire: whole texts beside its messages. Each goes from its first header line in a file, or
+    in a code fence, in front of which no record or reject stands, to the end of that.
+
+    kind: of their records. message: the class of what reading one gives. opening: the bytes with which each header line
+    begins; header: a pattern that matches from there on where it is one. columns: (bytes, fences=) -> what a document
+    has of the wire's own columns: a number, or the (offset, length) of a text; raises DecodeError for what is none. A
+    wire with a :class:`TextPlan` needs none: its ``decode`` takes a document, too. faults: (bytes, fences=) -> a
+    DecodeError for everything that strict reading refuses (``validate``). fences: headers inside fences are content.
+    """
+
+    kind: str
+    message: type
+    opening: bytes
+    header: Pattern[bytes]
+    columns: Callable[..., Mapping[str, Any]] | None = None
+    faults: Callable[..., list[Any]] = _no_faults
 
 
 class TextPlan(NamedTuple):

@@ -35,14 +35,36 @@ _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]")
 Spans = Sequence[tuple[int, int]]
 
 
+class Mark(NamedTuple):
+    """How headers of further documents begin: the bytes at the start of a line, and the header from there on. wire:
+    the number of the wire."""
+
+    lines: re.Pattern[bytes]
+    header: re.Pattern[bytes]
+    wire: int
+
+    def headers(self, view: memoryview, start: int, stop: int) -> Iterator[int]:
+        """Where the header lines of ``view[start:stop]`` begin; a line begins at ``start``."""
+        for found in self.lines.finditer(view[start:stop]):
+            if self.header.match(view, start + found.start(), stop):
+                yield start + found.start()
+
+
+def mark(opening: bytes, header: re.Pattern[bytes], wire: int) -> Mark:
+    """The mark of a wire's documents."""
+    return Mark(re.compile(b"^" + re.escape(opening), re.MULTILINE), header, wire)
+
+
 class Document(NamedTuple):
     """The bytes of one document, (start, stop) in the block. whole: it ends there; otherwise with the bytes at hand.
-    too_large: it is longer than the limit; then it is a reject (message_too_large) up to the last line that fits."""
+    too_large: it is longer than the limit; then it is a reject (message_too_large) up to the last line that fits.
+    wire: the number of its wire, None for Space."""
 
     start: int
     stop: int
     whole: bool
     too_large: bool = False
+    wire: int | None = None
 
 
 class _Line(NamedTuple):
@@ -52,6 +74,7 @@ class _Line(NamedTuple):
     behind: int
     run: bytes = b""
     rest: bytes = b""
+    wire: int | None = None
 
 
 def first_header(data: Any, start: int, stop: int) -> int:
@@ -81,10 +104,11 @@ class Documents:
     """Which documents an input has, from block to block. inside: headers inside code fences are content, of a document
     around them or of none (``--fences``). limit: bytes of the longest document."""
 
-    __slots__ = ("begun", "fence", "fence_touched", "inside", "limit", "touched")
+    __slots__ = ("begun", "fence", "fence_touched", "inside", "limit", "marks", "touched")
 
-    def __init__(self, limit: int, inside: bool = False) -> None:
+    def __init__(self, limit: int, inside: bool = False, marks: tuple[Mark, ...] = ()) -> None:
         self.limit = limit
+        self.marks = marks  # of further wires
         self.inside = inside
         self.begun = False  # whether any bytes of the input were read
         self.touched = False  # whether a record or a reject stands in what was read
@@ -96,7 +120,7 @@ class Documents:
         as (start, stop) in the block, in order. A line begins at ``start``; final: the input ends at ``stop``. Changes
         nothing."""
         view = memoryview(data).cast("B")
-        headers = _headers(view, start, stop, not self.begun)
+        headers = _headers(view, start, stop, not self.begun, self.marks)
         if not headers or (self.touched and (self.inside or not (self.fence or _heads.fence_lines(view, start, stop)))):
             return []
         walk = _Walk(self, _Around(found))
@@ -176,7 +200,7 @@ class _Walk:
                 if touched or self.around.between(0, header.start):
                     continue
                 end, whole = stop, final
-            found = self.document(view, header.start, end, whole)
+            found = self.document(view, header.start, end, whole)._replace(wire=header.wire)
             yield found
             touched = self.fence_touched = True
             start = found.stop
@@ -192,12 +216,16 @@ class _Walk:
         return Document(start, start + (piece.rfind(b"\n") + 1 or len(piece)), True, True)
 
 
-def _headers(view: memoryview, start: int, stop: int, first: bool) -> list[_Line]:
+def _headers(view: memoryview, start: int, stop: int, first: bool, marks: tuple[Mark, ...] = ()) -> list[_Line]:
     """The header lines; ``first``: the input begins at ``start``, perhaps with a byte order mark."""
     lines: list[int] = _heads.header_lines(view, start, stop)
     if first and view[start : min(start + 6, stop)] == BOM + SIGIL:
         lines.insert(0, start)
-    return [_Line(place, place) for place in lines if _HEADER.match(view, place, stop)]
+    found = [_Line(place, place) for place in lines if _HEADER.match(view, place, stop)]
+    if marks:
+        more = (_Line(place, place, wire=one.wire) for one in marks for place in one.headers(view, start, stop))
+        found = sorted([*found, *more], key=lambda line: line.start)
+    return found
 
 
 def _fences(view: memoryview, start: int, stop: int) -> list[_Line]:
@@ -206,7 +234,7 @@ def _fences(view: memoryview, start: int, stop: int) -> list[_Line]:
     for place in _heads.fence_lines(view, start, stop):
         match = FENCE.match(view, place, stop)
         assert match is not None, "or the core would not have named it"
-        result.append(_Line(place, match.end(), *match.groups()))
+        result.append(_Line(place, match.end(), match[1], match[2]))
     return result
 
 

@@ -8,10 +8,10 @@ what lenient reading forgave and what is doubtful beyond the syntax by ``check``
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.space.format import header_line, judge
-from turnwire.contract import record_bytes
+from turnwire.contract import DocumentPlan, record_bytes
 from turnwire.errors import DecodeError, Reason
 from turnwire.kick import codec
 from turnwire.kick.faults import input_source, space_fault, space_words
@@ -19,13 +19,13 @@ from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import DOCUMENT, SIGIL_BYTES, TYPES, WIRE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from typing_extensions import Buffer
 
     from turnwire.kick.messages import Envelope
 
-__all__ = ["DOCUMENTS", "Documents", "columns", "detect", "faults", "is_document", "read", "read_record"]
+__all__ = ["DOCUMENTS", "columns", "detect", "faults", "is_document", "read", "read_record"]
 
 _BOM = b"\xef\xbb\xbf"
 HEADER = re.compile(rb"^(?:\A\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]", re.MULTILINE)
@@ -108,14 +108,5 @@ def columns(data: Buffer, *, fences: bool = False) -> dict[str, int | tuple[int,
     }
 
 
-class Documents(NamedTuple):
-    """What a wire has of documents beside messages. kind: of their records; message: what reading one gives; columns,
-    faults: as the functions of this module."""
-
-    kind: str
-    message: type
-    columns: Callable[..., dict[str, int | tuple[int, int]]]
-    faults: Callable[..., list[DecodeError]]
-
-
-DOCUMENTS = Documents(DOCUMENT, Space, columns, faults)
+_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]")
+DOCUMENTS = DocumentPlan(DOCUMENT, Space, SIGIL_BYTES, _HEADER, columns, faults)

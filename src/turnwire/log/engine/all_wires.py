@@ -27,6 +27,7 @@ from turnwire.finding.documents import Documents
 from turnwire.log.engine.block_pass import Pass
 from turnwire.log.engine.claims import TEXTS, Claims, ShortTexts
 from turnwire.log.engine.columns import table_dtypes
+from turnwire.log.engine.document_rows import DocumentWire
 from turnwire.log.engine.fill import LOCATION, filled, only
 from turnwire.log.engine.shortcut import Shortcut
 from turnwire.log.engine.space import Space
@@ -94,7 +95,7 @@ class State:
         lines = type(self.lines)()
         lines.at, lines.known, lines.time = self.lines.at, self.lines.known, self.lines.time
         lines.values, lines.held = self.lines.values, self.lines.held
-        documents = Documents(self.documents.limit, self.documents.inside)
+        documents = Documents(self.documents.limit)
         for name in Documents.__slots__:
             setattr(documents, name, getattr(self.documents, name))
         state = State(array("q", self.csp), lines, documents)
@@ -178,12 +179,12 @@ class Finder:
         self.text_codes = self.tokens.codes + self.lines.codes
         self.csp = LineWire(csp, every.index("csp"), np.array(codes["csp"], np.uint8), reasons, kind)
         self._line_state = scanners["sstp"].state
-        (documents,) = (name for name in found if registry.wire(name).has("documents"))
-        self.document_wire = every.index(documents)
-        self.documents = registry.wire(documents).documents
-        self._document_kinds = codes[documents]
-        common = scanners[documents].common
-        self._document_sources = [(name, common[name][1]) for name in ("kind", "subject")]
+        self.documents = [
+            DocumentWire(registry.wire(name), every.index(name), codes[name], scanners[name])
+            for name in found
+            if registry.wire(name).has("documents")
+        ]
+        self.marks = tuple(one.mark for one in self.documents[1:])
         fast = self.own is not None and self.located and self.own.read is None
         self.shortcut = Shortcut(lines=self.own.spans_lines) if self.own is not None and fast else None
         own_reasons = () if self.own is None else self.own.reasons
@@ -220,7 +221,7 @@ class Finder:
     def state(self, limit: int = LIMITS.message, fences: bool = False) -> State:
         """What a new input starts with. limit: bytes of a document; fences: headers inside code fences are content."""
         assert self._line_state is not None
-        state = State(self.csp_state(), self._line_state(), Documents(limit, fences))
+        state = State(self.csp_state(), self._line_state(), Documents(limit, fences, self.marks))
         if self.alone and self.own is not None and self.own.state is not None:
             state.own = self.own.state()
         return state
@@ -230,16 +231,13 @@ class Finder:
         assert self.csp.scanner.state is not None
         return self.csp.scanner.state()
 
-    def document_values(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Columns of a document, by the names that they have in this scan; ``values``: by the wire's own."""
-        if self.code == self.document_wire:
-            return values
-        if self.wire is not None:
-            return {}
-        there = {name: values[source] for name, source in self._document_sources if source in values}
-        if "kind" in there:
-            there["kind"] = self._document_kinds[there["kind"]]
-        return {"wire": self.document_wire, **there}
+    def documents_of(self, number: int | None) -> DocumentWire:
+        """The wire of a document, by the number that the document has."""
+        return next(one for one in self.documents if number in (None, one.code))
+
+    def headed(self, view: memoryview) -> bool:
+        """Whether a header of further documents stands in a block."""
+        return any(next(one.headers(view, 0, len(view)), -1) >= 0 for one in self.marks)
 
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
         """The arrays that a scan for these columns fills."""
@@ -292,7 +290,8 @@ class Finder:
         before, behind = state.documents, left.documents
         if before.touched and not before.fence:
             return True
-        if _heads.header_lines(block, 0, len(block)) or (before.fence and _heads.fence_lines(block, 0, len(block))):
+        headers = _heads.header_lines(block, 0, len(block)) or self.headed(block)
+        if headers or (before.fence and _heads.fence_lines(block, 0, len(block))):
             return False
         behind.touched = before.touched or left.met
         if before.fence:
@@ -389,7 +388,8 @@ class Finder:
         """Whether a record of a further wire may begin in a block: then it is not certain what a wire's own scan of it
         finds."""
         view = memoryview(data)[:size]
-        return bool(self.text_codes) and (self.tokens.met(view) or self.lines.met(view))
+        texts = bool(self.text_codes) and (self.tokens.met(view) or self.lines.met(view))
+        return texts or self.headed(view)
 
 
 def finder(wire: str | None = None) -> Finder:

@@ -14,7 +14,7 @@ from turnwire.finding.assembly import undecided
 from turnwire.finding.documents import BOM, Document
 from turnwire.log.engine.claimed_rows import fill_records, fill_strings
 from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, ShortTexts, nothing
-from turnwire.log.engine.document_rows import fill_documents, read_document
+from turnwire.log.engine.document_rows import DocumentWire, fill_documents, read_document
 from turnwire.log.engine.left_to_right import LeftToRight
 from turnwire.log.engine.nested import Together, merged
 from turnwire.log.engine.space import Space
@@ -79,13 +79,16 @@ class Pass:
         self.rows = 0
         self.rejects: list[tuple[Arrays, int]] = []
         self.table = quarantine.table(quarantine.ROOM, mixed=True)
-        self.texts: list[dict[str, Any] | DecodeError] = []  # what documents say, or why they are none
+        self.texts: list[
+            tuple[DocumentWire, dict[str, Any] | DecodeError]
+        ] = []  # what documents say, or why they are none
         self.strings = False  # whether CSP/1 claimed anything in a string of JSON
         self._short: ShortTexts | None = None
         self.inside = False  # whether this is the text of an assembly: no other is looked for in it
         self.core = finder.core(_core, block.data, block.size, limit)
         self.magic = -1  # where the first line begins that looks like the first of a CSP/1 message
         self.signs = 0  # what other lines show
+        self.headed = False  # whether a header of further documents stands in it
         self.openings = False  # whether lines may begin a record of a further wire
 
     def nested(self, block: Any) -> Pass:
@@ -107,6 +110,7 @@ class Pass:
         if begin >= 0:
             begin, start = (min(max(place, self.state.csp_at - self.base), self.size) for place in (begin, start))
         self.openings = start >= 0 and self.finder.lines.opens(self.view, start)
+        self.headed = bool(self.finder.marks) and not self.inside and self.finder.headed(self.view)
         position, line = self._without_signs(start) or self._with_signs(begin, start)
         if self.strings:
             fill_strings(self)
@@ -118,7 +122,15 @@ class Pass:
         """Finds everything where no line shows a sign: (position, line). The core looks for signs as it reads, so that
         the block need not be gone through for them; None where there is one, or was in the block before."""
         state = self.state
-        if start or self.inside or self.openings or state.signs or not state.idle() or state.lines.at == self.base:
+        if (
+            start
+            or self.inside
+            or self.openings
+            or self.headed
+            or state.signs
+            or not state.idle()
+            or state.lines.at == self.base
+        ):
             return None
         if self._decided(0) < self.size:
             return None
@@ -136,10 +148,10 @@ class Pass:
         """Finds everything, whatever lines show: (position, line)."""
         magic, signs = (-1, 0) if start < 0 else _heads.signs(self.view, start, self.size)
         self.state.signs = magic >= 0 or signs != 0
-        before = self.state.copy() if (signs & _SIGIL or magic >= 0) and not self.inside else None
+        before = self.state.copy() if (signs & _SIGIL or magic >= 0 or self.headed) and not self.inside else None
         self.magic, self.signs = magic, signs
         position, line = self._search(start, [])
-        if before is not None and self.signs & _SIGIL:
+        if before is not None and (self.signs & _SIGIL or self.headed):
             ends = self.final and position == self.size
             found = self.state.documents.claims(self.view, begin, max(position, begin), ends, self._spans())
             if found:
@@ -202,7 +214,7 @@ class Pass:
         self.state.met = bool(self.rows or self.rejects)
         if self.inside:
             return
-        if start >= 0 and (self.signs & (_SIGIL | _FENCE) or documents.fence):
+        if start >= 0 and (self.signs & (_SIGIL | _FENCE) or self.headed or documents.fence):
             documents.settle(self.view, start, max(position, start), self._spans())
             return
         documents.begun = documents.begun or position > 0
@@ -457,8 +469,9 @@ class Pass:
         self.texts = []
         found = ranges[0].claims
         for one, behind in zip([one for one in documents if one.whole], ranges[1:], strict=True):
-            self.texts.append(read_document(self, one))
-            what = REFUSED if isinstance(self.texts[-1], DecodeError) else DOCUMENT
+            said = read_document(self, one)
+            self.texts.append((self.finder.documents_of(one.wire), said))
+            what = REFUSED if isinstance(said, DecodeError) else DOCUMENT
             found.add(one.start, one.stop, self.line_of(one.start), what)
             found.join([behind.claims])
         return [one for part in ranges for one in part.assemblies]

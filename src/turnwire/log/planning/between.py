@@ -62,10 +62,12 @@ def scan_cuts(pieces: Iterator[bytes], every: int, *, limit: int) -> Iterator[tu
 
 
 def has_header(file: Any) -> bool:
-    """Whether a line of a file begins as the headers of Space documents do: what stands after it may be one document,
-    if nothing is found in front of it."""
+    """Whether a line of a file begins as the headers of documents do: what stands after it may be one document, if
+    nothing is found in front of it."""
     with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        return data[: len(BOM) + len(SIGIL)].removeprefix(BOM).startswith(SIGIL) or data.find(b"\n" + SIGIL) >= 0
+        if data[: len(BOM) + len(SIGIL)].removeprefix(BOM).startswith(SIGIL) or data.find(b"\n" + SIGIL) >= 0:
+            return True
+        return any(one.lines.search(data) for one in finder().marks)
 
 
 def between_parts(file: Any, offset: int, limit: int) -> bool:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from turnwire.fences import BEGINNING
 from turnwire.finding.documents import SIGIL
 from turnwire.log.engine.all_wires import finder
 from turnwire.log.planning.between import (
@@ -33,7 +34,9 @@ _CHOICE = 256
 """Places to choose from for each cut: not every line may be one."""
 _AROUND = 64 << 10
 _TRIES = 64
-_SIGN = re.compile(rb"^(?:[ \t]*(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp]|`{3}|<{3}|>{3}|%b)" % SIGIL, re.MULTILINE)
+_SIGN = re.compile(
+    rb"^(?:[ \t]*(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp]|%b|<{3}|>{3}|%b)" % (BEGINNING.encode(), SIGIL), re.MULTILINE
+)
 """What begins lines that may open something of many lines, or close it: messages of CSP/1, fences, heredocs, Space."""
 
 
@@ -52,7 +55,7 @@ def cuts_by_reading(file: Any, size: int, every: int, limit: int) -> Iterator[tu
 
 def can_be_looked_at(size: int, every: int) -> bool:
     """Whether a few places of a file may tell where it can be cut: no wire has records that only reading tells."""
-    return size > every >= LEAST_LOOKED_AT and cuts_of_lines() is not None and not finder().lines
+    return size > every >= LEAST_LOOKED_AT and cuts_of_lines() is not None and not finder().lines and not finder().marks
 
 
 def cuts_by_looking(file: Any, size: int, every: int, limit: int) -> Iterator[int] | None:
