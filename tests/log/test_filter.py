@@ -125,3 +125,30 @@ def test_own_columns_of_records_in_strings() -> None:
     assert batch.valid("inner").tolist() == [True, False] and batch["inner"].tolist()[0] == 5
     assert batch.valid("time").tolist() == [True, False]
     assert [message.get(20) for message in map(batch.message, range(2))] == ['a "b" é'] * 2
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(
+    "first",
+    [
+        "@a3|f0|c3|S0|d1|T1#\n",
+        "@a3|\n@a3|f0|c-|S0|d1|T1#\n",
+        '{"log": "@a3|f0|c3|S0|d1|T1#"}\n',
+        '"\\u0040a3|f0|c3|S0|d1|T1#"\n',
+        "prose\n",
+        "```\n@a3|f0|c3|S0|d1|T1#\n```\n",
+    ],
+)
+def test_records_of_others_keep_documents_away(first: str) -> None:
+    """A header behind a record of any wire begins no document: also where the blocks in front hold none of the wire."""
+    message = "CSP/1\nFROM A\nTO B\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ go\n\n"
+    prose = "prose\n" * 9
+    data = f"{first}{prose}\u2afbhead\ntext\n{message}".encode()
+    every = [(one.wire, one.offset) for one in turnwire.scan(data).messages()]
+    for size in (1, 16, 64, len(data)):
+        for threads in (1, 2):
+            for wire in turnwire.WIRES:
+                found = turnwire.scan(data, wire=wire, batch_bytes=size, threads=threads)
+                assert [(one.wire, one.offset) for one in found.messages()] == [
+                    place for place in every if place[0] == wire
+                ], (wire, size)

@@ -73,7 +73,8 @@ class State:
     a line. csp_at: where CSP/1 goes on, if that is behind the start of the next block (an object is open there), or -1.
     documents: those of the input so far. own: the state of a wire that only its own scan finds. met: whether a record
     or a reject stands in the block that was read last; signs: whether lines of it showed a sign (see line_heads);
-    between: whether lines behind its first CSP/1 did, outside of good messages.
+    between: whether lines behind its first CSP/1 did, outside of good messages. unsure: whether it may have records of
+    wires that nobody looked for.
     """
 
     def __init__(self, csp: Any, lines: Any, documents: Documents) -> None:
@@ -83,7 +84,7 @@ class State:
         self.within_line = False
         self.csp_at = -1
         self.met = False
-        self.signs = self.between = False
+        self.signs = self.between = self.unsure = False
         self.own: Any = None
 
     def idle(self) -> bool:
@@ -100,7 +101,7 @@ class State:
             setattr(documents, name, getattr(self.documents, name))
         state = State(array("q", self.csp), lines, documents)
         state.within_line, state.csp_at, state.met = self.within_line, self.csp_at, self.met
-        state.signs, state.between = self.signs, self.between
+        state.signs, state.between, state.unsure = self.signs, self.between, self.unsure
         return state
 
     def become(self, other: State) -> None:
@@ -290,6 +291,8 @@ class Finder:
         before, behind = state.documents, left.documents
         if before.touched and not before.fence:
             return True
+        if left.unsure and not before.touched:
+            return False
         headers = _heads.header_lines(block, 0, len(block)) or self.headed(block)
         if headers or (before.fence and _heads.fence_lines(block, 0, len(block))):
             return False
@@ -372,8 +375,6 @@ class Finder:
             if start == before:  # there is no room for what one string holds
                 return True
         return bool(state.held >= 0)
-
-    # --- wires that have a plan of texts ---
 
     def core(self, usual: Any, data: Any, size: int, limit: int) -> Any:
         """The core that reads a block: the pure one where a token of a further wire may stand in it, which the native

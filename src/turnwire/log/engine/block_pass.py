@@ -211,7 +211,7 @@ class Pass:
     def _settle(self, start: int, position: int) -> None:
         """Carries on the state of documents: how far the input was read, and what was found."""
         documents = self.state.documents
-        self.state.met = bool(self.rows or self.rejects)
+        self.state.met, self.state.unsure = bool(self.rows or self.rejects), False
         if self.inside:
             return
         if start >= 0 and (self.signs & (_SIGIL | _FENCE) or self.headed or documents.fence):

@@ -179,10 +179,14 @@ class Engine:
         behind = _behind(arrays, rows, rejects)
         if own.spans_lines and self._finder.leaves_open(block, behind, position, self._limit):
             return None
+        met = bool(rows or rejects)
+        unsure = not met and shortcut.may_miss(block)
+        if unsure and not state.documents.touched:  # a record of another wire keeps documents out of what follows
+            return None
         if own.spans_lines:
             state.csp = carried["state"]
         state.lines.held = -1  # what the search held in the block before is closed, or is text
-        state.met = bool(rows or rejects)
+        state.met, state.unsure = met, unsure
         state.documents.begun = state.documents.begun or position > 0
         state.documents.touched = state.documents.touched or state.met
         for table, count in rejects:

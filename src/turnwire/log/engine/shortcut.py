@@ -16,6 +16,8 @@ from turnwire import _backend
 _heads = _backend.load("log.line_heads")
 _OTHERS = re.compile(rb"^(?:[{@]|[ \t]+CSP/1(?:\r?$|;| MODE;))", re.MULTILINE)
 """Lines in a damaged message that may be records of other wires, or a message or a template that is only indented."""
+_MAYBE = re.compile(rb"[{@]|\\u00")
+"""What each record of another wire has, as it is written in lines or in strings of JSON."""
 _LONGEST_PAUSE = 16
 
 
@@ -46,6 +48,11 @@ class Shortcut:
         self._pause = 0 if plain else min(2 * self._pause + 1, _LONGEST_PAUSE)
         self._wait = self._pause
         return plain
+
+    def may_miss(self, block: Any) -> bool:
+        """Whether a block may have records or rejects of other wires, which nobody looked for: the scan of tokens
+        alone does not hold where any may stand, that of lines does."""
+        return self.lines and _MAYBE.search(memoryview(block.data)[: block.size]) is not None
 
     def _plain(self, block: Any, arrays: Any, rows: int, rejects: Any, position: int) -> bool:
         data = memoryview(block.data)[: block.size].cast("B")
