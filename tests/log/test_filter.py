@@ -152,3 +152,13 @@ def test_records_of_others_keep_documents_away(first: str) -> None:
                 assert [(one.wire, one.offset) for one in found.messages()] == [
                     place for place in every if place[0] == wire
                 ], (wire, size)
+
+
+@pytest.mark.usefixtures("scan_core")
+@pytest.mark.parametrize(("before", "wrapped"), [("", "line"), (" \t\f\v ", "line"), ("\0", "text"), ("\x1f ", "text")])
+def test_what_stands_in_front_of_a_record_does_not_depend_on_blocks(before: str, wrapped: str) -> None:
+    record = "@a3|f0|c3|S0|d1|T1#"
+    data = f"{record}\n{'prose ' * 99}\n{before}{record}\n".encode()
+    for size in (1, 16, len(data)):
+        found = [one.wrapped for one in turnwire.scan(data, batch_bytes=size).messages()]
+        assert found == ["line", wrapped], size

@@ -21,7 +21,9 @@ _views = _backend.load("log.views")
 _COPIED = 4096
 """Where a record is wanted for each so many bytes of a block, all of it is copied at once."""
 _NOTHING = memoryview(b"")
-_NEWLINE, _SPACE = ord("\n"), ord(" ")
+_NEWLINE = ord("\n")
+_BLANK = np.isin(np.arange(256), list(b" \t\r\v\f"))
+"""Which bytes are white space within a line: those that ``bytes.strip`` takes away."""
 _BLANKS = 8
 """So many bytes in front of all records are looked at together."""
 
@@ -381,7 +383,7 @@ class Batch:
             waiting, at = waiting[at >= 0], at[at >= 0]  # those at the start go the long way
             before = data[at]
             begins[waiting[before == _NEWLINE]] = True
-            blank = (before <= _SPACE) & (before != _NEWLINE)
+            blank = _BLANK[before]
             waiting, at = waiting[blank], at[blank]
         first = rows.arrays["offset"][: rows.count] - rows.base <= _BLANKS
         for row in {*waiting.tolist(), *first.nonzero()[0].tolist()}:
