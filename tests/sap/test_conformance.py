@@ -13,6 +13,7 @@ import pytest
 from tests import vectors
 from tests.sap.documents import RESULT, TASK, changed
 from turnwire import sap
+from turnwire.checklists import CONFORMS
 from turnwire.errors import EncodeError
 from turnwire.sap.checklist import conform_files
 
@@ -35,13 +36,17 @@ def failing(checklist: sap.Checklist) -> list[int]:
     return [index + 1 for index, line in enumerate(checklist.lines) if line.status == "fail"]
 
 
-def test_the_examples_of_the_document_conform_once_they_have_a_pressure_level() -> None:
+def test_the_examples_of_the_document_conform_with_a_pressure_level_and_as_printed() -> None:
     checklist = judged(TASK, RESULT)
     assert checklist
     assert [line.name for line in checklist.lines][: len(NAMES)] == NAMES
     assert {line.status for line in checklist.lines} == {"pass", "not applicable"}
     as_printed = changed(TASK, "/constitutionalContext/pressureLevel", ...)
-    assert failing(judged(as_printed, RESULT)) == [2, 3]
+    printed = judged(as_printed, RESULT)
+    assert printed.verdict == CONFORMS
+    assert [line.clause.id for line in printed if line.doubts] == ["required", "context"]
+    neither = changed(as_printed, "/constitutionalContext/pressure", ...)
+    assert failing(judged(neither, RESULT)) == [2, 3]
 
 
 HIT = {"hit": True, "cacheKey": "sapck1:sha256:00", "ageSec": 86399}
