@@ -26,6 +26,19 @@ _LOG_LINE = re.compile(
     rb"|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}|[IWEF][0-9]{4} [0-9]{2}:[0-9]{2}:"
     rb"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)(?::|[ \t]+[\[(-]))"
 )
+_FIRST_PERSON = (
+    r"\bI(?:['\u2019](?:m|ll|ve|d)\b| (?:am|will|have|had|was|would|can|could|cannot|think|believe|need|found|looked"
+    r"|did|do|don't|just|now|also|shall|should|understand|see|agree|hope|want)\b)"
+)
+_OPENINGS = (
+    r"(?:sure|certainly|of course|absolutely|thanks|thank you|understood|got it|sorry|apologies)"
+    r"(?:[,!]|\.(?: |$)| for | to )|(?:hello|hi|hey|okay|ok|great|perfect)[,!] [a-z]"
+    r"|(?:(?:and|now|so|then) )?(?:here|below)(?:['\u2019]s| is| are) |let me |as an ai |i(?: [a-z]+){2}"
+    r"|we(?:['\u2019]ll|['\u2019]ve| will| have| need| can| should) [a-z]|(?:this is|the following is) (?:my|the) "
+    r"|ich (?:habe|bin|werde) |hier (?:ist|sind) |voici |je (?:vais|suis) |j['\u2019]ai "
+    r"|aqu\u00ed (?:est\u00e1|tienes) "
+)
+_SPOKEN = re.compile(rf"{_FIRST_PERSON}|(?:^|[:>\])|-] )\W{{0,2}}(?i:{_OPENINGS})")
 _TOLD = 5
 """How many faults of a clause are told in a line for people; ``places`` has all."""
 
@@ -243,6 +256,12 @@ def log_line(line: bytes) -> bool:
     """Whether a line begins as those of logs do: with a date, a time, a level of logging (as ``INFO:`` or ``INFO [``),
     an object or list of JSON, or an nSLIP message."""
     return _LOG_LINE.match(line) is not None
+
+
+def spoken(line: bytes) -> bool:
+    """Whether a line surely speaks as people and models do, and as programs do not: of what "I" do, or with words such
+    as "Here is" and "Sure," in front. Prose that has neither is not told from what programs log."""
+    return _SPOKEN.search(line.decode("utf-8", "replace").rstrip()) is not None
 
 
 def judged(

@@ -143,6 +143,9 @@ class Judge(checklists.Judge):
             self._waiting += surroundings.junk([(offset, length) for offset, length, _ in beside])
             if found.data.startswith(BOM):
                 self.fault("magic", 1, f"{Reason.BOM}: a byte order mark stands in front", 0)
+        else:
+            for offset, line, text in surroundings.prose():
+                self.fault("magic", line, f"{Reason.JUNK}: {text[:60]!r}", offset)
         self._waiting.sort(key=lambda one: one[0])
 
     def settled(self, raw: bytes, line: int = 0, offset: int | None = None) -> bool:

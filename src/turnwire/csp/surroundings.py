@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire.checklists import log_line
+from turnwire.checklists import log_line, spoken
 from turnwire.contract import finding
 from turnwire.csp.codec import preambles
 from turnwire.csp.messages import Junk, Preamble
@@ -14,6 +15,8 @@ from turnwire.errors import DecodeError
 from turnwire.fences import is_fence
 
 BOM = b"\xef\xbb\xbf"
+_OWN = re.compile(rb"DEF |LAWS\Z|- L[0-9]+:|`{3}|~{3}")
+"""How a line of a preamble begins, or a fence."""
 _NEWLINE = 0x0A
 Beside = list[tuple[int, int, Preamble]]
 
@@ -135,6 +138,13 @@ class Surroundings:
                 line += self._data.count(b"\n", place, end)
                 place = end
         return found
+
+    def prose(self) -> Iterator[tuple[int, int, str]]:
+        """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
+        what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
+        for one in finding("around").lines_around(self._found, WIRE):
+            if spoken(one.text) if one.in_log else _OWN.match(one.text) is None:
+                yield one.offset, one.line, one.text.decode(errors="replace")
 
 
 def _speaks_of_state(text: bytes) -> bool:

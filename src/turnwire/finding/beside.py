@@ -55,6 +55,20 @@ def elements(found: Found) -> list[Beside]:
     return several
 
 
+def elements_in_strings(found: Found) -> Iterator[tuple[int, int, list[Any]]]:
+    """The lists in strings in which messages stand, {} for each: the string's byte, its line, the list."""
+    place, line = 0, 1
+    for start, said in found.strings(b"{}"):
+        if said.lstrip()[:1] == b"[":
+            try:
+                values = json.loads(said)
+            except ValueError:
+                continue
+            line += found.data.count(b"\n", place, start)
+            place = start
+            yield start, line, values
+
+
 def within(value: dict[str, Any], marks: tuple[str, ...], depth: int = DEEPEST_STRING) -> Iterator[dict[str, Any]]:
     """The object itself, and those that its strings say, in which one of ``marks`` stands."""
     yield value

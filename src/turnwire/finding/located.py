@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire import registry
@@ -86,10 +88,12 @@ class Piece(NamedTuple):
         ones = _of_batch(self.batch)
         return iter(sorted([*here, *ones], key=_place)) if here else ones
 
-    def raws(self) -> Iterator[tuple[int, int, bytes]]:
-        """What stands in JSON strings: the string's byte, the byte in what that says, and the bytes."""
+    def raws(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """What stands with other text in JSON strings: the string's byte, the byte in what that says, and the bytes.
+        data: the bytes of the file."""
         if self.batch is not None:
             rows = self.batch.valid("inner").nonzero()[0]
+            rows = rows[~_whole(data, *(self.batch[name][rows] for name in ("offset", "length", "inner")))]
             places = (self.batch[name][rows].tolist() for name in ("offset", "inner"))
             yield from zip(*places, self.batch.raws(rows), strict=True)
 
@@ -172,6 +176,12 @@ class Found:
     def rest(self) -> Iterator[tuple[int, bytes]]:
         """The text beside everything that was found, and without the strings in which something was: (byte, text), in
         order."""
+        for start, stop in self.rest_places:
+            yield start, self.data[start:stop]
+
+    @cached_property
+    def rest_places(self) -> list[tuple[int, int]]:
+        """Where that text is: (start, stop)."""
         offsets, lengths, _, inside = self.places
         stops = offsets + lengths
         if inside.any():
@@ -180,24 +190,22 @@ class Found:
             for start in starts:  # in order: what begins in the string before ends where that does
                 ends.append(ends[-1] if ends and start < ends[-1] else inside_end(self.data, start + 1))
             stops[inside] = ends
-        for start, stop in self._around(offsets, stops):
-            yield start, self.data[start:stop]
+        return self._around(offsets, stops)
 
-    def strings(self) -> Iterator[tuple[int, bytes]]:
-        """What the strings say in which something was found, without that: (byte, text)."""
+    def strings(self, instead: bytes = b" ") -> Iterator[tuple[int, bytes]]:
+        """What the strings say in which records were found with other text, without these: (byte, text). instead: what
+        stands for each of them."""
+        for start, parts in self._mixed:
+            yield start, instead.join(parts)
+
+    @cached_property
+    def _mixed(self) -> list[tuple[int, list[bytes]]]:
+        """Of each such string, its byte and the texts between its records."""
         if not self.places[3].any():
-            return
-        last, kept = -1, b""
-        for one in (one for piece in self.pieces for one in piece.raws()):
-            if one[0] != last:
-                if last >= 0:
-                    yield last, kept
-                last = one[0]
-                said = Text(self.data).said(last + 1, inside_end(self.data, last + 1))
-                kept = b"" if said is None else said.innermost(one[1])[0].raw
-            kept = kept.replace(one[2].rstrip(), b" ", 1)
-        if last >= 0:
-            yield last, kept
+            return []
+        several = (one for piece in self.pieces for one in piece.raws(self.data))
+        strings = ((start, _between(self.data, start, list(ones))) for start, ones in groupby(several, itemgetter(0)))
+        return [(start, parts) for start, parts in strings if any(map(bytes.strip, parts))]
 
     def _around(self, starts: Any, stops: Any) -> list[tuple[int, int]]:
         import numpy as np
@@ -219,6 +227,43 @@ class Found:
             yield from (line for line in self.data[start:stop].split(b"\n") if line.strip())
 
 
+def _between(data: bytes, start: int, records: list[tuple[int, int, bytes]]) -> list[bytes]:
+    """What the string at ``start`` says around its records (:meth:`Piece.raws`); of those in strings in it, what the
+    innermost one says that holds the first of them."""
+    said = Text(data).said(start + 1, inside_end(data, start + 1))
+    if said is None:
+        return []
+    text, place, parts = said.raw, 0, []
+    for _, inner, raw in records:
+        if not text.startswith(raw, inner) or b'"' in text[place:inner]:
+            break
+        parts.append(text[place:inner])
+        place = inner + len(raw.rstrip())
+    else:
+        return [*parts, text[place:]]
+    kept = said.innermost(records[0][1])[0].raw
+    parts = []
+    for _, _, raw in records:
+        front, found, kept = kept.partition(raw.rstrip())
+        parts.append(front)
+        if not found:
+            return parts
+    return [*parts, kept]
+
+
+def _whole(data: bytes, offsets: Any, lengths: Any, inners: Any) -> Any:
+    """Which records in strings (an array) are all that these say, but for line ends behind them."""
+    import numpy as np
+
+    read = np.frombuffer(data, np.uint8)
+    stops = np.minimum(offsets + 1 + lengths, len(read) - 1)
+    for _ in range(_LINE_ENDS):
+        stops += 2 * ((read[stops] == 0x5C) & (read[np.minimum(stops + 1, len(read) - 1)] == 0x6E))
+        stops = np.minimum(stops, len(read) - 1)
+    return (inners == 0) & (read[stops] == 0x22)
+
+
+_LINE_ENDS = 2
 _SHORT_GAP = 3
 _BLANKS = tuple(b" \t\n\r\v\f")
 

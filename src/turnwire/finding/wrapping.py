@@ -18,6 +18,7 @@ _OPENING = re.compile(rb'\{[ \t\r\n]*["}]')
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}]', re.DOTALL)
 _INSIDE = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _ESCAPE = re.compile(rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([0-9a-fA-F]{4})|[^u])")
+_DECODER = json.JSONDecoder(strict=False)
 _FENCE = re.compile(rb"`{3,}|~{3,}")
 
 
@@ -210,7 +211,7 @@ def _said_bytes(escape: re.Match[bytes]) -> int:
 def _decoded(inside: bytes) -> bytes | None:
     """What a JSON string says, without its quotes; None where it is none."""
     try:
-        text: str = json.loads(b'"%b"' % inside, strict=False)
+        text: str = _DECODER.decode(f'"{inside.decode("utf-8", "surrogatepass")}"')
     except ValueError:
         return None
     return text.encode("utf-8", "surrogatepass")

@@ -87,9 +87,16 @@ with a string."""
 
 _LOOSE = rb"@[ \t]*a%b[ \t]*[|,;:/][ \t]*f%b[ \t]*[|,;:/][ \t]*c%b[ \t]*[|,;:/]" % ((rb"[0-9A-Za-z]{1,11}",) * 3)
 _BARE = rb"(?<![@|0-9A-Za-z])a[0-9A-Za-z]{1,2}\|f[0-9A-Za-z]{1,2}\|c[0-9A-Za-z]{1,11}\|"
-_NEAR = re.compile(rb"%b|%b|^[ \t]*@[ \t]*#[ \t]*\r?$" % (_LOOSE, _BARE), re.MULTILINE)
+_EMPTY = rb"[ \t]*@[ \t]*#[ \t]*"
+_EMPTY_STRING = rb"(?<!\\)(\\*)\"(?:\\+[nrt])*%b(?:\\+[nrt])*\1\"" % _EMPTY
+_NEAR = re.compile(rb"%b|%b" % (_LOOSE, _BARE))
 """What begins like a message, and of which the finder does not say that it is one: other marks between the fields, no
-``@``, nothing at all between ``@`` and ``#``."""
+``@``."""
+_ALONE = re.compile(rb"^%b\r?$|%b" % (_EMPTY, _EMPTY_STRING), re.MULTILINE)
+"""The same with nothing at all between ``@`` and ``#``, on a line or in a string of its own."""
+
+
+_NOTHING = re.compile(_EMPTY)
 
 
 class Judge(checklists.Judge):
@@ -104,13 +111,20 @@ class Judge(checklists.Judge):
             self._near(found.data, start, text, there=True)
         for start, text in found.strings():
             self._near(found.data, start, text, there=False)
+        told = {fault.line for fault in self.faults}
+        for one in finding("around").lines_behind_prefixes(found, WIRE) if found.of(WIRE).any() else ():
+            if one.line not in told and _NOTHING.fullmatch(one.text):
+                self._tell(one.text.decode(), one.line, one.offset)
 
     def _near(self, data: bytes, start: int, text: bytes, there: bool) -> None:
-        for near in _NEAR.finditer(text):
+        alone = _ALONE.finditer(text) if b"#" in text else ()
+        for near in (*_NEAR.finditer(text), *alone):
             shown = text[near.start() : near.start() + 40].partition(b"\n")[0].decode(errors="replace")
             offset = start + near.start() if there else start
-            told = f"{Reason.BAD_FRAMING}: this is nearly a message: {shown!r}"
-            self.fault("framing", self._line(data, offset), told, offset)
+            self._tell(shown, self._line(data, offset), offset)
+
+    def _tell(self, shown: str, line: int, offset: int) -> None:
+        self.fault("framing", line, f"{Reason.BAD_FRAMING}: this is nearly a message: {shown!r}", offset)
 
     def _line(self, data: bytes, offset: int) -> int:
         """The line of a byte; quick where bytes are asked for in order."""

@@ -14,7 +14,7 @@ from turnwire.sstp.messages import Message
 from turnwire.sstp.salvaging import salvage
 from turnwire.sstp.session import Session
 from turnwire.sstp.spec import ADDRESSEE, WIRE
-from turnwire.sstp.strays import strays
+from turnwire.sstp.strays import strays, texts_around
 
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
@@ -116,6 +116,8 @@ class Judge(checklists.Judge):
         if found.of(WIRE).any():
             for place, line, text in strays(found):
                 self.fault("object", line, text, place)
+            for clause, place, line, text in texts_around(found):
+                self.fault(clause, line, text, place)
         in_log = all(map(log_line, found.texts()))
         if in_log and b"```" not in data and b"~~~" not in data:
             return

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from turnwire.checklists import spoken
 from turnwire.contract import finding
 from turnwire.errors import DecodeError
 from turnwire.sstp.bulk import claims
 from turnwire.sstp.codec import decode
-from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
+from turnwire.sstp.spec import HEADER, PAYLOADS, WIRE, Kind
 
 _PARTS = frozenset(("header", "payload"))
 _HEADER = frozenset(field.name for field in HEADER) | {"directed_to"}
@@ -25,13 +27,56 @@ def strays(found: Any) -> Iterator[tuple[int, int, str]]:
     whose they are; and what is no object in a list of messages."""
     beside = finding("beside")
     for one in beside.objects(found, _MARKS):
-        for fields in beside.within(one.value, _WORDS):
-            if near(fields) and not claims(fields):
-                wrong = _wrong(fields)
-                if wrong is not None:
-                    yield one.offset, one.line, wrong
+        yield from _objects_in(one, one.value)
     for one in beside.elements(found):
-        yield one.offset, one.line, "a value in a list of messages is no message"
+        if isinstance(one.value, str) and any(f'"{mark}"' in one.value for mark in _PARTS):
+            yield from _objects_in(one, {"": one.value})
+        else:
+            yield one.offset, one.line, _VALUE
+    for offset, line, values in beside.elements_in_strings(found):
+        if not all(isinstance(value, dict) for value in values):
+            yield offset, line, _VALUE
+
+
+def _objects_in(one: Any, value: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
+    for fields in finding("beside").within(value, _WORDS):
+        if near(fields) and not claims(fields):
+            wrong = _wrong(fields)
+            if wrong is not None:
+                yield one.offset, one.line, wrong
+
+
+_VALUE = "a value in a list of messages is no message"
+
+
+def texts_around(found: Any) -> Iterator[tuple[str, int, int, str]]:
+    """(clause, byte, line, what is wrong) of the lines beside messages in the same strings and behind the same
+    prefixes: values of JSON, and prose; in a log, prose that speaks as a person does."""
+    around = finding("around")
+    for one in around.lines_in_strings(found):
+        yield from _text(one, one.in_log)
+    for one in around.lines_behind_prefixes(found, WIRE):
+        if one.in_log:
+            yield from _text(one, True)
+    for offset, line, prefix in around.prefixes(found, WIRE):
+        if spoken(prefix):
+            yield "raw", offset, line, f"the message stands behind {_shown(prefix)}"
+
+
+def _text(one: Any, in_log: bool) -> Iterator[tuple[str, int, int, str]]:
+    if _BARE_VALUE.fullmatch(one.text):
+        yield "object", one.offset, one.line, f"{_shown(one.text)} among messages is no message"
+    elif spoken(one.text) if in_log else _WORD.match(one.text):
+        yield "raw", one.offset, one.line, f"a message stands in prose: {_shown(one.text)}"
+
+
+def _shown(text: bytes) -> str:
+    return repr(text[:_MOST_SHOWN].decode(errors="replace").strip())
+
+
+_MOST_SHOWN = 60
+_BARE_VALUE = re.compile(rb'-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|"(?:[^"\\]|\\.)*"|\[[^{}]*\]')
+_WORD = re.compile(rb"[*#>_-]*[ \t]*[^\W\d_]|[\x80-\xff]")
 
 
 def near(fields: dict[str, Any]) -> bool:

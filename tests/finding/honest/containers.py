@@ -20,6 +20,20 @@ def in_json(*texts: str) -> str:
     return lines(*(json.dumps({"level": "info", "msg": text}, ensure_ascii=False) for text in texts))
 
 
+def held(*texts: str) -> dict[str, str]:
+    """The same texts, which are whole lines, in each container: its name and the log."""
+    whole = lines(*texts)
+    times = [f"2026-01-05 10:00:{number % 60:02} bus: " for number in range(len(whole))]
+    return {
+        "behind prefixes": lines(*(time + line for time, line in zip(times, whole.splitlines(), strict=False))),
+        "behind a name": lines(*(f"agent> {line}".rstrip() for line in whole.splitlines())),
+        "in a string": in_json(whole),
+        "in a string of a string": in_json(in_json(whole)),
+        "in strings": in_json(*texts),
+        "in strings behind prefixes": prefixed(*(json.dumps({"msg": text}) for text in texts)),
+    }
+
+
 def fenced(*texts: str) -> str:
     """The texts in a code fence."""
     return f"```\n{lines(*texts)}```\n"

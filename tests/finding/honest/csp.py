@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.finding.honest.containers import fenced, in_json, lines
+import json
+
+from tests.finding.honest.containers import fenced, held, in_json, lines
 from tests.finding.honest.nslip import BACK, PLAN
 
 
@@ -186,4 +188,49 @@ GOOD |= {
     "a state that a string defines": in_json(log_of(DEFS, LAWS, TASK, DONE, PATCH)),
     "a state that is indented": behind(log_of(DEFS, LAWS, TASK, DONE, PATCH), "    "),
     "a state behind prefixes": behind(log_of(DEFS, LAWS, TASK, DONE, PATCH)),
+}
+
+BROKEN |= {
+    f"{text!r} {place}": log
+    for text in (
+        "I have now looked at everything you asked for.",
+        "Sure! Here is the task:",
+        "Thanks, that helped a lot!",
+        "And here's the next one:",
+    )
+    for place, log in {
+        **held(TASK, text, DONE),
+        "indented": behind(log_of(TASK, text, DONE), "    "),
+        "quoted": behind(log_of(TASK, text, DONE), "> "),
+    }.items()
+}
+BROKEN |= {
+    f"other text {place}": log
+    for place, log in {
+        "in a string": in_json(log_of(TASK, "the task is on its way", DONE)),
+        "in front in a string": in_json(log_of("next task", TASK, DONE)),
+        "indented": behind(log_of(TASK, "the task is on its way", DONE), "    "),
+        "quoted": behind(log_of("the task is on its way", TASK, DONE), "> "),
+    }.items()
+}
+GOOD |= {
+    f"what programs say {place}": log
+    for place, log in held(TASK, "connected to 10.0.0.7: 3 agents, I/O ready", DONE).items()
+    if "in a string" not in place
+}
+GOOD |= {
+    f"a definition {place}": log
+    for place, log in held(DEFS, TASK, DONE).items()
+    if place.startswith(("in a", "behind"))
+}
+GOOD |= {
+    "people beside agents": lines(
+        json.dumps({"role": "user", "content": "I want the auth middleware, please."}),
+        json.dumps({"role": "assistant", "content": TASK}),
+        json.dumps({"role": "assistant", "content": DONE}),
+    ),
+    "people behind another prefix": lines("10:00:00 user: I want the auth middleware.")
+    + behind(log_of(TASK, DONE), "10:00:01 bus: "),
+    "indented below a heading": "task:\n" + behind(log_of(TASK, DONE), "  ") + "done:\n  at: noon\n",
+    "a log in a string": in_json(f"10:00:00 started\n{TASK}\n10:00:02 stopped\n", DONE),
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.finding.honest.containers import fenced, in_json, lines, prefixed
+import json
+
+from tests.finding.honest.containers import fenced, held, in_json, lines, prefixed
 
 PLAN = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
 BACK = '@a1|f2|c3|S1|d0|T2|kg|u"done"#'
@@ -84,4 +86,15 @@ GOOD |= {
     "what looks a little like it": lines(
         PLAN, "a|f|c", "and/for/cats", "@home; f 2", "table a3|g0|c3", "see #@1", BACK
     ),
+}
+
+
+BROKEN |= {
+    f"{text} {place}": log
+    for text in ("@#", "@ #", "@a1;f2;c3;S1;d0;T2#", BACK[1:])
+    for place, log in {**held(PLAN, text, BACK), "in a list": json.dumps([PLAN, text, BACK])}.items()
+}
+GOOD |= {f"other text {place}": log for place, log in held(PLAN, "see #@1, or @# and so on", BACK).items()}
+GOOD |= {
+    f"marks in another string: {text}": in_json(PLAN) + lines(text) for text in ('{"to": "@#1"}', '"# @"', '"@ a#"')
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.finding.honest.containers import fenced, in_json, lines, prefixed
+from tests.finding.honest.containers import fenced, held, in_json, lines, prefixed
 
 PAYLOADS: dict[str, dict[str, Any]] = {
     "intent": {"goal": "agree on the budget", "assumptions": [], "success_criteria": "all sign", "constraints": []},
@@ -264,4 +264,36 @@ GOOD |= {
     ),
     "a list with other objects": f'[{{"session": "s-1"}}, {", ".join(TALK)}]\n',
     "pairs of numbers and messages": f"[{', '.join(f'[{n}, {text}]' for n, text in enumerate(TALK))}]\n",
+}
+
+BROKEN |= {
+    f"{text} {place}": log
+    for text in (
+        "7",
+        '"x"',
+        "null",
+        "[1, 2]",
+        "Sure, here is the message:",
+        "Here's the next one:",
+        "I will answer now.",
+    )
+    for place, log in {**held(ASK, text, SAY), "in a list in a string": in_json(f"[{ASK}, 7, {SAY}]")}.items()
+}
+BROKEN |= {
+    "prose in a string": in_json(f"the next message\n{ASK}\n"),
+    "prose behind a prefix, in the same line": prefixed(f"Here is my message: {ASK}"),
+    "half a message in a list of strings": json.dumps([ASK, '{"header": {"kind": "intent"}}', SAY]),
+}
+GOOD |= {
+    f"what programs say {place}": log
+    for place, log in held(ASK, "connected, 3 agents", SAY).items()
+    if "in a" not in place and "name" not in place
+}
+GOOD |= {
+    "in a line of text in a string": in_json(f"received: {ASK}", f"received: {SAY}"),
+    "a list of strings": json.dumps([ASK, SAY]),
+    "a log in a string": in_json(f"10:00:00 bus: {ASK}\n10:00:01 bus: {SAY}\n"),
+    "people beside agents": lines(
+        json.dumps({"role": "user", "content": "I want a budget."}), *in_json(ASK, SAY).splitlines()
+    ),
 }
