@@ -41,7 +41,10 @@ FORMS: dict[str, tuple[str, ...]] = {
         *("roger", "roger that", "sounds good", "sure", "sure thing", "thank you", "thanks", "thanks for the update"),
         *("understood", "will do", "wilco", "works for me", "yes", "you are welcome"),
     ),
-    "de": ("alles klar", "bestätigt", "danke", "einverstanden", "erhalten", "geht klar", "in ordnung", "notiert"),
+    "de": (
+        *("alles klar", "bestätigt", "danke", "einverstanden", "erhalten", "geht klar", "in ordnung", "notiert"),
+        "verstanden",
+    ),
     "es": ("confirmado", "de acuerdo", "entendido", "gracias", "muchas gracias", "recibido", "vale"),
     "fr": ("bien reçu", "c'est noté", "compris", "d'accord", "entendu", "merci", "noté"),
     "it": ("capito", "d'accordo", "grazie", "ricevuto", "va bene"),
@@ -106,8 +109,42 @@ _PARAPHRASES = re.compile(
     rf"|(?:many )?(?:thanks|thank you)(?: very much| so much| a lot)?(?: for {_THING}){_FROM}"
     rf"|(?:i|we) (?:fully |completely )?(?:understand|agree)(?: (?:with )?{_THING})?"
     rf"|(?:i|we)(?: will|'ll) (?:do (?:so|that|it)|get (?:right )?(?:on|to) it|look into it|take care of it)"
-    rf"|(?:that |this )?(?:sounds|looks) (?:good|great|fine)(?: to me)?"
+    r"|(?:that |this |it )?(?:sounds|looks) (?:good|great|fine)(?: to me)?"
+    r"|(?:that |this |it )?(?:all )?makes (?:perfect )?sense(?: to me)?"
+    r"|(?:that|this|it|all) is (?:clear|fine|understood)|fine (?:by|with) me"
+    r"|(?:duly|well|safely|fully|all) (?:noted|received|understood)|(?:well )?received with thanks"
+    rf"|(?:{_THING} )?(?:was |has been )?received and (?:logged|noted|understood|acknowledged)(?: {_THING})?"
+    r"|(?:i am|i'm|we are|we're|working|already working) on it"
+    r"|(?:i|we)(?: will|'ll) get back to you(?: shortly| soon)?"
+    r"|(?:let me|i will|i'll) (?:look into|check|handle|take care of) (?:it|that|this)"
+    r"|(?:(?:(?:i|we)(?: will|'ll)|will) (?:do so|proceed|start|get started|begin|keep (?:it|that|this) in mind)"
+    r"|proceeding)(?: as (?:instructed|requested|asked|planned)| accordingly| now| right away| shortly)?"
+    r"|(?:many )?(?:thanks|thank you)(?: very much| so much| a lot)?"
+    r" for (?:(?:clarifying|confirming|sharing|explaining)(?: (?:it|that|this))?|letting (?:me|us) know"
+    r"|(?:the|your) (?:clarification|confirmation|explanation|heads up|help"
+    r"|(?:detailed |quick )?(?:update|answer|reply|response)))"
+    r"|(?:(?:i|we) )?(?:really |very much )?appreciate (?:it|that|this|the update|your help)"
+    r"|(?:much|greatly) appreciated"
+    r"|(?:nice|great|good) (?:work|job)(?: (?:everyone|all|team))?|(?:thanks|thank you) (?:all|everyone|team)"
 )
+_MILD = frozenset(
+    [
+        *(
+            "affirmative",
+            "alright",
+            "all right",
+            "awesome",
+            "clear",
+            "cool",
+            "crystal clear",
+            "excellent",
+            "good to know",
+        ),
+        *("happy to help", "i confirm", "my pleasure", "nice", "no worries", "ready when you are", "standing by"),
+        *("very well", "well done", "wonderful"),
+    ]
+)
+"""What alone contributes nothing either, but may well mean more: doubtful, where it is the whole text."""
 _STARTS = frozenset(
     [
         *(
@@ -131,6 +168,23 @@ _STARTS = frozenset(
         *("delegation", "intent", "goal", "instruction", "instructions", "information", "info", "detail", "details"),
         *("update", "note", "answer", "reply", "response", "finding", "findings", "report", "data", "input", "commit"),
         *("decision", "above", "it", "confirming", "acknowledging", "many", "thanks", "thank", "sounds", "looks"),
+        *("makes", "duly", "well", "safely", "fully", "received", "fine", "i'm", "we're", "working", "already", "let"),
+        *(
+            "will",
+            "do",
+            "proceed",
+            "proceeding",
+            "start",
+            "get",
+            "begin",
+            "keep",
+            "really",
+            "very",
+            "appreciate",
+            "much",
+        ),
+        *("greatly", "nice", "great", "good"),
+        *(form.partition(" ")[0] for form in _MILD),
     ]
 )
 """The words with which a paraphrase can begin."""
@@ -156,14 +210,18 @@ def is_doubtful(
         return False
     parted = _PARTS.search(plain)
     first = words(plain if parted is None else plain[: parted.start()])
-    if first and first not in forms and _PARAPHRASES.fullmatch(first) is None and _PARAPHRASES.fullmatch(plain) is None:
+    if first and not _says_no_more(first, forms) and _PARAPHRASES.fullmatch(plain) is None:
         return False
     if question is not None and not _is_receipt(first, question, forms):
         return False
     parts = [part for part in map(words, _PARTS.split(plain)) if part]
     return _PARAPHRASES.fullmatch(plain) is not None or (
-        bool(parts) and all(part in forms or _PARAPHRASES.fullmatch(part) is not None for part in parts)
+        bool(parts) and all(_says_no_more(part, forms) for part in parts)
     )
+
+
+def _says_no_more(part: str, forms: Collection[str]) -> bool:
+    return part in forms or part in _MILD or _PARAPHRASES.fullmatch(part) is not None
 
 
 @lru_cache(maxsize=8)
