@@ -16,7 +16,7 @@ from turnwire.kick.spec import (
     Signal,
     TaskState,
 )
-from turnwire.kick.tracking import Kept, Reading, Runs, Table, Task, Tell, Unfinished, drop, event, first, put
+from turnwire.kick.tracking import Kept, Reading, Recent, Runs, Table, Task, Tell, Unfinished, drop, event, first, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 
 
 class TaskLoop:
-    """The tasks and what envelopes do to them. ``answered`` is asked about reports that belong to no task."""
+    """The tasks and what envelopes do to them. ``answered`` is asked about reports that belong to no task; commands
+    remembers those that are no dispatch."""
 
-    def __init__(self, kept: Kept, reading: Reading, answered: Callable[[Envelope, Tell], bool]) -> None:
+    def __init__(
+        self, kept: Kept, reading: Reading, answered: Callable[[Envelope, Tell], bool], commands: Recent
+    ) -> None:
+        self._commands = commands  # id or correlation -> the agent that it went to, and the task that it names
         self._kept = kept
         self._reading = reading
         self.answered = answered
@@ -154,7 +158,7 @@ class TaskLoop:
         """The task a report is about; None (and the event is told) where there is none or it is another agent's."""
         task = self._correlated(envelope)
         if task is None:
-            if not self.answered(envelope, tell):
+            if not self.answered(envelope, tell) and not self._responds(envelope):
                 text = f"nothing that was sent has the correlation_id {envelope.correlation_id!r} and this task"
                 tell(event(EventKind.UNCORRELATED, envelope, text))
             return None
@@ -163,6 +167,21 @@ class TaskLoop:
             tell(event(EventKind.UNAUTHORISED, envelope, text, task))
             return None
         return task
+
+    def command(self, envelope: Envelope) -> None:
+        """Remembers a command that is no dispatch: a report may respond to it."""
+        name = self._reading.task_of(envelope)
+        for key in {envelope.id, envelope.correlation_id or envelope.id}:
+            self._commands.put(key, (envelope.receiver, name))
+
+    def _responds(self, envelope: Envelope) -> bool:
+        """Whether a report is the response to a command of its own correlation by the agent that it went to."""
+        correlation = envelope.correlation_id or ""
+        agent, name = self._commands.get(correlation) or (None, None)
+        task = self._reading.task_of(envelope)
+        return (
+            agent == envelope.sender and not self.knows(correlation) and (task in (None, name) or task in self._named)
+        )
 
     def _correlated(self, envelope: Envelope) -> Task | None:
         correlation = envelope.correlation_id

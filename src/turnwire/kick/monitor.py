@@ -78,7 +78,7 @@ class Monitor:
         self._kept = Kept(deadlines, remember)
         reading = Reading(task_of, status_of, artifact_of, words)
         questions = Questions(self._kept)
-        self._loop = TaskLoop(self._kept, reading, questions.answered)
+        self._loop = TaskLoop(self._kept, reading, questions.answered, Recent(remember))
         escalation = Escalation(self._kept, reading, self._loop)
         self._unfinished = (self._loop.unfinished, questions.unfinished, escalation.unfinished)
         questions.known = partial(_knows, self._loop, escalation)
@@ -121,6 +121,8 @@ class Monitor:
             if void:
                 return events
         family, name = channel_parts(envelope.channel)
+        if family == "command" and name != "dispatch":
+            self._loop.command(envelope)
         handler = self._handlers.get((family, name)) or self._handlers.get((family, "*"))
         if handler is not None:
             handler(envelope, _stamped(envelope) if now is None else now, events.append)

@@ -210,3 +210,28 @@ GOOD |= {
     "refused": lines(SEND, TAKE.replace("Accepted", "Failed")),
     "documents with much in them": f"intro\n\n{SIGIL}const/rules:a/1\n- one\n\n{SIGIL}const/rules:a/2\n```\nx\n```\n",
 }
+
+STOP = mail(5, "command/stop", DOWN, "command/stop:T-1/001|enough", answers=1)
+PING = mail(6, "command/ping", DOWN, "command/ping:P-1/001|are you there")
+GOOD |= {
+    "a response to a stop, on the id of it": lines(
+        SEND,
+        TAKE,
+        mail(5, "command/stop", DOWN, "command/stop:T-1/001|enough"),
+        mail(7, "report/status", UP, "report/status:T-1/001|Failed", answers=5),
+    ),
+    "a response to a command of another name": prefixed(
+        PING, mail(7, "report/pong", UP, "report/pong:P-1/001|yes", answers=6)
+    ),
+}
+BROKEN |= {
+    "a response by another than the command went to": lines(
+        PING, mail(7, "report/pong", "Dima>Orchestrator", "report/pong:P-1/001|yes", answers=6)
+    ),
+    "a response about another task than the command names": in_json(
+        PING, mail(7, "report/pong", UP, "report/pong:P-2/001|yes", answers=6)
+    ),
+    "a report on another task behind a stop": lines(
+        SEND, TAKE, STOP, mail(7, "report/status", UP, "report/status:T-9/001|Failed", answers=1)
+    ),
+}
