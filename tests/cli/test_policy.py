@@ -30,14 +30,27 @@ def test_who_may_send_what(policy: Path) -> None:
     assert turnwire("validate", log, "--strict", "--wire", "kick", "--policy", policy).code == 0
 
 
+def test_to_whom_violations_go(tmp_path: Path) -> None:
+    path, log = tmp_path / "policy.toml", tmp_path / "log"
+    log.write_bytes((CLAUSES / "escalation.pass").read_bytes().replace(b'"Human"', b'"Auditor"'))
+    row = kick.DEFAULT_POLICY.rows[0]._replace(channel="command/escalate", receivers=("Auditor",))
+    path.write_text(kick.DEFAULT_POLICY.with_rows(row).to_toml(), "utf-8")
+    assert turnwire("conform", "kick", log).code == 1
+    assert turnwire("conform", "kick", log, "--policy", path).code == 0
+    assert turnwire("conform", "kick", CLAUSES / "escalation.pass", "--policy", path).code == 1
+
+
 def test_wrong_use(policy: Path, tmp_path: Path) -> None:
     log = CLAUSES / "roles.fail"
     assert turnwire("conform", "sstp", log, "--policy", policy).code == 2
     assert turnwire("validate", log, "--wire", "nslip", "--policy", policy).code == 2
     assert turnwire("conform", "kick", log, "--policy", tmp_path / "none").code == 3
     bad = tmp_path / "bad.toml"
-    bad.write_text("rows = 7")
-    assert turnwire("conform", "kick", log, "--policy", bad).code == 2
+    for text in (b"rows = 7", b"\xff\xfe\x00", b""):
+        bad.write_bytes(text)
+        for command in (("conform", "kick"), ("validate",)):
+            done = turnwire(*command, log, "--policy", bad)
+            assert done.code == 2 and "bad_policy" in done.err
     assert turnwire("conform", "kick", log, "--now", "yesterday").code == 2
 
 

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from functools import partial
 from typing import TYPE_CHECKING
 
+from turnwire.kick.policy import allows
 from turnwire.kick.spec import ESCALATION_RECEIVERS, EventKind
 from turnwire.kick.tracking import (
     Kept,
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
 
 
 class Escalation:
-    """The violations and what became of them."""
+    """The violations and what became of them. decide: the names of those to whom they go, as rows of a policy have
+    them."""
 
-    def __init__(self, kept: Kept, reading: Reading, loop: TaskLoop) -> None:
+    def __init__(
+        self, kept: Kept, reading: Reading, loop: TaskLoop, decide: tuple[str, ...] = ESCALATION_RECEIVERS
+    ) -> None:
+        self._decide = decide
         self._kept = kept
         self._reading = reading
         self._loop = loop
@@ -73,8 +78,8 @@ class Escalation:
         if violation is None:
             tell(event(EventKind.UNCORRELATED, envelope, "no violation with this correlation_id or task is known"))
             return
-        if envelope.receiver not in ESCALATION_RECEIVERS:
-            text = f"a violation goes to {' or '.join(ESCALATION_RECEIVERS)}, not {envelope.receiver!r}"
+        if not allows(self._decide, envelope.receiver):
+            text = f"a violation goes to {' or '.join(self._decide)}, not {envelope.receiver!r}"
             tell(event(EventKind.MISDIRECTED, envelope, text, subject=violation))
             return
         if not violation.escalated:

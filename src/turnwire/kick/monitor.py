@@ -17,7 +17,15 @@ from turnwire.kick.escalation import Escalation
 from turnwire.kick.loop import TaskLoop
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.questions import Questions
-from turnwire.kick.spec import BAD_TYPE, STATUS_WORDS, UNAUTHORISED_REASONS, EventKind, Signal
+from turnwire.kick.spec import (
+    BAD_TYPE,
+    ESCALATION_CHANNEL,
+    ESCALATION_RECEIVERS,
+    STATUS_WORDS,
+    UNAUTHORISED_REASONS,
+    EventKind,
+    Signal,
+)
 from turnwire.kick.times import seconds
 from turnwire.kick.tracking import (
     Deadlines,
@@ -79,7 +87,7 @@ class Monitor:
         reading = Reading(task_of, status_of, artifact_of, words)
         questions = Questions(self._kept)
         self._loop = TaskLoop(self._kept, reading, questions.answered, Recent(remember))
-        escalation = Escalation(self._kept, reading, self._loop)
+        escalation = Escalation(self._kept, reading, self._loop, _who_decides(policy))
         self._unfinished = (self._loop.unfinished, questions.unfinished, escalation.unfinished)
         questions.known = partial(_knows, self._loop, escalation)
         self._handlers: dict[tuple[str | None, str | None], Callable[..., None]] = {
@@ -183,6 +191,12 @@ class Monitor:
         if reasons == {Reason.MISSING_CORRELATION_ID}:
             return True, event(EventKind.UNCORRELATED, envelope, warnings[0].text, issues=warnings)
         return False, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)
+
+
+def _who_decides(policy: Policy) -> tuple[str, ...]:
+    """To whom violations go: the receivers of a row about that channel alone, else those of section 003."""
+    row = policy.row_for(ESCALATION_CHANNEL)
+    return row.receivers if row is not None and not row.channel.endswith("*") else ESCALATION_RECEIVERS
 
 
 _NO_TEXT = frozenset(BAD_TYPE.values())

@@ -150,10 +150,9 @@ class Policy:
         import tomllib
 
         expect(source, (str, Path), "a policy is TOML text or the Path of a file")
-        text = source.read_text("utf-8") if isinstance(source, Path) else source
         try:
-            table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            table = tomllib.loads(source.read_text("utf-8") if isinstance(source, Path) else source)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise _bad(f"this is no TOML: {error}", None) from None
         return cls.from_dict(table)
 

@@ -174,6 +174,7 @@ SIGNAL_STATE = {
 that one missing message is one fault and not one for each message after it."""
 FORWARD = list(TaskState)
 
+ESCALATION_CHANNEL = f"{SIGIL}command/escalate"
 ESCALATION_RECEIVERS = ("Human", "Supervisor")
 
 
