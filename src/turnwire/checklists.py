@@ -26,6 +26,7 @@ _LOG_LINE = re.compile(
     rb"|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}|[IWEF][0-9]{4} [0-9]{2}:[0-9]{2}:"
     rb"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)(?::|[ \t]+[\[(-]))"
 )
+_STATEMENT = re.compile(rb"DEF [A-Z_][A-Z0-9_]* =|LAWS[ \t\r]*\Z|- L[0-9]+:")
 _FIRST_PERSON = (
     r"\bI(?:['\u2019](?:m|ll|ve|d)\b| (?:am|will|have|had|was|would|can|could|cannot|think|believe|need|found|looked"
     r"|did|do|don't|just|now|also|shall|should|understand|see|agree|hope|want)\b)"
@@ -256,6 +257,11 @@ def log_line(line: bytes) -> bool:
     """Whether a line begins as those of logs do: with a date, a time, a level of logging (as ``INFO:`` or ``INFO [``),
     an object or list of JSON, or an nSLIP message."""
     return _LOG_LINE.match(line) is not None
+
+
+def statement(line: bytes) -> bool:
+    """Whether a line is one of a preamble of CSP/1, which is no prose in files of several wires."""
+    return _STATEMENT.match(line) is not None
 
 
 def spoken(line: bytes) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire.checklists import log_line, spoken
+from turnwire.checklists import log_line, spoken, statement
 from turnwire.contract import finding
 from turnwire.csp.codec import preambles
 from turnwire.csp.messages import Junk, Preamble
@@ -15,8 +14,7 @@ from turnwire.errors import DecodeError
 from turnwire.fences import is_fence
 
 BOM = b"\xef\xbb\xbf"
-_OWN = re.compile(rb"DEF |LAWS\Z|- L[0-9]+:|`{3}|~{3}")
-"""How a line of a preamble begins, or a fence."""
+_FENCES = (b"```", b"~~~")
 _NEWLINE = 0x0A
 Beside = list[tuple[int, int, Preamble]]
 
@@ -143,7 +141,7 @@ class Surroundings:
         """The lines beside messages in the same strings and behind the same prefixes that have no place there: in a log
         what speaks as a person does, elsewhere all that is no preamble and no fence. (offset, line, text) of each."""
         for one in finding("around").lines_around(self._found, WIRE):
-            if spoken(one.text) if one.in_log else _OWN.match(one.text) is None:
+            if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
                 yield one.offset, one.line, one.text.decode(errors="replace")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnwire import checklists
-from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, log_line
+from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, log_line, statement
 from turnwire.contract import finding, record_bytes
 from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.sstp.codec import check, decode
@@ -118,7 +118,7 @@ class Judge(checklists.Judge):
                 self.fault("object", line, text, place)
             for clause, place, line, text in texts_around(found):
                 self.fault(clause, line, text, place)
-        in_log = all(map(log_line, found.texts()))
+        in_log = all(log_line(text) or statement(text) for text in found.texts())
         if in_log and b"```" not in data and b"~~~" not in data:
             return
         for one, _, how in finding("extraction").placed(data, list(found.ones(WIRE))):
