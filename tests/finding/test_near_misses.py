@@ -11,6 +11,7 @@ import turnwire
 from tests.log.conftest import scan_core as scan_core
 from turnwire import sstp
 from turnwire.errors import DecodeError, Reason
+from turnwire.finding.extraction import NearMiss
 
 QUERY: dict[str, Any] = {
     "header": {"kind": "query", "actor_id": "a", "schema_id": "ioc.query.v0", "session_id": "s", "logical_clock": "2"},
@@ -91,3 +92,26 @@ def test_near_misses_in_a_string_have_their_own_place(before: str, good: bool) -
     assert [(text[one.start : one.end], one.message is None) for one in found] == expected
     assert all(one.wrapped.startswith("json_string/") for one in found)
     assert [one.start for one in found] == sorted(one.start for one in found)
+
+
+@pytest.mark.parametrize(
+    "text", [BAD, 'CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T001\nIN "x"', '@a3|f0|c1|S0|d1|T1|t"\\n"#']
+)
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("around", ["{}", "look: {}"])
+@pytest.mark.usefixtures("scan_core")
+def test_near_misses_in_strings_of_strings_say_what_they_say_there(text: str, depth: int, around: str) -> None:
+    if text.startswith("CSP"):
+        around = around.replace(" ", "\n\n")
+    log = around.replace("{}", text)
+    for _ in range(depth):
+        log = json.dumps({"a": log})
+    (miss,) = turnwire.extract(log, rejects=True)
+    assert isinstance(miss, NearMiss)
+    assert miss.raw.decode().rstrip() == text
+    assert miss.wrapped == "json_string/" * depth + ("bare" if around == "{}" else "prose")
+    assert turnwire.explain(miss) == turnwire.explain(turnwire.extract(text, rejects=True)[0])
+    inside = log[miss.start : miss.end]
+    for _ in range(depth):
+        inside = json.loads(f'"{inside}"')
+    assert inside.rstrip() == text

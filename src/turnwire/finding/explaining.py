@@ -7,6 +7,7 @@ from typing import Any
 from turnwire import registry
 from turnwire.characters import visible
 from turnwire.errors import DecodeError, Reason, WireError
+from turnwire.finding.wrapping import DEEPEST_STRING, unescaped
 
 _AROUND = 40
 """Bytes of the excerpt on each side of the fault."""
@@ -23,13 +24,27 @@ def explain(reject: Any) -> str:
     wire = error.wire
     title = registry.wire(wire).title if wire in registry.names() else None
     lines = [f"This is no valid {title or ''} message.".replace("  ", " ")]
-    where = _where(error)
+    alone, raw = _alone(error, raw)
+    where = _where(error, error.line if alone is None else alone.line)
     lines.append(f"Wrong{where}: {visible(error.text or str(error.reason).replace('_', ' '))} ({error.reason}).")
-    excerpt = _excerpt(raw, error, wire)
-    if excerpt:
-        lines.append(f"You wrote: {excerpt}")
+    if raw:
+        lines.append(f"You wrote: {_excerpt(raw, 0 if alone is None else alone.offset or 0)}")
     lines.append("Send the whole message again with only this mended, and nothing around it.")
     return "\n".join(lines)
+
+
+def _alone(error: WireError, raw: bytes | None) -> tuple[DecodeError | None, bytes | None]:
+    """What the wire says of the bytes alone, None where it is not the same, and the bytes: those of a reject in JSON
+    strings are as written there, and say it without their escapes."""
+    said = raw
+    for _ in range(DEEPEST_STRING + 1):
+        found = None if said is None else _judged(said, error.wire)
+        if said is None or found is None:
+            break
+        if found.reason is error.reason:
+            return found, said
+        said = unescaped(said)
+    return None, raw
 
 
 def _of(reject: Any) -> tuple[WireError, bytes | None]:
@@ -63,18 +78,16 @@ def _judged(raw: bytes, wire: str | None) -> DecodeError | None:
     return None
 
 
-def _where(error: WireError) -> str:
+def _where(error: WireError, line: int | None) -> str:
+    """Where the fault is: a JSON pointer, or the line of the message."""
     if error.path:
         return f" at {visible(error.path)}"
-    return f" in line {error.line}" if error.line is not None and error.line > 1 else ""
+    return f" in line {line}" if line is not None and line > 1 else ""
 
 
-def _excerpt(raw: bytes | None, error: WireError, wire: str | None) -> str:
+def _excerpt(raw: bytes, place: int) -> str:
     """What stands around the fault, on one line."""
-    if not raw:
-        return ""
-    found = _judged(raw, wire)
-    place = min(found.offset if found is not None and found.offset is not None else 0, len(raw))
+    place = min(place, len(raw))
     start, end = max(place - _AROUND, 0), min(place + _AROUND, len(raw))
     text = raw[start:end].decode("utf-8", "ignore")
     shown = " ".join(visible(line).strip() for line in text.splitlines()).strip()

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, overload
 from turnwire import registry
 from turnwire.errors import DecodeError
 from turnwire.finding.located import Located, checked, located
-from turnwire.finding.wrapping import Text, inside_end, written
+from turnwire.finding.wrapping import Text, inside_end, unescaped, written
 
 _ESCAPES = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
 
@@ -82,7 +82,9 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
     return [
         Found(one.message, one.wire, places[start], places[end], how)
         if one.error is None
-        else NearMiss(one.error, one.wire, places[start], places[end], how, one.raw)
+        else NearMiss(
+            one.error, one.wire, places[start], places[end], how, unescaped(one.raw, how.count("json_string/"))
+        )
         for one, (start, end), how in found
     ]
 
@@ -124,11 +126,12 @@ def _inside(whole: Text, start: int, found: list[Located]) -> Iterator[tuple[tup
     said = whole.said(start, inside_end(whole.raw, start))
     for one in found:
         inner = one.inner or 0
-        raw = one.raw.rstrip()
+        whole_raw = one.raw if one.error is None else unescaped(one.raw)
+        raw = whole_raw.rstrip()
         how = said.wrapped(raw, inner) if said is not None else "json_string/prose"
         first = start + places[inner]
         literal = whole.raw[first : first + one.length]
-        yield (first, first + _without(literal, one.raw[len(raw) :], how.count("json_string/"))), how
+        yield (first, first + _without(literal, whole_raw[len(raw) :], how.count("json_string/"))), how
 
 
 def _without(literal: bytes, space: bytes, depth: int) -> int:

@@ -27,7 +27,7 @@ class Located(NamedTuple):
 
     file: where it stands, None for bytes. offset, length: its bytes as written there; in a JSON string the offset is
     that of the outermost string's quote, and ``inner`` (else None) the byte in what that string says. line: 1-based,
-    the one in which it begins. wire: whose it is. raw: its bytes, in a JSON string those that the string says.
+    the one in which it begins. wire: whose it is. raw: its bytes; of a record in a JSON string those that it says.
     message: what it says, None for a reject. error: why a reject is none: ``offset`` and ``line`` are those of the
     byte where reading failed, ``path`` is the JSON pointer, if any. doubtful: a CSP/1 message that a heredoc which is
     never closed would have swallowed.

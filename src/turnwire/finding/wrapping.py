@@ -95,14 +95,17 @@ class Text:
 
     def wrapped(self, raw: bytes, place: int) -> str:
         """The same for the bytes ``raw`` that a JSON string says and which stand at ``place`` in what the outermost one
-        says (this text): "json_string/" for each level of strings within. Places must come in order."""
+        says (this text): "json_string/" for each level of strings within. Places must come in order. raw may also be as
+        it is written there."""
         text, prefix = self, "json_string/"
         for _ in range(DEEPEST_STRING):
             literal = text.literal(place)
             if literal is None:
                 break
             inside, said = text.said(*literal), text._said_before(literal[0], place)
-            if inside is None or inside.raw[said : said + len(raw)] != raw:
+            if inside is not None and not inside.raw.startswith(raw, said):
+                raw = unescaped(raw)
+            if inside is None or not inside.raw.startswith(raw, said):
                 break
             text, place = inside, said
             prefix += "json_string/"
@@ -206,6 +209,17 @@ def _said_bytes(escape: re.Match[bytes]) -> int:
         return 1
     code = int(escape[2], 16)
     return 1 if code < 0x80 else 2 if code < 0x800 else 3
+
+
+def unescaped(inside: bytes, times: int = 1) -> bytes:
+    """What the inside of a JSON string says, or the part of one; itself where it is none. times: of strings in strings,
+    in how many it stands."""
+    for _ in range(times):
+        said = _decoded(inside)
+        if said is None:
+            break
+        inside = said
+    return inside
 
 
 def _decoded(inside: bytes) -> bytes | None:
