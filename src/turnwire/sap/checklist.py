@@ -47,10 +47,13 @@ UNJUDGED = (
     Unjudged("4.1", "routingHints, tags and meta do what their authors mean", "they are free forms"),
     Unjudged("4.1", "telemetry: priority, budget and trace are obeyed", "a log shows no queue and no resources"),
     Unjudged("4.2", "Evidence, citations and metrics are true", "a log shows what was claimed"),
+    Unjudged("4.2", "output has the format that outputContract names", "formats are an open list of names"),
     Unjudged("5", "Producers validate before dispatch", "what was sent is judged by 3 and 4"),
     Unjudged("6", "The cache key is the hash of what it should be", "its essence is pluggable"),
+    Unjudged("6", "With mustAlign a hit is checked once more", "a check that finds nothing leaves no trace"),
     Unjudged("6", "Records are written after validation, immutable, versioned", "the cache is no part of a log"),
     Unjudged("7", "Signals are aggregated; learning changes no old record", "loop and cache are no part of a log"),
+    Unjudged("7", "What was learnt is emitted into the Master Librarian", "the librarian is no part of a log"),
     Unjudged("10", "Transports persist the transcript, send X-Correlation-Id", "a log of messages shows no headers"),
     Unjudged("11", "Consumers authorise issuers", "the identity that a transport knows is in no message"),
     Unjudged("11", "Stores are append-only with tamper-evident digests", "turnwire verify judges a store"),
@@ -61,7 +64,10 @@ _FORMS = frozenset({Reason.BAD_UUID, Reason.BAD_TIMESTAMP, Reason.TIMESTAMP_FORM
 _ABSENT = frozenset({Reason.MISSING_FIELD, Reason.MISSING_MESSAGE})
 _VERSION = frozenset({Reason.UNSUPPORTED_VERSION})
 _VALUES = frozenset(
-    {Reason.WRONG_TYPE, Reason.UNKNOWN_VALUE, Reason.BAD_ENUM, Reason.OUT_OF_RANGE, Reason.NOT_FINITE, Reason.NEGATIVE}
+    {
+        *(Reason.WRONG_TYPE, Reason.UNKNOWN_VALUE, Reason.BAD_ENUM, Reason.OUT_OF_RANGE, Reason.NOT_FINITE),
+        *(Reason.NEGATIVE, Reason.BAD_DIGEST),
+    }
 )
 _ERRORS = frozenset({Reason.MISSING_MESSAGE, Reason.NO_NEXT_ACTIONS, Reason.UNKNOWN_CODE})
 _CERTAIN = frozenset({Reason.SECRET, Reason.CREDENTIALS_IN_URI})

@@ -228,3 +228,18 @@ GOOD |= {
         task(replyTo={"endpoint": "https://bob:$TOKEN@example.com/x"}), result()
     ),
 }
+
+BROKEN |= {
+    "a digest of another form": lines(
+        task(attachments=[{"uri": "https://a.example/b", "kind": "md", "digest": "md5:12"}]), result()
+    ),
+}
+LEVEL = {CONTEXT + "pressureLevel": None}
+GOOD |= {
+    f"no pressureLevel, as in the specification, {place}": log
+    for place, log in {
+        "on lines": lines(task(**LEVEL, **{CONTEXT + "pressure": {"strategic_pause": 28}}), result()),
+        "in strings": in_json(task(**LEVEL, **{CONTEXT + "pressure": {"strategic_pause": 28}}), result()),
+    }.items()
+}
+BROKEN |= {"neither pressureLevel nor pressure": lines(task(**LEVEL, **{CONTEXT + "pressure": {}}), result())}
