@@ -46,6 +46,11 @@ class LawTexts:
             if not self._sizes[len(text)]:
                 del self._sizes[len(text)]
 
+    @property
+    def few(self) -> list[str] | None:
+        """The texts that are looked for; None where they are many."""
+        return list(self._ids) if len(self._ids) <= _FEW else None
+
     def within(self, value: str) -> list[str]:
         """The ids of the laws whose text stands in a value, in the order in which they were stated."""
         ids = self._ids

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from turnwire._pure.csp.texts import DEFINED_NAME, GIVEN_ID
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.persistent_map import PersistentMap
@@ -20,10 +21,7 @@ from turnwire.errors import Issue, Reason, expect
 if TYPE_CHECKING:
     from turnwire.csp.store import Store
 
-# What :mod:`turnwire.csp.settling` goes by, too.
-DEFINED_NAME = re.compile(r"[A-Z_][A-Z0-9_]+")
-GIVEN_ID = re.compile(r"[A-Z][0-9]+")
-TASK_ID = re.compile("T[0-9]+")
+TASK_ID = re.compile("T[0-9]+")  # :mod:`turnwire.csp.settling` goes by it, too
 _DEFINES = re.compile(r"(?m)^(?:DEF [A-Z_][A-Z0-9_]* =|LAWS$)")
 _SCOPES = ("IN", "OWNER")
 LAW_TEXT_LEAST = 12

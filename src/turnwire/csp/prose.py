@@ -91,7 +91,7 @@ STEMS = re.compile(
     "|k\u00f6nntest|plait|pla\u00eet"
 )
 _STRANGE = re.compile("['\u2019\u0130\u0131\u017f\u212a]")  # what folds to a letter, and what ends a small word
-_LEAST_SMALL = 6
+LEAST_SMALL = 6
 """So many small words has prose at the least."""
 
 
@@ -123,7 +123,15 @@ class Words:
             if len(clean) > _REMEMBERED_WORDS:
                 clean.clear()
             clean.add(word)
-        return not small or sum(part in _SMALL for part in _WORD.findall(text.lower())) < _LEAST_SMALL
+        return not small or sum(part in _SMALL for part in _WORD.findall(text.lower())) < LEAST_SMALL
+
+
+CLEAN, SMALL, TELLING = 1, 2, 3
+
+
+def kind_of_word(word: str) -> int:
+    """What :class:`Words` knows of letters without case: TELLING where they may be filler, SMALL for a small word."""
+    return TELLING if STEMS.search(word) else SMALL if word in _SMALL else CLEAN
 
 
 _LETTERS = re.compile(r"[^\W\d_]+")
