@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from turnwire.sap.secrets import SHORTEST as _SHORTEST
-from turnwire.sap.spec import VERSION, Kind
+from turnwire.sap.spec import RESULT_MARKS, VERSION, Kind
 from turnwire.sap.times import DIGEST, read_time
 
 cdef extern from "Python.h":
@@ -412,3 +412,21 @@ def clean_result(object fields, Plan plan not None, /):
             return False
     evidence = (<dict>fields)["constitutionalEvidence"]
     return evidence["alignment"] != "NON_CONSTITUTIONAL" and no_at_signs(evidence.get("citations", ()))
+
+
+cdef tuple MARKS = RESULT_MARKS
+
+
+def clean(Plan task not None, Plan result not None, dict fields not None, /):
+    """The same of a Task or a Result that is surely one by its marks (``turnwire.sap.codec.kind_of``); False for any
+    other message."""
+    if "issuer" in fields:
+        if "target" in fields and "status" not in fields and "producer" not in fields:
+            return clean_task(fields, task)
+        return False
+    if "target" in fields or "taskId" not in fields:
+        return False
+    for mark in MARKS:
+        if mark not in fields:
+            return False
+    return clean_result(fields, result)

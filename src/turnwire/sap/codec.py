@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
@@ -26,6 +27,7 @@ _CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack
 _OF_TASKS, _OF_RESULTS = frozenset(TASK_MARKS), frozenset(RESULT_MARKS)
 _CLEAN = {"Task": "clean_task", "Result": "clean_result"}
 _plans: dict[tuple[Any, str], Any] = {}
+_clearing: dict[Any, Callable[[dict[str, Any]], bool] | None] = {}
 _reader = json_text.reader(WIRE, KEYS)
 
 
@@ -55,11 +57,18 @@ def is_clean(fields: Any, name: str) -> bool:
 
 def all_clear(data: bytes) -> bool:
     """Whether ``check`` surely finds nothing in the message of a good record. Only the compiled core can tell."""
-    if not hasattr(_core, "clean_task"):
-        return False
-    fields = _reader.read(data, LIMITS)
-    kind = kind_of(fields)
-    return kind is not None and is_clean(fields, kind.__name__)
+    core = _core
+    try:
+        clear = _clearing[core]
+    except KeyError:
+        clear = _clearing[core] = _clearing_of(core)
+    return clear is not None and clear(_reader.read(data, LIMITS))
+
+
+def _clearing_of(core: Any) -> Callable[[dict[str, Any]], bool] | None:
+    """What tells it of the fields."""
+    clean = getattr(core, "clean", None)
+    return None if clean is None else partial(clean, *(core.Plan(_CLASSES[name].TABLE) for name in _CLEAN))
 
 
 def is_quiet(value: Any) -> bool:
