@@ -12,6 +12,7 @@ import pytest
 from tests.kick.traffic import DAY, FAULTY, ORDERLY, START, Day, Flow
 from turnwire.kick import Deadlines, Envelope, EventKind, Monitor, Signal, TaskState, channels
 from turnwire.kick.spec import CLOSED, FAULTS, TASK_TRANSITIONS
+from turnwire.kick.tracking import Runs, Task
 
 ENVELOPES = int(os.environ.get("TURNWIRE_DAY", "12000"))
 """Set it to 1000000 for the whole day."""
@@ -156,6 +157,41 @@ def test_feed_many_takes_the_timestamps_as_time(twin: str) -> None:
     assert told == ["dispatched", "overdue", "accepted"]
     timeless = [str(event.kind) for event in Monitor().feed_many([task, accepted], lambda _: 0.0)]
     assert timeless == ["dispatched", "accepted"]
+
+
+@pytest.mark.parametrize("count", [2, 8, 9, 30])
+def test_many_tasks_of_a_correlation_stop_in_their_order(twin: str, count: int) -> None:
+    first = channels.dispatch("T-0", "WePlan", "x")
+    more = [
+        channels.dispatch(f"T-{number}", "WePlan", "x").replace(correlation_id=first.id) for number in range(1, count)
+    ]
+    stop = channels.stop(first).replace(content="\u2afbcommand/stop\n", correlation_id=None)
+    monitor = Monitor()
+    assert kinds(monitor, first, *more) == ["dispatched"] * count
+    ended = channels.status(more[0], "Failed")
+    assert kinds(monitor, ended) == ["failed"]
+    stopped = [event.task for event in monitor.feed(stop)]
+    assert stopped == ["T-0", *(f"T-{number}" for number in range(2, count))]
+
+
+def test_the_runs_of_a_name_are_told_apart(twin: str) -> None:
+    runs = Runs()
+    tasks = [Task(channels.dispatch("T", "WePlan", "x"), "T", None, 10 * number) for number in range(4)]
+    for task in tasks:
+        runs.add(task)
+        task.ended = task.number + 5
+    inside = {task.group: [task.number + 2] for task in tasks[2:]}
+    assert runs.first("T", inside) == 22
+    runs.forget(tasks[2])
+    runs.forget(tasks[2])
+    assert runs.first("T", inside) == 32
+    runs.forget(tasks[3])
+    assert runs.first("T", inside) is None and not runs._runs
+    runs.add(tasks[0])
+    runs.forget(tasks[1])
+    assert runs._runs
+    runs.forget(tasks[0])
+    assert not runs._runs
 
 
 def test_stop_by_task_by_correlation_and_by_agent(twin: str) -> None:

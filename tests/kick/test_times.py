@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from turnwire.kick.times import is_timestamp, seconds
+from turnwire.kick.times import _of_grammar, is_timestamp, seconds
 
 GOOD = [
     "2026-01-15T10:00:00Z", "2026-01-15T10:00:00", "2026-01-15T10:00", "2026-01-15T10", "20260115T100000Z",
@@ -48,3 +50,13 @@ def test_seconds_of_odd_forms() -> None:
     assert seconds("1970-01-01T24:00") == 86400
     assert seconds("1970-001T00:00:01.25Z") == 1.25
     assert seconds("1970-01-01T00:01.5Z") == 90
+
+
+USUAL = st.from_regex(
+    r"(000[04]|1970|20[0-9]{2})-[01][0-9]-[0-3][0-9][Tt][0-2][0-9]:[0-6][0-9]:[0-6][0-9]?Z?", fullmatch=True
+)
+
+
+@given(USUAL | st.sampled_from([*GOOD, *BAD]), st.sampled_from(["", "", "Z", " ", "\n", "Z\n", "+00:00"]))
+def test_usual_timestamps_are_read_as_all_others(text: str, end: str) -> None:
+    assert seconds(text + end) == _of_grammar(text + end)

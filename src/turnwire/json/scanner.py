@@ -89,7 +89,7 @@ def scanner(
         result: tuple[int, int, int, int] = core.scan_block(compiled[core], *args, **kwargs)
         return result
 
-    def message(data: Any, **_: Any) -> Any:
+    def message(data: Any, unknown: str = "error") -> Any:
         return decode(data)
 
     wire = plans[0].wire

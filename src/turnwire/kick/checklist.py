@@ -6,6 +6,7 @@ deeper places are ordinary in the documents of the language's own authors, altho
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,9 +14,10 @@ from typing import Any, NamedTuple
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Specification, Unjudged
 from turnwire.contract import finding
-from turnwire.errors import DecodeError, Reason, expect
+from turnwire.errors import DecodeError, Issue, Reason, expect
 from turnwire.kick.codec import check
 from turnwire.kick.documents import is_document
+from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.faults import space_words
 from turnwire.kick.messages import Envelope
 from turnwire.kick.monitor import Event, Monitor
@@ -86,6 +88,9 @@ BEGINS: dict[EventKind, str] = {
 }
 """What begins something that has to end -> the clause by which it has to."""
 
+_NOTHING: frozenset[str] = frozenset()
+_MOST_MET, _LONGEST_CHANNEL = 1024, 128
+_HEARD = frozenset((*BEGINS, *EVENTS, EventKind.OVERDUE))
 _ANYWHERE = (Reason.BAD_UTF8, Reason.BOM)
 _ALWAYS = ("envelope", "ids", "times", "channels", "space", "roles")
 _FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "escalation"}
@@ -132,16 +137,33 @@ class Judge(checklists.Judge):
         self._monitor = Monitor(policy)
         self._begun: dict[str, _Begun] = {}
         self._overdue: dict[str, list[str]] = {}
+        self._met: set[tuple[str, bool]] = set()  # channels, with whether there was a correlation_id
 
     def message(self, message: Any, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """Judges one envelope or document."""
         if isinstance(message, Space):
             self._document(message, line, offset)
             return
-        expect(message, Envelope, "an envelope or its text is judged")
-        self.applied |= _applies(message.family, message.correlation_id is not None)
-        told = set()
+        if type(message) is not Envelope:
+            expect(message, Envelope, "an envelope or its text is judged")
+        met = message.channel, message.correlation_id is not None
+        if met not in self._met:
+            self._meet(*met)
         issues = check(message, self._policy)
+        told = self._tell(issues, line, offset) if issues else _NOTHING
+        for event in self._monitor.judged(message, seconds(message.timestamp), issues):
+            if event.kind in _HEARD:
+                self._event(event, message, line, offset, told)
+
+    def _meet(self, channel: str, correlated: bool) -> None:
+        """Notes the clauses that have something to say of an envelope on a channel."""
+        self.applied |= _applies(channel_parts(channel)[0], correlated)
+        if len(self._met) < _MOST_MET and len(channel) <= _LONGEST_CHANNEL:
+            self._met.add((channel, correlated))
+
+    def _tell(self, issues: list[Issue], line: int, offset: int | None) -> set[str]:
+        """Keeps what ``check`` found; the clauses that it breaks."""
+        told = set()
         for issue in issues:
             clause = REASONS.get(issue.reason, "envelope")
             if issue.severity == "warning":
@@ -149,10 +171,9 @@ class Judge(checklists.Judge):
                 self.fault(clause, line, f"{issue.where}: {issue.text}", offset)
             elif clause == "space" or str(issue.where).startswith("/content"):
                 self.doubt("space", line, f"{issue.reason}: {issue.text}", offset)
-        for event in self._monitor.judged(message, seconds(message.timestamp), issues):
-            self._event(event, message, line, offset, told)
+        return told
 
-    def _event(self, event: Event, envelope: Envelope, line: int, offset: int | None, told: set[str]) -> None:
+    def _event(self, event: Event, envelope: Envelope, line: int, offset: int | None, told: Set[str]) -> None:
         if event.kind in BEGINS:
             begun = _Begun(BEGINS[event.kind], line, offset, envelope.timestamp)
             self._begun[event.subject or envelope.id] = begun

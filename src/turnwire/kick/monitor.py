@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Deadlines", "Event", "Monitor", "Unfinished"]
 
+_MOST_CHANNELS, _LONGEST_CHANNEL = 1024, 128
 _OVERDUE_TEXT = {
     "accept": "the dispatch was not taken up in time",
     "finish": "the task was not finished in time",
@@ -102,6 +103,7 @@ class Monitor:
             ("alert", "*"): escalation.alert,
             ("query", "*"): questions.query,
         }  # commands of other names pass
+        self._channels: dict[str, tuple[bool, Callable[..., None] | None]] = {}
 
     # --- what the host asks --------------------------------------------------------------------------------------
 
@@ -116,7 +118,7 @@ class Monitor:
 
     def judged(self, envelope: Envelope, now: float | None, issues: list[Issue]) -> list[Event]:
         """The same of an envelope of which it is known what ``check`` finds by the monitor's policy."""
-        events = [] if now is None else self.overdue(now)
+        events = [] if now is None or not self._kept.alarms.any_due(now) else self.overdue(now)
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
         if warnings and any(issue.reason in _NO_TEXT for issue in warnings):
             return [*events, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)]
@@ -128,10 +130,9 @@ class Monitor:
             events.append(found)
             if void:
                 return events
-        family, name = channel_parts(envelope.channel)
-        if family == "command" and name != "dispatch":
+        other_command, handler = self._given_to(envelope.channel)
+        if other_command:
             self._loop.command(envelope)
-        handler = self._handlers.get((family, name)) or self._handlers.get((family, "*"))
         if handler is not None:
             handler(envelope, _stamped(envelope) if now is None else now, events.append)
         return events
@@ -173,13 +174,24 @@ class Monitor:
         """All tasks that are not closed, in the order of their dispatch."""
         return self._loop.open()
 
+    def _given_to(self, channel: str) -> tuple[bool, Callable[..., None] | None]:
+        """Whether a channel is for commands other than dispatches, and what its envelopes are given to. The channels of
+        a stream are few."""
+        if channel in self._channels:
+            return self._channels[channel]
+        family, name = channel_parts(channel)
+        handler = self._handlers.get((family, name)) or self._handlers.get((family, "*"))
+        found = family == "command" and name != "dispatch", handler
+        if len(self._channels) < _MOST_CHANNELS and len(channel) <= _LONGEST_CHANNEL:
+            self._channels[channel] = found
+        return found
+
     # --- what every envelope goes through ---------------------------------------------------------------------------
 
     def _known(self, envelope: Envelope) -> EventKind | None:
         mark = hash((envelope.sender, envelope.receiver, envelope.channel, envelope.content, envelope.timestamp))
-        before = self._seen.get(envelope.id)
+        before = self._seen.remember(envelope.id, mark)
         if before is None:
-            self._seen.put(envelope.id, mark)
             return None
         return EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED
 

@@ -19,8 +19,9 @@ def _grammar(dash: str, colon: str) -> re.Pattern[str]:
 
 
 _EXTENDED = _grammar("-", ":")
-_USUAL = re.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])Z?")
-"""Most timestamps are of this form, and are read at once."""
+_SECONDS = {f"{second:02}{zone}": float(second) for second in range(60) for zone in ("", "Z")}
+_USUAL = re.compile("([0-9]{4}-[0-9]{2}-[0-9]{2})T([01][0-9]|2[0-3]):([0-5][0-9]):")
+"""Most timestamps are of this form with seconds behind it, and are read at once."""
 _BASIC = _grammar("", "")
 _CYCLE = 146_097  # days of 400 years, after which the calendar repeats; it gives the year 0000 a place
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -36,10 +37,15 @@ def is_timestamp(text: str) -> bool:
 
 def seconds(text: str) -> float | None:
     """Seconds since 1970-01-01 UTC, or None for what is no timestamp. Without a zone, UTC is taken."""
-    usual = _USUAL.fullmatch(text)
-    if usual is not None:
-        start = _midnight(usual[1])
-        return None if start is None else start + int(usual[2]) * 3600 + int(usual[3]) * 60 + int(usual[4])
+    second = _SECONDS.get(text[17:])
+    if second is not None:
+        start = _minute(text[:17])
+        if start is not None:
+            return start + second
+    return _of_grammar(text)
+
+
+def _of_grammar(text: str) -> float | None:
     match = _EXTENDED.fullmatch(text) or _BASIC.fullmatch(text)
     if match is None:
         return None
@@ -51,9 +57,17 @@ def seconds(text: str) -> float | None:
     return day * 86400 + clock - zone
 
 
+@lru_cache(1024)
+def _minute(text: str) -> float | None:
+    """When a minute of the form 2026-01-31T12:30: begins: messages that follow each other are of few."""
+    usual = _USUAL.fullmatch(text)
+    start = None if usual is None else _midnight(usual[1])
+    return None if usual is None or start is None else start + int(usual[2]) * 3600 + int(usual[3]) * 60
+
+
 @lru_cache(64)
 def _midnight(day: str) -> float | None:
-    """When a day of the form 2026-01-31 begins: the messages of a log are of few days."""
+    """When a day of the form 2026-01-31 begins."""
     match = _EXTENDED.fullmatch(f"{day}T00")
     found = None if match is None else _day(match)
     return None if found is None else found * 86400.0

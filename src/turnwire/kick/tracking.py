@@ -78,7 +78,8 @@ class Task(Watched):
     __slots__ = ("agent", "aliases", "artifacts", "ended", "group", "name", "number", "paused", "started", "state")
 
     def __init__(self, envelope: Envelope, name: str | None, now: float | None, number: int) -> None:
-        super().__init__(envelope.id)
+        self.id = envelope.id
+        self.watch = 0
         self.number = number
         self.ended: int | None = None
         self.name = name
@@ -130,9 +131,11 @@ class Violation(Watched):
 
 
 Followed = TypeVar("Followed", Task, Query, Violation)
-Table = dict[Hashable, "OrderedDict[str, Followed]"]
+Table = dict[Hashable, "dict[str, Followed] | OrderedDict[str, Followed]"]
 """key -> id -> what is followed, in order. An OrderedDict forgets its oldest without a trace: the first of a dict is
-looked for behind all that was taken out in front of it."""
+looked for behind all that was taken out in front of it, which is little where there are only ever few."""
+_FEW = 8
+"""So many things under a key stand in a dict, which takes a quarter of the time to make."""
 
 
 class Runs:
@@ -142,34 +145,38 @@ class Runs:
     __slots__ = ("_runs",)
 
     def __init__(self) -> None:
-        self._runs: dict[str, deque[Task]] = {}
+        self._runs: dict[str, Task | deque[Task]] = {}  # most have one run, which needs nothing around it
 
     def add(self, task: Task) -> None:
         """A run begins."""
-        if task.name is not None:
-            self._runs.setdefault(task.name, deque()).append(task)
+        if task.name is None:
+            return
+        before = self._runs.setdefault(task.name, task)
+        if isinstance(before, deque):
+            before.append(task)
+        elif before is not task:
+            self._runs[task.name] = deque((before, task))
 
     def forget(self, task: Task) -> None:
         """A run is not asked about any more."""
         runs = self._runs.get(task.name or "")
-        if runs is not None and task in runs:
+        if isinstance(runs, deque) and task in runs:
             runs.remove(task)
-            if not runs:
-                del self._runs[task.name or ""]
+        if runs is task or (isinstance(runs, deque) and not runs):
+            del self._runs[task.name or ""]
 
     def first(self, name: str, numbers: Mapping[str, list[int]]) -> int | None:
         """The least of the numbers (in order, by correlation) that lies within a run of that name. One that has ended
         without any is forgotten."""
-        runs = self._runs.get(name)
-        while runs:
-            task = runs[0]
+        while (runs := self._runs.get(name)) is not None:
+            task = runs[0] if isinstance(runs, deque) else runs
             several = numbers.get(task.group, [])
             place = bisect_right(several, task.number)
             if place < len(several) and (task.ended is None or several[place] < task.ended):
                 return several[place]
             if task.ended is None:
                 break
-            runs.popleft()
+            self.forget(task)
         return None
 
 
@@ -193,6 +200,10 @@ class Alarms:
         """No alarm for ``watched`` any more."""
         watched.watch = 0
 
+    def any_due(self, now: float) -> bool:
+        """Whether :meth:`due` would look at any."""
+        return bool(self._heap) and self._heap[0][0] < now
+
     def due(self, now: float) -> list[tuple[float, str, Watched]]:
         """(time, kind, what) of the alarms that fell due before ``now``; each is told once."""
         found: list[tuple[float, str, Watched]] = []
@@ -214,17 +225,18 @@ class Recent:
         self._new: dict[str, Any] = {}
         self._old: dict[str, Any] = {}
 
-    def get(self, key: str) -> Any:
-        """What is kept under a key, or None."""
+    def remember(self, key: str, value: Any) -> Any:
+        """What is kept under a key; where nothing is, None, and the value (not None) is kept from now on."""
         found = self._new.get(key)
-        return self._old.get(key) if found is None else found
-
-    def put(self, key: str, value: Any) -> None:
-        """Keeps a value (not None) under a key."""
+        if found is None and self._old:
+            found = self._old.get(key)
+        if found is not None:
+            return found
         if len(self._new) >= self._size:
             self._old = self._new
             self._new = {}
         self._new[key] = value
+        return None
 
 
 class Kept:
@@ -255,6 +267,7 @@ class Reading(NamedTuple):
 
 
 Tell = Callable[[Event], None]
+_new = tuple.__new__
 
 
 def event(
@@ -269,12 +282,19 @@ def event(
     """An event about an envelope, and about a task or something else that is followed."""
     about = task if subject is None else subject
     name = None if task is None else task.name
-    return Event(kind, name, envelope.id, None if about is None else about.id, text, tuple(issues))
+    whole = kind, name, envelope.id, None if about is None else about.id, text, tuple(issues)
+    return _new(Event, whole)  # as Event(*whole) does, in half the time
 
 
 def put(table: Table[Followed], key: Hashable, what: Followed) -> None:
     """Puts something under a key, behind all that is there."""
-    table.setdefault(key, OrderedDict())[what.id] = what
+    several = table.get(key)
+    if several is None:
+        table[key] = {what.id: what}
+        return
+    if len(several) == _FEW and type(several) is dict:
+        several = table[key] = OrderedDict(several)
+    several[what.id] = what
 
 
 def drop(table: Table[Followed], key: Hashable, what: Followed) -> None:
