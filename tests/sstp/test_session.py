@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.sstp.examples import DATA, example, real
 from turnwire import sstp
 from turnwire.errors import Reason, RuleError
+from turnwire.sstp.acknowledgements import ACKNOWLEDGEMENTS, first_word, is_doubtful, may_begin, words
 from turnwire.sstp.names import alike, same
 from turnwire.sstp.session import RULES, Clocks, conflicts
 from turnwire.sstp.spec import Kind
@@ -356,6 +357,27 @@ def test_contributions(text, found):
     issues = session.feed(message("b", 1, Kind.KNOWLEDGE, text=text))
     assert reasons(issues) == found
     assert all(issue.severity == "info" for issue in issues)
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ["ok", "Done", "received", "the", "I", "budget", "is", "3", "stra\u00dfe", "STRASSE", "\ufb00", "ff", "\u00e7a"]
+    )
+    | st.sampled_from(
+        [" ", " ", " ", "\t", "\u3000", "\x1f", ".", "!", ", ", "\u3002", "-", "'s", "\u0307", "\u212a", "k"]
+    ),
+    max_size=7,
+).map("".join)
+
+
+@given(TEXTS, TEXTS, st.sampled_from([ACKNOWLEDGEMENTS, ("budget approved", "\u00e7a marche")]))
+def test_first_words_tell_only_what_all_words_would(left, right, forms):
+    forms = frozenset(map(words, forms))
+    begin = first_word(left)
+    if begin is not None:
+        assert words(left).split(" ")[0] == begin
+        assert may_begin(begin, forms) or not (words(left) in forms or is_doubtful(left, forms))
+        assert first_word(right) in (None, begin) or words(left) != words(right)
 
 
 def test_a_short_answer_is_no_acknowledgement_and_short_texts_are_no_echo():

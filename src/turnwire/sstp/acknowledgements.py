@@ -197,6 +197,21 @@ def words(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .,!\u3002\uff01")
 
 
+_FIRST = re.compile(r"\s*+([0-9A-Za-z]++)(?:\s|\Z)")
+
+
+def first_word(text: str) -> str | None:
+    """The word with which a text begins as :func:`words` makes it, where it is one of ASCII letters and digits alone
+    and white space follows; else None."""
+    found = _FIRST.match(text)
+    return None if found is None else found[1].lower()
+
+
+def may_begin(word: str, forms: Collection[str]) -> bool:
+    """Whether a text whose :func:`first_word` this is may be a form, or doubtful."""
+    return word in _STARTS or word in _starts(forms)
+
+
 def is_doubtful(
     text: str, forms: Collection[str] = ACKNOWLEDGEMENTS, question: str | None = None, plain: str | None = None
 ) -> bool:

@@ -140,12 +140,15 @@ class Judge(checklists.Judge):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)
         session = self._session(message)
-        directed = session.floor.who == ADDRESSEE
-        addressee = message.addressee
-        self._applies(bool(session.actors), directed, addressee is not None)
-        if addressee is not None:
+        directed, begun = session.floor.who == ADDRESSEE, bool(session._actors)
+        found = session._follow(message)
+        asks = (found if found.taken else message).addressee is not None
+        if (begun, directed, asks) not in self._noted:
+            self._applies(begun, directed, asks)
+        if asks:
             self._asked[id(message)] = line, offset, message
-        self._turns(session.feed(message), directed, line, offset)
+        if found.issues:
+            self._turns(found.issues, directed, line, offset)
         if len(self._asked) > self._most_asked:
             self._forget_answered()
 
@@ -179,8 +182,6 @@ class Judge(checklists.Judge):
     def _applies(self, several: bool, directed: bool, asks: bool) -> None:
         """Notes the clauses that have something to say of a message: whether anybody spoke before, who had the floor
         was asked, and it asks somebody."""
-        if (several, directed, asks) in self._noted:
-            return
         self._noted.add((several, directed, asks))
         self.applied |= _ALWAYS
         if several:
