@@ -262,6 +262,30 @@ def parse(source, bint lenient=False, bint fences=False, bint stuffing=False):
     return first, preamble_end, sections, marks
 
 
+def opening(str source not None):
+    """Of the first section, read leniently, its place, and the inline text or else the first line of the content,
+    without white space around it; None where there is no section, or the text cannot be read."""
+    cdef Text text = view(source)
+    cdef Section section
+    cdef size_t start, body
+    if text.kind == 1:
+        return None  # Latin-1 text holds no sigil
+    start = begin(&text, tw_mark(text.kind, text.data, text.size), NULL)
+    if start >= text.size or not checked_up_to(&text, text.size):
+        return None
+    body = min(tw_line_end(text.kind, text.data, start, text.size) + 1, text.size)
+    section = Section.__new__(Section)
+    section.source, section.parts = source, None
+    section.start, section.body, section.end = start, body, text.size
+    section.stuffing = section.is_split = False
+    said = section.inline
+    if not said:
+        if tw_sigil_at(text.kind, text.data, body, text.size):
+            return section.place, ""
+        said = cut(source, body, tw_line_end(text.kind, text.data, body, text.size))
+    return section.place, said.strip()
+
+
 cdef size_t DAMAGED = <size_t>-1
 
 

@@ -382,3 +382,14 @@ def test_markdown_with_sigils(twin: str) -> None:
     for fences in (False, True):
         assert parse_space(text, mode="lenient", fences=fences).text() == text
     assert parse_space(text.encode().replace(b"\n", b"\r\n"), mode="lenient").text() == text.replace("\n", "\r\n")
+
+
+@given(documents | st.text("\u2afb \na:/\ud800x\r", max_size=20))
+def test_openings_are_those_of_the_first_section(text: str) -> None:
+    try:
+        sections = parse_space(text, mode="lenient").sections
+    except DecodeError:
+        sections = []
+    told = [(one.place, (one.inline or one.content.partition("\n")[0]).strip()) for one in sections[:1]]
+    assert [found for found in (native.opening(text),) if found is not None] == told
+    assert [found for found in (pure.opening(text),) if found is not None] == told

@@ -142,6 +142,12 @@ def first_section(text: str) -> Section | None:
     return sections[0] if sections else None
 
 
+def opening(text: str) -> tuple[str | None, str] | None:
+    """Of the first section of a text, read leniently, its place, and the inline text or else the first line of the
+    content, without white space around it; None where there is none, or no text to be read."""
+    return _core.opening(text)
+
+
 def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
     issues = []
     line = 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from turnwire.kick.space import first_section
+from turnwire.kick.space import opening
 from turnwire.kick.spec import FAULTS, EventKind, Signal, TaskState
 
 if TYPE_CHECKING:
@@ -311,16 +311,16 @@ def first(table: Table[Followed], key: Hashable) -> Followed | None:
     return next(iter(table.get(key, {}).values()), None)
 
 
-_first_section = lru_cache(8)(first_section)  # a report is asked for its task, and then for what it says
+_opening = lru_cache(8)(opening)  # a report is asked for its task, and then for what it says
 
 
 def task_name(envelope: Envelope) -> str | None:
     """The task id: the place of the content's first section (⫻task/dispatch:T-7/001)."""
-    section = _first_section(envelope.content)
-    return None if section is None else section.place
+    found = _opening(envelope.content)
+    return None if found is None else found[0]
 
 
 def first_line(envelope: Envelope) -> str:
     """The first content line of the first section (or its inline text), without white space around it."""
-    section = _first_section(envelope.content)
-    return "" if section is None else (section.inline or section.content.partition("\n")[0]).strip()
+    found = _opening(envelope.content)
+    return "" if found is None else found[1]

@@ -14,7 +14,7 @@ import re
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from turnwire.errors import Reason
+from turnwire.errors import DecodeError, Reason
 from turnwire.fences import fence_behind
 from turnwire.kick import section_methods as methods
 from turnwire.kick.faults import space_fault, utf8_fault
@@ -286,6 +286,18 @@ def _fenced_starts(text: str, first: int) -> list[int]:
         fence = fence_behind(line, fence)
         place += len(line) + 1
     return starts
+
+
+def opening(source: str) -> tuple[str | None, str] | None:
+    """Of the first section, read leniently, its place, and the inline text or else the first line of the content,
+    without white space around it; None where there is no section, or the text cannot be read."""
+    try:
+        sections = parse(source, lenient=True)[2]
+    except DecodeError:
+        return None
+    if not sections:
+        return None
+    return sections[0].place, (sections[0].inline or sections[0].content.partition("\n")[0]).strip()
 
 
 def has_section(source: str) -> bool:
