@@ -275,6 +275,12 @@ cdef class Texts:
                     break
         return YES
 
+    cdef int ask_quiet(self, Piece *values, int count, tuple way) except -1:
+        """What the twin says of them."""
+        cdef int each
+        texts = tuple([text_of(values[each]) for each in range(count)])
+        return YES if self.twin.quiet(way[0], way[1], texts) else NO
+
     cdef int are_quiet_words(self, Piece value, int *small) except -1:
         """Whether no word of a value may be filler, or ASK; counts the small words."""
         cdef int64_t at = 0, length
@@ -343,6 +349,8 @@ cdef class Texts:
         if rest.size:
             return NO
         done = self.is_quiet(values, 5, <list>way[2])
+        if done == ASK and is_ascii(values[1]) and is_ascii(values[3]):
+            done = self.ask_quiet(values, 5, way)
         if done != YES:
             return done
         if not (self.is_defined(values[1], way) and self.is_defined(values[3], way)):
@@ -372,6 +380,8 @@ cdef class Texts:
         if task not in self.context.tasks or task in self.context.final:
             return NO
         done = self.is_quiet(values, 3, <list>way[2])
+        if done == ASK and is_ascii(values[1]):
+            done = self.ask_quiet(values, 3, way)
         if done != YES:
             return done
         produced = self.context.produced
@@ -407,6 +417,14 @@ cdef inline bint is_word(Piece value) noexcept nogil:
         if value.at[at] >= 128 or is_space(value.at[at]):
             return False
     return value.size > 0
+
+
+cdef inline bint is_ascii(Piece value) noexcept nogil:
+    cdef int64_t at
+    for at in range(value.size):
+        if value.at[at] >= 128:
+            return False
+    return True
 
 
 cdef inline bint speaks(Piece value, int64_t at, int64_t size) noexcept nogil:

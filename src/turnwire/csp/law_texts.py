@@ -19,6 +19,8 @@ class LawTexts:
         self._places: dict[str, int] = {}  # id -> how many laws were stated in front of it
         self._ids: dict[str, dict[str, None]] = {}  # text -> ids
         self._sizes: Counter[int] = Counter()  # of the texts
+        self.changes = 0
+        """How often a law was new, or had a new text."""
 
     def update(self, laws: Mapping[str, str]) -> None:
         """Takes laws; one whose id is known has a new text."""
@@ -26,6 +28,7 @@ class LawTexts:
             before = self._texts.get(name)
             if before == text:
                 continue
+            self.changes += 1
             self._places.setdefault(name, len(self._places))
             if before is not None:
                 self._drop(name, before)

@@ -56,6 +56,7 @@ class Settling:
         self._targets: set[str] = set()
         self._ids: set[str] = set()
         self._subjects: frozenset[str] = frozenset()
+        self._laws = 0  # changes of the laws of which these are
         self._known: tuple[Any, str] = (None, "")  # the state and the head that the mirror is of
         self._refused: tuple[Any, str] = (None, "")  # those of which there can be none
         self._ways: dict[str, Callable[..., bool]] = {
@@ -121,7 +122,9 @@ class Settling:
             return False
         self._targets = judge.targets
         self._ids = judge.patch_ids
-        self._subjects = first_stems(routing_laws(context.laws))
+        if self._laws != context.law_texts.changes:
+            self._laws = context.law_texts.changes
+            self._subjects = first_stems(routing_laws(context.laws))
         self._texts.know(judge.stateful, bool(self._subjects), self._names, self._values)
         self._texts.go_on(self._head)
         self._valid = True
