@@ -43,6 +43,9 @@ DEARER = {
     'b\'{"a":"CSP/1\\\\n"}\\n\'': 4,
 }
 """So many times more than the contract says: see docs/theory.md, Admitted imperfections. Growth is no better for it."""
+QUICKER = {"conform csp": 3}
+"""Entries whose good bytes cost so many times less than those of their like, while what is hostile costs the same: see
+there, too."""
 SHAPED = ("openings in a string", "records in a string", "nested objects", "open heredoc")
 TOLD = {
     "csp.lint": ("csp laws", "csp patches"),
@@ -111,7 +114,7 @@ _PURE = pytest.mark.skipif(turnwire.backend == "pure", reason="not held by the p
 @_PURE
 @pytest.mark.parametrize("name", QUICK)
 def test_cost(name: str) -> None:
-    assert _judge(TABLE[name], _units(False), noise=NOISE) == []
+    assert _judge(TABLE[name], _units(False), noise=NOISE * QUICKER.get(name, 1)) == []
 
 
 @_PURE
@@ -131,7 +134,7 @@ def test_cost_of_histories(name: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("name", TABLE)
 def test_cost_of_everything(name: str) -> None:
-    assert _judge(TABLE[name], _units(True)) == []
+    assert _judge(TABLE[name], _units(True), noise=QUICKER.get(name, 1)) == []
 
 
 # --- work that is counted ---------------------------------------------------------------------------------------------
