@@ -5,18 +5,33 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, NamedTuple
 
 from turnwire.errors import Reason
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block, Cutter, blocks_of_memory, mapped, opened
-from turnwire.log.input.resuming import Bookmark, Place, changed, identity, is_copy, place_of
+from turnwire.log.input.resuming import (
+    Bookmark,
+    Identity,
+    Place,
+    Standing,
+    changed,
+    holds,
+    identity,
+    is_copy,
+    place_of,
+    unwritten,
+)
 from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_like, is_rotated
 from turnwire.log.input.sources import Job, Reading, Source
 
 SETTLED = 5.0
 """Seconds after which nobody goes on writing to a file that was renamed."""
+_TRIES = 20
+_PAUSE = 0.01
+"""Seconds between two looks at files that are rotated just now."""
 
 
 def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
@@ -69,21 +84,54 @@ class _Memory:
 
 
 def _of_file(reading: Reading, job: Job) -> Iterator[tuple[Reading, Block]]:
-    with reading.source.open() as file:
-        if reading.source.line is None:
-            reading.line = file.line
-        if reading.source.mappable:
-            reading.identity = who = identity(file)
-            if who is not None and who[:2] in job.bookmarks.done:
-                return
-            standing = job.bookmarks.stands(reading.name, who, file)
-            if standing.before is not None and standing.why is not None and who is not None:
-                yield from missed(reading.name or "", standing.before, standing.why, who[:2], job)
-            elif standing.since and who is not None:
-                yield from unseen(reading.name or "", standing.since, who[:2], job)
-            reading.begin_at(standing.place)
+    with ExitStack() as stack:
+        file, before = _begun(reading, job, stack)
+        if reading.identity is not None and reading.identity[:2] in job.bookmarks.done:
+            return
+        if before is not None:
+            yield from before.blocks(job)
         for block in _of_whole(reading, file, job):
             yield reading, block
+
+
+def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | None]:
+    """A file, open, and what had its name before and is not read yet, as both are at one moment: where the file is
+    renamed, copied or cut meanwhile, it is looked at again. ``stack`` closes it."""
+    for tries in range(_TRIES, -1, -1):
+        file = stack.enter_context(reading.source.open())
+        if reading.source.line is None:
+            reading.line = file.line
+        if not reading.source.mappable:
+            return file, None
+        reading.identity = who = identity(file)
+        name = reading.name or ""
+        if who is not None and job.bookmarks.files:
+            job.bookmarks.found(name, who[:2])
+        standing = job.bookmarks.stands(name, who, file)
+        reading.begin_at(standing.place)
+        if who is None or who[:2] in job.bookmarks.done:
+            return file, None
+        before = what_was(name, standing, who[:2], job)
+        if before is None or not tries or (_leads_to(name, file) and _is_still(who, file)):
+            return file, before
+        before.close()
+        stack.close()
+        job.stop.sleep(_PAUSE)
+    raise AssertionError("the last try ends the loop")
+
+
+def _is_still(who: Identity | None, file: Any) -> bool:
+    """Whether an open file was not cut since it was looked at."""
+    now = identity(file)
+    return who is None or (now is not None and now.size >= who.size and now.head.startswith(who.head))
+
+
+def _leads_to(name: str, file: Any) -> bool:
+    try:
+        there, status = os.stat(name), os.fstat(file.fileno())
+    except FileNotFoundError:
+        return False
+    return (there.st_dev, there.st_ino) == (status.st_dev, status.st_ino)
 
 
 def _of_whole(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
@@ -105,54 +153,111 @@ def _of_open_file(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
         cutter.base = start
     elif start and (found := cutter.skip(start)) < start:
         job.tell(Gap(reading.name or "", found, None, Reason.FILE_REPLACED))
+    told = reading.identity is not None and cutter.kind is None and job.bookmarks.waits
+    if told and not (_is_still(reading.identity, file) and holds(file, *reading.behind)):
+        yield Block(b"", 0, start, True, True)  # it was cut just now: the next scan finds what it held
+        return
     for block in cutter:
         if block.last:
             reading.fault = cutter.fault
+        if told and not unwritten(file) and not holds(file, cutter.end, _bytes_of(block) + cutter.kept):
+            yield Block(b"", 0, block.base, True, True)
+            return
         yield block
+
+
+def _bytes_of(block: Block) -> bytes:
+    return bytes(memoryview(block.data)[: block.size])
 
 
 # --- what has another name by now -------------------------------------------------------------------------------------
 
 
-def missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> Iterator[tuple[Reading, Block]]:
+class Before(NamedTuple):
+    """Files that had a name before, open, oldest first, each with the place to go on at. kept: whether the first of
+    them holds what was read under that name last, and what follows it; told: what the gap behind them is told of, with
+    its start where nothing is kept, or None where nothing is missing."""
+
+    pieces: list[tuple[Rotated, Any, Place]]
+    kept: bool = False
+    told: Gap | None = None
+
+    def close(self) -> None:
+        """Closes the files, unread."""
+        for _, file, _ in self.pieces:
+            file.close()
+
+    def blocks(self, job: Job) -> Iterator[tuple[Reading, Block]]:
+        """What they hold; then the gap is told. From now on they are read."""
+        end = None if self.told is None else self.told.start
+        job.bookmarks.done.update(one.file for one, _, _ in self.pieces)
+        try:
+            for number, piece in enumerate(self.pieces):
+                for reading, block in _piece(*piece, job):
+                    yield reading, block
+                    if self.kept and not number:
+                        end = block.base + block.size
+        finally:
+            self.close()
+        if self.told is not None and end is not None:
+            job.tell(self.told._replace(start=end))
+
+
+def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> Before | None:
+    """What is left of files that had a name, by how the file of that name stands to what was read (now: that file);
+    None where nothing is to be looked for. What is renamed or compressed meanwhile is looked for again."""
+    if standing.before is None and (
+        not standing.since or os.path.basename(name) not in job.bases(os.path.dirname(name))
+    ):
+        return None
+    for tries in range(_TRIES, -1, -1):
+        seen = _sight(name)
+        if standing.before is not None and standing.why is not None:
+            found = _missed(name, standing.before, standing.why, now, job)
+        else:
+            found = _unseen(name, standing.since, now, job)
+        if not tries or seen == _sight(name):
+            return found
+        found.close()
+        job.stop.sleep(_PAUSE)
+    raise AssertionError("the last try ends the loop")
+
+
+def _sight(name: str) -> list[tuple[str, tuple[int, int], int]]:
+    return [(one.path, one.file, one.size) for one in beside(name)]
+
+
+def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> Before:
     """What is left of a file that had a name (``before``) until another one took it, or it was cut (``why``), and what
-    came between: looked for beside it, oldest first. What cannot be had is told as a gap. now: the file that has the
-    name."""
-    end, kept = before.offset, None
-    try:
-        kept = _kept(name, before, why, now)
-        if kept is not None:
-            for reading, block in _piece(*kept, place_of(before, None if kept[0].packed else kept[1]), job):
-                yield reading, block
-                end = block.base + block.size
-        since = before.written or (kept[0].written if kept else time.time_ns())
-        yield from _between(name, since, now, job)
-        whole = kept is not None and (kept[0].packed or kept[0].file == before.file)  # a copy is made before a cut
-        whole = whole and kept is not None and os.fstat(kept[1].fileno()).st_nlink > 0  # what came after goes after it
-    finally:
-        if kept is not None:
-            kept[1].close()
-    if why is not Reason.FILE_GONE or not (whole or is_rotated(name)):
-        job.tell(Gap(name, end, None, why))
+    came between: looked for beside it, oldest first. What cannot be had is told as a gap."""
+    pieces: list[tuple[Rotated, Any, Place]] = []
+    kept = _kept(name, before, why, now)
+    if kept is not None:
+        pieces.append((*kept, place_of(before, None if kept[0].packed else kept[1])))
+    pieces += _between(name, before.written or (kept[0].written if kept else time.time_ns()), now, pieces, job)
+    whole = kept is not None and (kept[0].packed or kept[0].file == before.file)  # a copy is made before a cut
+    whole = whole and kept is not None and os.fstat(kept[1].fileno()).st_nlink > 0  # what came after goes after it
+    told = why is not Reason.FILE_GONE or not (whole or is_rotated(name))
+    return Before(pieces, kept is not None, Gap(name, before.offset, None, why) if told else None)
 
 
-def unseen(name: str, since: int, now: tuple[int, int], job: Job) -> Iterator[tuple[Reading, Block]]:
+def _unseen(name: str, since: int, now: tuple[int, int], job: Job) -> Before:
     """What was rotated of a file of which no more was read than what any file of its name may begin with: it may have
     been cut since then."""
-    met = False
-    if os.path.basename(name) not in job.bases(os.path.dirname(name)):
-        return
-    for item in _between(name, since + 1, now, job):
-        met = True
-        yield item
-    if met:
-        job.tell(Gap(name, 0, None, Reason.FILE_SHRUNK))
+    pieces = _between(name, since + 1, now, [], job)
+    return Before(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if pieces else None)
 
 
-def _between(name: str, since: int, now: tuple[int, int], job: Job) -> Iterator[tuple[Reading, Block]]:
-    while (found := _next(name, since, now, job)) is not None:
-        with found[1]:
-            yield from _piece(*found, job)
+def _between(
+    name: str, since: int, now: tuple[int, int], found: list[tuple[Rotated, Any, Place]], job: Job
+) -> list[tuple[Rotated, Any, Place]]:
+    """The files that were ``found`` are not among them."""
+    met = {now} | {one.file for one, _, _ in found}
+    between: list[tuple[Rotated, Any, Place]] = []
+    while (piece := _next(name, since, met, job)) is not None:
+        between.append(piece)
+        met.add(piece[0].file)
+    return between
 
 
 def _kept(name: str, before: Bookmark, why: Reason, now: tuple[int, int]) -> tuple[Rotated, Any] | None:
@@ -175,13 +280,13 @@ def _kept(name: str, before: Bookmark, why: Reason, now: tuple[int, int]) -> tup
     return None
 
 
-def _next(name: str, since: int, now: tuple[int, int], job: Job) -> tuple[Rotated, Any, Place] | None:
-    """The oldest file beside a log that was written after ``since``, or has grown, and was not read yet; and where to
-    begin in it."""
+def _next(name: str, since: int, met: set[tuple[int, int]], job: Job) -> tuple[Rotated, Any, Place] | None:
+    """The oldest file beside a log that was written after ``since``, or has grown, and was neither read nor ``met``
+    yet; and where to begin in it."""
     marks = job.bookmarks
     for one in beside(name):
         mark = marks.files.get(one.file)
-        if one.file in marks.done or one.file in marks.present or one.file == now:
+        if one.file in marks.done or one.file in marks.present or one.file in met:
             continue
         if one.written < since and (mark is None or one.packed or one.size <= mark.offset):
             continue
@@ -226,6 +331,5 @@ def _piece(one: Rotated, file: Any, place: Place, job: Job) -> Iterator[tuple[Re
     reading.identity = identity(file)
     reading.closed = one.packed or time.time_ns() - one.written > SETTLED * 1e9
     reading.begin_at(place)
-    job.bookmarks.done.add(one.file)
     for block in _of_open_file(reading, file, job):
         yield reading, block

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any
 
 from turnwire.errors import Reason
-from turnwire.log.input.blocks import blocks, missed, unseen
+from turnwire.log.input.blocks import blocks, what_was
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block
-from turnwire.log.input.resuming import BANNER, Place, is_copy
+from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
 from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_like, is_rotated
 from turnwire.log.input.sources import Job, Reading, Source, sources
 from turnwire.log.input.tailing import Tail
@@ -48,8 +49,8 @@ class _Follower:
         """See :func:`follow`."""
         try:
             for first in sources(self._source):
-                if first.mappable and os.path.isfile(first.name or ""):
-                    yield from self._first(first)
+                if first.mappable and (opened := self._opened(first)) is not None:
+                    yield from self._first(*opened)
                 else:
                     yield from blocks(first, self._job)
             looks = 0
@@ -75,19 +76,30 @@ class _Follower:
             for tail in (*self._tails.values(), *self._renamed):
                 tail.file.close()
 
-    def _first(self, source: Source) -> Iterator[tuple[Reading, Block]]:
+    def _opened(self, source: Source) -> tuple[Tail, list[Rotated]] | None:
+        """A file, and what was beside it when it was opened or before; None for what is no regular file. What is just
+        being renamed is waited for."""
+        for tries in range(_TRIES, 0, -1):
+            try:
+                if not stat.S_ISREG(os.stat(source.name or "").st_mode):
+                    return None
+                there = beside(source.name or "")  # first: what had the name after the file that is opened is not in it
+                return Tail(source, self._job), there
+            except FileNotFoundError:
+                if tries == 1:
+                    raise
+            self._job.stop.sleep(INTERVAL)
+        return None
+
+    def _first(self, tail: Tail, there: list[Rotated]) -> Iterator[tuple[Reading, Block]]:
         """A file that is there at the beginning: what came before it since the last scan, and what it has."""
-        tail = Tail(source, self._job)
         if tail.who[:2] in self._job.bookmarks.done:
             tail.file.close()
             return
         self._tails[tail.name] = tail
-        before, why = tail.standing.before, tail.standing.why
-        if before is not None and why is not None:
-            yield from missed(tail.name, before, why, tail.who[:2], self._job)
-        elif tail.standing.since:
-            yield from unseen(tail.name, tail.standing.since, tail.who[:2], self._job)
-        for one in beside(tail.name):
+        if (before := what_was(tail.name, tail.standing, tail.who[:2], self._job)) is not None:
+            yield from before.blocks(self._job)
+        for one in there:
             if self._known.setdefault(one.file, (one.written, one.size)) and one.file not in self._job.bookmarks.done:
                 self._old.add(one.written)
         yield from tail.news()
@@ -111,11 +123,13 @@ class _Follower:
         """What was rotated of a file of which no more was read than what any file of its name may begin with: its bytes
         do not show whether it was cut."""
         folder, base = os.path.split(tail.name)
+        known = dict(self._known)
         if base not in self._job.bases(folder) or not (between := self._between(tail, tail.written)):
             return
         if not tail.is_named() or tail.rewritten():  # just now: that shows by itself
             for other in between:
                 other.file.close()
+            self._known = known  # what is made from one of them was not read either
             return
         yield from self._read_between(between)
         self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_SHRUNK))
@@ -173,7 +187,7 @@ class _Follower:
             copy = copy_of(mark, lambda: self._copies(tail, cut), cut=tail.name)
             if copy is None:
                 break
-            if tail.go_on_in(copy.path):
+            if tail.go_on_in(copy.path, copy.file):
                 self._known[copy.file] = copy.written, copy.size
                 yield from tail.news()
                 break  # else it was renamed or compressed just now
@@ -184,7 +198,11 @@ class _Follower:
         if new is not None:
             new.begin(Place())
             self._tails[tail.name] = new
-        yield from self._read_between(self._between(tail, tail.read_at))
+        between = self._between(tail, tail.read_at)
+        for other in between:
+            if tail.lost is not None and is_copy(other.file, mark):
+                other.begin(place_of(mark))  # the copy that was renamed or compressed too often to be found above
+        yield from self._read_between(between)
         self._job.tell(Gap(tail.name, tail.read, None, why))
         if new is not None:
             yield from new.news()

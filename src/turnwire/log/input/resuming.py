@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import stat
+import time
 from collections.abc import Iterable, Mapping
 from operator import index
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ HEAD = 1024
 TAIL = 1024
 BANNER = 1 << 12
 """Bytes with which every file of a name may begin."""
+TICK = 100_000_000
+"""Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
 _SKIP = 1 << 20
 _VERSION = 1
 _MOST = 1 << 63
@@ -75,6 +78,11 @@ def identity(file: Any) -> Identity | None:
 def holds(file: Any, stop: int, tail: bytes) -> bool:
     """Whether these bytes still stand in front of that offset of an open file."""
     return _before(file, stop, len(tail)) == tail
+
+
+def unwritten(file: Any) -> bool:
+    """Whether nobody has written to an open file, or cut it, for longer than the clock of files is coarse."""
+    return time.time_ns() - os.fstat(file.fileno()).st_mtime_ns > TICK
 
 
 def _before(file: Any, stop: int, count: int) -> bytes:
@@ -155,6 +163,7 @@ class Bookmarks:
         self.present: set[tuple[int, int]] = set()
         self.done: set[tuple[int, int]] = set()
         self._names: dict[str, Bookmark] = {}
+        self._expected: dict[str, tuple[int, int]] = {}
         if token is not None:
             self._read(token)
 
@@ -185,7 +194,15 @@ class Bookmarks:
                 found = os.stat(name)
             except OSError:
                 continue  # opening it will say why
-            self.present.add((found.st_dev, found.st_ino))
+            self.found(name, (found.st_dev, found.st_ino))
+
+    def found(self, name: str, file: tuple[int, int]) -> None:
+        """Says which file a name leads to now: what it led to before is read under it no more."""
+        before = self._expected.get(name)
+        self._expected[name] = file
+        if before is not None and before != file and before not in self._expected.values():
+            self.present.discard(before)
+        self.present.add(file)
 
     def add(self, mark: Bookmark) -> None:
         """Remembers how far a file was read that is not read any more."""

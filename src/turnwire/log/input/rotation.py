@@ -9,12 +9,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from turnwire.log.input.resuming import TAIL, Bookmark, is_copy
+from turnwire.log.input.resuming import TAIL, TICK, Bookmark, is_copy
 
 _ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
 _NUMBER = re.compile(r"\d+")
 _LOOKS = 20
-_TICK = 100_000_000
 COMPRESSED = (".gz", ".zst")
 
 
@@ -65,7 +64,7 @@ class Bases:
         for name in os.listdir(folder or os.curdir):
             bases.update(_bases(_plain(name)))
         found = frozenset(bases)
-        if time.time_ns() - written > _TICK:  # within a tick of the clock more may come without a trace
+        if time.time_ns() - written > TICK:  # within a tick of the clock more may come without a trace
             self._found[folder] = written, found
         return found
 

@@ -9,7 +9,7 @@ from typing import Any
 from turnwire.errors import Reason
 from turnwire.log.input.compression import Decompressed, format_of, undecided
 from turnwire.log.input.reading import Block, Cutter, Growing, Input
-from turnwire.log.input.resuming import TAIL, Bookmark, Identity, Place, Standing, bookmark, holds, identity
+from turnwire.log.input.resuming import TAIL, Bookmark, Identity, Place, Standing, bookmark, holds, identity, unwritten
 from turnwire.log.input.sources import Job, Reading, Source
 
 
@@ -87,10 +87,8 @@ class Tail:
         while self.lost is None:
             kept, written = cutter.kept, self._changed_at()
             block = cutter.read()
-            if (
-                not self._growing.gone and self.rewritten()
-            ):  # since the last look: what was read belongs to the old text
-                cutter.take_back(block, kept)
+            if not self._growing.gone and (self.rewritten() or self._mixed(block, len(kept))):
+                cutter.take_back(block, kept)  # cut since the last look: some of it belongs to another text
                 continue
             self.read_at = max(self.read_at, written)
             if block is None:
@@ -155,6 +153,19 @@ class Tail:
                 )  # it was shorter when it was opened
         return self.lost is not None
 
+    def _mixed(self, block: Block | None, before: int) -> bool:
+        """Whether what was just read is not in the file any more: it was cut between two reads of one block, or behind
+        them. ``before``: how many bytes of it were read earlier, and were compared already."""
+        cutter = self._cutter
+        assert cutter is not None
+        if cutter.kind is not None or unwritten(self.file):
+            return False
+        data = b"" if block is None else bytes(memoryview(block.data)[: block.size])
+        data = (data + cutter.kept)[before:]
+        if not holds(self.file, cutter.end, data):
+            self.lost = Reason.FILE_REPLACED
+        return self.lost is not None
+
     def mark(self) -> Bookmark:
         """How far it was read. A compressed file has no bytes by which a copy is told."""
         cutter = self._cutter
@@ -171,14 +182,18 @@ class Tail:
         behind = who.size, os.pread(self.file.fileno(), who.size - start, start)
         return bookmark(self.name, who, (who.size, 1), who.size, None, behind)
 
-    def go_on_in(self, path: str) -> bool:
-        """Reads on in a copy of the file, compressed or not, from where it stands; False where it is not there, or
-        holds less than what was read."""
+    def go_on_in(self, path: str, copy: tuple[int, int]) -> bool:
+        """Reads on in a copy of the file (by device and inode), compressed or not, from where it stands; False where
+        the path leads to it no more, or it holds less than what was read."""
         cutter = self._cutter
         assert cutter is not None and cutter.kind is None
         try:
             file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed when this is ended)
         except FileNotFoundError:
+            return False
+        status = os.fstat(file.fileno())
+        if (status.st_dev, status.st_ino) != copy:  # the copy was renamed since it was found
+            file.close()
             return False
         raw = Input(file, self._job.stop)
         growing, kind = Growing(raw), format_of(raw.head())

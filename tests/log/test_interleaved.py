@@ -1,0 +1,86 @@
+"""Rotation in the middle of a look: renamed, copied and cut, compressed between any two system calls of the reader."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.log.interleaved import Steps, Writer, interleave
+from tests.log.test_scan import scan_nslip
+from turnwire.log.input.reading import Stop, Stopped
+
+pytestmark = [pytest.mark.once, pytest.mark.usefixtures("scan_core")]
+
+KINDS = (("rename", "late", "pack"), ("copy", "pack"), ("rename", "late", "copy", "pack"))
+SEEDS = range(5)
+
+
+def judge(seen: list[int], gaps: list[Any], written: int) -> None:
+    """Nothing twice, and nothing after the first record lost without a gap."""
+    assert max(Counter(seen).values(), default=1) == 1, "a record came twice"
+    missing = set(range(seen[0] if seen else 0, written)) - set(seen)
+    assert not missing or any(gap.stop is None for gap in gaps), f"{sorted(missing)} are lost without a word"
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.2])
+@pytest.mark.parametrize("kinds", KINDS, ids="+".join)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_following(seed: int, kinds: tuple[str, ...], rate: float, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    writer = Writer(tmp_path, chance, kinds)
+    steps = Steps(writer.steps(), chance, rate)
+    quiet = [0]
+
+    def asleep(stop: Stop) -> None:
+        if not steps.over:
+            steps.take(1, 3, 10, 40)
+            return
+        quiet[0] += 1
+        if quiet[0] > 60:
+            stop.set()
+            raise Stopped
+
+    seen: list[int] = []
+    found = scan_nslip(writer.path, follow=True)
+    with pytest.MonkeyPatch.context() as patch:
+        interleave(patch, steps, asleep)
+        steps.watched = True
+        for batch in found:
+            seen += batch["conv_id"].tolist()
+    writer.close()
+    judge(seen, list(found.gaps), writer.written)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.2])
+@pytest.mark.parametrize("kinds", KINDS, ids="+".join)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_going_on(seed: int, kinds: tuple[str, ...], rate: float, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    writer = Writer(tmp_path, chance, kinds)
+    steps = Steps(writer.steps(), chance, rate)
+    seen: list[int] = []
+    gaps: list[Any] = []
+    position: Any = {}
+    left = 2  # runs behind the last step
+    while left:
+        left -= steps.over
+        found = scan_nslip(writer.path, resume=position)
+        with pytest.MonkeyPatch.context() as patch:
+            interleave(patch, steps, lambda stop: steps.take(0, 1, 2, 5))
+            steps.watched = True
+            try:
+                for batch in found:
+                    seen += batch["conv_id"].tolist()
+            except FileNotFoundError:
+                continue  # renamed, and not yet made anew: the next run finds it
+            finally:
+                steps.watched = False
+                gaps += found.gaps
+        position = found.position
+        steps.take(0, 1, 2, 5, 20, 60)
+    writer.close()
+    judge(seen, gaps, writer.written)
