@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from collections import Counter
@@ -112,3 +113,23 @@ def test_long_storms(kind: str, seed: int, tmp_path: Path) -> None:
         folder = tmp_path / way.__name__
         folder.mkdir()
         way(folder, kind, chance.random() < 0.5, chance.choice((1, 3, 1000)), 60, chance)
+
+
+def test_of_files_that_begin_alike_the_longest_is_gone_on_with(tmp_path: Path) -> None:
+    """A file of which only the banner was read, and which is gone, is no bookmark of another one."""
+    position: Any = {}
+    seen: list[int] = []
+    with Log(tmp_path, random.Random(1), True, 100) as log:
+        for count in (0, 3, 2, 1):
+            if log.written or position:
+                log.rename()
+            if log.written == 5:
+                log.compress(2)
+                (tmp_path / "app.log.3").unlink()
+            log.write(count)
+            for path in tmp_path.iterdir():
+                os.utime(path, (1, 1))  # within one tick of the clock
+            found = scan_nslip(log.path, resume=position)
+            seen += [number for batch in found for number in batch["conv_id"].tolist()]
+            position = found.position
+    assert seen == list(range(6))

@@ -304,7 +304,9 @@ def _read_before(one: Rotated, file: Any, name: str, job: Job) -> Place | None:
     more, the first bytes and the last that were read."""
     folder, base = os.path.split(name)
     there = {other.file for other in beside(name)}
-    for mark in job.bookmarks.files.values():
+    for mark in sorted(
+        job.bookmarks.files.values(), key=lambda mark: mark.read, reverse=True
+    ):  # several may begin alike
         known = os.path.dirname(mark.name) == folder and is_like(os.path.basename(mark.name), base)
         if known and mark.file not in there and mark.written <= one.written and is_copy(file, mark):
             return place_of(mark)
