@@ -174,17 +174,27 @@ class Checklist(NamedTuple):
         return {"wire": self.wire, "conforms": bool(self), "verdict": self.verdict, **counts, "clauses": clauses}
 
 
+class _Refused(Exception):
+    """A judge that was asked whether it admits a message has found a fault."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
 class Judge:
     """What judges the messages of one file by the clauses of a wire: the base of each wire's own.
 
     It is given every message and every reject in order (:meth:`message`, :meth:`refused`), then :meth:`end`. What it
     finds it keeps in ``faults``, ``open`` and ``doubts``; in ``applied`` the ids of the clauses that had something to
-    say. records, rejects: how many of each it was given. foresees: whether it has :meth:`admits`.
+    say. records, rejects: how many of each it was given. foresees: whether it can be asked :meth:`admits`, since it
+    tells each fault of a message before it takes in anything of it (or has an ``admits`` of its own).
     alone: whether no message changes what is said of another.
     """
 
     foresees = False
     alone = False
+    _tries = False  # whether a message that breaks a clause is to change nothing
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
@@ -209,7 +219,17 @@ class Judge:
     def admits(self, message: Any, line: int) -> Fault | None:
         """Judges one message unless it breaks a clause: of one that does, the first fault, and nothing has changed.
         Only where ``foresees`` says so; it costs what :meth:`message` does, however much was judged before."""
-        raise NotImplementedError
+        applied, doubts = set(self.applied), len(self.doubts)
+        self._tries = True
+        try:
+            self.message(message, line)
+        except _Refused as refused:
+            self.applied = applied
+            del self.doubts[doubts:]
+            return refused.fault
+        finally:
+            self._tries = False
+        return None
 
     def forget(self, room: int) -> None:
         """Forgets the oldest beyond ``room`` of each thing that it remembers: what names one of them is a fault then. A
@@ -223,7 +243,10 @@ class Judge:
 
     def fault(self, clause: str, line: int, text: str, offset: int | None = None) -> None:
         """Keeps a fault."""
-        self.faults.append(Fault(clause, line, text, offset))
+        fault = Fault(clause, line, text, offset)
+        if self._tries:
+            raise _Refused(fault)
+        self.faults.append(fault)
 
     def left(self, clause: str, line: int, text: str, offset: int | None = None, since: str | None = None) -> None:
         """Keeps something that is open."""

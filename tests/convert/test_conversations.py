@@ -139,6 +139,37 @@ def test_memory_is_bounded() -> None:
     assert all(len(table) <= 11 for table in (*held, converter._asked, converter._unanswered, converter._aliases))
     known = converter._histories.at((None, None)).judge.linter.context
     assert max(map(len, (known.tasks, known.agents, known.final))) <= 10
+    left = converter.close().open
+    assert [one.text for one in left[:2]] == ["1 has not answered T7", "1 has not answered T701"]
+    assert len(left) == 10 + 10 + 1 and left[-1].text.startswith("480 more tasks"), "what is forgotten stays open"
+    assert converter.unanswered == 500
+
+
+def test_memory_is_bounded_where_many_patches_follow_one_another() -> None:
+    converter = Converter("csp", remember=10)
+    for number in range(300):
+        patch = f"PATCH P{number}\nBASE C{number}\n~ DEF X := {number}\nAPPLY -> C{number + 1}"
+        if not number:
+            patch = patch.replace("~", "+").replace(":=", "=")
+        converter.feed(turnwire.decode(CSP_HEAD.format(f"C{number}", "PATCH", patch)))
+    judge = converter._histories.at((None, None)).judge
+    store = judge._replaying.store
+    assert max(map(len, (store._checkpoints, store._patches, store._log, judge.linter.context.local))) <= 24
+    for name, target, why in (("P999", "C5", "frozen"), ("P5", "C301", "one patch only")):
+        patch = f"PATCH {name}\nBASE C300\n~ DEF X := again\nAPPLY -> {target}"
+        again = turnwire.decode(CSP_HEAD.format("C300", "PATCH", patch))
+        with pytest.raises(ConvertError, match=why):
+            converter.feed(again)
+    assert converter.close() == ((), ())
+
+
+def test_of_histories_that_were_given_up_no_more_places_are_kept_than_there_is_room_for() -> None:
+    converter = Converter("sap", remember=10)
+    for task in DIALOGUES["sap"](100)[::4]:
+        converter.feed(task)
+    left = converter.close().open
+    assert len(left) == 2 * 10 + 1 + 1 and left[-1].text == "79 more, which are not listed"
+    assert converter.unanswered == 100
 
 
 def test_a_log_through_the_command_line(tmp_path: Path) -> None:
@@ -244,7 +275,7 @@ def test_what_ended_is_given_up_first_and_what_was_given_up_is_refused() -> None
     assert converter.close() == ((), ())
 
 
-@pytest.mark.parametrize("target", ["csp", "sstp", "nslip"])
+@pytest.mark.parametrize("target", WIRES)
 def test_a_refusal_costs_the_same_however_long_the_history_is(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is copied, and each message is judged once."""
     monkeypatch.setattr("copy.deepcopy", lambda *_: pytest.fail("a copy"))
@@ -257,8 +288,10 @@ def test_a_refusal_costs_the_same_however_long_the_history_is(target: str, monke
              for number in range(40)
              for act, source, target in (("3", 0, 1), ("2", 0, 1), ("1", 1, 0), ("1", 1, 0))]  # fmt: skip
     made, why = through(converter, list(map(nslip.decode, turns)))
-    assert len(asked) == len(turns)
-    assert len([error for error in why if error]) == {"csp": 40, "sstp": 80, "nslip": 0}[target]
+    refused = {"csp": 40, "sstp": 80, "nslip": 0, "sap": 156, "kick": 119}
+    assert len([error for error in why if error]) == refused[target]
+    unasked = [error for error in why if error and error.reason is not Reason.NOT_CONFORMING]
+    assert len(asked) == len(turns) - len(unasked)
     assert [line for line in conformance(target, enumerate(map(turnwire.encode, made), 1)) if line.status == FAIL] == []
 
 

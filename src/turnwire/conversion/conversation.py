@@ -96,6 +96,7 @@ class Converter:
         self._state: str | None = None  # that the target's own messages have led to
         self._asked: dict[tuple[str | None, str | None], dict[_Key, None]] = {}
         self._unanswered: dict[_Key, None] = {}
+        self._given_up = 0  # requests without a final answer that are no longer followed
         self._work = 0
         self._openings: OrderedDict[str, Any] = OrderedDict()  # conversation -> its first message
         # Work without a name is counted where the target counts it, or where names may be given ids.
@@ -138,7 +139,7 @@ class Converter:
     @property
     def unanswered(self) -> int:
         """How many requests that were written have no final answer so far: what their source left open is open here."""
-        return len(self._unanswered)
+        return len(self._unanswered) + self._given_up
 
     def close(self) -> Closing:
         """Nothing follows: what the target's checklist finds open in what was written, or faulty only now."""
@@ -281,13 +282,12 @@ class Converter:
         said = "task" in facts and not name.startswith(_UNNAMED)
         self._tasks[key] = task = _Task(key, name, said, conversation, *ends)
         self._asked.setdefault((conversation, task.assignee), {})[key] = None
+        self._unanswered[key] = None
         while len(self._tasks) > self._room:
             oldest = next(iter(self._tasks))
+            self._given_up += oldest in self._unanswered
             self._done(oldest)
             del self._tasks[oldest]
-        self._unanswered[key] = None
-        while len(self._unanswered) > self._room:
-            del self._unanswered[next(iter(self._unanswered))]
 
     # --- what the target's checklist makes of it
 

@@ -53,6 +53,10 @@ def _any(value: str) -> bool:
     return True
 
 
+_SAYS: dict[str, Callable[[str], bool]] = {"nslip": _short, "sstp": _filled}
+"""Wire -> whether a word can be its status: SSTP says nothing by a placeholder."""
+
+
 def _text(value: Any, names: Names, wire: str) -> Any:
     return value if isinstance(value, str) else ABSENT
 
@@ -159,14 +163,15 @@ def _words(fact: str, table: dict[str, Any], written: frozenset[str] = _NONE, kn
     def write(value: Any, names: Names, wire: str) -> Any:
         if value in table:
             return word(value, wire)
-        fits = is_open(wire, written) and isinstance(value, str) and (wire != "nslip" or _short(value))
+        fits = is_open(wire, written) and isinstance(value, str) and _SAYS.get(wire, _any)(value)
         return value if fits and read(value, names, wire) == value else ABSENT
 
     def read(value: Any, names: Names, wire: str) -> Any:
         for name in table:
             if same(word(name, wire), value):
                 return name
-        return value if is_open(wire, known) and isinstance(value, str) else ABSENT
+        said = is_open(wire, known) and isinstance(value, str) and (wire != "sstp" or _filled(value))
+        return value if said else ABSENT
 
     return Pair(write, read)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Any, NamedTuple
 
 from turnwire.checklists import Fault, Judge
@@ -13,7 +13,8 @@ from turnwire.conversion import faults
 _BEFORE = 0
 """The line of what stands in front of a history."""
 _SHORT = 16
-"""A history of so many messages is judged anew where one is refused; of a longer one there is a second judge."""
+"""Judges that do not foresee: a history of so many messages is judged anew where one is refused; of a longer one there
+is a second judge."""
 
 
 class Closing(NamedTuple):
@@ -22,8 +23,29 @@ class Closing(NamedTuple):
     faults: tuple[Fault, ...]
     open: tuple[Fault, ...]
 
-    def __add__(self, other: Closing) -> Closing:  # type: ignore[override]
-        return Closing(self.faults + other.faults, self.open + other.open)
+
+class _Findings:
+    """What was found in several histories, each with at most ``room`` places; of more, how many there are."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._found: tuple[list[Fault], list[Fault]] = ([], [])
+        self._more: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+
+    def add(self, closing: Closing) -> None:
+        for several, found, more in zip(closing, self._found, self._more, strict=True):
+            for fault in several:
+                if len(found) < self._room:
+                    found.append(fault)
+                else:
+                    more[fault.clause] += 1
+
+    def closing(self) -> Closing:
+        faults, left = (
+            (*found, *(Fault(clause, _BEFORE, f"{count} more, which are not listed") for clause, count in more.items()))
+            for found, more in zip(self._found, self._more, strict=True)
+        )
+        return Closing(faults, left)
 
 
 class Watch:
@@ -115,7 +137,7 @@ class Histories:
         self._ended: OrderedDict[Any, Watch] = OrderedDict()
         self._given_up: OrderedDict[Any, None] = OrderedDict()
         self._moment = 0.0
-        self._closing = Closing((), ())
+        self._findings = _Findings(2 * room + 1)  # as many as a judge of one history leaves open
         self.any_asked = False
 
     def __len__(self) -> int:
@@ -151,7 +173,7 @@ class Histories:
     def _shorten(self, table: OrderedDict[Any, Watch], room: int) -> None:
         while len(table) > room:
             history, watch = table.popitem(last=False)
-            self._closing += watch.end(self._moment, self.any_asked)
+            self._findings.add(watch.end(self._moment, self.any_asked))
             self._given_up[history] = None
             if len(self._given_up) > self._room:
                 self._given_up.popitem(last=False)
@@ -160,6 +182,6 @@ class Histories:
         """Nothing follows: what is wrong or open in all of them."""
         for table in (self._ended, self._open):
             for watch in table.values():
-                self._closing += watch.end(self._moment, self.any_asked)
+                self._findings.add(watch.end(self._moment, self.any_asked))
             table.clear()
-        return self._closing
+        return self._findings.closing()

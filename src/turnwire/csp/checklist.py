@@ -11,6 +11,7 @@ from typing import Any
 from turnwire import checklists
 from turnwire.checklists import Checklist, Clause, Fault, Specification, Unjudged, checklist_of
 from turnwire.csp.codec import check, decode, doubts, parse
+from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.laws import Classifier, Routing, by_subject
 from turnwire.csp.lints import Linter
 from turnwire.csp.log_replay import Replaying
@@ -119,8 +120,9 @@ class Judge(checklists.Judge):
         self.stateful = False
         self.routing: Routing | None = None
         self.waiting_tasks: dict[str, tuple[int, int | None, str]] = {}
-        self.patch_ids: set[str] = set()
-        self.targets = {"C0"}
+        self.patch_ids: set[str] | GivenIds = set()
+        self.targets: set[str] | GivenIds = {"C0"}
+        self._given_up = 0  # tasks without an answer that are no longer followed, beyond those that are told
         self._replaying = Replaying()
         self._settling = Settling(self)
         self._waiting: list[tuple[int, int, Record]] = []  # what stands beside messages: (offset, line, record)
@@ -207,10 +209,27 @@ class Judge(checklists.Judge):
         return None
 
     def forget(self, room: int) -> None:
-        """Forgets the oldest tasks, agents, results and files beyond ``room``; no checkpoint."""
-        self.linter.context.forget(room)
+        """Forgets the oldest tasks, agents, results and files beyond ``room``, and the checkpoints at which no message
+        can stand any more. A task that is forgotten stays open."""
+        context = self.linter.context
+        context.forget(room)
         while len(self.waiting_tasks) > room:
-            del self.waiting_tasks[next(iter(self.waiting_tasks))]
+            name = next(iter(self.waiting_tasks))
+            waiting = self.waiting_tasks.pop(name)
+            if len(self.open) < room:
+                self._unanswered(name, *waiting)
+            else:
+                self._given_up += 1
+        ids, targets = self.patch_ids, self.targets
+        if isinstance(ids, set) and isinstance(targets, set) and len(targets) > room:
+            self._settling.flush()
+            self.patch_ids, self.targets = GivenIds("P", room, ids), GivenIds("C", room, targets)
+        if self.stateful and len(self._replaying.store) > 2 * (room + 1):
+            self._settling.flush()
+            self._replaying.store.forget(context.named(), room)
+
+    def _unanswered(self, name: str, line: int, offset: int | None, owner: str) -> None:
+        self.left("answers", line, f"{owner} has not answered {name}", offset)
 
     def _pass(self, offset: int | None) -> None:
         """Judges what stands in front of a byte beside messages."""
@@ -287,8 +306,11 @@ class Judge(checklists.Judge):
     def end(self) -> None:
         """Judges what stands behind the last message, and the tasks that have no answer."""
         self._pass(None)
-        for name, (line, offset, owner) in self.waiting_tasks.items():
-            self.left("answers", line, f"{owner} has not answered {name}", offset)
+        for name, waiting in self.waiting_tasks.items():
+            self._unanswered(name, *waiting)
+        if self._given_up:
+            last = max((one.line for one in self.open), default=1)
+            self.left("answers", last, f"{self._given_up} more tasks, no longer followed, have no answer")
 
 
 _BLOCKS: dict[str, type] = {

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire._pure.csp.texts import DEFINED_NAME, GIVEN_ID
+from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.law_texts import LawTexts
 from turnwire.csp.messages import CspMessage, Document, Error, FileOp, Junk, Patch, Preamble, Record, Result, Task
 from turnwire.csp.persistent_map import PersistentMap
@@ -79,7 +80,7 @@ class Context:
         self.law_texts = LawTexts(LAW_TEXT_LEAST)
         self.law_texts.update(self.laws)
         self.head = "C0" if store is None else store.head
-        self.passed: set[str] = set()  # checkpoints that were the head before
+        self.passed: set[str] | GivenIds = set()  # checkpoints that were the head before
         self.tasks: dict[str, str | None] = {}  # id -> the CTX that it was given at
         self.agents: set[str] = set()
         self.produced: set[str] = set()
@@ -89,7 +90,7 @@ class Context:
         self.values: list[tuple[str, str]] = []  # of the record that is judged: (key, value)
         self._tokens: list[tuple[str, list[str]]] | None = None
         if store is not None:
-            self.passed.update(name for name in store.checkpoints if name != self.head)
+            self.passed = {name for name in store.checkpoints if name != self.head}
             for entry in store.log:
                 self.learn(entry.message, state=False)
             self.spoken = True
@@ -162,7 +163,8 @@ class Context:
             self.patch(block)
 
     def forget(self, room: int) -> None:
-        """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each."""
+        """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each; and the states that no
+        message can stand at any more."""
         while len(self.tasks) > room:
             name = next(iter(self.tasks))
             del self.tasks[name]
@@ -170,6 +172,15 @@ class Context:
         for names in (self.agents, self.produced, self.files):
             while len(names) > room:
                 names.pop()
+        if isinstance(self.passed, set) and len(self.passed) > room:
+            self.passed = GivenIds("C", room, self.passed)
+        if len(self.local) > 2 * (room + 1):
+            kept = self.named()
+            self.local = {name: state for name, state in self.local.items() if name in kept}
+
+    def named(self) -> set[str]:
+        """The checkpoints at which a message may stand: the head, and those at which a task was given."""
+        return {self.head, *(ctx for ctx in self.tasks.values() if ctx is not None)}
 
     def patch(self, block: Patch) -> None:
         """Takes in what a patch changes."""

@@ -9,6 +9,7 @@ from turnwire.csp.codec import parse
 from turnwire.csp.digests import unknown_context
 from turnwire.csp.log_reading import Log, names_files, read_log
 from turnwire.csp.messages import CspMessage, Document, Patch, Preamble
+from turnwire.csp.recent import RecentStore
 from turnwire.csp.spec import WIRE
 from turnwire.csp.store import Store
 from turnwire.errors import Reason, RuleError, WireError
@@ -30,13 +31,13 @@ class Replaying:
         self._defs: dict[str, str] = {}
         self._laws: dict[str, str] = {}
         self._forks = forks
-        self._store: Store | None = None
+        self._store: RecentStore | None = None
 
     @property
-    def store(self) -> Store:
+    def store(self) -> RecentStore:
         """The store as it is; from now on a preamble is refused."""
         if self._store is None:
-            self._store = Store(self._defs, self._laws, forks=self._forks)
+            self._store = RecentStore(self._defs, self._laws, forks=self._forks)
         return self._store
 
     def feed(self, record: CspMessage | Preamble, *, kept: bool = True) -> WireError | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire._pure.csp.texts import REST
+from turnwire.csp.given_ids import GivenIds
 from turnwire.csp.laws import first_stems, routing_laws
 from turnwire.csp.lints import REWRITE_LEAST, REWRITE_SHARE, TASK_ID, size_of
 
@@ -53,8 +54,8 @@ class Settling:
         self._names: dict[str, str] = {}
         self._values: dict[str, int] = {}  # how many names have each value
         self._size = 0
-        self._targets: set[str] = set()
-        self._ids: set[str] = set()
+        self._targets: set[str] | GivenIds = set()
+        self._ids: set[str] | GivenIds = set()
         self._subjects: frozenset[str] = frozenset()
         self._laws = 0  # changes of the laws of which these are
         self._known: tuple[Any, str] = (None, "")  # the state and the head that the mirror is of

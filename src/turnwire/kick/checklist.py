@@ -87,7 +87,8 @@ BEGINS: dict[EventKind, str] = {
     EventKind.VIOLATION: "escalation",
 }
 """What begins something that has to end -> the clause by which it has to."""
-
+_FAULTS = frozenset(EVENTS)
+_NONE: frozenset[EventKind] = frozenset()
 _NOTHING: frozenset[str] = frozenset()
 _MOST_MET, _LONGEST_CHANNEL = 1024, 128
 _HEARD = frozenset((*BEGINS, *EVENTS, EventKind.OVERDUE))
@@ -129,6 +130,8 @@ class Judge(checklists.Judge):
         own_lines: whether the faults of a document are placed by its own lines, counted from the line that is given.
     """
 
+    foresees = True
+
     def __init__(self, policy: Policy = DEFAULT_POLICY, now: float | None = None, own_lines: bool = True) -> None:
         super().__init__()
         self._policy = policy
@@ -151,14 +154,15 @@ class Judge(checklists.Judge):
             self._meet(*met)
         issues = check(message, self._policy)
         told = self._tell(issues, line, offset) if issues else _NOTHING
-        for event in self._monitor.judged(message, seconds(message.timestamp), issues):
+        unless = _FAULTS if self._tries else _NONE
+        for event in self._monitor.judged(message, seconds(message.timestamp), issues, unless):
             if event.kind in _HEARD:
                 self._event(event, message, line, offset, told)
 
     def _meet(self, channel: str, correlated: bool) -> None:
         """Notes the clauses that have something to say of an envelope on a channel."""
         self.applied |= _applies(channel_parts(channel)[0], correlated)
-        if len(self._met) < _MOST_MET and len(channel) <= _LONGEST_CHANNEL:
+        if not self._tries and len(self._met) < _MOST_MET and len(channel) <= _LONGEST_CHANNEL:
             self._met.add((channel, correlated))
 
     def _tell(self, issues: list[Issue], line: int, offset: int | None) -> set[str]:

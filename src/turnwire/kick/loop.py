@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 class TaskLoop:
     """The tasks and what envelopes do to them. ``answered`` is asked about reports that belong to no task; commands
-    remembers those that are no dispatch."""
+    remembers those that are no dispatch. What is a fault is told before anything changes."""
 
     def __init__(
         self, kept: Kept, reading: Reading, answered: Callable[[Envelope, Tell], bool], commands: Recent
@@ -105,14 +105,15 @@ class TaskLoop:
         name = self._reading.task_of(envelope)
         running = self._named.get(name) if name is not None else None
         if running is not None and running.state not in CLOSED:
+            goes_on = running.paused and running.agent == envelope.receiver
+            if goes_on:
+                self._too_early(running, envelope, tell)
+                tell(event(EventKind.RESUMED, envelope, "dispatched again", running))
+                self.resume(running, now)
+            else:
+                tell(event(EventKind.DUPLICATE_TASK, envelope, f"the task is {running.state}", running))
             self._tasks[envelope.id] = running
             running.aliases.append(envelope.id)
-            if running.paused and running.agent == envelope.receiver:
-                self._too_early(running, envelope, tell)
-                self.resume(running, now)
-                tell(event(EventKind.RESUMED, envelope, "dispatched again", running))
-                return
-            tell(event(EventKind.DUPLICATE_TASK, envelope, f"the task is {running.state}", running))
             return
         task = Task(envelope, name, now, self.count())
         self._tasks[envelope.id] = task
@@ -147,8 +148,8 @@ class TaskLoop:
         task = self._reported(envelope, tell)
         if task is not None:
             path = self._reading.artifact_of(envelope)
-            task.artifacts.append(path)
             self._signal(task, Signal.ARTIFACT, envelope, now, path, tell)
+            task.artifacts.append(path)
 
     def report(self, envelope: Envelope, now: float | None, tell: Tell) -> None:
         """Any other report: it must belong to something, and that is all the loop asks."""
@@ -262,10 +263,12 @@ class TaskLoop:
         for task in found:
             if task.state in CLOSED:
                 tell(event(EventKind.LATE, envelope, f"the task is {task.state}", task))
-                continue
-            task.state = TaskState.STOPPED
-            self._close(task)
-            tell(event(EventKind.STOPPED, envelope, "", task))
+            else:
+                tell(event(EventKind.STOPPED, envelope, "", task))
+        for task in found:
+            if task.state not in CLOSED:
+                task.state = TaskState.STOPPED
+                self._close(task)
 
     def _meant(
         self, envelope: Envelope, groups: Table[Task], agents: Table[Task], ended: Table[Task]
@@ -293,8 +296,9 @@ class TaskLoop:
             tell(event(EventKind.UNCORRELATED, envelope, "there is no paused task to resume"))
         for task in found:
             self._too_early(task, envelope, tell)
-            self.resume(task, now)
             tell(event(EventKind.RESUMED, envelope, "", task))
+        for task in found:
+            self.resume(task, now)
 
     def _too_early(self, task: Task, envelope: Envelope, tell: Tell) -> None:
         """Tells it where a task goes on although a violation that concerns it is not escalated (section 003)."""

@@ -34,7 +34,9 @@ from turnwire.kick.tracking import (
     Reading,
     Recent,
     Task,
+    Tell,
     Unfinished,
+    Watched,
     event,
     first_line,
     task_name,
@@ -52,6 +54,15 @@ _OVERDUE_TEXT = {
     "answer": "the question was not answered in time",
     "escalate": "the violation was not escalated in time",
 }
+_NONE: frozenset[EventKind] = frozenset()
+
+
+class _Unwanted(Exception):
+    """An event that may not come."""
+
+    def __init__(self, event: Event) -> None:
+        super().__init__(event)
+        self.event = event
 
 
 class Monitor:
@@ -116,26 +127,62 @@ class Monitor:
         expect(envelope, codec._core.Envelope, "a monitor is fed envelopes")
         return self.judged(envelope, now, codec._core.check(envelope, self.policy))
 
-    def judged(self, envelope: Envelope, now: float | None, issues: list[Issue]) -> list[Event]:
-        """The same of an envelope of which it is known what ``check`` finds by the monitor's policy."""
-        events = [] if now is None or not self._kept.alarms.any_due(now) else self.overdue(now)
+    def judged(
+        self, envelope: Envelope, now: float | None, issues: list[Issue], unless: frozenset[EventKind] = _NONE
+    ) -> list[Event]:
+        """The same of an envelope of which it is known what ``check`` finds by the monitor's policy. unless: where an
+        event of one of these kinds would come, that one alone, and nothing has changed."""
+        due = [] if now is None or not self._kept.alarms.any_due(now) else self._kept.alarms.due(now)
+        events = [_overdue(kind, what) for _, kind, what in due]
+        if not unless:
+            self._judge(envelope, now, issues, events.append, self._seen.remember)
+            return events
+
+        marks: list[int] = []
+
+        def tell(one: Event) -> None:
+            if one.kind in unless:
+                raise _Unwanted(one)
+            events.append(one)
+
+        def seen(name: str, mark: int) -> object:
+            marks.append(mark)
+            return self._seen.get(name)
+
+        try:
+            self._judge(envelope, now, issues, tell, seen)
+        except _Unwanted as unwanted:
+            self._kept.alarms.again(due)
+            return [unwanted.event]
+        for mark in marks:
+            self._seen.remember(envelope.id, mark)
+        return events
+
+    def _judge(
+        self, envelope: Envelope, now: float | None, issues: list[Issue], tell: Tell, seen: Callable[[str, int], object]
+    ) -> None:
+        """Whatever can be a fault is told before anything else changes. seen: (id, mark) -> the mark of an envelope of
+        that id before, or None."""
         warnings = [issue for issue in issues if issue.severity == "warning"] if issues else []
         if warnings and any(issue.reason in _NO_TEXT for issue in warnings):
-            return [*events, event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings)]
-        kind = self._known(envelope)
-        if kind is not None:
-            return [*events, event(kind, envelope, "the id was seen before")]
+            tell(event(EventKind.INVALID, envelope, warnings[0].text, issues=warnings))
+            return
+        mark = hash((envelope.sender, envelope.receiver, envelope.channel, envelope.content, envelope.timestamp))
+        before = seen(envelope.id, mark)
+        if before is not None:
+            kind = EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED
+            tell(event(kind, envelope, "the id was seen before"))
+            return
+        void = False
         if warnings:
             void, found = self._doubts(envelope, warnings)
-            events.append(found)
-            if void:
-                return events
+            tell(found)
         other_command, handler = self._given_to(envelope.channel)
-        if other_command:
-            self._loop.command(envelope)
-        if handler is not None:
-            handler(envelope, _stamped(envelope) if now is None else now, events.append)
-        return events
+        if not void:
+            if handler is not None:
+                handler(envelope, _stamped(envelope) if now is None else now, tell)
+            if other_command:
+                self._loop.command(envelope)
 
     def feed_many(
         self, envelopes: Iterable[Envelope], clock: Callable[[Envelope], float | None] | None = None
@@ -147,10 +194,7 @@ class Monitor:
 
     def overdue(self, now: float) -> list[Event]:
         """What fell due before ``now`` and was not told yet."""
-        return [
-            Event(EventKind.OVERDUE, getattr(what, "name", None), None, what.id, _OVERDUE_TEXT[kind])
-            for _, kind, what in self._kept.alarms.due(now)
-        ]
+        return [_overdue(kind, what) for _, kind, what in self._kept.alarms.due(now)]
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:
         """The host lets a paused task go on (so does ``⫻command/resume``, or dispatching the task again)."""
@@ -188,13 +232,6 @@ class Monitor:
 
     # --- what every envelope goes through ---------------------------------------------------------------------------
 
-    def _known(self, envelope: Envelope) -> EventKind | None:
-        mark = hash((envelope.sender, envelope.receiver, envelope.channel, envelope.content, envelope.timestamp))
-        before = self._seen.remember(envelope.id, mark)
-        if before is None:
-            return None
-        return EventKind.DUPLICATE if before == mark else EventKind.ID_REUSED
-
     def _doubts(self, envelope: Envelope, warnings: list[Issue]) -> tuple[bool, Event]:
         """(whether the envelope is void, the event) for what ``check`` warned of."""
         reasons = {issue.reason for issue in warnings}
@@ -217,6 +254,10 @@ _NO_TEXT = frozenset(BAD_TYPE.values())
 def _knows(loop: TaskLoop, escalation: Escalation, correlation: str) -> bool:
     """Whether anything else than a question has a correlation."""
     return loop.knows(correlation) or escalation.knows(correlation)
+
+
+def _overdue(kind: str, what: Watched) -> Event:
+    return Event(EventKind.OVERDUE, getattr(what, "name", None), None, what.id, _OVERDUE_TEXT[kind])
 
 
 def _stamped(envelope: Envelope) -> float | None:

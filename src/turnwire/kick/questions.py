@@ -29,7 +29,8 @@ def kind_of(envelope: Envelope) -> str:
 
 
 class Questions:
-    """The questions. ``known`` says whether anything else than a question has a correlation."""
+    """The questions. ``known`` says whether anything else than a question has a correlation. What is a fault is told
+    before anything changes."""
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept

@@ -214,6 +214,11 @@ class Alarms:
                 found.append((time, kind, watched))
         return found
 
+    def again(self, due: list[tuple[float, str, Watched]]) -> None:
+        """What :meth:`due` gave last has not been told after all."""
+        for time, kind, watched in due:
+            self.set(watched, kind, time, 0.0)
+
 
 class Recent:
     """Remembers at least the last ``size`` keys, at most twice as many."""
@@ -225,18 +230,26 @@ class Recent:
         self._new: dict[str, Any] = {}
         self._old: dict[str, Any] = {}
 
+    def get(self, key: str) -> Any:
+        """What is kept under a key, or None."""
+        found = self._new.get(key)
+        return self._old.get(key) if found is None else found
+
+    def put(self, key: str, value: Any) -> None:
+        """Keeps a value (not None) under a key."""
+        if len(self._new) >= self._size:
+            self._old = self._new
+            self._new = {}
+        self._new[key] = value
+
     def remember(self, key: str, value: Any) -> Any:
         """What is kept under a key; where nothing is, None, and the value (not None) is kept from now on."""
         found = self._new.get(key)
         if found is None and self._old:
             found = self._old.get(key)
-        if found is not None:
-            return found
-        if len(self._new) >= self._size:
-            self._old = self._new
-            self._new = {}
-        self._new[key] = value
-        return None
+        if found is None:
+            self.put(key, value)
+        return found
 
 
 class Kept:

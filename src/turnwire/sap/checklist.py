@@ -100,6 +100,8 @@ class Judge(checklists.Judge):
         now: the moment as of which the rest is judged, seconds since 1970-01-01 UTC.
     """
 
+    foresees = True
+
     def __init__(self, learning: LearningLoop | None = None, now: float | None = None) -> None:
         super().__init__()
         self._recorded = None if learning is None else {signal.task_id.lower() for _, signal in learning.signals()}
@@ -153,16 +155,19 @@ class Judge(checklists.Judge):
         if status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL":
             self.fault("evidence", line, "a result that is NON_CONSTITUTIONAL is SUCCEEDED", offset)
         self._learned(result, line, offset)
+        name = fields["taskId"].lower()
+        known = self._tasks.get(name)
+        if known is not None:
+            self._answer(known.task, result, line, offset)
         self._follow(result, line, offset)
         self._tick(fields["reportedAt"])
-        known = self._tasks.get(fields["taskId"].lower())
         if known is None:
             self._early.append((line, offset, result))
-        else:
-            self._answer(known.task, result, line, offset)
+        elif self._lifecycle.ended(name):
+            self._waiting.pop(name, None)
 
     def _answer(self, task: Task, result: Result, line: int, offset: int | None) -> None:
-        """Judges a result by its task."""
+        """Judges a result by its task; nothing changes."""
         fields = result.fields
         name = fields["taskId"].lower()
         self.applied |= _OF_ANSWERS
@@ -171,8 +176,6 @@ class Judge(checklists.Judge):
         self._correlate(task, result, name, line, offset)
         if name in self._refused:
             self.fault("status", line, f"task {result.task_id} was refused by a Nack", offset)
-        if self._lifecycle.ended(name):
-            self._waiting.pop(name, None)
         if "output" in fields and "schema" in task.fields.get("outputContract", ()):
             self._output(task, result, line, offset)
         deadline = _deadline(task)
@@ -273,6 +276,8 @@ class Judge(checklists.Judge):
             known = self._tasks.get(early.task_id.lower())
             if known is not None:
                 self._answer(known.task, early, line, offset)
+                if self._lifecycle.ended(early.task_id.lower()):
+                    self._waiting.pop(early.task_id.lower(), None)
             elif self._tasks:
                 text = f"a result answers {early.task_id}, which no task here is"
                 self.fault("correlation", line, text, offset)

@@ -1,0 +1,166 @@
+"""Judges that are asked before they take a message: they refuse what judging everything anew would find, and nothing
+that they refused has left a trace."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.convert.dialogues import made_id
+from tests.sap.documents import RESULT, TASK
+from turnwire import csp, kick, sap
+from turnwire.checklists import Judge
+from turnwire.csp.given_ids import GivenIds
+from turnwire.finding.judging import judge_of
+
+_CONTENTS = ("Accepted", "In Progress", "Completed", "Failed", "Perhaps", "out/a.md")
+_CHANNELS = (
+    *(
+        ("Command", f"command/{name}", "task/dispatch")
+        for name in ("dispatch", "dispatch", "stop", "resume", "escalate")
+    ),
+    *(("Info", f"report/{name}", f"report/{name}") for name in ("status", "status", "status", "artifact", "other")),
+    *(("Query", f"query/{name}", f"query/{name}") for name in ("context", "answer")),
+    ("Query", "query/context", "query/answer"),
+    *(("Alert", f"alert/{name}", f"alert/{name}") for name in ("violation", "error")),
+)
+
+
+def _stamp(second: int) -> str:
+    return f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
+
+
+def in_kick(rnd: random.Random, number: int, taken: list[Any]) -> Any:
+    kind, channel, head = rnd.choice(_CHANNELS)
+    one = "Orchestrator" if kind == "Command" or rnd.random() < 0.1 else rnd.choice(("Dima", "WePlan"))
+    to = {"Alert": "Broadcast", "Info": "Orchestrator"}.get(kind) or rnd.choice(("Dima", "WePlan", "Human"))
+    if channel == "command/escalate" and rnd.random() < 0.7:
+        to = rnd.choice(kick.spec.ESCALATION_RECEIVERS)
+    place = rnd.choice(("", ":T-1", ":T-1", ":T-2"))
+    content = f"⫻{head}{place}{'/001' if place else ''}\n{rnd.choice(_CONTENTS)}\n"
+    correlation = rnd.choice((None, *(made_id(rnd.randint(1, max(1, number))) for _ in range(2))))
+    own = made_id(number if rnd.random() < 0.95 else rnd.randint(1, max(1, number)))
+    second = max(0, number * 7 + rnd.choice((0, 0, 0, -30, 90, 400)))
+    return kick.Envelope(own, _stamp(second), one, to, kind, f"⫻{channel}", content, correlation)
+
+
+def in_sap(rnd: random.Random, number: int, taken: list[Any]) -> Any:
+    task, correlation = made_id(rnd.randint(1, 4)), made_id(rnd.choice((901, 901, 901, 902)))
+    kind = rnd.choice(("task", "result", "result", "result", "ack", "nack"))
+    stamp = _stamp(rnd.randint(0, 20) + number)
+    if kind == "task":
+        aims = {**TASK["constitutionalContext"], "cachePolicy": {"mode": rnd.choice(("bypass", "only", "prefer"))}}
+        more = {"telemetry": {"deadline": _stamp(40)}} if rnd.random() < 0.3 else {}
+        values = {"taskId": task, "correlationId": correlation, "constitutionalContext": aims, "issuedAt": stamp}
+        kept = {name: value for name, value in TASK.items() if name not in ("telemetry", "attachments", "replyTo")}
+        return sap.Task.from_dict({**kept, **values, **more})
+    if kind == "result":
+        status = rnd.choice(("QUEUED", "RUNNING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"))
+        values = {"taskId": task, "correlationId": correlation, "reportedAt": stamp, "status": status}
+        kept = {name: value for name, value in RESULT.items() if name not in ("error", "cache")}
+        if status == "FAILED" or rnd.random() < 0.05:
+            kept["error"] = {"code": rnd.choice(("INTERNAL_ERROR", "CACHE_MISS")), "message": "it broke"}
+        if rnd.random() < 0.2:
+            kept.pop("metrics", None)
+            kept.pop("nextActions", None)
+        return sap.Result.from_dict({**kept, **values})
+    values = {"messageId": task, "correlationId": correlation, "status": kind.upper(), "protocolVersion": "2.0"}
+    return sap.decode(sap.encode((sap.Ack if kind == "ack" else sap.Nack).from_dict({**values, "reason": "no room"})))
+
+
+def in_csp(rnd: random.Random, number: int, taken: list[Any]) -> Any:
+    passed = ["C0", *(one.block.apply for one in taken if one.intent == "PATCH")]
+    ctx, base = (passed[-1] if rnd.random() < 0.8 else rnd.choice([*passed, "C7777"]) for _ in range(2))
+    kind, task = rnd.choice(("patch", "patch", "task", "result", "error")), f"T{rnd.randint(1, 5)}"
+    if kind == "patch":
+        sign = rnd.choice("++~-")
+        op = csp.Op(sign, f"NAME_{rnd.randint(1, 9)}", None if sign == "-" else f"value {number}")
+        target = f"C{len(passed)}" if rnd.random() < 0.8 else rnd.choice([*passed, f"C{rnd.randint(0, 999)}"])
+        block: Any = csp.Patch(f"P{rnd.randint(0, 9 * number)}", base, [op], target)
+    elif kind == "task":
+        block = csp.Task(task, {"REQ": f"do {number}"})
+    elif kind == "result":
+        block = csp.Result(task, {"STATUS": rnd.choice(("OK", "PARTIAL", "FAIL"))})
+    else:
+        block = csp.Error(f"E{number}", {"AT": task, "CAUSE": "it broke"})
+    return csp.message("A", "B", ctx, block)
+
+
+def found(judge: Judge) -> Any:
+    """What is wrong and open at the end."""
+    judge.end()
+    return sorted(judge.faults), sorted(judge.open)
+
+
+@pytest.mark.parametrize("make", [in_kick, in_sap, in_csp], ids=["kick", "sap", "csp"])
+def test_a_judge_that_is_asked_finds_what_judging_anew_finds(
+    make: Callable[[random.Random, int, list[Any]], Any],
+) -> None:
+    wire = make.__name__.removeprefix("in_")
+    clauses = set()
+    for seed in range(60):
+        rnd = random.Random(seed)
+        asked, taken, refused = judge_of(wire), [], 0
+        for number in range(1, 50):
+            message = make(rnd, number, taken)
+            anew = judge_of(wire)
+            for place, one in enumerate(taken, 1):
+                anew.message(one, place)
+            assert not anew.faults
+            anew.message(message, len(taken) + 1)
+            fault = asked.admits(message, len(taken) + 1)
+            assert (fault is None) == (not anew.faults)
+            if fault is None:
+                taken.append(message)
+            else:
+                assert fault in anew.faults
+                clauses.add(fault.clause)
+                refused += 1
+        anew = judge_of(wire)
+        for place, one in enumerate(taken, 1):
+            anew.message(one, place)
+        assert found(asked) == found(anew)
+        assert len(taken) > 4 and refused > 4
+    assert len(clauses) >= 3, clauses
+
+
+@pytest.mark.parametrize("room", [1, 3, 8])
+def test_a_judge_that_forgets_checkpoints_refuses_what_it_would_have_refused(room: int) -> None:
+    """It may refuse more: what names something that was forgotten."""
+    both = 0
+    for seed in range(40):
+        rnd = random.Random(seed)
+        small, whole, taken = judge_of("csp"), judge_of("csp"), []
+        for number in range(1, 200):
+            message = in_csp(rnd, number, taken)
+            if whole.admits(message, number) is not None:
+                assert small.admits(message, number) is not None, message
+            elif small.admits(message, number) is not None:
+                break  # from here on they have taken different things
+            else:
+                small.forget(room)
+                taken.append(message)
+                both += 1
+        held = small._replaying.store
+        assert max(map(len, (held._checkpoints, held._patches, held._log, small.linter.context.local))) <= 2 * room + 4
+    assert both > 200
+
+
+def test_given_ids_hold_all_that_were_added_and_no_more_than_there_is_room_for() -> None:
+    for seed in range(200):
+        rnd = random.Random(seed)
+        room, most = rnd.randint(1, 6), rnd.choice((12, 60, 10**30))
+        ids, added = GivenIds("C", room), set()
+        for _ in range(80):
+            name = rnd.choice((f"C{rnd.randint(0, most)}", f"C0{rnd.randint(0, 5)}", f"X{rnd.randint(0, 3)}"))
+            ids.add(name)
+            added.add(name)
+            assert all(one in ids for one in added)
+            assert len(ids._firsts) == len(ids._lasts) <= room and len(ids._others) <= room + 1
+        roomy = GivenIds("C", 1000, added)
+        for name in (*(f"C{number}" for number in range(70)), "C00", "C03", "X0", "Y", "", "C", "C-1", "C²"):
+            assert (name in roomy) == (name in added)
+    assert None not in GivenIds("C", 3)
