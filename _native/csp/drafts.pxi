@@ -133,7 +133,7 @@ cdef bint put_fields(tw_draft *draft, object block, int code, bint strict) excep
     if code >= 0:
         for number in range(count):
             field = fields[places[number]]
-            content = strict and code == keys.fileop and (<tuple>field)[0] == CONTENT
+            content = code == keys.fileop and (<tuple>field)[0] == CONTENT
             known = slots[number] < len(names)
             if not put_field(draft, (<tuple>field)[0], (<tuple>field)[1], known, content):
                 return False
@@ -253,7 +253,9 @@ cdef inline bint is_unwarned(object message) noexcept:
 def usual_text(message, bint strict):
     """The text of a usual message, judged where ``strict``; None for others and for what is wrong."""
     cdef tw_draft draft
-    if type(message) is not CspMessage or (strict and not is_unwarned(message)):
+    if type(message) is not CspMessage:
+        return None
+    if not is_unwarned(message) and (strict or type(message.block) is FileOp):  # of which CONTENT may be written bare
         return None
     tw_draft_begin(&draft)
     try:

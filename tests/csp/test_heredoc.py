@@ -32,6 +32,8 @@ def test_any_content_is_written_and_read_back(content):
         assert document.records[0] == message
         assert len(document.records) == 2
         assert csp.parse(text, mode="lenient") == csp.Document([message])
+        assert [issue for issue in csp.check(message) if issue.severity == "warning"] == []
+        assert csp.parse(csp.encode(message, strict=False)).records == [message]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,19 @@ def test_unclosed_rejects_its_message_in_strict():
         csp.parse(UNCLOSED)
     assert (caught.value.reason, caught.value.line) == ("unclosed_heredoc", 10)
     assert UNCLOSED[: caught.value.offset].endswith("DATA\n")
+
+
+def test_a_content_is_written_back_as_it_was_read():
+    """Without a heredoc where it had none, and only there."""
+    head = HEAD.format("FILE") + "FILEOP F1 CREATE\nPATH a\n"
+    for bare in ("CONTENT\n", "CONTENT x\n"):
+        (message,) = csp.parse(head + bare, mode="lenient").records
+        assert csp.encode(message, strict=False) == head + bare
+        assert [issue.reason for issue in csp.check(message)] == [Reason.HEREDOC_EXPECTED]
+        assert csp.check(message.replace()) == []
+    for within in ("<<<-\nx\n>>>", "<<<\n>>>", "<<<\nx\n>>>"):
+        message = csp.decode(f"{head}CONTENT\n{within}\n")
+        assert csp.check(message) == [] and csp.encode(message, strict=False) == f"{head}CONTENT\n{within}\n"
 
 
 def test_messages_behind_an_unclosed_heredoc_are_marked():

@@ -52,11 +52,13 @@ def _message(message: CspMessage, strict: bool) -> str:
             _inline(lines[-1], f"/{name}")
     lines.append("")
     if message.block is not None:
-        lines += _block(message.block, strict)
+        bare = not strict and any(issue.reason is Reason.HEREDOC_EXPECTED for issue in message.issues)
+        lines += _block(message.block, strict, bare)
     return "\n".join(lines) + "\n"
 
 
-def _block(block: AnyBlock, strict: bool) -> list[str]:
+def _block(block: AnyBlock, strict: bool, bare: bool) -> list[str]:
+    """bare: a CONTENT was read that stood in no heredoc."""
     if isinstance(block, Patch):
         return _patch(block)
     kind = _inline(block.kind, "/block/kind")
@@ -72,7 +74,7 @@ def _block(block: AnyBlock, strict: bool) -> list[str]:
         path = f"/block/fields/{key}"
         if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise encode_fault(Reason.UNKNOWN_KEY, "a key is capitals, digits and _, a capital first", path)
-        lines += _field(key, value, path, content=strict and kind == "FILEOP" and key == "CONTENT")
+        lines += _field(key, value, path, content=not bare and kind == "FILEOP" and key == "CONTENT")
     return lines
 
 
