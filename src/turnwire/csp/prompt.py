@@ -19,9 +19,13 @@ _BLOCKS = {
 
 
 def examples() -> dict[str, str]:
-    """A message of each intent."""
-    head = f"{spec.MAGIC}\nFROM MAIN\nTO CODER\nCTX C0\nINTENT "
-    return {intent: f"{head}{intent}\n\n{_BLOCKS[intent]}\n" for intent in spec.INTENTS}
+    """A message of each intent; what stands behind the PATCH is said at the state that it leads to."""
+    found: dict[str, str] = {}
+    for intent in spec.INTENTS:
+        ends = "CODER\nTO MAIN" if intent in ("RESULT", "ERROR") else "MAIN\nTO CODER"
+        ctx = "C1" if "PATCH" in found else "C0"
+        found[intent] = f"{spec.MAGIC}\nFROM {ends}\nCTX {ctx}\nINTENT {intent}\n\n{_BLOCKS[intent]}\n"
+    return found
 
 
 def prompt() -> str:
@@ -45,10 +49,11 @@ INTENT <{"|".join(spec.INTENTS)}>
 <block>
 Rules:
 - CTX names the state you speak about (C0, C1, ...). FROM and TO are agent ids without spaces.
-- The first line of the block is the word of the intent ({renamed}) and an id, such as TASK T1. Then come its lines "KEY value", all of them text; [KEY] may be left out:
+- The first line of the block is the word of the intent ({renamed}) and an id, such as TASK T1. Then come its lines "KEY value", all of them text, each key once; [KEY] may be left out:
 {blocks}
   PATCH P<number>, then BASE C<number>, lines "+ DEF NAME = value", "~ DEF NAME := value", "- DEF NAME", then "APPLY -> C<number>"
   {free} <id>, then any "KEY value" lines
+- A KEY and a NAME are capitals, digits and _, a capital first.
 - {enums}.
 - A value of several lines is written as the KEY alone, then a line {"<" * spec.MIN_HEREDOC}, the lines, and a line \
 {">" * spec.MIN_HEREDOC}; use more of both when a line of the value looks like the closing one. CONTENT is always written so.

@@ -6,26 +6,26 @@ from __future__ import annotations
 from turnwire.kick import spec
 from turnwire.phrases import as_json, listed
 
-_IDS = ("7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a", "0b5a1f3e-7c2d-4e8f-9a6b-1c2d3e4f5a6b")
+_ID = "7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0{:x}"
 _SENT = (
     # channel, type, sender, receiver, content, whether it answers the first
     ("command/dispatch", "Command", "Orchestrator", "WePlan", "task/dispatch:T-7/001\nfix the parser", False),
-    ("command/stop", "Command", "Orchestrator", "WePlan", "task/stop:T-7/001\nit is done elsewhere", True),
     ("report/status", "Info", "WePlan", "Orchestrator", "report/status:T-7/001\nAccepted", True),
     ("report/artifact", "Info", "WePlan", "Orchestrator", "report/artifact:T-7/001\nsrc/parser.py", True),
     ("alert/error", "Alert", "WePlan", "Broadcast", "alert/error:T-7/001\nthe disk is full", True),
+    ("command/stop", "Command", "Orchestrator", "WePlan", "task/stop:T-7/001\nit is done elsewhere", True),
     ("alert/violation", "Alert", "SystemMonitor", "Broadcast", "alert/violation:T-7/001\na secret was sent", True),
     ("query/context", "Query", "WePlan", "Dima", "query/context:memory/001\nwhich branch?", False),
 )
 
 
 def examples() -> list[dict[str, str]]:
-    """An envelope of each channel that the specification names."""
+    """An envelope of each channel that the specification names, in the order of one conversation."""
     found: list[dict[str, str]] = []
-    for channel, kind, sender, receiver, content, answers in _SENT:
-        values = (_IDS[bool(found)], "2026-01-15T08:00:00Z", sender, receiver, kind, f"{spec.SIGIL}{channel}")
+    for number, (channel, kind, sender, receiver, content, answers) in enumerate(_SENT, 1):
+        values = (_ID.format(number), f"2026-01-15T08:00:0{number}Z", sender, receiver, kind, f"{spec.SIGIL}{channel}")
         one = dict(zip(spec.FIELDS, (*values, f"{spec.SIGIL}{content}\n"), strict=False))
-        found.append({**one, "correlation_id": _IDS[0]} if answers else one)
+        found.append({**one, "correlation_id": _ID.format(1)} if answers else one)
     return found
 
 
@@ -49,8 +49,10 @@ You speak KickLang. Every message is a single JSON object: raw JSON only, no pro
 {as_json(example)}
 Rules:
 - Fill in what stands in angle brackets; where a value shows alternatives, choose one.
-- All fields are strings; all but {listed(name for name in spec.FIELDS if name not in spec.REQUIRED_FIELDS)} are required.
-- id is a UUID (version 4); timestamp is an ISO 8601 date and time.
+- All fields are strings; all but {listed(name for name in spec.FIELDS if name not in spec.REQUIRED_FIELDS)} are required: \
+leave that out where there is none.
+- id is a new UUID (version 4, 36 characters) in each message, correlation_id the id of the message that began the matter; \
+timestamp is an ISO 8601 date and time such as 2026-01-15T08:00:00Z.
 - Channels, and who may use them:
 {channels}
 - content is Space Format: a header line that starts with {spec.SIGIL} at its very beginning, with no spaces, then text; as \

@@ -110,16 +110,19 @@ def short() -> str:
         f"- {table.name}: {as_json(example(table))}\n  and where it helps: {more(table)}."
         for table in (spec.TASK, spec.RESULT)
     )
+    receipt = {**dict.fromkeys(("messageId", "correlationId"), "<UUID>"), "status": "ACK|NACK", "reason": "<string>"}
     return f"""\
 You exchange UBOS SAP V{spec.VERSION} objects. Every message is a single JSON object, a Task or a Result (or, where a transport has them, an Ack or Nack): raw JSON only, no \
 prose, no code fence. Where a value shows alternatives, choose one; fill in what stands in angle brackets.
 {tables}
+- Ack, Nack: {as_json(receipt)}, where messageId is the taskId that it answers; an Ack needs no reason.
 Rules:
 - taskId and correlationId are UUIDs in the form of 36 characters; a Result repeats those of its Task.
 - Times are UTC, written YYYY-MM-DDTHH:MM:SSZ. Optional fields stand with the type of their value.
 - pressureLevel is {listed(level.value for level in spec.PressureLevel)}; pressure maps principles to integers from 0 to 100.
 - Report QUEUED and RUNNING as often as you like, then one of {listed(sorted(word.value for word in spec.TERMINAL))}, and \
 nothing after that.
+- A Result of these has metrics, nextActions, policyChecks or violations; an ESCALATED or PARTIAL one has nextActions.
 - A FAILED Result has error.message and error.code, for example {listed(sorted(spec.ERROR_CODES))}. A SUCCEEDED Result is \
 never NON_CONSTITUTIONAL.
 - Never put secrets into a payload.

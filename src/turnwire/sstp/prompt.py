@@ -9,7 +9,6 @@ from turnwire.phrases import as_json, listed
 from turnwire.sstp import spec
 
 _FILLED: dict[str, Any] = {
-    "actor_id": "ada",
     "session_id": "s1",
     "goal": "fix the parser",
     "assumptions": ["the tests are right"],
@@ -17,11 +16,9 @@ _FILLED: dict[str, Any] = {
     "constraints": ["no new dependency"],
     "question": "which branch is it on?",
     "required_fields": ["branch"],
-    "directed_to": "bob",
     "content": "it is on the branch main",
     "evidence_refs": ["git:main"],
     "task": "fix the parser",
-    "assigned_to": "bob",
     "required_capabilities": ["python"],
     "evaluation_criteria": "all tests pass",
     "decision": "the parser is rewritten",
@@ -34,10 +31,22 @@ _FILLED: dict[str, Any] = {
 }
 
 
+_SPOKEN = dict(
+    zip(spec.Kind, (("ada", 1), ("bob", 1), ("ada", 2), ("bob", 2), ("ada", 3), ("bob", 3), ("ada", 4)), strict=True)
+)
+"""Who says the example of a kind, and with which clock: together they are one conversation."""
+
+
+def _filled(kind: spec.Kind) -> dict[str, Any]:
+    actor, clock = _SPOKEN[kind]
+    other = "bob" if actor == "ada" else "ada"
+    return {**_FILLED, "actor_id": actor, "logical_clock": clock, "directed_to": other, "assigned_to": other}
+
+
 def prompt() -> str:
-    """The text that teaches SSTP, with a message of each kind."""
+    """The text that teaches SSTP, with a message of each kind, which are one conversation."""
     kinds = "\n".join(
-        f"- {kind}: {spec.MEANING[kind]}.\n  {as_json(_sstp_example(kind, _FILLED))}" for kind in spec.Kind
+        f"- {kind}: {spec.MEANING[kind]}.\n  {as_json(_sstp_example(kind, _filled(kind)))}" for kind in spec.Kind
     )
     return _text(kinds, "one of the kinds below")
 
