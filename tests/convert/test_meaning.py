@@ -12,7 +12,7 @@ import turnwire
 from tests.convert.messages import DEFAULTS, FULL, ID, explicit, right
 from tests.sap.documents import RESULT
 from tests.sstp.examples import example
-from turnwire import WIRES, Context, Converted, ConvertError, Reason, csp, kick, nslip, sap, sstp
+from turnwire import WIRES, Context, Converted, Converter, ConvertError, Reason, csp, kick, nslip, sap, sstp
 from turnwire.registry import wire_of
 
 OTHER = f"{ID[:-1]}c"
@@ -291,6 +291,39 @@ def test_what_is_cancelled_is_not_asked_for(act: str, word: str) -> None:
         with pytest.raises(ConvertError) as caught:
             turnwire.convert(message, target, context=FULL.replace(uuids={"7": ID, "3": OTHER}))
         assert caught.value.reason is Reason.NO_COUNTERPART
+
+
+@pytest.mark.parametrize("word", ["done", "partial", "escalated"])
+def test_work_that_has_ended_is_not_asked_for(word: str) -> None:
+    """A request that says that it is done is no work order; one that waits is."""
+    names = FULL.replace(uuids={"7": ID, "3": OTHER})
+    for act in "234":
+        for target in WIRES[1:]:
+            said = nslip.decode(f'@a{act}|f0|c3|S0|d1|T2|k7|u"{word}"|t"x"#')
+            with pytest.raises(ConvertError) as caught:
+                turnwire.convert(said, target, context=names)
+            assert caught.value.reason is Reason.NO_COUNTERPART
+    waiting = nslip.decode('@a3|f0|c3|S0|d1|T2|k7|u"waiting"|t"x"#')
+    assert turnwire.convert(waiting, "csp", context=names).message.intent == "TASK"
+
+
+@pytest.mark.parametrize("message", GRAVE, ids=lambda message: f"{wire_of(message)}-{type(message).__name__}")
+def test_no_default_says_that_a_failure_is_done(message: Any) -> None:
+    defaults = {"nslip": {**DEFAULTS["nslip"], "slots.STATUS": "done"}}
+    context = FULL.replace(defaults=defaults, agents={}, ids={}, conversations={}, new_id=lambda: ID)
+    if wire_of(message) != "nslip":
+        made = Converter("nslip", context=context, nearest=True).feed(message).message
+        assert made.get(nslip.Slot.STATUS) in (None, "failed")
+
+
+@pytest.mark.parametrize(("channel", "head"), [("query/answer", "query/answer"), ("query/context", "query/answer")])
+def test_an_answer_of_kicklang_is_no_question(channel: str, head: str) -> None:
+    answer = kick.Envelope(ID, "2026-01-15T08:00:00Z", "Dima", "WePlan", "Query", f"⫻{channel}", f"⫻{head}\nx\n", OTHER)
+    names = FULL.replace(agents={"Dima": 1, "WePlan": 2}, conversations={OTHER: 3})
+    assert turnwire.convert(answer, "nslip", context=names).message.act == nslip.Act.INFORM
+    assert turnwire.convert(answer, "sstp", context=names).message.KIND == "knowledge"
+    question = answer.replace(channel="⫻query/context", content="⫻query/context\nx\n")
+    assert turnwire.convert(question, "nslip", context=names).message.act == nslip.Act.ASK
 
 
 def test_no_default_stands_for_what_the_common_model_cannot_say() -> None:

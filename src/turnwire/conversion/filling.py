@@ -10,10 +10,11 @@ from turnwire.conversion.context import Names, as_key
 from turnwire.conversion.forms import FORMS
 from turnwire.conversion.paths import ABSENT, Fields, Path, parsed, shown
 from turnwire.conversion.shapes import shape_of
-from turnwire.conversion.tables import ACTS, GRAVE, REPORTING, STATUSES
+from turnwire.conversion.tables import ACTS, ASKING, GRAVE, REPORTING, STATUSES
 
 _TIMES = frozenset({"sap_time", "iso_time"})
 _FAILED, _SUCCEEDED, _CANCELLED = "FAILED", "SUCCEEDED", "CANCELLED"
+_BEGUN = ("QUEUED", "RUNNING")
 _NOTHING: tuple[Any, ...] = (None, [], {})
 """Values that say nothing: what stands there says no more than what does not."""
 
@@ -64,7 +65,7 @@ def is_known(facts: Facts, fact: str) -> bool:
 
 def meaning(facts: Facts) -> tuple[str | None, str | None]:
     """What a message does: its act, and of a report also how the work stands. A report of failure is an error; work
-    that failed or was cancelled is not asked for as any other, nor is one of which a word says what nobody knows."""
+    that has ended is not asked for as any other, nor is one of which a word says what nobody knows."""
     act, status = facts.get("act"), facts.get("status")
     if status is None and is_known(facts, "status"):
         status = as_key(facts[UNREAD]["status"])
@@ -73,7 +74,8 @@ def meaning(facts: Facts) -> tuple[str | None, str | None]:
     if act in REPORTING:
         told = status != _SUCCEEDED
     else:
-        told = act not in GRAVE and status is not None and (status in (_FAILED, _CANCELLED) or status not in STATUSES)
+        told = act not in GRAVE and status is not None
+        told = told and (status not in (_BEGUN if act in ASKING else STATUSES) or status in (_FAILED, _CANCELLED))
     return (act, status) if told else (act, None)
 
 
@@ -104,7 +106,9 @@ def filled(wire: str, facts: Facts, names: Names) -> Filled:
         if need == "read" or path in fields:
             continue
         value = ABSENT
-        if written == "content" or not is_known(facts, fact):
+        if fact == "status" and facts["act"] in GRAVE and not is_known(facts, fact):
+            pass  # what it does says how the work stands: no default may say something else
+        elif written == "content" or not is_known(facts, fact):
             value = _supplied(wire, kind, path, written, names)
         elif fact in facts:
             value = names.explicit(wire, path, facts[fact])

@@ -21,6 +21,7 @@ from turnwire.conversion.tables import (
 from turnwire.kick.envelope_methods import channel_parts
 from turnwire.kick.messages import Envelope
 from turnwire.kick.policy import DEFAULT_POLICY, allows
+from turnwire.kick.questions import is_answer
 from turnwire.kick.space import parse_space
 from turnwire.kick.spec import FIELDS, SIGIL
 
@@ -59,9 +60,11 @@ def join(fields: Fields) -> Envelope:
 
 def kind(fields: Fields) -> tuple[str | None, str]:
     """The channel: one of the table, else one whose name is an act's, else the act of its family; of a status, the
-    word in its first line."""
+    word in its first line. What says that it is an answer asks nothing."""
     family, name = channel_parts(fields[_CHANNEL])
     whole = f"{family}/{name}"
+    if family == "query" and is_answer(name, fields[_CONTENT]):
+        return "inform", ""
     if whole == STATUS_CHANNEL:
         return ("accept" if _first_line(fields[_CONTENT]) == ACCEPTED else "inform"), ""
     if whole in _OWN:

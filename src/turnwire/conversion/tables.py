@@ -82,6 +82,9 @@ nothing that comes near: what stops work would become work there, or no more tha
 REPORTING = frozenset({"inform", "observe", "evaluate", "learn"})
 """Acts whose meaning is also their status: one that failed, was cancelled or goes on is not one that succeeded."""
 
+ASKING = frozenset({"request", "ask", "propose", "patch", "file"})
+"""Acts that want something done: work that has ended is not asked for."""
+
 GRAVE = frozenset({"error", "warn", "reject", "stop"})
 """Acts that a message must tell: a failure, a warning, a refusal or a stop that is not told is a lie."""
 

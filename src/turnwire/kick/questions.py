@@ -19,12 +19,19 @@ if TYPE_CHECKING:
 ANSWER, QUESTION, EITHER = "answer", "question", "either"
 
 
+def is_answer(name: str | None, content: str) -> bool:
+    """Whether what stands on the channel ``⫻query/<name>`` says that it is an answer: by that name, or by the type of
+    the content's first section."""
+    section = first_section(content)
+    return name == ANSWER or (section is not None and section.type == ANSWER)
+
+
 def kind_of(envelope: Envelope) -> str:
     """What an envelope on ``⫻query/*`` says of itself: an answer where the channel or the type of the content's first
     section is "answer"; a question where that section is another ``⫻query/…``; else it may be either."""
-    section = first_section(envelope.content)
-    if channel_parts(envelope.channel)[1] == ANSWER or (section is not None and section.type == ANSWER):
+    if is_answer(channel_parts(envelope.channel)[1], envelope.content):
         return ANSWER
+    section = first_section(envelope.content)
     return QUESTION if section is not None and section.name == "query" else EITHER
 
 
