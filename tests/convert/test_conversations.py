@@ -223,6 +223,24 @@ def test_tasks_of_two_conversations_and_work_without_a_name_stay_apart_in_sap() 
     assert [line for line in conformance("sap", enumerate(map(turnwire.encode, made), 1)) if line.status == FAIL] == []
 
 
+def test_a_task_that_only_looks_like_an_id_of_csp_is_given_one() -> None:
+    """KickLang's own T-7 is no T and a number; it is none of those that are there already."""
+    converter = Converter("csp", context=given("kick"))
+    for number, name in enumerate(("T-7", "T1", "T-7b", "T7", "T-7"), 1):
+        head, kind, ends = ("task/dispatch", "Command", ("Orchestrator", "WePlan"))
+        channel = "command/dispatch"
+        if number == 5:
+            head, kind, ends, channel = "report/error", "Info", ends[::-1], "report/error"
+        content = f"⫻{head}:{name}/001\nx\n"
+        message = turnwire.kick.Envelope(
+            made_id(number), "2026-01-15T08:00:00Z", *ends, kind, f"⫻{channel}", content, made_id(99)
+        )
+        made = converter.feed(message).message
+        if number < 5:
+            assert made.block.id == ("T1", "T101", "T2", "T7")[number - 1]
+    assert made.block.get("AT") == "T1"
+
+
 def test_an_answer_to_what_nobody_asked_for_is_refused_or_told() -> None:
     early, asked, stray = ('@a1|f0|c1|S1|d0|T1|k9|t"x"#', '@a3|f0|c1|S0|d1|T2|k1|t"x"#', '@a1|f0|c1|S1|d0|T3|k5|t"x"#')
     converter = Converter("sap", context=given("nslip"))

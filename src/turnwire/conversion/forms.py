@@ -102,7 +102,7 @@ def _token_of(letter: str) -> Pair:
         if pattern.fullmatch(value):
             return value
         number = names.number("ids", value)
-        number = names.learn("ids", value) if number is ABSENT and not value.startswith(letter) else number
+        number = names.learn("ids", value) if number is ABSENT else number
         return ABSENT if number is ABSENT else f"{letter}{number}"
 
     return Pair(write, _text)
