@@ -1,6 +1,6 @@
 """What answers what in KickLang: a Command the ``⫻report/status`` that says Completed or Failed, of the same place and
 correlation (that of the command, or its id); other reports tell progress. A Query the next message of its receiver with
-that correlation that is no Query. Stops and the like ask for nothing."""
+that correlation that is no Query, or is one that says of itself that it answers. Stops and the like ask for nothing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import msgspec
 
 from turnwire.errors import DecodeError
 from turnwire.kick.codec import decode
+from turnwire.kick.envelope_methods import channel_parts
+from turnwire.kick.questions import is_answer
 from turnwire.kick.tracking import first_line, task_name
 from turnwire.pairs import Message, Rule, Way, Work, conversation, task_of, untold
 
@@ -41,7 +43,9 @@ def work(record: bytes) -> Work | None:
     final = True
     if found.channel.startswith("⫻report/"):
         final = found.channel in _FAILS or (found.channel == "⫻report/status" and first_line(found) in _ENDS)  # type: ignore[arg-type]
-    return Work(task_name(found), final, found.id or None, found.channel not in _UNASKING)  # type: ignore[arg-type]
+    family, name = channel_parts(found.channel)
+    asks = not is_answer(name, found.content) if family == "query" else found.channel not in _UNASKING
+    return Work(task_name(found), final, found.id or None, asks)  # type: ignore[arg-type]
 
 
 def _groups(message: Message) -> list[str]:
@@ -85,6 +89,8 @@ def _to(message: Message) -> Hashable:
 
 
 def _from(message: Message) -> Hashable:
+    if message.kind == "Query" and (message.work is None or message.work.asks):
+        return None
     return message.conversation, message.sender
 
 
@@ -101,5 +107,5 @@ PAIRS = (
             Way(_INFO, conversation, untold(conversation), subject=_REPORT),
         ),
     ),
-    Rule("query", frozenset({"Query"}), (Way(frozenset({"Info", "Alert", "Command"}), _to, _from),)),
+    Rule("query", frozenset({"Query"}), (Way(frozenset({"Info", "Alert", "Command", "Query"}), _to, _from),)),
 )

@@ -161,6 +161,7 @@ class Pairing:
         if early.answer is None:
             return False
         self._settle(request, early.answer, ahead=True)
+        self._end(request)
         return True
 
     def _answer(self, number: int, key: Hashable, way: Way, message: Message) -> bool:
@@ -211,14 +212,19 @@ class Pairing:
             waiting.pop(id(request), None)
             if not waiting:
                 del self._waiting[number][key]
+        self._end(request)
+        request.places = []
+        while self._order and not self._order[0].places:
+            self._order.popleft()
+
+    def _end(self, request: _Open) -> None:
+        """A further answer that names the request is no orphan."""
+        for number, key in request.places:
             if self.rule.ways[number].names:
                 self._ended.pop((number, key), None)
                 self._ended[number, key] = None
         while len(self._ended) > self._room:
             del self._ended[next(iter(self._ended))]
-        request.places = []
-        while self._order and not self._order[0].places:
-            self._order.popleft()
 
     def to_dict(self) -> dict[str, Any]:
         """What became of the requests, and the latencies."""
