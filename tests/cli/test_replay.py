@@ -172,6 +172,17 @@ def test_only_an_unknown_checkpoint_wants_the_beginning() -> None:
     assert NEEDED in done.err
 
 
+def test_a_patch_that_is_there_and_refused_does_not_want_the_beginning() -> None:
+    """Nor does what stands at the checkpoint that it would have led to."""
+    head = "CSP/1\nFROM A\nTO B\nCTX {}\nINTENT PATCH\n\nPATCH {}\nBASE {}\n{}APPLY -> {}\n\n"
+    twice = head.format("C0", "P1", "C0", "+ DEF X = 1\n+ DEF X = 2\n", "C1")
+    after = head.format("C1", "P2", "C1", "+ DEF Y = 1\n", "C2")
+    done = turnwire("replay", "-", stdin=(twice + after).encode())
+    assert done.code == 1 and "op_conflict" in done.err and "ctx_unknown in C1" in done.err
+    assert "from its beginning" not in done.err
+    assert "from its beginning" in turnwire("replay", "-", stdin=after.encode()).err
+
+
 def test_the_history_of_a_law(log: Path) -> None:
     done = turnwire("replay", log, "--name", "L1")
     assert (done.code, done.out) == (0, b"C0 init: L1 = search -> WEB only\n")

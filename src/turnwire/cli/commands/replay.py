@@ -110,6 +110,7 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | N
     replaying = Replaying(forks=forks)
     lines: list[str] = []
     lacking = met = False
+    refused: set[str | None] = set()  # checkpoints whose PATCH is there
     for name in inputs.files(logs):
         shown = inputs.shown(name)
         try:
@@ -122,19 +123,21 @@ def _read(logs: tuple[str, ...], forks: bool) -> tuple[Store, list[str], str | N
         for record in document.records:
             refusal = replaying.feed(record) if isinstance(record, (CspMessage, Preamble)) else None
             if refusal is not None:
-                lacking = lacking or _is_unknown(record, refusal, replaying.store)
+                unknown = _unknown(record, refusal, replaying.store)
+                lacking = lacking or (unknown is not None and unknown not in refused)
+                refused.add(getattr(getattr(record, "block", None), "apply", None))
                 found.append((record.line or 0, f"refused: {_words(refusal)}"))
         lines += [f"{shown}:{line}: {text}" for line, text in sorted(found)]
     hint = _NEEDED if lacking else None if met else "there is no CSP/1 message here"
     return replaying.store, lines, hint, met
 
 
-def _is_unknown(record: Any, refusal: Any, store: Store) -> bool:
-    """Whether a record is refused because it names a checkpoint that should stand further up."""
+def _unknown(record: Any, refusal: Any, store: Store) -> str | None:
+    """The checkpoint that nobody knows and a record is refused for; None where it is refused for something else."""
     if refusal.reason is Reason.CTX_UNKNOWN:
-        return True
+        return str(record.ctx)
     base = getattr(getattr(record, "block", None), "base", None)
-    return refusal.reason is Reason.BASE_NOT_HEAD and base not in store
+    return base if refusal.reason is Reason.BASE_NOT_HEAD and base not in store else None
 
 
 def _is_ledger(log: str) -> bool:
