@@ -223,6 +223,30 @@ def test_tasks_of_two_conversations_and_work_without_a_name_stay_apart_in_sap() 
     assert [line for line in conformance("sap", enumerate(map(turnwire.encode, made), 1)) if line.status == FAIL] == []
 
 
+@pytest.mark.parametrize(("target", "clause"), [("csp", "answers"), ("sap", "correlation")])
+def test_who_asked_for_work_does_not_answer_it(target: str, clause: str) -> None:
+    """What it says to a question of who does it is no result: that one comes later, and is the only one."""
+    converter = Converter(target, context=given("nslip"))
+    request, _, _, question, told, done = DIALOGUES["nslip"](1)
+    through(converter, [request, question])  # SAP has no question
+    with pytest.raises(ConvertError, match="0 has asked for 1 and does not answer it") as caught:
+        converter.feed(told)
+    assert (caught.value.reason, caught.value.path) == (Reason.NOT_CONFORMING, clause)
+    answer = converter.feed(done).message
+    assert "text_6" in turnwire.encode(answer), "the result itself"
+
+
+def test_a_question_about_work_is_no_other_work() -> None:
+    """The answer to it does not end the work, and goes to who asked."""
+    converter = Converter("sstp", context=given("nslip"))
+    request, _, _, question, told, done = DIALOGUES["nslip"](1)
+    made, why = through(converter, [request, question, told])
+    assert [error for error in why if error] == [] and converter.unanswered == 1
+    made, why = through(converter, [done])
+    assert [error for error in why if error] == [] and made[0].actor_id == "1" and converter.unanswered == 0
+    assert converter.close() == ((), ())
+
+
 def test_a_task_that_only_looks_like_an_id_of_csp_is_given_one() -> None:
     """KickLang's own T-7 is no T and a number; it is none of those that are there already."""
     converter = Converter("csp", context=given("kick"))

@@ -48,6 +48,15 @@ class _Task(NamedTuple):
     requester: str | None
     assignee: str | None
 
+    def is_told(self, facts: Facts) -> bool:
+        """Whether facts about the task come from who asked for it, and so for who does it."""
+        sender = facts.get("sender")
+        return sender is not None and sender == self.requester and self.assignee not in (None, sender)
+
+    def question(self, sender: Any) -> _Key:
+        """A name for what somebody asks about the task."""
+        return self.key[0], f"{self.name} {sender}"
+
 
 class Converter:
     """Messages of any wires as one history of the target wire.
@@ -123,12 +132,16 @@ class Converter:
         else:
             facts, changes, task = self._adapted(source, facts_of(source, fields, self._names))
             made = self._written(source, fields, facts)
+            self._judge_speaker(facts, task)
         history = self._judge(made.message, own or "task" in facts)
         if own:
             self._take_in(fields, facts)
         if task is not None and _ends(facts, source, message if not own else made.message):
-            self._done(task.key)
-            self._histories.over(history)
+            if task.is_told(facts):
+                self._unanswered.pop(task.question(task.assignee), None)
+            else:
+                self._done(task.key)
+                self._histories.over(history)
         self._note(source, facts)
         for key, value in changes.items():
             self._counts[key] = value
@@ -169,7 +182,8 @@ class Converter:
         task = self._task(shape, facts)
         if task is not None:
             facts |= {"conversation": task.conversation} if task.conversation is not None else {}
-            for name, end in (("receiver", task.requester), ("sender", task.assignee)):
+            to = task.assignee if task.is_told(facts) else task.requester
+            for name, end in (("receiver", to), ("sender", task.assignee)):
                 if end is not None and not is_known(facts, name):
                     facts[name] = end
             if (task.said or self._counted) and self._task_form(target, facts) is not None:
@@ -198,6 +212,7 @@ class Converter:
         task = self._tasks.get(key)
         self._unanswered.pop(key, None)
         if task is not None:
+            self._unanswered.pop(task.question(task.requester), None)
             waiting = self._asked.get((task.conversation, task.assignee), {})
             waiting.pop(key, None)
             if not waiting:
@@ -276,6 +291,9 @@ class Converter:
         self._work += "task" not in facts
         name = facts.get("task", f"{_UNNAMED}{self._work}")
         key = (None if shape_of(source).stateful else conversation, name)
+        if facts["act"] == "ask" and key in self._unanswered:  # a question about work that goes on
+            self._unanswered[self._tasks[key].question(facts.get("sender"))] = None
+            return
         self._done(key)
         self._tasks.pop(key, None)
         ends = facts.get("sender"), facts.get("receiver")
@@ -288,6 +306,9 @@ class Converter:
             self._given_up += oldest in self._unanswered
             self._done(oldest)
             del self._tasks[oldest]
+        while len(self._unanswered) > 2 * self._room:  # questions about work among them
+            del self._unanswered[next(iter(self._unanswered))]
+            self._given_up += 1
 
     # --- what the target's checklist makes of it
 
@@ -308,6 +329,14 @@ class Converter:
         asks = facts.get("act") in _ASKS
         self._histories.written(history, watch, asks, seconds(facts["time"]) if "time" in facts else None)
         return history
+
+    def _judge_speaker(self, facts: Facts, task: _Task | None) -> None:
+        """Refuses what whoever asked for a piece of work says about it (to a question of who does it, say), where the
+        target would take it for the answer."""
+        clause = shape_of(self.to).by_others
+        if clause and task is not None and task.is_told(facts):
+            text = f"{task.requester} has asked for {task.name} and does not answer it"
+            raise not_conforming(self.to, Fault(clause, 0, text))
 
     def _unasked(self, watch: Watch, facts: Facts, names: bool) -> Fault | None:
         """Why an answer has no place here: it names work that was not asked for, among other work that was, or its

@@ -124,6 +124,7 @@ SHAPE = Shape(
     stateful="C0",
     state_path="ctx",
     tasks_alone=True,
+    by_others="answers",
     moves=moves,
     numbered={"ERROR:block.id": "E", "PLAN:block.id": "L", "QUERY:block.id": "Q", "MEM:block.id": "M"},
 )

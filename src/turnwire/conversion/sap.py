@@ -91,6 +91,7 @@ SHAPE = Shape(
     by_task=True,
     tasks_alone=True,
     asked_first="correlation",
+    by_others="correlation",
     tells=(("status",), ("target", "capability")),
     fresh=frozenset({("Task", ("taskId",)), ("Task", ("correlationId",))}),
 )

@@ -50,7 +50,8 @@ class Shape(NamedTuple):
     ("sender"), or not at all (""). stateful: the first state, where the field of the conversation (at ``state_path``)
     names a state and all messages are one history. tasks_alone: whether the name of a task tells it from all others,
     those of other conversations, too. opens: whether a question that begins a conversation has its name as its own id,
-    and no conversation yet. asked_first: the clause that an answer to what nobody asked for breaks. moves: fields ->
+    and no conversation yet. asked_first: the clause that an answer to what nobody asked for breaks. by_others: where
+    whoever answers is the one who does the work, the clause that an answer of who asked for it breaks. moves: fields ->
     the state from which, and that to which a message leads, None and None where it leads nowhere. numbered:
     "kind:path" of ids that messages number within their history -> the letter in front. by_task: whether what the
     checklist asks of several messages concerns those of one task, rather than of a whole conversation.
@@ -77,6 +78,7 @@ class Shape(NamedTuple):
     tasks_alone: bool = False
     opens: bool = False
     asked_first: str = ""
+    by_others: str = ""
     moves: Callable[[Fields], tuple[str | None, str | None]] = _not_moving
     numbered: Mapping[str, str] = {}
     by_task: bool = False
