@@ -17,6 +17,7 @@ from turnwire.report.page import render
 from turnwire.report.records import Records
 from turnwire.report.rejected import MOST_BYTES, Quarantine, Reject
 from turnwire.report.sample import Sample
+from turnwire.report.sessions import Session, Sessions
 
 if TYPE_CHECKING:
     from turnwire.report.cube import Shown
@@ -82,11 +83,13 @@ def report(
     expect_number(max_messages, "max_messages", 1)
     used = meter(tokenizer)
     cube, sample, quarantine, waiting = Cube(), Sample(max_messages), Quarantine(), Waiting()
+    sessions = Sessions()
     records = Records(source, wire)
     for chunk in records:
         tokens = tokens_of(chunk, used)
         cube.add(chunk, tokens)
         sample.add(chunk, tokens)
+        sessions.add(chunk, tokens)
         waiting.add(chunk)
         quarantine.add(records.rejects())
         if progress is not None:
@@ -101,6 +104,8 @@ def report(
             "totals": _totals(records.counts, cube, used),
             **_cube(shown),
             **_messages(shown.wires, sample.kept()),
+            "session_columns": list(Session._fields),
+            "sessions": [list(one) for one in sessions.found(used)],
             "answer_columns": list(Answers._fields),
             "answers": [list(one) for one in waiting.found()],
             **_rejects(quarantine),

@@ -151,5 +151,16 @@ function drawTokens(holder, view) {
     el("div", { class: "bars budget" }, groups.map((group) => el("div", { class: `bar-row wire wire-${wireName(group.key[0])}` }, badge(wireName(group.key[0])),
       bar(group.tokens, groups[0].tokens), el("span", { class: "value" }, compact(group.tokens))))),
     el("div", { class: "scroll" }, table(`Tokens of ${D.totals.tokenizer}, of records as written`, heads, groups.map((group) => [badge(wireName(group.key[0])), count(group.tokens),
-      share(group.tokens, view.tokens), decimal(group.tokens / group.records), decimal(group.bytes / Math.max(group.tokens, 1))]))));
+      share(group.tokens, view.tokens), decimal(group.tokens / group.records), decimal(group.bytes / Math.max(group.tokens, 1))]))),
+    sessionTable());
+}
+
+// What many records cost that are sent at once. Filters cannot act on it: it is of the first records of the log.
+function sessionTable() {
+  const rows = D.sessions.map((row) => Object.fromEntries(D.session_columns.map((name, place) => [name, row[place]])));
+  if (!rows.length) return "";
+  const heads = ["Records", "As written", "JSON lines", "Session", "Session to JSON"].map((name) => ({ name, number: true }));
+  return el("div", { class: "scroll", id: "sessions" }, table("The first records of each wire sent as one text, whatever is filtered: tokens", [{ name: "Wire" }, ...heads],
+    rows.map((row) => [badge(row.wire), count(row.records), count(row.written), ...(row.why ? [said(row.why), "–", "–"]
+      : [count(row.json), count(row.session), share(row.session, row.json)])])));
 }
