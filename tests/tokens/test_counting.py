@@ -24,7 +24,8 @@ pytestmark = pytest.mark.once
 pytest.importorskip("splintr")
 
 HERE = Path(__file__).parent
-GOLDEN = json.loads((HERE / "golden.json").read_text("utf-8"))["cases"]
+KEPT = json.loads((HERE / "golden.json").read_text("utf-8"))
+GOLDEN = KEPT["cases"]
 ALPHABET = [*"abXZ 019'\"|#@\\{}[]:,.\n\r\t<>/", "  ", "\xa0", "\u2028", "é", "e\u0301", "ß", "İ", "ſ", "'ſ", "漢"]
 ALPHABET += ["🙂", "\u200d", "\ufeff", "ǅ", "'S", "'LL", "'re", "<|endoftext|>", "<|think|>", "<s>", "[INST]", "\x00"]
 HOSTILE = st.lists(st.sampled_from(ALPHABET) | st.characters(exclude_categories=["Cs"]), max_size=30).map("".join)
@@ -62,6 +63,23 @@ def test_golden_ids(case: dict[str, Any], name: str) -> None:
     if name in ("o200k_base", "cl100k_base", "deepseek_v3", "mistral_v3"):  # byte-level, and nothing is normalized
         assert b"".join(tokenizer.pieces(case["text"])) == case["text"].encode()
     assert tokens.count(case["text"], name) == len(case[name])
+
+
+@pytest.mark.parametrize("name", ["llama3", "qwen3", "gemma3"])
+def test_golden_counts(name: str) -> None:
+    texts = [case["text"] for case in KEPT["counts"]]
+    expected = [case[name] for case in KEPT["counts"]]
+    assert [tokens.count(text, name) for text in texts] == expected == tokens.count_many(texts, name)
+
+
+def test_tags_that_gemma_has_as_one_token() -> None:
+    """They are cut out first; what only looks like one, or is a control token, is text."""
+    counter = tokens.load("gemma3")
+    for tag in ("<b>", "</strong>", "<h1>", "<unused7>", "[multimodal]"):
+        assert counter.count(tag) == 1 and counter.count(f"a{tag}b") == 3
+    for text in ("<bos>", "<start_of_turn>", "<nonsense>", "<b"):
+        assert counter.count(text) > 1
+    assert counter.count("<s><nonsense><b>") == 2 + counter.count("<nonsense>")
 
 
 @pytest.mark.parametrize(("name", "size"), [("o200k_base", 199998), ("cl100k_base", 100256)])

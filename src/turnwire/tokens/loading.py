@@ -69,7 +69,7 @@ def _packed(wanted: Vocabulary) -> Tokenizer:
     def make() -> Any:
         return splintr().Tokenizer.from_pretrained(wanted.packed)
 
-    return _tokenizer(make, wanted.name, wanted.provenance, wanted.packed in CAREFUL, composed=wanted.composed)
+    return _tokenizer(make, wanted.name, wanted.provenance, wanted.packed in CAREFUL, wanted=wanted)
 
 
 @cache
@@ -97,7 +97,7 @@ def _tokenizer(
     provenance: str,
     careful: bool,
     specials: dict[str, int] | None = None,
-    composed: bool = False,
+    wanted: Vocabulary | None = None,
 ) -> Tokenizer:
     native = make()
     known = dict(sorted(native.special_tokens().items())) if specials is None else specials
@@ -106,7 +106,8 @@ def _tokenizer(
     def exact() -> Any:
         return make().pcre2() if careful else native
 
-    return Tokenizer(native, name, provenance, known, exact, composed)
+    composed, symbols = (False, False) if wanted is None else (wanted.composed, wanted.symbols)
+    return Tokenizer(native, name, provenance, known, exact, composed, symbols)
 
 
 def _pattern(package: ModuleType, data: bytes, pattern: str | None) -> str:

@@ -23,6 +23,10 @@ CHUNK = 1 << 16
 """Characters that are handed over at once: few calls, and enough chunks for several threads."""
 LONG_S = "\u017f"
 """The only character beyond ASCII that a contraction ('s) matches without regard to case: see CAREFUL."""
+_TAGGED = re.compile(r"(</?[a-z0-9]+>|\[multimodal\])")
+"""What looks like a symbol that a vocabulary has as one token wherever it stands."""
+_KNOWN = 10_000
+"""Tags that are remembered."""
 _PROBES = ("a", " a ", "", "\n\n b\n", "  ", "é🙂'", "don't", "12345", "/")
 
 
@@ -38,7 +42,8 @@ class Tokenizer:
 
     native: a tokenizer of splintr. specials: the special tokens that it promotes where they stand in a text.
     careful: makes the same tokenizer with the slower and more exact regular expressions. composed: whether the
-    characters of a text are composed first (Unicode form NFC).
+    characters of a text are composed first (Unicode form NFC). symbols: whether some tags are one token wherever they
+    stand.
 
     Attributes:
         name: as ``count`` takes it, or the path of your file.
@@ -53,6 +58,7 @@ class Tokenizer:
         specials: dict[str, int],
         careful: Callable[[], Any],
         composed: bool = False,
+        symbols: bool = False,
     ) -> None:
         if not hasattr(native, "encode_ordinary"):
             raise TypeError(f"a Tokenizer is made by turnwire.tokens.load, not around {type(native).__name__}")
@@ -61,6 +67,8 @@ class Tokenizer:
         self._native = native
         self._careful = careful
         self._composed = composed
+        self._specials = frozenset(specials)
+        self._symbols: dict[str, list[int] | None] | None = {} if symbols else None
         self._around: list[int] = native.encode_ordinary("")  # what a template puts around any text is not counted
         longest_first = sorted(filter(None, specials), key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or "(?!)").search
@@ -73,12 +81,33 @@ class Tokenizer:
         """The token ids of a text, nothing around it. Raises EncodeError(lone_surrogate, wrong_type)."""
         text = self._normalized(_checked(text))
         native = self._careful() if LONG_S in text else self._native
+        if self._symbols is not None:
+            return self._with_symbols(text, self._symbols)
         ids: list[int] = native.encode_ordinary(text)
         if not self._around:
             return ids
         pairs = zip(ids, self._around, strict=False)
         lead = next((place for place, (one, other) in enumerate(pairs) if one != other), len(self._around))
         return ids[lead : len(ids) - (len(self._around) - lead)]
+
+    def _with_symbols(self, text: str, known: dict[str, list[int] | None]) -> list[int]:
+        """As the reference does: the text is cut at symbols first, each is its token. ``known``: what was tried before."""
+        ids: list[int] = []
+        held = ""
+        for part in _TAGGED.split(text):
+            if part and part not in known and _TAGGED.fullmatch(part):
+                found: list[int] = self._native.encode(part)
+                if len(known) >= _KNOWN:
+                    known.clear()
+                known[part] = found if len(found) == 1 and part not in self._specials else None
+            symbol = known.get(part)
+            if symbol is None:
+                held += part
+                continue
+            ids += self._native.encode_ordinary(held) if held else []
+            ids += symbol
+            held = ""
+        return ids + (self._native.encode_ordinary(held) if held else [])
 
     def _normalized(self, text: str) -> str:
         return normalize("NFC", text) if self._composed and not text.isascii() else text
