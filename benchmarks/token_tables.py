@@ -163,8 +163,8 @@ def tables() -> str:
         (
             "A short conversation",
             "Real: the first four lines of that file, counted as one text. `a + b`: the messages, and what a reader\n"
-            "must have seen once (the prompt of a wire, the legend of the arrays). Ranks and ratios count both.\n\n"
-            + comparison(four, given, "conversation"),
+            "must have seen once (the prompt of a wire, the legend of the arrays, what the way back takes from the\n"
+            "context). Ranks and ratios count both.\n\n" + comparison(four, given, "conversation"),
         ),
         (
             "A hundred messages",

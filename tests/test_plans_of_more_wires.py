@@ -141,8 +141,8 @@ def test_advice_names_what_a_wire_does_not_say() -> None:
     turnwire.register(made())
     advice = advise(LOG.encode())
     assert [cost.wire for cost in advice.costs] == ["ticket", "session"]
-    assert set(advice.absent) == {"ticket", "the parts of ticket"}
-    assert "the wire does not name them (Wire.parts)" in advice.table()
+    assert set(advice.absent) == {"ticket", "changes of times and texts in ticket"}
+    assert "the wire does not name its parts (Wire.parts)" in advice.table()
 
 
 def test_a_fault_in_a_string_is_explained() -> None:

@@ -12,7 +12,7 @@ from turnwire.errors import Reason, UnknownName, expect_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from re import Pattern
     from typing import Any, NamedTuple, Protocol
 
@@ -124,8 +124,8 @@ class Wire:
     - plain: (message) -> the message as plain JSON values; without it see :meth:`plain_values`.
     - shape: a ``turnwire.conversion.shapes.Shape`` (``convert``).
     - work: (bytes of a record) -> its ``turnwire.pairs.Work``: which task it names, whether it ends it; or None.
-    - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: part -> what to do
-      where it costs much.
+    - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: what can be changed to
+      make messages cheaper, name -> (how to say it, the change: texts of messages in order -> those after it).
     - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``. conform: (bytes of a file,
       options) -> its ``Checklist``, where it is told in another way.
     - listed: (bytes of a file) -> (line, message or DecodeError) of
@@ -171,7 +171,7 @@ class Wire:
         doubtful_kinds: tuple[str, ...]
         doubtful_texts: tuple[()] | tuple[tuple[str, ...], int]
         all_clear: Callable[[bytes], bool] | None
-        advice: Mapping[str, str]
+        advice: Mapping[str, tuple[str, Callable[[Sequence[str]], list[str]]]]
         shape: Any
         checklist: Any
         conform: Callable[..., Any] | None

@@ -11,12 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire
+from examples import mixed_log
 from tests.cli.running import REAL
-from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, TEXTS, context
+from tests.tokens.material import HOSTILE, KICK, REQUEST, SAP, SSTP, TEXTS, context
 from turnwire import tokens
 from turnwire.registry import WIRES
+from turnwire.tokens.advice import NOTICEABLE
 from turnwire.tokens.budget import Sample, spend
 from turnwire.tokens.prices import Meter, Price, priced
+from turnwire.tokens.rewriting import applied, changes_of
 
 pytestmark = pytest.mark.once
 
@@ -116,6 +119,41 @@ def test_advice_adds_up() -> None:
     assert f"{own.tokens:,}" in advice.table() and "to change first" in advice.table()
 
 
+@pytest.mark.parametrize("wire", WIRES)
+def test_each_change_is_what_it_saves(wire: str) -> None:
+    """Whoever applies a piece of advice saves the share that it says; what it gives is read by its wire."""
+    found = [entry.text.rstrip("\n") for entry in mixed_log.log(60, seed=5).sound if entry.wire == wire]
+    texts = [turnwire.encode(turnwire.decode(text)) for text in found]
+    advice = tokens.advise(turnwire.registry.wire(wire).joined.join([*texts, ""]).encode(), wires=[wire])
+    said = {change.part: change for change in advice.changes if change.part not in ("session", "form")}
+    before = sum(tokens.count_many(texts))
+    for part, (text, apply) in changes_of(wire).items():
+        changed = applied(texts, wire, apply)
+        for new in changed:
+            turnwire.decode(new)
+        saved = before - sum(tokens.count_many(changed))
+        assert (part in said) == (saved >= NOTICEABLE * before)
+        if part in said:
+            assert said[part].share == pytest.approx(saved / before) and said[part].text == text.format(wire=wire)
+            assert said[part].tokens == pytest.approx(saved, abs=1)
+
+
+def test_changes_say_what_they_do() -> None:
+    lines = [
+        REQUEST.replace("c1", f"c{c}").replace("g1|k1", f"g{g}|k{g}")
+        for c, g in (("zz", "9x"), ("a", "9y"), ("zz", "9y"))
+    ]
+    short = [REQUEST.replace("c1", f"c{c}").replace("g1|k1", f"g{g}|k{g}") for c, g in ((0, 0), (1, 0), (0, 1))]
+    assert applied(lines, "nslip", changes_of("nslip")["ids"][1]) == short
+    times = SAP.replace("00:00:00Z", "00:00:00.123+00:00")
+    assert applied([times], "sap", changes_of("sap")["timestamps"][1]) == [SAP]
+    long = REQUEST.replace("goal_1", "a goal that takes a good many words to say")
+    once = applied([long, REQUEST, long], "nslip", changes_of("nslip")["text"][1])
+    assert once == [long, REQUEST, REQUEST.replace("goal_1", "s1")]
+    empty = SSTP.replace('"uncertainty"', '"assumptions":[],"uncertainty"')
+    assert applied([empty, "{"], "sstp", lambda texts: ["no message", "{"]) == [empty, "{"], "what is not read stays"
+
+
 def test_a_session_is_advised_for_what_it_saves() -> None:
     """Applied to the whole log it saves what is said, within what later blocks differ from the first."""
     from turnwire import session
@@ -135,22 +173,23 @@ def test_other_wires_are_estimated_from_the_sample() -> None:
     advice = tokens.advise(log(*[REQUEST] * 40), context=context(), sample=10, wires=["nslip", "kick", "csp"])
     costs = {cost.wire: cost for cost in advice.costs}
     one = {row.format: row for row in tokens.compare(REQUEST, formats=(), context=context()).rows}
-    assert costs["csp"].tokens == 40 * one["csp"].tokens and costs["csp"].estimated
+    assert costs["csp"].tokens == 40 * one["csp"].total and costs["csp"].estimated
     assert [each.partition(" ")[0] for each in costs["csp"].dropped] == list(one["csp"].dropped)
     assert not costs["csp"].round_trip
-    assert costs["csp"].cached == round(costs["nslip"].cached * one["csp"].tokens / one["nslip"].tokens)
+    assert costs["csp"].cached == round(costs["nslip"].cached * one["csp"].total / one["nslip"].tokens)
     assert advice.facts["sampled"] == {"nslip": 10} and advice.facts["messages"] == {"nslip": 40}
     assert not any(change.part == "wire" for change in advice.changes), "what drops something is no advice"
 
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_cheaper_wire_is_advised_when_it_carries_all(monkeypatch: pytest.MonkeyPatch, exact: bool) -> None:
-    from turnwire.conversion import Converted
+    from turnwire.conversion import Converted, noting
 
     sent = turnwire.decode(REQUEST)
     short = turnwire.decode("CSP/1\nFROM a\nTO b\nCTX C\nINTENT QUERY\n\nQUERY q\n")
     back = sent if exact else sent.replace(turn=9)
     monkeypatch.setattr(turnwire, "convert", lambda message, to, **_: Converted(short if to == "csp" else back, ()))
+    monkeypatch.setattr(noting, "noted", lambda *_: back)
     advice = tokens.advise(log(*[REQUEST] * 3), {"o200k_base": 1e6}, wires=["nslip", "csp"])
     found = [change for change in advice.changes if change.part == "wire"]
     csp = next(cost for cost in advice.costs if cost.wire == "csp")
@@ -174,7 +213,7 @@ def test_sources_of_any_kind_and_none() -> None:
 
 
 def test_the_page_of_the_advice_escapes(tmp_path: Path) -> None:
-    advice = tokens.advise(log(REQUEST), {"o200k_base": Price(1.0, currency=HOSTILE)}, wires=["nslip", "csp"])
+    advice = tokens.advise(log(*[REQUEST] * 30), {"o200k_base": Price(1.0, currency=HOSTILE)}, wires=["nslip", "csp"])
     strange = tokens.Advice(
         [cost._replace(dropped=(HOSTILE,), log=HOSTILE, wire=HOSTILE) for cost in advice.costs],
         [change._replace(text=HOSTILE) for change in advice.changes],

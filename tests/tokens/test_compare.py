@@ -14,8 +14,10 @@ import turnwire
 from tests.tokens.blocking import block
 from tests.tokens.material import HOSTILE, KICK, PATCH, REQUEST, SAP, SSTP, TEXTS, context, hostile
 from turnwire import tokens
+from turnwire.conversion import Context
 from turnwire.errors import EncodeError, MissingDependency, Reason
 from turnwire.tokens import positional
+from turnwire.tokens.comparison import OWN
 from turnwire.tokens.fields import plain
 from turnwire.tokens.formats import FORMATS, Format, Written, lossless
 from turnwire.tokens.tables import aligned, safe
@@ -98,7 +100,8 @@ def test_messages_add_up_and_conversations_are_one_text() -> None:
     for name, row in together.items():
         assert row.tokens == sum(found[name].tokens for found in alone)
         assert row.bytes == sum(found[name].bytes for found in alone)
-        assert (row.messages, row.legend) == (3, 0)
+        assert row.legend == sum(found[name].legend for found in alone)
+        assert row.messages == 3 and (row.legend > 0) == (name == "json array")
     whole = rows(tokens.compare(texts, wires=["nslip"], per="conversation"))
     assert whole["nslip"].tokens == tokens.count("\n".join(texts))
     assert whole["nslip"].legend == tokens.count(turnwire.prompt("nslip", "short"))
@@ -108,9 +111,37 @@ def test_messages_add_up_and_conversations_are_one_text() -> None:
     assert whole["gcf"].tokens < together["gcf"].tokens
 
 
+def test_what_a_context_holds_is_counted_where_it_is_needed() -> None:
+    """Long names in a context do not make a wire cheap: only what the way back takes is counted, and all of it."""
+    name = "a-planner-with-a-very-long-name-that-nobody-would-write-twice"
+    numbers = {name: 0, "worker": 1, "unused": 2}
+    text = f"CSP/1\nFROM {name}\nTO worker\nCTX C1\nINTENT TASK\n\nTASK T1\nREQ fix\n"
+    given = Context(agents=numbers, conversations={"C1": 1, "C2": 2}, ids={"T1": 1}, defaults={"nslip": {"turn": 0}})
+    found = rows(tokens.compare(text, context=given, wires=["csp", "nslip"], formats=["json"]))
+    used = {"conversations": {"C1": 1}, "agents": {name: 0, "worker": 1}, "ids": {"T1": 1}}
+    needed = positional.minified(used)
+    assert found["nslip"].round_trip and found["nslip"].rank > found["csp"].rank
+    assert found["nslip"].legend == tokens.count(needed) and found["csp"].legend == 0
+    three = rows(tokens.compare([text] * 3, context=given, wires=["csp", "nslip"], formats=["json"]))
+    assert three["nslip"].legend == 3 * tokens.count(needed)
+    whole = rows(tokens.compare([text] * 3, context=given, wires=["nslip"], formats=["json"], per="conversation"))
+    assert whole["nslip"].legend == tokens.count(turnwire.prompt("nslip", "short")) + tokens.count(needed)
+
+
+def test_a_mixed_log_is_also_counted_as_it_is() -> None:
+    own = rows(tokens.compare(list(TEXTS.values()), wires=[]))[OWN]
+    assert own.tokens == sum(tokens.count(turnwire.encode(turnwire.decode(text))) for text in TEXTS.values())
+    assert own.rank is not None and own.round_trip and own.legend == 0
+    whole = rows(tokens.compare([REQUEST, SSTP], wires=[], per="conversation"))[OWN]
+    assert whole.legend == sum(tokens.count(turnwire.prompt(wire, "short")) for wire in ("nslip", "sstp"))
+    assert OWN not in rows(tokens.compare([REQUEST, REQUEST], wires=[]))
+
+
 def test_several_tokenizers_each_have_their_ranks() -> None:
     found = tokens.compare([REQUEST, SSTP], tokenizers=["o200k_base", "gemma3"], wires=())
-    assert [row.tokenizer for row in found.rows] == ["o200k_base"] * len(FORMATS) + ["gemma3"] * len(FORMATS)
+    assert [row.tokenizer for row in found.rows] == ["o200k_base"] * (len(FORMATS) + 1) + ["gemma3"] * (
+        len(FORMATS) + 1
+    )
     assert sum(row.rank == 1 for row in found.rows) >= 2
     assert found.facts["wires"] == {"nslip": 1, "sstp": 1}
     assert found.facts["versions"]["toon"]

@@ -25,7 +25,6 @@ DESCRIPTOR = Wire(
     work=".pairs:work",
     parts=".parts:PARTS",
     plain=".plain:plain",
-    advice={"words": "keywords: they come with CSP/1; leave out fields that say nothing"},
     shape="turnwire.conversion.csp:SHAPE",
     checklist=".checklist:CHECKLIST",
     replay=".log_replay:replay",

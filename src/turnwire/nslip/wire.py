@@ -24,7 +24,7 @@ DESCRIPTOR = Wire(
     work=".pairs:work",
     parts=".parts:PARTS",
     plain=".plain:plain",
-    advice={"ids": "ids: count from 1 in each conversation, so that they stay one digit"},
+    advice=".advice:ADVICE",
     shape="turnwire.conversion.nslip:SHAPE",
     checklist=".checklist:CHECKLIST",
 )

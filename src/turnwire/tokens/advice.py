@@ -13,8 +13,8 @@ from turnwire.tokens.comparison import compare
 from turnwire.tokens.counting import DEFAULT
 from turnwire.tokens.fields import text_of
 from turnwire.tokens.loading import load
-from turnwire.tokens.parts import Part, ablate
 from turnwire.tokens.prices import Price, priced
+from turnwire.tokens.rewriting import rewrites
 from turnwire.tokens.tables import aligned, safe
 from turnwire.tokens.tokenizer import Tokenizer
 
@@ -54,7 +54,8 @@ class Cost(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Something that can be done: what it would save at most, in tokens, as a share, and in money (None: no price)."""
+    """Something that can be done: what it saved where it was tried, in tokens, as a share, and in money (None: no
+    price). It was tried on all messages, or on a sample, whose share is then taken for all."""
 
     log: str
     tokenizer: str
@@ -93,7 +94,7 @@ class Advice:
         changes = [(change.log, change.text, f"{change.tokens:,}", f"{change.share:.0%}") for change in self.changes]
         parts = [table("What the log costs", ("tokenizer", *COLUMNS), costs)]
         if changes:
-            parts.append(table("To change first (each by itself, at most)", _CHANGES, changes))
+            parts.append(table("To change first (each by itself)", _CHANGES, changes))
         return "".join(parts)
 
     def cheapest(self) -> dict[tuple[str, str], Cost]:
@@ -125,7 +126,7 @@ class Advice:
                 parts.append(CACHED)
             changes = [change for change in self.changes if change.tokenizer == tokenizer]
             if changes:
-                parts.append("to change first (each by itself, at most):\n")
+                parts.append("to change first (each by itself):\n")
             for change in changes:
                 money = "" if change.money is None else f", {change.money:,.4f}"
                 text = f"{change.log}: {change.text}"
@@ -179,16 +180,7 @@ SESSION = "session"
 """The format of many messages that stands beside the wires."""
 NOTICEABLE = 0.03
 """The share of all tokens from which on a change is worth saying."""
-ADVICE: dict[str, str] = {
-    "uuids and timestamps": "ids and times: {wire} needs them in full; a wire with numbers writes them shorter",
-    "uuids": "ids: {wire} needs UUIDs; a wire with numbers, or one short name for each id, is shorter",
-    "timestamps": "times: leave out what the log already says, or fractions and offsets where {wire} allows it",
-    "text": "texts: put long ones into a store and send their id, write no politeness and no repetition",
-    "spaces": "white space: write the canonical text, as turnwire.encode does",
-    "names": "names of members: they come with {wire}; leave out optional members that say nothing",
-}
-"""Part -> what can be done about it in any wire, beside what a wire says itself (``Wire.advice``). Parts that are in
-neither belong to the wire's grammar."""
+SPACES = "white space: write the canonical text, as turnwire.encode does"
 
 
 def advise(
@@ -273,7 +265,7 @@ def _costs(
     for wire in others:
         if wire in rows and rows[own.wire].tokens:
             row = rows[wire]
-            scale = row.tokens / rows[own.wire].tokens
+            scale = row.total / rows[own.wire].tokens
             costs.append(_cost(own, wire, scale, price, row.dropped, row.round_trip, part))
     costs += _as_session(own, kept, counter, price, absent)
     return costs
@@ -323,32 +315,23 @@ def _cost(
 
 
 def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, absent: dict[str, str]) -> list[Change]:
-    """What the parts of the wire cost, where something can be done about them."""
+    """What each change to the messages saves, applied to the first of them; white space only where all are known."""
     if not kept.messages:
         return []
-    parts: list[Part] = []
-    if registry.wire(own.wire).has("parts"):
-        parts = ablate(kept.messages, counter)
-    else:
-        absent[f"the parts of {own.wire}"] = "the wire does not name them (Wire.parts)"
-    found = []
-    advice = registry.wire(own.wire).advice
-    for part in parts:
-        text = advice.get(part.part) or ADVICE.get(part.part)
-        if text is not None and part.share >= NOTICEABLE:
-            found.append((part.part, text.format(wire=own.wire), part.share))
-    written = sum(counter.count_many([text_of(message) for message in kept.messages]))
-    seen = own.meter.tokens / own.meter.messages * len(kept.messages)
-    if len(kept.messages) == own.meter.messages and seen - written >= NOTICEABLE * seen:
-        found.append(("form", ADVICE["spaces"], (seen - written) / seen))
-    named = {part for part, _, _ in found}
-    if "uuids and timestamps" in named:
-        found = [each for each in found if each[0] not in ("uuids", "timestamps")]
+    if not registry.wire(own.wire).has("parts"):
+        absent[f"changes of times and texts in {own.wire}"] = "the wire does not name its parts (Wire.parts)"
+    saved = [
+        (each.part, each.text, each.share)
+        for each in rewrites([text_of(message) for message in kept.first], own.wire, counter)
+    ]
+    if len(kept.messages) == own.meter.messages:
+        written = sum(counter.count_many([text_of(message) for message in kept.messages]))
+        saved.append(("form", SPACES, 1 - written / own.meter.tokens))
     total = own.meter.tokens
     return [
         Change(own.wire, counter.name, part, text, round(total * share), share, _money(total * share, price))
-        for part, text, share in found
-        if written
+        for part, text, share in saved
+        if share >= NOTICEABLE
     ]
 
 

@@ -6,6 +6,7 @@ dropped stands beside every figure.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,8 +31,11 @@ class Row(NamedTuple):
     """One format with one tokenizer.
 
     Attributes:
-        format: a wire or a reference format; kind says which ("wire", "reference").
-        bytes, tokens: of all messages. legend: tokens that a reader must have seen once before; 0 per message.
+        format: a wire or a reference format; kind says which ("wire", "reference"). Messages of several wires also have
+        the row "each in its own wire".
+        bytes, tokens: of all messages. legend: tokens of what a reader needs beside them to get the messages back: the
+        legend of JSON arrays, the entries of the context that the way back takes; of a conversation also the wire's
+        prompt. Of a conversation each is needed once, otherwise with each message.
         shared: tokens of the beginning that all messages have in common.
         dropped: fields that the format could not carry, with how many messages had them.
         round_trip: whether every message came back from its text, equal to what it was.
@@ -147,17 +151,20 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
+OWN = "each in its own wire"
+"""The row of a mixed log as it is."""
 PER = ("message", "conversation")
 Convert = Callable[..., Any]
 
 
 class Version(NamedTuple):
-    """The messages in one format: a text each (or one for all), a legend, and whether they come back from it."""
+    """The messages in one format: a text each (or one for all), what a reader needs beside them, and whether they come
+    back from it."""
 
     name: str
     kind: str
     texts: list[str]
-    legend: str
+    legend: list[str]
     dropped: Mapping[str, int]
     back: bool
     note: str = ""
@@ -177,8 +184,9 @@ def compare(
 
     messages: one message, its text, or an iterable of these, of any wires. context: what ``turnwire.convert`` adds
     where a wire needs more than a message says. per: "message" counts each text by itself; "conversation" counts all
-    as one text, lines under each other, and adds what a reader must have seen before, once: the wire's ``prompt``, the
-    legend of the JSON arrays. formats: names of ``turnwire.tokens.formats.FORMATS``.
+    as one text, lines under each other. What a reader needs beside the texts to get the messages back is counted in
+    both: the legend of JSON arrays, the entries of the context that the way back takes; with each message, or once for
+    a conversation, which also has the wire's ``prompt``. formats: names of ``turnwire.tokens.formats.FORMATS``.
 
     Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError
     (no message), what ``load`` raises, and EncodeError or DecodeError for what is no message
@@ -200,7 +208,8 @@ def compare(
         raise ValueError("there is no tokenizer to count with")
     together = per == "conversation"
     absent: dict[str, str] = {}
-    versions = [*_wires(found, wires, context, together, absent), *_references(found, formats, together, absent)]
+    own = [*_wires(found, wires, context, together, absent), *_each_in_its_own(found, together)]
+    versions = [*own, *_references(found, formats, together, absent)]
     rows = [
         row
         for counter in counters
@@ -232,31 +241,76 @@ def _wire(messages: list[Any], wire: str, context: Any, together: bool) -> Versi
     decode = registry.wire(wire).decode
     texts, failed = [], 0
     dropped: Counter[str] = Counter()
+    needed: list[dict[str, Any]] = []
     for number, message in enumerate(messages):
         try:
-            text, left_out, back = _in_wire(message, wire, decode, context)
+            text, left_out, back, used = _in_wire(message, wire, decode, context)
         except WireError as error:
             error.text = f"{error.text} (message {number + 1} of {len(messages)})".strip()
             raise error.relocated() from None
         texts.append(text)
         dropped.update(left_out)
         failed += not (back or left_out)
+        needed.append(used)
     note = f"{failed} of {len(messages)} do not come back" if failed else ""
-    legend = _prompt(wire) if together else ""
+    legend = [_entries(used) for used in needed if used]
+    if together:
+        legend = [_prompt(wire), *([_entries(_joined(needed))] if legend else [])]
     return Version(wire, "wire", texts, legend, dropped, not (failed or dropped), note)
 
 
-def _in_wire(message: Any, wire: str, decode: Callable[[str], Any], context: Any) -> tuple[str, list[str], bool]:
-    """One message in a wire: its text there, what it left out, and whether the very message comes back from it."""
+def _each_in_its_own(messages: list[Any], together: bool) -> Iterable[Version]:
+    """The messages of several wires as they are; nothing where there is one wire."""
+    owners = list(dict.fromkeys(str(wire_of(message)) for message in messages))
+    if len(owners) < 2:
+        return
+    texts = [text_of(message) for message in messages]
+    decoders = {wire: registry.wire(wire).decode for wire in owners}
+    failed = 0
+    for message, text in zip(messages, texts, strict=True):
+        failed += not _comes_back(partial(_same, decoders[str(wire_of(message))], text, message))
+    note = f"{failed} of {len(messages)} do not come back" if failed else ""
+    yield Version(OWN, "wire", texts, [_prompt(wire) for wire in owners] if together else [], {}, not failed, note)
+
+
+def _same(decode: Callable[[str], Any], text: str, message: Any) -> bool:
+    return bool(decode(text) == message)
+
+
+def _in_wire(
+    message: Any, wire: str, decode: Callable[[str], Any], context: Any
+) -> tuple[str, list[str], bool, dict[str, Any]]:
+    """One message in a wire: its text there, what it left out, whether the very message comes back from it, and the
+    entries of the context that this takes."""
     own = wire_of(message)
     if own == wire:
         text = text_of(message)
-        return text, [], _comes_back(lambda: decode(text) == message)
-    convert = _convert()
-    made = convert(message, wire, context=context, nearest=True)  # sizes are compared: what differs is in ``dropped``
+        return text, [], _comes_back(lambda: decode(text) == message), {}
+    from turnwire.conversion.converting import Options
+    from turnwire.conversion.noting import noted
+
+    # Sizes are compared: what differs is in ``dropped``.
+    made = _convert()(message, wire, context=context, nearest=True)
     text = encode(made.message)
-    back = partial(convert, context=context, nearest=True)
-    return text, list(made.dropped), _comes_back(lambda: back(decode(text), own).message == message)
+    used: dict[str, Any] = {}
+
+    def back() -> bool:
+        return bool(noted(decode(text), str(own), context, Options(nearest=True), used) == message)
+
+    return text, list(made.dropped), _comes_back(back), used
+
+
+def _entries(used: Mapping[str, Any]) -> str:
+    return json.dumps(used, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def _joined(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Entries of contexts together, each once."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        for name, value in part.items():
+            found[name] = _joined((found.get(name, {}), value)) if isinstance(value, dict) else value
+    return found
 
 
 def _comes_back(tried: Callable[[], bool]) -> bool:
@@ -292,8 +346,7 @@ def _references(
         if written is None:
             absent[name] = f"it {why}"
             continue
-        note = why or ("a reader knows its legend" if written.legend and not together else "")
-        yield Version(name, "reference", written.texts, written.legend if together else "", {}, not why, note)
+        yield Version(name, "reference", written.texts, [written.legend] if written.legend else [], {}, not why, why)
 
 
 def _row(version: Version, counter: Tokenizer, together: bool, threads: int, messages: int) -> Row:
@@ -306,7 +359,7 @@ def _row(version: Version, counter: Tokenizer, together: bool, threads: int, mes
         messages=messages,
         bytes=sum(len(text.encode()) for text in whole),
         tokens=sum(counter.count_many(whole, threads)),
-        legend=counter.count(version.legend) if version.legend else 0,
+        legend=sum(counter.count_many(version.legend)),
         shared=counter.count(shared),
         dropped=tuple(f"{name} ×{count}" if count > 1 else name for name, count in version.dropped.items()),
         round_trip=version.back,

@@ -20,7 +20,8 @@ class Mean(NamedTuple):
 
     Attributes:
         format: a wire or one of REFERENCES.
-        alone: tokens of a message that is a text of its own, the mean of the sample. together: of one among the first
+        alone: tokens of a message that is a text of its own, with what a reader needs beside it to get it back (the
+        entries of a context that were used), the mean of the sample. together: of one among the first
         messages of the log, written as one text, with what explains that text. ratio, ratio_together: of these to
         minified JSON. bytes: of a message alone. None where there is no such figure.
         dropped: fields that it cannot carry, each with how many messages of the sample have it.
@@ -104,7 +105,7 @@ def _mean(
     json_together: Row | None,
     absent: dict[str, str],
 ) -> Mean:
-    one = None if alone is None else alone.tokens / alone.messages
+    one = None if alone is None else alone.total / alone.messages
     # A wire's prompt is no part of the messages: it is sent whatever is written afterwards.
     whole = None if together is None else together.tokens if together.kind == "wire" else together.total
     each = None if whole is None or together is None else whole / together.messages
@@ -112,7 +113,7 @@ def _mean(
     return Mean(
         format=name,
         alone=one,
-        ratio=None if one is None or json_alone is None else one * json_alone.messages / json_alone.tokens,
+        ratio=None if one is None or json_alone is None else one * json_alone.messages / json_alone.total,
         together=each,
         ratio_together=None
         if each is None or json_together is None

@@ -129,7 +129,7 @@ def advice_page(advice: Advice) -> str:
             for each in changes
         ]
         if lines:
-            parts.append("<h2>To change first</h2>\n<p>Each by itself, at most.</p>\n")
+            parts.append("<h2>To change first</h2>\n<p>Each by itself.</p>\n")
             parts.append(_table(("tokens", "share", "money", "what"), ("number", "number", "number", ""), lines))
     parts.append(_absent("Not tried", advice.absent))
     return "".join([*parts, "</body>\n</html>\n"])

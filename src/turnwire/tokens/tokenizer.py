@@ -91,7 +91,7 @@ class Tokenizer:
         return ids[lead : len(ids) - (len(self._around) - lead)]
 
     def _with_symbols(self, text: str, known: dict[str, list[int] | None]) -> list[int]:
-        """As the reference does: the text is cut at symbols first, each is its token. ``known``: what was tried before."""
+        """As the reference does: the text is cut at symbols first, each is its token. ``known``: tags tried before."""
         ids: list[int] = []
         held = ""
         for part in _TAGGED.split(text):
