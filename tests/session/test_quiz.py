@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import turnwire
-from turnwire import session
+from tests.cli.running import REAL, turnwire
+from turnwire import decode, session
 from turnwire.session.quiz import FORMATS, KINDS, Question, endpoint, interval, questions, quiz, right, texts
 
 pytestmark = pytest.mark.once
@@ -52,6 +52,14 @@ def test_what_a_session_leaves_out_is_asked_for() -> None:
     found = {each.text: each.kind for each in questions(EVENTS, 10_000)}
     assert found["What is turn of event 2?"] == "counted" and found["What is room of event 2?"] == "repeated"
     assert found["What is text of event 2?"] == "value"
+
+
+def test_messages_are_written_in_each_format() -> None:
+    pytest.importorskip("toon_format")
+    lines = REAL.read_text("utf-8").split("\n")[:12]
+    found = texts([decode(line) for line in lines], FORMATS)
+    assert {name: why for name, (_, why) in found.items()} == dict.fromkeys(FORMATS, "")
+    assert found["toon"][0].startswith("[12]")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +11,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from turnwire.errors import MissingDependency, expect_number, expect_one_of
-from turnwire.session.encoding import DEFAULT, encode, items, measure_of, plain_lines
+from turnwire.session.encoding import DEFAULT, encode, items, measure_of, plain_line, plain_lines
 from turnwire.session.planning import Event
 from turnwire.session.state import one_more
 
@@ -157,7 +158,8 @@ def _toon(events: Sequence[Any]) -> tuple[str, str]:
     from turnwire.tokens.formats import lossless
 
     try:
-        written, why = lossless(KNOWN["toon"], list(events), True)
+        values = [json.loads(line) for line in map(plain_line, items(events))]
+        written, why = lossless(KNOWN["toon"], values, True)
     except MissingDependency as error:
         return "", str(error)
     if written is None or why:
