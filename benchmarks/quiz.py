@@ -126,7 +126,8 @@ def table(data: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in data["packages"].items())
     told = (
         f"`make quiz`: {data['model']} ({packages}), real nSLIP traffic, tokens of o200k_base. It goes on with a\n"
-        "text of events and questions, four of which are answered. So small a model gets most answers wrong in any format."
+        "text of events and questions, four of which are answered. So small a model gets most answers wrong in any "
+        "format."
     )
     return f"{told}\n\n" + "\n".join(lines) + "\n"
 
