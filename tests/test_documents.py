@@ -50,7 +50,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_index_knows_every_page() -> None:
     linked = set(LINK.findall((ROOT / "docs" / "index.md").read_text("utf-8")))
-    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} - linked == set()
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert pages - {"index.md"} - linked == set()
 
 
 def examples(page: Path) -> str:

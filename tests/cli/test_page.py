@@ -13,7 +13,7 @@ from tests.cli.running import ROOT, needs_posix, through_shell
 pytestmark = pytest.mark.once
 
 PAGES = [
-    page for page in (ROOT / "docs" / "cli.md", ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if page.exists()
+    page for page in (ROOT / "docs" / "cli.md", ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))) if page.exists()
 ]
 EXAMPLES = [
     pytest.param(fence, id=f"{page.name}-{fence[2:40]}")

@@ -16,7 +16,7 @@ _END = re.compile(r"(?<=[.;:!?|])\*{0,2}\s+(?=\S)")
 
 def pages() -> list[str]:
     """The pages, as their names below the root."""
-    found = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+    found = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [name for path in found if (name := path.relative_to(ROOT).as_posix()) not in GENERATED]
 
 

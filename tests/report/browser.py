@@ -197,6 +197,10 @@ class Page:
         data = self.send("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))
 
+    def shot(self) -> bytes:
+        """A PNG of what the window shows."""
+        return base64.b64decode(self.send("Page.captureScreenshot")["data"])
+
     def print(self) -> bytes:
         """The page as PDF."""
         return base64.b64decode(self.send("Page.printToPDF", printBackground=True)["data"])

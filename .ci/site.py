@@ -1,0 +1,66 @@
+"""What mkdocs does beside its own for the site: pages of the repository outside docs/ are pages of the site, too.
+
+A link that is right in the repository is right in the site: one to such a page, or to one of docs/, is rewritten; one
+to a file that the site does not have (a script, a workflow) becomes its text. mkdocs then judges every link strictly.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parent.parent
+OUTSIDE = {
+    "README.md": "project/readme.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "SECURITY.md": "project/security.md",
+    "benchmarks/README.md": "project/benchmarks.md",
+    "examples/data/ATTRIBUTION.md": "project/attribution.md",
+}
+"""Pages of the repository, and what the site calls them."""
+_HOME = {site: path for path, site in OUTSIDE.items()}
+_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds the pages outside docs/."""
+    for path, site in OUTSIDE.items():
+        files.append(File.generated(config, site, content=(ROOT / path).read_text("utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links as the site needs them, and interactive examples as such. Code is left alone."""
+    here = page.file.src_uri
+    parts = _FENCE.split(markdown)
+    for place, part in enumerate(parts):
+        if part.lstrip().startswith("```"):
+            parts[place] = re.sub(r"\A( *)```python\n(?= *>>> )", r"\1```pycon\n", part)
+        else:
+            parts[place] = _LINK.sub(lambda found: _link(found, here), part)
+    return "".join(parts)
+
+
+def _link(found: re.Match[str], here: str) -> str:
+    mark, text, target = found.groups()
+    if re.match(r"[a-z]+:|#", target):
+        return found[0]
+    path, hash_, anchor = target.partition("#")
+    home = _HOME.get(here, f"docs/{here}")
+    meant = posixpath.normpath(posixpath.join(posixpath.dirname(home), path))
+    if not (ROOT / meant).exists():
+        raise PluginError(f"{home}: {target} is not there")
+    if meant in OUTSIDE:
+        there = OUTSIDE[meant]
+    elif meant.startswith("docs/") and not meant.endswith(".json"):
+        there = meant.removeprefix("docs/")
+    else:
+        return text  # the repository has it, the site does not
+    return f"{mark}[{text}]({posixpath.relpath(there, posixpath.dirname(here) or '.')}{hash_}{anchor})"
