@@ -83,6 +83,7 @@ endif
 
 browser: ## see that a Chromium is there for the tests of the report; installs Debian's where it may
 	@sh .ci/chromium
+	@sh .ci/axe
 
 test-native: $(VENV)/.extra-test build/.native-$(TAG) browser ## run the suite on the native core, and compare it with its twin
 	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "$(MARKED)" $(ARGS)

@@ -72,10 +72,10 @@ def test_tokens_of_each_wire_are_told(
     assert cells["nslip"] == [f"{20 * kept['nslip']:,}", f"{5 * kept['nslip']:,}", "25%"]
     assert cells["csp"][0].startswith("lone_surrogate") and cells["sap"] == ["it cannot", "–", "–"]
     total = sum(wanted.values())
-    assert page.text("#tile-tokens .figure") == (f"{total:,}" if total < 10_000 else f"{total / 1000:.1f}K")
+    assert page.text("#tile-tokens .figure") == f"{total:,}"
     page.click(".chip.wire-kick")
     page.until("document.querySelectorAll('#tokens .body > .scroll:not(#sessions) tbody tr').length === 1")
-    assert page.run("document.querySelector('#tokens tbody td:nth-child(3)').innerText") == "100%"
+    assert page.run("document.querySelector('#tokens tbody td:nth-child(3)').innerText") == "100.0%"
 
 
 def absent(name: str) -> ModuleType:

@@ -15,7 +15,7 @@ from turnwire.report.cube import Cube
 from turnwire.report.measuring import Meter, meter, tokens_of
 from turnwire.report.page import render
 from turnwire.report.records import Records
-from turnwire.report.rejected import MOST_BYTES, Quarantine, Reject
+from turnwire.report.rejected import MOST_BYTES, Quarantine, Reject, When
 from turnwire.report.sample import Sample
 from turnwire.report.sessions import Session, Sessions
 
@@ -84,17 +84,18 @@ def report(
     used = meter(tokenizer)
     cube, sample, quarantine, waiting = Cube(), Sample(max_messages), Quarantine(), Waiting()
     sessions = Sessions()
-    records = Records(source, wire)
+    records, when = Records(source, wire), When()
     for chunk in records:
         tokens = tokens_of(chunk, used)
         cube.add(chunk, tokens)
         sample.add(chunk, tokens)
         sessions.add(chunk, tokens)
         waiting.add(chunk)
-        quarantine.add(records.rejects())
+        cube.damaged(when.add(chunk))
+        cube.damaged(when.of(quarantine.add(records.rejects())))
         if progress is not None:
             progress(records.counts.bytes, cube.records)
-    quarantine.add(records.rejects())
+    cube.damaged(when.of(quarantine.add(records.rejects())))
     shown = cube.shown()
     return Report(
         {
@@ -146,6 +147,7 @@ def _cube(shown: Shown) -> dict[str, Any]:
             "buckets": shown.buckets,
         },
         "cells": [list(column) for column in zip(*shown.cells, strict=True)] or [[] for _ in range(8)],
+        "reject_cells": [list(row) for row in shown.rejects],
     }
 
 

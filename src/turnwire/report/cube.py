@@ -53,10 +53,12 @@ class Shown(NamedTuple):
 
     wires: those that were met, in the order of the registry. start: microseconds at which bucket 0 begins;
     buckets: how many there are; first, last: the times met.
+    rejects: rows (bucket, wire's name, damaged ranges).
     folded: agents that stand together as OTHERS. unnamed: whether there were too many names to even count them.
     """
 
     cells: list[tuple[int, ...]]
+    rejects: list[tuple[int, str, int]]
     wires: list[str]
     kinds: list[str]
     agents: list[str]
@@ -81,6 +83,7 @@ class Cube:
         self._width = 0
         self._cells: dict[Key, NDArray[np.int64]] = {}
         self._filled: set[int] = set()
+        self._damaged: Counter[tuple[int, str]] = Counter()
         self._kept: set[int] | None = None  # agents that are kept apart; None while all are
         self._first: int | None = None
         self._last: int | None = None
@@ -104,6 +107,11 @@ class Cube:
             here = self._cells.get(key)
             self._cells[key] = row if here is None else here + row
         self._shrink()
+
+    def damaged(self, found: Iterable[tuple[int, str, int]]) -> None:
+        """Counts damaged ranges: (time, wire, number), each at the time of a record that was added."""
+        for time, wire, number in found:
+            self._damaged[time // WIDTHS[self._width], wire] += number
 
     def _wire(self, chunk: Chunk) -> NDArray[np.int64]:
         column = chunk.coded("wire")
@@ -144,6 +152,9 @@ class Cube:
         factor = WIDTHS[self._width + 1] // WIDTHS[self._width]
         self._width += 1
         self._filled = {bucket // factor for bucket in self._filled}
+        damaged, self._damaged = self._damaged, Counter()
+        for (bucket, wire), number in damaged.items():
+            self._damaged[bucket // factor, wire] += number
         self._merge(lambda key: (key[0] if key[0] == _UNTIMED else key[0] // factor, *key[1:]))
 
     def _merge(self, renamed: Callable[[Key], Key]) -> None:
@@ -186,8 +197,12 @@ class Cube:
             for (bucket, wire, kind, sender, receiver), sums in cells.items()
         )
         names, kind_names = list(self.agents), list(self.kinds)
+        placed, damaged = self._placed(width, low, high), Counter[tuple[int, str]]()
+        for (bucket, wire), number in self._damaged.items():
+            damaged[placed((bucket,))[0], wire] += number
         return Shown(
             cells=rows,
+            rejects=sorted((bucket, wire, number) for (bucket, wire), number in damaged.items()),
             wires=wires,
             kinds=[kind_names[code] for code in kinds],
             agents=[names[code] for code in kept],

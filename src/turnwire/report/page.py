@@ -17,6 +17,7 @@ SCRIPTS = (
     "dom.js",
     "model.js",
     "filters.js",
+    "address.js",
     "charts.js",
     "matrix.js",
     "answers.js",

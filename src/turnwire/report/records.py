@@ -32,14 +32,16 @@ class Read(NamedTuple):
 
 
 class Chunk:
-    """Some records of one input. times: i64 microseconds, UTC, where ``timed``; lengths: i64 bytes."""
+    """Some records of one ``file``. times: i64 microseconds, UTC, where ``timed``; offsets, lengths: i64 bytes."""
 
     def __init__(self, batch: Batch, file: int = 0) -> None:
         self._batch = batch
+        self.file = batch.file
         self._file = file
         self._columns: dict[str, Coded] = {}
         self._sequence, self._sequenced = batch["sequence"], batch.valid("sequence")
-        self._lines, self._offsets = batch["line"], batch["offset"]
+        self._lines = batch["line"]
+        self.offsets: NDArray[np.int64] = batch["offset"]
         self.lengths: NDArray[np.int64] = batch["length"]
         self.times: NDArray[np.int64] = batch["time"]
         self.timed: NDArray[np.bool_] = batch.valid("time")
@@ -68,11 +70,11 @@ class Chunk:
 
     def place(self, row: int) -> tuple[str | None, int, int]:
         """file, line, offset"""
-        return self._batch.file, int(self._lines[row]), int(self._offsets[row])
+        return self.file, int(self._lines[row]), int(self.offsets[row])
 
     def number(self, row: int) -> int:
         """A number that grows with the place of a record in the log."""
-        return (self._file << 48) + int(self._offsets[row])
+        return (self._file << 48) + int(self.offsets[row])
 
     def raw(self, row: int) -> bytes:
         """The bytes of a record."""

@@ -27,7 +27,7 @@ function steps(value) {
   return Array.from({ length: Math.ceil(value / step - 1e-9) + 1 }, (_, place) => place * step);
 }
 
-const TOP = 12, BOTTOM = 30, LEFT = 52, RIGHT = 8;
+const TOP = 12, BOTTOM = 42, LEFT = 56, RIGHT = 8, LANE_OF_REJECTS = 24;
 
 function drawVolume(holder, view) {
   if (!timed) {
@@ -37,18 +37,21 @@ function drawVolume(holder, view) {
   const found = grouped(view.cells, "bucket", "wire");
   const totals = grouped(view.cells, "bucket");
   const columns = Array.from({ length: D.time.buckets }, (_, bucket) => totals.get(String(bucket))?.records || 0);
-  const width = Math.max(280, holder.clientWidth || 900), height = 230;
-  const inner = width - LEFT - RIGHT, tall = height - TOP - BOTTOM;
+  const damaged = rejectsOverTime(), worst = Math.max(...damaged.values(), 0), strip = worst ? LANE_OF_REJECTS : 0;
+  const width = Math.max(280, holder.clientWidth || 900), height = 242 + strip;
+  const inner = width - LEFT - RIGHT, tall = height - TOP - BOTTOM - strip;
   const ticks = steps(Math.max(...columns, 1)), top = ticks[ticks.length - 1];
   const x = (bucket) => LEFT + (bucket / D.time.buckets) * inner;
   const y = (value) => TOP + tall * (1 - value / top);
   const chart = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, height, role: "img",
     "aria-label": `Records over time from ${moment(D.time.first)} to ${moment(D.time.last)} UTC, ${duration(D.time.width)} a bar; the highest bar has ${count(Math.max(...columns, 0))}` });
-  for (const tick of ticks) {
+  const numbers = axisNumbers(ticks);
+  ticks.forEach((tick, place) => {
     chart.append(svg("line", { class: tick ? "grid" : "base", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
-      svg("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, compact(tick)));
-  }
-  timeLabels(chart, x, inner, height);
+      svg("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, numbers[place]));
+  });
+  timeLabels(chart, inner, TOP + tall, height);
+  if (worst) chart.append(svg("text", { x: LEFT - 8, y: TOP + tall + 18, "text-anchor": "end" }, "rejects"));
   const gap = inner / D.time.buckets > 5 ? 1 : 0;
   const readout = el("p", { class: "readout no-print" }, hint());
   for (let bucket = 0; bucket < D.time.buckets; bucket += 1) {
@@ -62,18 +65,34 @@ function drawVolume(holder, view) {
       parts.push(`${name} ${count(records)}`);
       base += records;
     });
-    const spoken = `${span(bucket)}: ${plural(base, "record")}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}`;
-    chart.append(svg("rect", { class: "hit", x: x(bucket), y: TOP, width: inner / D.time.buckets, height: tall,
+    const bad = damaged.get(bucket) || 0;
+    if (bad) {
+      const high = 4 + (14 * Math.log1p(bad)) / Math.log1p(worst);
+      chart.append(svg("rect", { class: "damage", x: x(bucket) + gap / 2, width: Math.max(2, inner / D.time.buckets - gap), y: TOP + tall + 22 - high, height: high, "data-rejects": bad, "data-bucket": bucket }));
+    }
+    const spoken = `${span(bucket)}: ${plural(base, "record")}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}${bad ? `, ${plural(bad, "reject")}` : ""}`;
+    chart.append(svg("rect", { class: "hit", x: x(bucket), y: TOP, width: inner / D.time.buckets, height: tall + strip,
       onpointerenter: () => readout.replaceChildren(spoken) }));
   }
-  brush(chart, x, inner, tall, readout);
-  const rows = columns.map((records, bucket) => [span(bucket), count(records)]).filter((_, bucket) => columns[bucket]);
+  brush(chart, x, inner, tall + strip, readout);
+  const rows = columns.map((records, bucket) => [span(bucket), count(records), count(damaged.get(bucket) || 0)]).filter((_, bucket) => columns[bucket] || damaged.get(bucket));
   const strays = [EARLIER, LATER, NO_TIME].map((bucket) => [bucket, totals.get(String(bucket))?.records || 0]).filter(([, records]) => records);
   const names = { [EARLIER]: "before the chart begins", [LATER]: "after the chart ends", [NO_TIME]: "without a time" };
   holder.replaceChildren(legend(view), chart, readout,
     ...(strays.length ? [note(`Not drawn: ${strays.map(([bucket, records]) => `${plural(records, "record")} ${names[bucket]}`).join(", ")}.${strays.some(([bucket]) => bucket !== NO_TIME) ? ` Times run from ${moment(D.time.first)} to ${moment(D.time.last)}.` : ""}`)] : []),
     el("details", { class: "data no-print", "aria-label": "Records over time as a table" }, el("summary", {}, "Show as a table"),
-      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Records over time" }, table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }], rows))));
+      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Records over time" }, table("", [{ name: "Time (UTC)" }, { name: "Records", number: true }, { name: "Rejects", number: true }], rows))));
+}
+
+// Damaged ranges of the wires that are chosen, by bar.
+function rejectsOverTime() {
+  const wires = new Set([...filter.wires].map(wireName)), found = new Map();
+  for (const [bucket, wire, number] of D.reject_cells) if (bucket >= 0 && (!wires.size || wires.has(wire))) found.set(bucket, (found.get(bucket) || 0) + number);
+  return found;
+}
+function rejectCount() {
+  const wires = new Set([...filter.wires].map(wireName));
+  return D.reject_counts.reduce((sum, [wire, , number]) => sum + (!wires.size || wires.has(wire) ? number : 0), 0);
 }
 
 const span = (bucket) => `${day(bucketStart(bucket))} ${clock(bucketStart(bucket), D.time.width)}–${clock(bucketStart(bucket + 1), D.time.width)}`;
@@ -82,20 +101,44 @@ const hint = () => `${duration(D.time.width)} a bar. Drag over the chart to choo
 function legend(view) {
   const wires = grouped(view.cells, "wire");
   return el("ul", { class: "legend" }, D.wires.map((name, wire) => [name, wires.get(String(wire))?.records || 0])
-    .filter(([, records]) => records).map(([name, records]) => el("li", {}, badge(name), el("span", { class: "absent" }, count(records)))));
+    .filter(([, records]) => records).map(([name, records]) => el("li", {}, badge(name), el("span", { class: "absent" }, count(records)))),
+  allRejects ? el("li", { class: "damage" }, el("span", { class: "badge" }, el("span", { class: "dot", "aria-hidden": "true" }), "rejects"), el("span", { class: "absent" }, count(rejectCount()))) : null);
 }
 
-function timeLabels(chart, x, inner, height) {
-  const wanted = Math.max(2, Math.min(8, Math.floor(inner / 110)));
-  const step = Math.max(1, Math.ceil(D.time.buckets / wanted));
+// Round times: the finest step of clock or calendar whose labels have room, in one notation for the whole axis. Where the
+// notation is that of a clock, the date stands below the first label and below each that begins a day.
+const CLOCK_STEPS = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, ...[1, 2, 5, 10, 15, 30].map((value) => value * 1e6),
+  ...[1, 2, 5, 10, 15, 30].map((value) => value * 60e6), ...[1, 2, 3, 6, 12].map((value) => value * 3600e6)];
+const DAY = 86400e6;
+
+function timeTicks(start, stop, most) {
+  const step = CLOCK_STEPS.find((size) => (stop - start) / size <= most);
+  if (step) return [multiples(start, stop, step), (at) => clock(at, step >= 60e6 ? 60e6 : step >= 1e6 ? 1e6 : 1), true];
+  const days = [1, 2, 7, 14].find((value) => (stop - start) / (value * DAY) <= most);
+  if (days) return [multiples(start, stop, days * DAY), day, false];
+  const months = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12000].find((value) => (stop - start) / (value * 30 * DAY) <= most) || 60000;
+  const first = new Date(start / 1000), found = [];
+  if (Number.isNaN(first.getTime())) return [[], day, false];
+  const begin = Math.ceil((first.getUTCFullYear() * 12 + first.getUTCMonth()) / months) * months;
+  for (let month = begin; found.length <= most + 1; month += months) {
+    const at = new Date(0).setUTCFullYear(Math.floor(month / 12), month % 12, 1) * 1000;
+    if (!(at < stop)) break;
+    if (at >= start) found.push(at);
+  }
+  return [found, (at) => iso(at).slice(0, months % 12 ? 7 : 4), false];
+}
+const multiples = (start, stop, step) => Array.from({ length: Math.max(0, Math.ceil((stop - start) / step) + 1) }, (_, place) => (Math.ceil(start / step) + place) * step).filter((at) => at < stop);
+
+function timeLabels(chart, inner, foot, height) {
+  const start = D.time.start, stop = bucketStart(D.time.buckets);
+  const [ticks, label, clocks] = timeTicks(start, stop, Math.max(2, Math.min(10, Math.floor(inner / 90))));
   let last = "";
-  for (let bucket = 0; bucket < D.time.buckets; bucket += step) {
-    const at = bucketStart(bucket), date = day(at);
-    const daily = D.time.width * step >= 86400e6;
-    const label = daily ? date : date === last ? clock(at, D.time.width) : `${date.slice(5)} ${clock(at, D.time.width)}`;
-    if (!daily || date !== last) chart.append(svg("text", { x: x(bucket), y: height - 8 }, label));
-    chart.append(svg("line", { class: "base", x1: x(bucket), x2: x(bucket), y1: height - BOTTOM, y2: height - BOTTOM + 5 }));
-    last = date;
+  for (const at of ticks) {
+    const place = LEFT + ((at - start) / (stop - start)) * inner;
+    const anchor = place < LEFT + 30 ? "start" : place > LEFT + inner - 30 ? "end" : "middle";
+    chart.append(svg("line", { class: "base", x1: place, x2: place, y1: foot, y2: foot + 5 }), svg("text", { class: "tick", x: place, y: height - 22, "text-anchor": anchor }, label(at)));
+    if (clocks && day(at) !== last) chart.append(svg("text", { class: "date", x: place, y: height - 6, "text-anchor": anchor }, day(at)));
+    last = day(at);
   }
 }
 

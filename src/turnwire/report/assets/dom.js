@@ -68,8 +68,8 @@ const note = (text) => el("p", { class: "note" }, text);
 const badge = (wire) => el("span", { class: `badge wire wire-${wire}` }, el("span", { class: "dot", "aria-hidden": "true" }), wire);
 
 function table(caption, heads, rows) {
-  const cell = (tag, value, head) => el(tag, { class: head.number ? "number" : null, scope: tag === "th" ? "col" : null }, value);
-  return el("table", {}, caption ? el("caption", {}, caption) : null,
+  const cell = (tag, value, head) => el(tag, { class: head.number ? "number" : null, scope: tag === "th" ? "col" : null, "data-label": tag === "td" && typeof head.name === "string" ? head.name : null }, value);
+  return el("table", { class: "stacks" }, caption ? el("caption", {}, caption) : null,
     el("thead", {}, el("tr", {}, heads.map((head) => cell("th", head.name, head)))),
     el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value, place) => cell("td", value, heads[place]))))));
 }

@@ -22,12 +22,15 @@ function wireChips() {
     el("div", { class: "chips", role: "group", "aria-labelledby": "wires-label" }, controls.wires));
 }
 
-function timeInput(id, label, key, edge) {
+// The bar that begins at a time, or, for the end of a range, that ends there.
+const bucketAt = (micros, key) => Math.min(D.time.buckets - 1, Math.max(0, Math.floor((micros - D.time.start - (key === "to" ? 1 : 0)) / D.time.width)));
+
+function timeInput(id, label, key) {
   const input = el("input", {
     id, type: "datetime-local", step: D.time.width < 1e6 ? "0.001" : "1",
     onchange: (event) => {
       const micros = Date.parse(`${event.target.value}Z`) * 1000;
-      filter[key] = Number.isNaN(micros) ? null : Math.min(D.time.buckets - 1, Math.max(0, Math.floor((micros - D.time.start - edge) / D.time.width)));
+      filter[key] = Number.isNaN(micros) ? null : bucketAt(micros, key);
       update();
     },
   });
@@ -60,15 +63,18 @@ function buildFilters() {
     choice("kind", "Kind", sorted(met("kind"), kindName), (value) => { filter.kind = value; }),
     choice("sender", "From", sorted(met("sender"), agentName), (value) => { filter.sender = value; }),
     choice("receiver", "To", sorted(met("receiver"), agentName), (value) => { filter.receiver = value; }));
-  if (timed) bar.append(timeInput("from", "After (UTC)", "from", 0), timeInput("to", "Before (UTC)", "to", 1));
+  if (timed) bar.append(timeInput("from", "After (UTC)", "from"), timeInput("to", "Before (UTC)", "to"));
   controls.reset = el("button", { type: "button", class: "button", id: "reset", onclick: reset }, "Clear filters");
   bar.append(controls.reset);
 }
 
-function reset() {
+function clear() {
   Object.assign(filter, { kind: null, sender: null, receiver: null, conversation: "", text: "", from: null, to: null });
   filter.wires.clear();
   for (const id of ["conversation", "text"]) controls[id].value = "";
+}
+function reset() {
+  clear();
   update();
 }
 

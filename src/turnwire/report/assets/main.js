@@ -9,13 +9,13 @@ const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "In short" }
 document.getElementById("main").append(tiles);
 const parts = [
   [card("volume", "Volume over time", timed ? "Records in each stretch of time, by wire. Times are UTC." : "Records in each stretch of time, by wire."), drawVolume],
+  [card("rejects", "Rejects", "Ranges that began like a record and were none: nothing of a log is dropped without a word."), drawRejects],
   [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only those two.", "wider"), drawMatrix],
   [card("kinds", "Acts and kinds", "What the records of each wire are.", "narrower"), drawKinds],
   [card("tokens", "Token budget", "What the records of each wire cost a language model to read."), drawTokens],
   [card("answers", "Latencies", "From each question to its answer, as the rules of each wire pair them."), drawAnswers],
   [card("talks", "Conversations", "Choose a conversation, then a message to see its decoded fields and its text as written."), drawConversations],
   [card("messages", "Messages", "One by one, in the order of the log."), drawMessages],
-  [card("rejects", "Rejects", "Ranges that began like a record and were none: nothing of a log is dropped without a word."), drawRejects],
 ];
 
 function draw() {
@@ -36,11 +36,18 @@ function drawFoot() {
 
 buildFilters();
 drawFoot();
-update = draw;
+update = () => { draw(); remember(); };
+recall();
 draw();
+addEventListener("hashchange", () => { if (recall()) draw(); });
 let drawnWidth = document.body.clientWidth;
 addEventListener("resize", () => {
   if (document.body.clientWidth === drawnWidth) return;
   drawnWidth = document.body.clientWidth;
   draw();
 });
+
+// What is sticky below the bar of filters begins where the bar ends. On paper all that is closed is open.
+const filterBar = document.getElementById("filters");
+new ResizeObserver(() => document.documentElement.style.setProperty("--bar", getComputedStyle(filterBar).position === "sticky" ? `${filterBar.offsetHeight}px` : "0px")).observe(filterBar);
+addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("details.reject")) one.open = true; });

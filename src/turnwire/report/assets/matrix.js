@@ -20,11 +20,11 @@ function drawMatrix(holder, view) {
     const own = pairs.filter((pair) => pair.key[0] === sender).reduce((sum, pair) => sum + pair.records, 0);
     return el("tr", {}, el("th", { scope: "row", title: visible(agentName(sender)) }, said(agentName(sender))),
       receivers.map((receiver) => matrixCell(sender, receiver, between.get(`${sender},${receiver}`) || 0, most)),
-      el("td", { class: "sum" }, compact(own)));
+      el("td", { class: "sum" }, tight(own)));
   });
   const rest = restOfSenders + restOfReceivers;
   holder.replaceChildren(
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Who talks to whom" }, el("table", { class: "matrix" }, head, el("tbody", {}, rows))),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of senders and receivers" }, el("table", { class: receivers.length > 9 ? "matrix dense" : "matrix" }, head, el("tbody", {}, rows))),
     ...(unshown ? [note(`Not shown: ${plural(unshown, "record")} of ${plural(rest, "row or column", "rows and columns")} with less traffic. Filter by From or To to see them.`)] : []),
     ...(D.folded_agents ? [note(`${othersName()}: agents beyond the ${count(D.agents.length)} busiest are counted together.`)] : []));
 }
@@ -48,5 +48,5 @@ function matrixCell(sender, receiver, records, most) {
   return el("td", { class: "filled", vars: { "--share": strength.toFixed(3) } }, el("button", {
     type: "button", onclick: choose, title: `${visible(agentName(sender))} → ${visible(agentName(receiver))}: ${count(records)}`,
     "aria-label": `${visible(agentName(sender))} to ${visible(agentName(receiver))}: ${plural(records, "record")}`,
-  }, compact(records)));
+  }, tight(records)));
 }

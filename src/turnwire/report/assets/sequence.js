@@ -1,5 +1,5 @@
 // Conversations: a list, and the chosen one as a sequence diagram.
-const LANE = 176, ROW = 44, GUTTER = 92, STEPS = 40, TALKS = 12;
+const NARROW = 56, WIDE = 280, ROW = 44, HEAD = 40, GUTTER = 92, STEPS = 40, TALKS = 12;
 let chosenTalk = null, chosenMessage = null;
 
 function drawConversations(holder, view) {
@@ -53,47 +53,57 @@ function drawDiagram(holder, talk, own) {
       chosenMessage = message;
       detail.replaceChildren(messageDetail(message));
     };
-    place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Sequence diagram" }, sequenceOf(part, open, holder.clientWidth)), detail);
+    const [heads, steps, fits] = sequenceOf(part, open, holder.clientWidth);
+    place.append(el("div", { class: fits ? "lanes" : "lanes scroll", tabindex: fits ? null : "0", role: "region", "aria-label": "Sequence diagram" }, el("div", { class: "heads" }, heads), steps), detail);
     if (part.includes(chosenMessage)) detail.replaceChildren(messageDetail(chosenMessage));
   });
 }
 
 const NOBODY = null;
 
+// The names of the parties, which stay in sight, the messages between them, and whether there is room for all. Lanes shrink
+// down to NARROW pixels before anything has to be scrolled.
 function sequenceOf(part, open, room) {
   const actors = [...new Set(part.flatMap((message) => [message.sender, message.receiver]))];
   if (actors.includes(NOBODY)) actors.push(actors.splice(actors.indexOf(NOBODY), 1)[0]);
-  const lane = Math.max(LANE, Math.min(280, ((room || 800) - GUTTER - 20) / actors.length));
-  const width = GUTTER + actors.length * lane + 8, height = 48 + part.length * ROW + 8;
+  const space = (room || 800) - GUTTER - 10;
+  const lane = Math.max(NARROW, Math.min(WIDE, space / actors.length));
+  const width = GUTTER + actors.length * lane + 8, height = 8 + part.length * ROW + 8;
   const middle = (name) => GUTTER + (actors.indexOf(name) + 0.5) * lane;
+  const heads = svg("svg", { class: "sequence", width, height: HEAD, viewBox: `0 0 ${width} ${HEAD}`, role: "img", "aria-label": `Parties: ${actors.map((name) => (name === NOBODY ? "nobody named" : visible(name))).join(", ")}` });
   const drawing = svg("svg", { class: "sequence", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${plural(part.length, "message")} between ${plural(actors.length, "party", "parties")}` });
+  const edge = lane < 90 ? 3 : 6;
   for (const name of actors) {
-    const label = name === NOBODY ? "(nobody named)" : cut(visible(name), Math.floor((lane - 30) / 7.5));
-    drawing.append(svg("line", { class: "life", x1: middle(name), x2: middle(name), y1: 36, y2: height - 4 }),
-      svg("g", { class: "actor" }, svg("title", {}, name === NOBODY ? label : visible(name)), svg("rect", { x: middle(name) - lane / 2 + 6, y: 4, width: lane - 12, height: 30, rx: 6 }),
-        svg("text", { x: middle(name), y: 24, "text-anchor": "middle" }, label)));
+    const full = name === NOBODY ? "(nobody named)" : visible(name);
+    const label = cut(name === NOBODY && lane < 120 ? "(none)" : full, Math.max(4, Math.floor((lane - 2 * edge - 8) / 7.2)));
+    drawing.append(svg("line", { class: "life", x1: middle(name), x2: middle(name), y1: 0, y2: height - 4 }));
+    heads.append(svg("g", { class: "actor" }, svg("title", {}, full), svg("rect", { x: middle(name) - lane / 2 + edge, y: 4, width: lane - 2 * edge, height: 30, rx: 6 }),
+      svg("text", { x: middle(name), y: 24, "text-anchor": "middle" }, label)));
   }
   let before = null;
   part.forEach((message, row) => {
     drawing.append(step(message, row, middle, width, lane, before, open));
     before = message.time ?? before;
   });
-  return drawing;
+  return [heads, drawing, lane * actors.length <= space + 1];
 }
 
 function step(message, row, middle, width, lane, before, open) {
-  const y = 48 + row * ROW, line = y + 30;
+  const y = 8 + row * ROW, line = y + 30;
   const from = middle(message.sender), to = middle(message.receiver);
-  const group = svg("g", { class: `step wire wire-${message.talk ? wireName(message.talk.wire) : ""}`, tabindex: "0", role: "button", "aria-pressed": String(message === chosenMessage), "aria-label": spoken(message) });
-  const words = Math.floor((Math.max(Math.abs(to - from), lane) - 24) / 6.9);
+  const group = svg("g", { class: `step wire wire-${message.talk ? wireName(message.talk.wire) : ""}`, tabindex: "0", role: "button", "aria-pressed": String(message === chosenMessage) });
+  const words = Math.floor((Math.max(Math.abs(to - from), lane, 150) - 24) / 6.9);
   const kind = visible(message.kind ?? "");
   const about = message.subject === null ? "" : cut(visible(message.subject), Math.max(6, words - kind.length));
-  const start = Math.min(from, to), centre = from === to ? from + 44 : (from + to) / 2;
-  group.append(svg("title", {}, spoken(message)), svg("rect", { class: "ground", x: 1, y: y + 1, width: width - 2, height: ROW - 2, rx: 6 }),
-    svg("text", { class: "when", x: 8, y: line + 1 }, stamp(message, before)),
-    svg("text", { x: from === to ? start + 40 : centre, y: line - 8, "text-anchor": from === to ? "start" : "middle" }, svg("tspan", { class: "kind" }, kind), svg("tspan", { class: "about", dx: 6 }, about)));
+  const when = stamp(message, before); // the name of a step begins with what is seen of it
+  group.setAttribute("aria-label", `${[when, kind, about].filter(Boolean).join(" ")}, ${spoken(message)}`);
+  const half = ((kind.length + about.length + 1) * 6.9) / 2; // what is said stays inside the drawing, whatever the arrow is
+  const centre = Math.max(GUTTER + half, Math.min(width - 8 - half, from === to ? from + 40 + half : (from + to) / 2));
+  group.append(svg("title", { "aria-hidden": "true" }, spoken(message)), svg("rect", { class: "ground", x: 1, y: y + 1, width: width - 2, height: ROW - 2, rx: 6 }),
+    svg("text", { class: "when", x: 8, y: line + 1 }, when), " ",
+    svg("text", { class: "said", x: centre, y: line - 8, "text-anchor": "middle" }, svg("tspan", { class: "kind" }, kind), " ", svg("tspan", { class: "about" }, about)));
   if (from === to) {
-    group.append(svg("path", { class: "arrow", d: `M${from} ${line - 14}h28v16h-22` }), head(from + 2, line + 2, -1));
+    group.append(svg("path", { class: "arrow", d: `M${from} ${line - 6}h24v10h-18` }), head(from + 2, line + 4, -1));
   } else {
     const way = to > from ? 1 : -1;
     group.append(svg("line", { class: "arrow", x1: from, x2: to - way * 7, y1: line, y2: line }), svg("circle", { class: "head", cx: from, cy: line, r: 2.5 }), head(to, line, way));
@@ -107,7 +117,7 @@ function step(message, row, middle, width, lane, before, open) {
 const head = (x, y, way) => svg("path", { class: "head", d: `M${x} ${y}l${-9 * way} -4.5v9z` });
 const stamp = (message, before) => (message.time === null ? (message.sequence === null ? "" : `#${message.sequence}`) : before === null || message.time < before ? clock(message.time, 1e6) : `+${duration(message.time - before)}`);
 function spoken(message) {
-  const parts = [message.kind ?? "message", `from ${message.sender ?? "nobody named"} to ${message.receiver ?? "nobody named"}`];
+  const parts = [`from ${message.sender ?? "nobody named"} to ${message.receiver ?? "nobody named"}`];
   if (message.time !== null) parts.push(moment(message.time));
   if (message.subject !== null) parts.push(message.subject);
   return visible(parts.join(", "));

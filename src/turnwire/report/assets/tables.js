@@ -6,7 +6,7 @@ function drawMessages(holder, view) {
   const heads = ["Time (UTC)", "Wire", "Kind", "From", "To", "Conversation", "About", "Line"];
   paged(holder, view.messages, ROWS, "Messages", (part, place) => {
     const body = el("tbody", {}, part.map(messageRow));
-    place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Messages" }, el("table", {},
+    place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of messages" }, el("table", { class: "stacks one-by-one" },
       el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col", class: name === "Line" ? "number" : null }, name)), el("th", { scope: "col", class: "no-print" }, "Details"))), body)));
   });
   if (!complete) holder.append(note(`${count(messages.length)} of ${plural(D.totals.records, "message")} of the log are in this page.`));
@@ -14,14 +14,16 @@ function drawMessages(holder, view) {
 
 function messageRow(message) {
   const clipped = (text, otherwise) => el("span", { class: "clip", title: text === null ? null : visible(text) }, saidOr(text, otherwise));
-  const row = el("tr", {}, el("td", {}, message.time === null ? el("span", { class: "absent" }, "–") : moment(message.time)), el("td", {}, badge(wireName(message.talk.wire))),
-    el("td", {}, clipped(message.kind, "–")), el("td", {}, clipped(message.sender, "–")), el("td", {}, clipped(message.receiver, "–")),
-    el("td", {}, clipped(message.talk.id, "–")), el("td", {}, clipped(message.subject, "–")), el("td", { class: "number" }, count(message.line)));
-  const button = el("button", { type: "button", class: "open", "aria-expanded": "false", "aria-label": `Details of the message on line ${count(message.line)}`, onclick: () => {
+  const cell = (name, value, more) => el("td", { "data-label": name, ...more }, value);
+  const row = el("tr", {}, cell("Time (UTC)", message.time === null ? el("span", { class: "absent" }, "–") : moment(message.time)), cell("Wire", badge(wireName(message.talk.wire))),
+    cell("Kind", clipped(message.kind, "–")), cell("From", clipped(message.sender, "–")), cell("To", clipped(message.receiver, "–")),
+    cell("Conversation", clipped(message.talk.id, "–")), cell("About", clipped(message.subject, "–")), cell("Line", count(message.line), { class: "number" }));
+  const button = el("button", { type: "button", class: "open", "aria-expanded": "false", "aria-label": `Show the message on line ${count(message.line)}`, onclick: () => {
     const open = button.getAttribute("aria-expanded") === "true";
     if (open) row.nextSibling.remove();
     else row.after(el("tr", { class: "more" }, el("td", { colspan: "9" }, messageDetail(message))));
     button.setAttribute("aria-expanded", String(!open));
+    button.setAttribute("aria-label", `${open ? "Show" : "Hide"} the message on line ${count(message.line)}`);
     button.replaceChildren(open ? "Show" : "Hide");
   } }, "Show");
   row.append(el("td", {}, button));
@@ -43,7 +45,7 @@ function drawRejects(holder, view) {
   const found = rejects.filter((reject) => (!wires.size || wires.has(reject.wire)) && (!chosenReasons.size || chosenReasons.has(`${reject.wire} ${reject.reason}`)) &&
     (!view.wanted || rejectText(reject).includes(view.wanted)));
   const list = el("div", {});
-  if (found.length) paged(list, found, REJECTS, "Rejects", (part, place) => place.append(...part.map(rejectBlock)));
+  if (found.length) paged(list, found, REJECTS, "Rejects", (part, place) => place.append(...part.map((reject, row) => rejectBlock(reject, row === 0))));
   else list.append(empty("No damaged range in this page passes these filters."));
   const notes = rejects.length < allRejects ? [note(`${count(rejects.length)} of ${plural(allRejects, "damaged range")} are in this page: the first of each wire and reason.`)] : [];
   if (filter.kind !== null || filter.sender !== null || filter.receiver !== null || filter.conversation || byTime()) {
@@ -58,15 +60,15 @@ function rejectText(reject) {
   return reject.hay;
 }
 
-function rejectBlock(reject) {
+function rejectBlock(reject, open) {
   const place = [reject.file === null ? null : [said(reject.file), ", "], `line ${count(reject.line)}, bytes ${count(reject.offset)}–${count(reject.offset + reject.length)}`];
-  return el("article", { class: "reject" }, el("div", { class: "what" }, badge(reject.wire), el("span", { class: "reason" }, reject.reason), el("span", { class: "absent" }, ...place.flat().filter(Boolean)),
+  return el("details", { class: "reject", open, "aria-label": `Damage on line ${count(reject.line)}` }, el("summary", { class: "what" }, badge(reject.wire), el("span", { class: "reason" }, reject.reason), el("span", { class: "absent" }, ...place.flat().filter(Boolean)),
     el("span", { class: "absent" }, `reading failed at byte ${count(reject.fault)}`)), hexDump(reject));
 }
 
 function hexDump(reject) {
   const data = decoded(reject.raw), fault = reject.fault - reject.offset;
-  const dump = el("pre", { class: "hex", tabindex: "0", "aria-label": "Bytes in hexadecimal and as text" });
+  const dump = el("pre", { class: "hex", tabindex: "0", role: "group", "aria-label": "Bytes in hexadecimal and as text" });
   const marked = (text, at) => (at === fault ? el("mark", {}, text) : text);
   for (let start = 0; start < data.length; start += 16) {
     const line = [...data.slice(start, start + 16)];

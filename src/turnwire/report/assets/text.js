@@ -2,14 +2,23 @@
 const LOCALE = "en";
 const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat(LOCALE, { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(LOCALE, { style: "percent", maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat(LOCALE, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const tenth = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 const count = (value) => whole.format(value);
-const compact = (value) => (value < 10000 ? whole.format(value) : short.format(value));
+const compact = (value) => (value < 1e6 ? whole.format(value) : short.format(value));
+const tight = (value) => (value < 10000 ? whole.format(value) : short.format(value)); // for a cell of the matrix
 const share = (part, all) => (all ? percent.format(part / all) : "–");
 const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
-const decimal = (value) =>
-  value.toLocaleString(LOCALE, { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
+const decimal = (value) => tenth.format(value); // one digit always, so that columns stand even
+
+// The numbers of an axis in one notation: "0", "500K", "1,000K", with as many digits as the finest needs.
+function axisNumbers(values) {
+  const top = Math.max(...values);
+  const [unit, name] = top < 10000 ? [1, ""] : top < 1e7 ? [1e3, "K"] : top < 1e10 ? [1e6, "M"] : [1e9, "B"];
+  const digits = values.every((value) => (value / unit) % 1 === 0) ? 0 : 1;
+  return values.map((value) => (value ? `${(value / unit).toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })}${name}` : "0"));
+}
 
 function bytes(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];
@@ -24,7 +33,7 @@ function bytes(value) {
 // Microseconds as people say them: "842 ms", "4 min 10 s", "2 d 3 h".
 function duration(micros) {
   if (micros < 1000) return `${whole.format(micros)} µs`;
-  if (micros < 1e6) return `${decimal(micros / 1000)} ms`;
+  if (micros < 1e6) return `${micros < 10000 ? decimal(micros / 1000) : whole.format(micros / 1000)} ms`;
   if (micros < 60e6) return `${decimal(micros / 1e6)} s`;
   const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
   let left = Math.round(micros / 1e6);
