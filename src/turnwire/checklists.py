@@ -102,17 +102,20 @@ class Line(NamedTuple):
     @property
     def reason(self) -> str:
         """Where the clause is broken and how, in words, or what is open; "" where it is kept."""
-        return "; ".join(part for part in (_told(self.faults), _told(self.open, "open, ")) if part)
+        return "; ".join((*_told(self.faults), *_told(self.open, "open, ")))
 
     def __str__(self) -> str:
-        doubts = _told(self.doubts, "doubtful, ")
-        reason = "; ".join(part for part in (self.reason, doubts) if part)
-        return f"[{_MARKS[self.status]}] {self.name} ({self.clause.section})" + (f": {reason}" if reason else "")
+        """The clause with its mark, and its place behind it; of several places each is a line of its own."""
+        places = [*_told(self.faults), *_told(self.open, "open, "), *_told(self.doubts, "doubtful, ")]
+        clause = f"[{_MARKS[self.status]}] {self.name} ({self.clause.section})"
+        if len(places) > 1:
+            return "\n      ".join((f"{clause}:", *places))
+        return ": ".join((clause, *places))
 
 
-def _told(faults: tuple[Fault, ...], word: str = "") -> str:
-    told = "; ".join(f"{word}{fault}" for fault in faults[:_TOLD])
-    return told + (f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else "")
+def _told(faults: tuple[Fault, ...], word: str = "") -> list[str]:
+    told = [f"{word}{fault}" for fault in faults[:_TOLD]]
+    return told + ([f"and {len(faults) - _TOLD} more"] if len(faults) > _TOLD else [])
 
 
 class Checklist(NamedTuple):

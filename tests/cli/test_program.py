@@ -138,6 +138,8 @@ def test_bench_says_what_is_made_up(tmp_path: Path) -> None:
     assert "yours: 50 your messages in few" in text
     assert "generated: 4,000 made-up messages with wide ids" in text
     assert "native/msgspec" in text
+    figures = re.findall(r"\d+\.\d+", text.partition("\ntask")[2])
+    assert figures and all(len(figure.partition(".")[2]) <= 2 for figure in figures)
 
 
 def test_bench_refuses_what_holds_no_messages(tmp_path: Path) -> None:

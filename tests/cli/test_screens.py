@@ -264,3 +264,28 @@ def test_what_is_no_ledger_is_told_calmly(tmp_path: Path) -> None:
     done = turnwire("ledger", "check", other, "--head", text)
     assert done.code == 2
     assert f"{text} holds no head of a ledger: JSON is malformed" in done.err
+
+
+@pytest.mark.parametrize("columns", [40, 44])
+def test_a_narrow_time_loses_its_day_before_its_clock(screen: Any, columns: int) -> None:
+    times = [[7, "a text that is cut", f"2026-01-05T09:00:0{second}.000Z"] for second in (1, 2)]
+    lines = screen(columns, ["line", "text", "time"], times)
+    assert [line.split()[-1] for line in lines] == ["time", "09:00:01.000", "09:00:02.000"]
+    times[1][2] = "2026-01-06T09:00:02.000Z"
+    lines = screen(columns, ["line", "text", "time"], times)
+    assert [line.split()[-1][:11] for line in lines] == ["time", "01-05T09:00", "01-06T09:00"]
+    assert "2026-01-05T09:00:01.000Z" in screen(80, ["line", "text", "time"], times)[1]
+
+
+def test_latencies_outlast_the_rare_columns_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from turnwire.cli.commands.stats import _tables
+
+    row = {"stat": "answers", "wire": "nslip", "rule": "ask", "requests": 7, "answered": 7, "waiting": 0, "given_up": 1}
+    seconds = {"count": 7, "min": 1.0, "p50": 2.0, "p90": 2.5, "p99": 3.0, "max": 3.0}
+    total = {"stat": "all", "records": 0, "rejects": 0, "first": None}
+    total |= {"record_bytes": 0, "reject_bytes": 0, "text_bytes": 0, "bytes": 0}
+    rare = {"backwards": 0, "progress": 0, "orphans": 0, "ahead": 0, "further": 0, "seconds": seconds}
+    [_, shown] = _tables([total, {**row, **rare}])
+    assert shown.splitlines()[1].split()[5:] == [
+        *("min", "s", "p50", "s", "p90", "s", "p99", "s", "max", "s", "given_up", "backwards", "timed")
+    ]

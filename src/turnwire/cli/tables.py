@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from shutil import get_terminal_size
@@ -15,6 +16,8 @@ NARROW = 12
 """Cells below which no text is cut to make room: then columns go."""
 PATHS = frozenset({"file", "where"})
 """Columns that are cut at their start: the end of a path says more."""
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+"""A time as a table shows it."""
 GAP = 2
 """Cells between two columns."""
 
@@ -105,18 +108,29 @@ def _on_terminal(
     names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str, room: int
 ) -> str:
     widths = fitted(names, cells, numbers, room)
+    columns = [_without_day([row[place] for row in cells], wide) for place, wide in enumerate(widths)]
     cut = [
         [shortened(text, wide, name in PATHS) for text, wide, name in zip(row, widths, names, strict=False)]
-        for row in cells
+        for row in zip(*columns, strict=True)
     ]
     shown = [shortened(name, wide) for name, wide in zip(names, widths, strict=False)]
     text = _with_rich(shown, cut, numbers, widths) or aligned(shown, cut, numbers[: len(shown)])
     hidden = names[len(shown) :]
     if not hidden:
         return text
-    columns = "column" if len(hidden) == 1 else "columns"
+    word = "column" if len(hidden) == 1 else "columns"
     said = f"--columns {','.join(hidden)}" if option == "--columns" else f"{', '.join(hidden)} ({option})"
-    return f"{text}{shortened(f'+{len(hidden)} {columns}: {said}', room)}\n"
+    return f"{text}{shortened(f'+{len(hidden)} {word}: {said}', room)}\n"
+
+
+def _without_day(texts: Sequence[str], wide: int) -> Sequence[str]:
+    """The texts of a column; times for which it is too narrow without their day where all are of one, else without
+    their year: what tells rows apart is shown."""
+    times = [text for text in texts if text]
+    if not times or max(map(width, times)) <= wide or not all(map(TIME.fullmatch, times)):
+        return texts
+    start = len("2026-01-05T" if len({time[:10] for time in times}) == 1 else "2026-")
+    return [text[start:-1] for text in texts]
 
 
 def aligned(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> str:

@@ -129,12 +129,15 @@ class _Figure(float):
 
     form: str
 
-    def __str__(self) -> str:
+    def __format__(self, form: str) -> str:
         return format(float(self), self.form)
+
+    def __str__(self) -> str:
+        return format(self)
 
 
 def _number(value: float | None) -> _Figure | None:
-    return None if value is None else _Figure(value, ",.0f" if value >= 100 else ".1f" if value >= 10 else ".2f")
+    return None if value is None else _Figure(value, ",.1f")
 
 
 def _ratio(times: dict[str, float], over: str, under: str, factor: float, form: str) -> _Figure | None:

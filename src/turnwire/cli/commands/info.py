@@ -97,7 +97,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"core       {found['backend']}{why}",
         f"python     {found['python']}, {found['platform']}",
         f"cpu        {', '.join(found['cpu_features']) or 'no features beyond the baseline'}",
-        f"wires      {', '.join(wires)}",
+        *(f"{'' if place else 'wires':<11}{wire}" for place, wire in enumerate(wires)),
     ]
     for name, needed in found["extras"].items():
         state = ", ".join(f"{each} {there or 'missing'}" for each, there in needed.items())

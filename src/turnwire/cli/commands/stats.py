@@ -23,6 +23,8 @@ TITLES = {
 LATENCIES = ("min s", "p50 s", "p90 s", "p99 s", "max s")
 RARE = frozenset({"progress", "orphans", "ahead", "further"})
 """Columns of answers that are shown where there are any."""
+LAST = ("timed", "given_up", "backwards", "progress", "orphans", "ahead", "further")
+"""Columns of answers that go before latencies do, where a terminal has no room for all."""
 TITLES |= {"conversation": "busiest conversations", "answers": "answers"}
 
 
@@ -73,6 +75,7 @@ def _tables(rows: list[dict[str, Any]]) -> Iterator[str]:
             continue
         names = [name for name in chosen[0] if any(row.get(name) is not None for row in chosen)]
         names = [name for name in names if name not in RARE or any(row[name] for row in chosen)]
+        names.sort(key=lambda name: name in LAST)
         cells = [[row.get(name) for name in names] for row in chosen]
         for row, shown in zip(chosen, cells, strict=True):
             if "others" in row:
