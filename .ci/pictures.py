@@ -1,7 +1,7 @@
 """Makes the pictures of docs/images: `make pictures`. The report as a Chromium shows it, the terminal as rich draws it.
 
-The same log gives the same pictures but for the day on which the report was made, which they do not show. None has more
-than MOST bytes, and none fetches anything.
+The same log gives the same pictures, but for how long a scan took. None has more than MOST bytes, and none fetches
+anything.
 """
 
 from __future__ import annotations
