@@ -217,8 +217,10 @@ pictures: $(VENV)/.extra-test $(NATIVE) browser ## make the pictures of docs/ima
 	@.venv-site/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	@touch $@
 
+# Not --quiet: what is not logged is no warning, and would not end the build.
 site: .venv-site/.done ## build the site from docs/ into build/site; a warning or a dead link is an error
-	@NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs build --quiet
+	@mkdir -p build
+	@NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs build >build/site.log 2>&1 || { grep -v '^INFO' build/site.log; exit 1; }
 	@echo "build/site/index.html"
 
 gate: $(VENV)/.extra-test build/.native-$(TAG) ## count instructions of each wire and scan with valgrind; fails 3 % above the baseline
