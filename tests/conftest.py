@@ -1,11 +1,13 @@
 """The twin fixture: every test that asks for ``backend`` or ``core`` runs on native and on pure.
 
 TURNWIRE_PURE=0 is the native half of that and TURNWIRE_PURE=1 the pure one; `make test` runs both, side by side.
-Without the variable one run has both. Tests marked ``once`` are left out of the pure half where the native half runs.
+Without the variable one run has both. Tests marked ``once``, in their file or by ``tests/halves.py``, are left out of
+the pure half where the native half runs.
 
 Property tests take their effort from a hypothesis profile: "dev" by default, "ci" where CI is set, or the one named by
-HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each). A test that sets ``max_examples`` itself opts out of that. Under CI
-every run tries the same examples, so that a verdict is about the change; looking for new ones is the work of "soak".
+HYPOTHESIS_PROFILE ("soak": SOAK_EXAMPLES each; "few": for further interpreters and builds). A test that sets
+``max_examples`` itself opts out of that. Under CI every run tries the same examples, so that a verdict is about the
+change; looking for new ones is the work of "soak".
 """
 
 from __future__ import annotations
@@ -19,8 +21,11 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.halves import is_once
+
 SAME_EXAMPLES = bool(os.environ.get("CI"))
 settings.register_profile("dev", max_examples=40, deadline=None, derandomize=SAME_EXAMPLES)
+settings.register_profile("few", max_examples=8, deadline=None, derandomize=True)
 settings.register_profile("ci", max_examples=40, deadline=None, derandomize=True)
 settings.register_profile(
     "soak",
@@ -77,16 +82,33 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The native half (``TURNWIRE_PURE=0``) leaves out what runs on the pure core alone: the pure half runs that."""
+    """Marks what is run once, which no test is that gets each core in turn. The native half (``TURNWIRE_PURE=0``)
+    leaves out what runs on the pure core alone: the pure half runs that, unless it is marked ``once``."""
+    for item in items:
+        if is_once(item.path) and not _cores(item):
+            item.add_marker(pytest.mark.once)
     if not NATIVE_HALF:
         return
-    left_out = [item for item in items if _is_pure(item)]
+    left_out = [item for item in items if "pure" in _cores(item) and item.get_closest_marker("once") is None]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not _is_pure(item)]
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
 
 
-def _is_pure(item: pytest.Item) -> bool:
-    """Whether a parameter of the test chooses the pure core."""
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A part of `make test` may be without a test where only a folder is tested."""
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and "once" in session.config.option.markexpr:
+        session.exitstatus = pytest.ExitCode.OK
+
+
+def _cores(item: pytest.Item) -> set[str]:
+    """The cores that parameters of the test choose, by their names or by those of modules of theirs."""
     chosen = getattr(getattr(item, "callspec", None), "params", {}).values()
-    return any(isinstance(value, str) and value == "pure" for value in chosen)
+    names = [getattr(value, "__name__", value) for value in chosen]
+    return {
+        core
+        for core in ("native", "pure")
+        if any(isinstance(name, str) and (name == core or name.startswith(f"turnwire._{core}.")) for name in names)
+    }

@@ -416,7 +416,9 @@ def test_whoever_waits_is_told_when_the_agent_stops_or_cannot_write(tmp_path: Pa
         agent = make_agent(tmp_path)
         async with agent:
             waiting = asyncio.create_task(agent.call(task("work.sleep", {"seconds": 60})))
-            await asyncio.sleep(0.1)
+            assert agent.transcript is not None
+            while len(list(agent.transcript)) < 2:  # it has not begun
+                await asyncio.sleep(0.01)
         ended = await waiting
         assert (ended.status, ended.error.message) == (
             "CANCELLED",

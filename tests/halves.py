@@ -1,0 +1,66 @@
+"""What `make test` runs in the native half alone, beside what is marked ``once`` in its file.
+
+The pure half proves the pure twins. A test belongs to it where a twin of a compiled module does work that the test
+looks at: codecs, JSON, the engines of the scan, columns, hashing, sessions. A test of what stands above them, in plain
+Python, and takes their results as they come (files, pipes, servers, pages, the command line) would prove the same
+again: the twins give equal values for any bytes, as the tests that compare them see, so nothing above tells them apart.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+CODECS = ("nslip", "csp", "kick", "sstp", "json_text", "vectors", "sap/test_codec.py", "sap/test_conformance.py")
+"""Folders and files whose tests run on both cores, always (but for those that compare the two in one process)."""
+ONCE = {
+    "cli": "what commands say and write, and how they end",
+    "report": "the page, and the sums it is made of",
+    "tokens": "counts of texts",
+    "prompts": "texts",
+    "packaging": "installations",
+    "distributed": "blocks on Dask and Spark",
+    "ledger/test_command.py": "commands",
+    "ledger/test_memory.py": "a store without a file",
+    "ledger/test_trust.py": "files, copies and signatures",
+    "log/test_commands_agree.py": "commands",
+    "log/test_directories.py": "folders",
+    "log/test_follow.py": "files that grow",
+    "log/test_options.py": "what is refused before anything is read",
+    "log/test_outputs.py": "files that are written",
+    "log/test_planning.py": "places where files are cut",
+    "log/test_resume.py": "files as they were",
+    "log/test_rotation_storms.py": "files that are rotated",
+    "log/test_scan_differential.py": "compares the engines in one process",
+    "log/test_schema.py": "names of columns",
+    "log/test_services.py": "what is around a scan",
+    "log/test_sources.py": "where bytes come from",
+    "log/test_tasks.py": "tasks of programs",
+    "sap/test_admission.py": "an agent at work",
+    "sap/test_agent.py": "an agent at work",
+    "sap/test_agent_machine.py": "an agent at work",
+    "sap/test_cache.py": "a cache of results",
+    "sap/test_large_results.py": "an agent at work",
+    "sap/test_learning.py": "what is learnt from results",
+    "sap/test_principals.py": "who calls",
+    "sap/test_serving.py": "an agent behind transports",
+    "sap/test_transport_machine.py": "an agent behind transports",
+    "sap/test_transports.py": "servers and clients",
+    "sap/test_vetting.py": "an agent at work",
+    "test_add_a_wire.py": "the page for who contributes",
+    "test_cost.py": "what the compiled core and the rules cost",
+    "test_documents.py": "pages",
+    "test_examples.py": "the demo",
+    "test_limits.py": "arguments that are refused",
+    "test_names.py": "arguments that are refused",
+    "test_showing.py": "tables of notebooks",
+}
+"""Folders and files, and what their tests are about that is the same on each core."""
+BOTH = ("cli/test_all_wires.py", "cli/test_scan.py", "cli/test_validate.py")
+"""Files of such folders that run in both halves all the same: that the command line works on the pure core."""
+
+
+def is_once(path: Path) -> bool:
+    """Whether a file of tests runs in the native half alone."""
+    name = path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
+    return name not in BOTH and (name in ONCE or name.partition("/")[0] in ONCE)
