@@ -60,6 +60,7 @@ _ROLE = re.compile(
 )
 _TYPE = re.compile(rb'"type"[ \t\r\n]*:[ \t\r\n]*"(?:%s)"' % "|".join(TYPES).encode())
 _HALF = 4
+_REQUIRED = frozenset(REQUIRED_FIELDS)
 _OTHERS = tuple(f'"{name}"'.encode() for name in REQUIRED_FIELDS if name != "channel")
 
 
@@ -67,7 +68,7 @@ def claims(fields: dict[str, Any]) -> bool:
     """Whether an object that is no envelope is a damaged one: its channel starts with the sigil and it has a further
     field; or its content does and it has four fields; or it has all seven and a type of KickLang, or but one and a role
     of it. A sender, a receiver and a channel are anybody's."""
-    known = sum(name in fields for name in REQUIRED_FIELDS)
+    known = len(_REQUIRED & fields.keys())
     if _has_sigil(fields.get("channel")) and known > 1:
         return True
     if _has_sigil(fields.get("content")) and known >= _HALF and ("sender" in fields or "receiver" in fields):

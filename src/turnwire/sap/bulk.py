@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from turnwire.contract import BulkScanner, Column
@@ -120,17 +120,18 @@ def _words(path: str, field: Field) -> tuple[str, ...]:
 
 _STRONG = ("constitutionalContext", "constitutionalEvidence")
 _FURTHER = ("taskId", "correlationId", "issuedAt", "reportedAt", "issuer", "producer", "target")
+_STRONG_KEYS, _FURTHER_KEYS = frozenset(_STRONG), frozenset(_FURTHER)
 _RECEIPTS = tuple(receipt.value for receipt in Receipt)
 _RECEIPT_FIELDS = frozenset(field.name for table in MESSAGES[2:] for field in table.fields)
 _MANY = 3
 
 
-def _claimed(names: Collection[str]) -> bool:
+def _claimed(names: Set[str]) -> bool:
     """Whether these keys are those of a Task or a Result: constitutionalContext or constitutionalEvidence and one more,
     or protocolVersion with taskId or three others. protocolVersion alone is the key of many protocols."""
-    further = sum(name in names for name in _FURTHER)
+    further = len(_FURTHER_KEYS & names)
     versioned = "protocolVersion" in names
-    strong = sum(name in names for name in _STRONG)
+    strong = len(_STRONG_KEYS & names)
     if strong and strong + versioned + further >= 2:
         return True
     return versioned and ("taskId" in names or further >= _MANY)
@@ -149,7 +150,7 @@ def claims(fields: dict[str, Any]) -> bool:
 def marked(raw: bytes) -> bool:
     """Whether damaged bytes were a Task or a Result: the keys that ``claims`` asks for stand in them. What is left of a
     receipt has no marks of its own, unless it is all there but for its end, with a UUID."""
-    if _claimed([name for name in (*_STRONG, *_FURTHER, "protocolVersion") if f'"{name}"'.encode() in raw]):
+    if _claimed({name for name in (*_STRONG, *_FURTHER, "protocolVersion") if f'"{name}"'.encode() in raw}):
         return True
     return _RECEIPT.match(raw) is not None
 
