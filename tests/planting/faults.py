@@ -48,10 +48,16 @@ class Fault(NamedTuple):
         source = (ROOT / self.header).read_text("utf-8")
         return source[: self.start] + self.text + source[self.stop :]
 
-    def __str__(self) -> str:
+    @property
+    def row(self) -> str:
+        """Its row with what is changed in brackets, as in ``if (size [< -> <=] 20) return 0;``."""
         source = (ROOT / self.header).read_text("utf-8")
-        row = source.splitlines()[self.line - 1].strip()
-        return f"{self.header}:{self.line}: {source[self.start : self.stop]!r} -> {self.text!r} in {row[:90]}"
+        before = source[source.rfind("\n", 0, self.start) + 1 : self.start].lstrip()
+        behind = source[self.stop :].partition("\n")[0].rstrip()
+        return f"{before}[{source[self.start : self.stop]} -> {self.text}]{behind}"
+
+    def __str__(self) -> str:
+        return f"{self.header}:{self.line}: {self.row}"
 
 
 def possible(header: Path) -> list[Fault]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.planting.__main__ import LAST, TESTS, touched
+from tests.planting.__main__ import LAST, TESTS, nearest, touched
 from tests.planting.faults import NATIVE, ROOT, drawn, possible
+from tests.planting.judged import SAME
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not NATIVE.is_dir(), reason="needs the source tree")]
 
@@ -37,3 +38,14 @@ def test_words_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_asked_is_there() -> None:
     assert {path.name for path in NATIVE.iterdir() if any(path.glob("*.h"))} == set(TESTS)
     assert [name for tests in (*TESTS.values(), LAST) for name in tests if not (ROOT / name).exists()] == []
+
+
+def test_what_is_judged_is_a_fault_of_the_code_as_it_is() -> None:
+    """A row that was changed since is to be judged anew."""
+    there = {(name, fault.row) for name in {name for name, _ in SAME} for fault in possible(ROOT / name)}
+    assert sorted(set(SAME) - there) == []
+
+
+def test_the_tests_of_all_modules_of_a_header_are_asked() -> None:
+    asked = nearest("_native/common/utf8.h")
+    assert {*TESTS["common"], *TESTS["json"], *TESTS["space"]} == set(asked) and len(set(asked)) == len(asked)
