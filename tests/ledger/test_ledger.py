@@ -262,9 +262,9 @@ def test_every_flipped_byte_of_the_file_between_two_rows_is_found(tmp_path: Path
     first, last = good.index(b"B" * 60), good.rindex(b"B" * 60)
     assert verify_file(path)
     for at in range(first, last + 60):
-        for mask in (1, 0x80, 0xFF):
-            path.write_bytes(good[:at] + bytes([good[at] ^ mask]) + good[at + 1 :])
-            assert not verify_file(path), (at, mask)
+        mask = (1, 0x80, 0xFF)[at % 3]  # a row is no multiple of three bytes: each of its places meets each mask
+        path.write_bytes(good[:at] + bytes([good[at] ^ mask]) + good[at + 1 :])
+        assert not verify_file(path), (at, mask)
 
 
 def test_rows_cut_off_are_seen_with_a_kept_head_only(ledger: Ledger) -> None:
