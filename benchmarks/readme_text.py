@@ -13,6 +13,14 @@ process in the same rounds. `1.23 (1.20–1.31)` is the median of the ratios of 
 greatest of them.
 """
 
+PICTURE = """<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="plots/wires-dark.svg">
+  <img src="plots/wires-light.svg"
+       alt="Bars of the first table below: one message beside msgspec, files beside DuckDB and Polars, scans">
+</picture>
+"""
+"""Drawn by plots.py of the same figures."""
+
 NOTES = {
     "The five wires side by side": (
         "400 messages of each wire, then a log of them; nSLIP and SSTP are real lines, the others generated, since no\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 from goals import GOALS, Results, groups
 from measure import Group, Ratio, ratio
-from readme_text import AFTER, BEFORE, NOTES
+from readme_text import AFTER, BEFORE, NOTES, PICTURE
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
@@ -304,4 +304,4 @@ def _titled(title: str, table: str) -> list[str]:
 
 def readme(results: Results) -> str:
     """benchmarks/README.md."""
-    return f"{BEFORE}\n{tables(results)}\n{AFTER}"
+    return f"{BEFORE}\n{PICTURE}\n{tables(results)}\n{AFTER}"

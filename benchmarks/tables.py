@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 os.environ["POLARS_MAX_THREADS"] = "1"  # before anything imports Polars: the tables compare one thread with one
 
+import plots
 import report
 
 HERE = Path(__file__).parent
@@ -186,6 +187,7 @@ def main() -> None:
     if arguments.write:
         everything = {name: result for name in SECTIONS if (result := kept(name)) is not None}
         (HERE / "README.md").write_text(report.readme(everything), "utf-8")
+        plots.draw(everything)
         if "wires" in everything:
             page = HERE.parent / "README.md"
             before, mark, rest = page.read_text("utf-8").partition(MARK)
