@@ -349,7 +349,22 @@ static int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t siz
     TW_FAULT(TW_LOOK_ALIKE, start);
 }
 
-/* The common message at s[0]: canonical header, plain ASCII strings, integers of at most ten digits, nothing unknown.
+/* The closing quote of a string that has escapes or is not ASCII, or 0 where it is not good; `stop` and `high` are what
+ * tw_string_stop said of its beginning. Sets the string's bits in *f. */
+static __attribute__((noinline)) size_t tw_rare_string(const uint8_t *s, size_t first, size_t stop, size_t end, int log,
+                                                       int high, int which, tw_fields *f)
+{
+    while (stop + 1 < end && s[stop] == '\\' && (s[stop + 1] == '\\' || s[stop + 1] == '"')) {
+        f->escaped |= (uint8_t)(1 << which);
+        stop = tw_string_stop(s, stop + 2, end, log, &high);
+    }
+    if (stop >= end || s[stop] != '"') return 0;
+    if (high && tw_utf8_prefix(s + first, stop - first) < stop - first) return 0;
+    f->non_ascii |= (uint8_t)(high << which);
+    return stop;
+}
+
+/* The common message at s[0]: canonical header, good strings, integers of at most ten digits, nothing unknown.
  * The loops over digits have no bound of their own: a '#' must stand at s[size - 1] or before it, behind s[0]. A record
  * of a log (log != 0) may be followed by anything; otherwise the message must fill s[0..size). 1 with *f filled
  * (f->end behind its '#'), or 0: then ask tw_nslip_parse. */
@@ -363,6 +378,7 @@ static inline __attribute__((always_inline)) int tw_nslip_fast(const uint8_t *re
     uint32_t present = 0, count = 0;
     uint8_t d;
     if (size < 19 || s[1] != 'a' || s[3] != '|' || s[4] != 'f' || s[6] != '|' || s[7] != 'c') return 0;
+    f->escaped = f->non_ascii = f->unknown_count = 0;
     v->head[TW_ACT] = tw_digit[s[2]];
     v->head[TW_FRAME] = tw_digit[s[5]];
     if (tw_digit[s[2]] > TW_MAX_ACT || tw_digit[s[5]] > TW_MAX_FRAME) return 0;
@@ -390,7 +406,10 @@ static inline __attribute__((always_inline)) int tw_nslip_fast(const uint8_t *re
             int which = slot == TW_TAG, high = 0;
             if (*p != '"') return 0;
             size_t first = (size_t)(p + 1 - s), end = tw_string_stop(s, first, size, log, &high);
-            if (end >= size || s[end] != '"' || high) return 0;
+            if (end >= size || s[end] != '"' || high) {
+                end = tw_rare_string(s, first, end, size, log, high, which, f);
+                if (!end) return 0;
+            }
             f->text_first[which] = first;
             f->text_length[which] = end - first;
             p = s + end + 1;
@@ -407,7 +426,6 @@ static inline __attribute__((always_inline)) int tw_nslip_fast(const uint8_t *re
     v->present = (uint16_t)present;
     v->count = (uint8_t)count;
     f->end = (size_t)(p + 1 - s);
-    f->escaped = f->non_ascii = f->unknown_count = 0;
     return 1;
 }
 

@@ -102,6 +102,28 @@ def test_damaged_logs() -> None:
     assert bad > 200
 
 
+PIECES = (b'"', b"\\", b"|", b"#", b"\r", b"\n", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\\n")
+GOOD_PIECES = ("é".encode(), "レ".encode(), "😀".encode(), b"a", b"bcdefghi", b'\\"', b"\\\\", b"@a3|")
+
+
+def test_strings_of_escapes_and_wide_characters() -> None:
+    """Both are read by the quick code as long as they are good, and judged by the full parser where they are not."""
+    chance = random.Random(9)
+    rows = bad = 0
+    for _ in range(rounds(150)):
+        records = []
+        for _ in range(chance.randrange(1, 12)):
+            pieces = GOOD_PIECES if chance.random() < 0.7 else GOOD_PIECES + PIECES
+            fields = [
+                slot + b'"' + b"".join(chance.choices(pieces, k=chance.randrange(12))) + b'"' for slot in (b"t", b"u")
+            ]
+            records.append(b"@a3|f0|c1|S0|d1|T1|" + b"|".join(chance.sample([*fields, b"gH"], 3)) + b"#")
+        found = agree(b"\n".join(records), chance, limit=chance.choice((LIMIT, LIMIT, 64)))
+        rows, bad = rows + found.rows, bad + found.bad
+    assert rows > 300
+    assert bad > 100
+
+
 @pytest.mark.parametrize("make", [edge_record, padded_record])
 def test_records_around_the_edges_of_a_window(make: object) -> None:
     """Also near the first 16 and the last 128 bytes, where the windows do not fit."""
