@@ -16,6 +16,7 @@ from turnwire.json.text import reader
 include "_native/json/lines_extern.pxi"
 
 tw_nslip_tables()
+tw_other_tables()
 
 
 def choose_simd(str most="avx512"):

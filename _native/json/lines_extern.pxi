@@ -226,3 +226,4 @@ cdef extern from "_native/json/others.h" nogil:
     int tw_other_good(tw_lines *k, size_t at, size_t end, tw_other *other) noexcept
     int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end) noexcept
     void tw_nslip_tables()
+    void tw_other_tables()

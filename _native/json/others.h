@@ -10,9 +10,11 @@
 #define tw_integer tw_nslip_integer
 #include "_native/nslip/parse.h"
 #undef tw_integer
+#include "_native/nslip/simd.h"
 
 enum { TW_OTHER_TEXTS = 3 };                 /* sender, receiver, conversation: numbers, as decimal text in the arena */
 enum { TW_DECIMAL_DIGITS = 20 };
+enum { TW_NEAR = 4096 };                     /* no '#' is looked for further on: damage is not searched to its end */
 
 typedef struct tw_among {
     uint8_t wire;                            /* number of nSLIP among the wires */
@@ -26,6 +28,17 @@ typedef struct tw_among {
     size_t fault;
     int code;
 } tw_among;
+
+static int tw_other_avx2;                    /* this processor runs the code of nslip/simd.h */
+
+/* After tw_nslip_tables. */
+static void tw_other_tables(void)
+{
+#ifdef TW_HAVE_AVX2
+    tw_simd_tables();
+    tw_other_avx2 = tw_has_avx2();
+#endif
+}
 
 /* The next candidate in s[p .. to) that stands before `end`, or `to`. cut: what may become one behind `end` counts. */
 static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, size_t limit, int cut)
@@ -41,11 +54,54 @@ static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, s
     return to;
 }
 
+#ifdef TW_HAVE_AVX2
+/* Whether the record at `at`, which is tw_usual, is read by AVX2: what columns are made of goes into o->values and
+ * o->fields. s[at - TW_BEFORE .. at + TW_READ) must be readable. */
+TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size_t end)
+{
+    tw_fields *f = &o->fields;
+    tw_values *v = &o->values;
+    tw_found found;
+    uint32_t length = tw_record_avx2(s + at, &found);
+    if (!length || length > end - at) return 0;
+    const uint32_t *place = found.place;
+    const uint32_t from[4] = { 8, place[0] + 2, place[1] + 2, place[2] + 2 };
+    tw_four_fields(s + at, from, place, found.wide, &v->head[TW_CONV]);
+    v->head[TW_ACT] = found.act;
+    v->head[TW_FRAME] = found.frame;
+    v->present = (uint16_t)found.present;
+    f->escaped = 0;
+    f->end = at + length;
+    if (!((found.present >> TW_TAG) & 1)) return 1;
+    uint32_t i = 3;
+    while (s[at + place[i] + 1] != 't') i++;
+    f->text_first[1] = at + place[i] + 3;
+    f->text_length[1] = place[i + 1] - place[i] - 4;
+    return 1;
+}
+#endif
+
 /* What the bytes at `at` of a text that ends at `hard` are, up to `end`: a code, and where that ends in o->fields. */
 static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, size_t hard)
 {
-    o->fields.v = &o->values;
-    o->fields.unknown = o->unknown;
+    tw_fields *f = &o->fields;
+#ifdef TW_HAVE_AVX2
+    if (tw_other_avx2 && tw_json_level != TW_SCALAR && at >= TW_BEFORE && hard - at >= TW_READ && tw_usual(s + at) &&
+        tw_other_usual(o, s, at, end))
+        return o->code = TW_OK;
+#endif
+    size_t near = end - at < TW_NEAR ? end - at : TW_NEAR;
+    const uint8_t *last = s + at + near - 1; /* mostly the '#' of the record; the first one may stand in a string */
+    const uint8_t *hash = *last == '#' ? last : (const uint8_t *)memchr(s + at, '#', near);
+    f->v = &o->values;
+    f->unknown = o->unknown;
+    f->text_first[0] = f->text_first[1] = 0;
+    if (hash && tw_nslip_fast(s + at, (size_t)(hash - s) + 1 - at, 1, f)) {
+        f->end += at;
+        f->text_first[0] += at;
+        f->text_first[1] += at;
+        return o->code = TW_OK;
+    }
     return o->code = tw_nslip_parse(s, at, end, hard, o->flags | TW_LOG, &o->fields);
 }
 
@@ -96,11 +152,17 @@ static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_o
     return other->what = TW_OTHER_REJECT;
 }
 
+static const char tw_two_digits[] =
+    "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+    "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
 static void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64_t number, uint64_t *present)
 {
     uint8_t digits[TW_DECIMAL_DIGITS];
     size_t at = TW_DECIMAL_DIGITS;
-    do { digits[--at] = (uint8_t)('0' + number % 10); } while (number /= 10);
+    for (; number >= 100; number /= 100) memcpy(digits + (at -= 2), tw_two_digits + 2 * (number % 100), 2);
+    if (number >= 10) memcpy(digits + (at -= 2), tw_two_digits + 2 * number, 2);
+    else digits[--at] = (uint8_t)('0' + number);
     memcpy(k->arena + k->arena_size, digits + at, TW_DECIMAL_DIGITS - at);
     c->offset[row] = (int64_t)(k->size + k->arena_size);
     c->size[row] = (int64_t)(TW_DECIMAL_DIGITS - at);

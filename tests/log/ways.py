@@ -132,8 +132,8 @@ def wanted(plain: Found, names: dict[str, tuple[str, ...]], chance: random.Rando
             found["text"] = part
         elif name in names:
             found[name] = None if value is None else names[name][value]
-        elif name in UNASKED or isinstance(value, bool):
-            continue
+        elif name in UNASKED or name == "text" or isinstance(value, bool):
+            continue  # "text" asks for what a record has somewhere in it, also where a wire has a column of that name
         elif isinstance(value, int) and chance.random() < 0.5:
             found[name] = chance.choice(((value, None), (None, value), (value - 1, value + 2)))
         else:
