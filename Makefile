@@ -222,7 +222,7 @@ pictures: $(VENV)/.extra-test $(NATIVE) browser ## make the pictures of docs/ima
 	@.venv-site/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	@touch $@
 
-# Not --quiet: what is not logged is no warning, and would not end the build.
+# Not --quiet: what is not logged is not a warning, and would not end the build.
 site: .venv-site/.done ## build the site from docs/ into build/site; a warning or a dead link is an error
 	@mkdir -p build
 	@NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs build >build/site.log 2>&1 || { grep -v '^INFO' build/site.log; exit 1; }

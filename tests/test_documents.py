@@ -70,7 +70,7 @@ def test_examples_print_what_is_shown(page: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def blocks(page: Path) -> list[str]:
-    """The Python of a page that is no interactive example."""
+    """The Python of a page that is not an interactive example."""
     found = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     return [block for block in found if ">>> " not in block]
 

@@ -274,7 +274,7 @@ def check_commands(data: bytes, found: list[tuple[Any, ...]], wire: str, file: P
     (judged,) = run("conform", wire, file, "--json").records
     assert (judged["records"], judged["rejects"]) == (len(mine) - len(own), len(own)), data
     if "nslip" not in {name for name, *_ in found}:
-        assert run("conform", "nslip", file).code == 4, data  # what a message of another wire holds is no near miss
+        assert run("conform", "nslip", file).code == 4, data  # what a message of another wire holds is not a near miss
     assert len(run("convert", file, "--to", "nslip", "--json").records) == good + bad
     if wire == "csp":
         assert run("replay", file).err.count("damaged:") == len(own)

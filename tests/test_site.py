@@ -58,7 +58,7 @@ def test_the_site_is_strict_and_fetches_nothing() -> None:
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
 def test_pages_link_to_what_the_repository_has(page: Path) -> None:
-    """Pictures and pages alike; those outside docs/ that are no page of the site must be files at least."""
+    """Pictures and pages alike; those outside docs/ that are not pages of the site must be files at least."""
     targets = re.findall(
         r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)
     )

@@ -165,7 +165,7 @@ static inline int csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t 
     return at < stop && data[at] >= '0' && data[at] <= '9';
 }
 
-/* Offset of the first sequence in data[start:stop] that is no UTF-8, or -1. */
+/* Offset of the first sequence in data[start:stop] that is not UTF-8, or -1. */
 static inline int64_t csp_bad_utf8(const uint8_t *data, int64_t start, int64_t stop) {
     while (start < stop) {
         uint8_t lead = data[start];

@@ -50,7 +50,7 @@ static int csp_header_word(const uint8_t *data, int64_t at, int64_t stop) {
     return 0;
 }
 
-/* Whether a line looks like one of the header: a key with anything behind it; or, in small letters, with one word. */
+/* Whether a line looks like one of the header: a key with anything behind it; or, in lower case, with one word. */
 static int csp_header_like(const uint8_t *data, int64_t start, int64_t stop) {
     while (start < stop && csp_is_space(data[start])) start++;
     while (stop > start && csp_is_space(data[stop - 1])) stop--;
@@ -105,7 +105,7 @@ static int csp_look_key(const uint8_t *data, int64_t start, int64_t stop) {
     return 0;
 }
 
-/* Whether what stands behind the head of a template can be its flags: none, or parts that are no sentence. */
+/* Whether what stands behind the head of a template can be its flags: none, or parts that are not sentences. */
 static int csp_are_flags(const uint8_t *data, int64_t start, int64_t stop) {
     if (stop - start > CSP_MOST_FLAGS) return 0;
     while (start < stop) {

@@ -35,7 +35,7 @@ cdef void reject(
 
 
 cdef bint reject_bad_utf8(Scanner *s, Line *first, int64_t stop) noexcept nogil:
-    """Rejects ``first.start`` to ``stop`` if it is no UTF-8."""
+    """Rejects ``first.start`` to ``stop`` if it is not UTF-8."""
     if not csp_may_be_high(&s.window, first.start, stop):
         return False
     cdef int64_t bad = csp_bad_utf8(s.data, first.start, stop)

@@ -1,6 +1,6 @@
 """Tasks and results that are judged by their text: the compiled twin of ``_pure/csp/texts.py``, which tells the rules.
 
-What is no ASCII is left to the twin.
+What is not ASCII is left to the twin.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -102,7 +102,7 @@ cdef inline bint take(Piece *rest, const char *key, int64_t size, Piece *value) 
 
 
 cdef inline bint is_task_id(Piece value) noexcept nogil:
-    """Whether digits follow the T, which is no part of the value."""
+    """Whether digits follow the T, which is not part of the value."""
     cdef int64_t at
     for at in range(value.size):
         if not 48 <= value.at[at] <= 57:

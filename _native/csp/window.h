@@ -16,7 +16,7 @@ typedef struct {
     int returns;                      /* whether a CR is among them */
     uint16_t feeds[CSP_WINDOW + 64];  /* their places from base on; they are written some at a time, so there is room */
     uint64_t breaks[CSP_BLOCKS + 1];  /* bit i: byte i of the block is white space, a control or DEL */
-    uint8_t highs[CSP_BLOCKS + 8];    /* whether a byte of the block is no ASCII; and room to read on */
+    uint8_t highs[CSP_BLOCKS + 8];    /* whether a byte of the block is not ASCII; and room to read on */
 } csp_window;
 
 /* Adds blocks of 64 bytes, from block ``first`` of the window on. */

@@ -85,7 +85,7 @@ static inline int json_ascii(json_draft *d, const char *letters, Py_ssize_t coun
     return JSON_WRITTEN;
 }
 
-/* The first character from ``at`` on that is not written as it stands, or that is no character; else ``size``. */
+/* The first character from ``at`` on that is not written as it stands, or that is not a character; else ``size``. */
 static inline Py_ssize_t json_special_1(const Py_UCS1 *text, Py_ssize_t at, Py_ssize_t size) {
     const unsigned char *place = text + at, *end = text + size;
     for (;;) {

@@ -119,7 +119,7 @@ static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_o
 {
     tw_among *o = (tw_among *)k->others;
     const uint8_t *s = tw_text(k, r);
-    /* What fills the whole piece and is no candidate yet is longer than the limit: none. */
+    /* What fills the whole piece and is not a candidate yet is longer than the limit: none. */
     size_t at = r->level ? from : tw_next_sign(k, TW_SIGN_TOKEN, from, to);
     other->what = TW_OTHER_NONE;
     if (at >= to) return TW_OTHER_NONE;

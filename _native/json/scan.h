@@ -1,7 +1,7 @@
 /* JSON messages in logs: finds them in lines, in prefixed lines, inside other JSON and inside the strings of JSON, and
  * puts them straight into columns. The rules are in docs/scan.md and, readably, in _pure/json/lines.py.
  *
- * The scan of one line, for whoever adds a wire that is no JSON (all functions here take a tw_lines *k):
+ * The scan of one line, for whoever adds a wire that is not JSON (all functions here take a tw_lines *k):
  *
  *   tw_json_lines(k)                     reads k->s[k->position .. k->stop) line by line until the input, the rows or the
  *                                        rejects are full; k->position says where to go on.
@@ -347,7 +347,7 @@ static int tw_inside_string(tw_lines *k, tw_region *r, size_t open, size_t *behi
     return result;
 }
 
-/* Looks into the object [at, end) of a region, which is no message: its objects and its strings. */
+/* Looks into the object [at, end) of a region, which is not a message: its objects and its strings. */
 static int tw_inside_object(tw_lines *k, tw_region *r, size_t at, size_t end)
 {
     const uint8_t *s = tw_text(k, r);

@@ -41,7 +41,7 @@ typedef struct {
     uint16_t is;                             /* ... this kind of value */
 } tw_slot;
 
-/* A noted value that is no slot: where it starts and ends in the text, and how many slots stand before that. */
+/* A noted value that is not a slot: where it starts and ends in the text, and how many slots stand before that. */
 typedef struct { uint16_t node, from, to; uint8_t from_slot, to_slot; tw_value v; } tw_note;
 
 struct tw_template {

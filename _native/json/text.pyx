@@ -60,7 +60,7 @@ cdef struct Text:
 
 
 cdef inline void skip_white(Text* text) noexcept:
-    """To the next byte that is no white space, of which writing puts none."""
+    """To the next byte that is not white space, of which writing puts none."""
     cdef Bytes place = text.place
     if place < text.end and place[0] > 32:
         return
@@ -204,7 +204,7 @@ cdef class Reader:
         return result
 
     cdef object value(self, Text* text, Py_ssize_t depth):
-        """The value at the next byte that is no white space; ``depth`` containers are open around it."""
+        """The value at the next byte that is not white space; ``depth`` containers are open around it."""
         cdef unsigned char byte
         skip_white(text)
         if text.place >= text.end:

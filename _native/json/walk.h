@@ -85,7 +85,7 @@ static int tw_settle_before(tw_lines *k, tw_region *r, tw_way *w, size_t q)
     return w->bad == TW_NOWHERE ? TW_FINE : tw_settle(k, r, w->bad, q, w->too_large);
 }
 
-/* What a literal (`tried` is NULL, its inside is s[from .. to)) or good JSON that is no message has in it. */
+/* What a literal (`tried` is NULL, its inside is s[from .. to)) or good JSON that is not a message has in it. */
 static int tw_look_at(tw_lines *k, tw_region *r, size_t q, size_t from, size_t to, const tw_tried *tried)
 {
     if (!tried) return tw_literal(k, r, q, from, to, 0);

@@ -47,7 +47,7 @@ typedef struct {
     tw_unknown *unknown;                     /* TW_MAX_EXTRA entries when TW_KEEP is set */
 } tw_fields;
 
-/* Values of base62 digits; 255 is no digit. */
+/* Values of base62 digits; 255 is not a digit. */
 static uint8_t tw_digit[256];
 /* Prefixes: 1..6 header field + 1, 16.. slot + 16, 64 another letter, 0 nothing. */
 static uint8_t tw_prefix[256];

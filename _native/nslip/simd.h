@@ -187,7 +187,7 @@ TW_INLINE_AVX2 uint32_t tw_record_avx2(const uint8_t *s, tw_found *f)
     wrong |= (s[place[0] + 1] ^ 'S') | (s[place[1] + 1] ^ 'd') | (s[place[2] + 1] ^ 'T');
     for (uint32_t i = 3; i < count - 1; i++) present |= tw_slot_bit[s[place[i] + 1]];
     f->present = present;
-    /* A slot that stands twice sets one bit for two fields. */
+    /* A slot that appears twice sets one bit for two fields. */
     wrong |= (int)((present & TW_NO_SLOT) | ((uint32_t)_mm_popcnt_u32(present) ^ f->slots));
     return wrong ? 0 : place[count - 1] + 1;
 }

@@ -78,7 +78,7 @@ cdef int an_array(object value, list structure, list leaves) except -1:
 
 
 cdef inline object number_value(bytes leaf, object strict):
-    """The value of a leaf that is no text."""
+    """The value of a leaf that is not text."""
     cdef const unsigned char* letters = leaf
     cdef Py_ssize_t size = len(leaf), at = 0, brackets = 0
     cdef long long number = 0

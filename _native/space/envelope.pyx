@@ -94,7 +94,7 @@ cdef class Envelope:
         """Unknown keys and their JSON values."""
         if self._extra is None:
             self._extra = {}
-        return self._extra  # a key in it is no plain envelope any more, which is looked at before the source
+        return self._extra  # a key in it is not a plain envelope any more, which is looked at before the source
 
     @extra.setter
     def extra(self, dict value not None):

@@ -74,7 +74,7 @@ static void F(tw_split)(const UNIT *d, size_t a, size_t b, tw_header *h) {
     if (i == b) return;
     i++;
     h->qualifier = h->qualifier_end = h->place_end = (ptrdiff_t)i;
-    if (i < b && F(tw_white_at)(d + i, d + b)) { /* inline text; b is behind a character that is no white space */
+    if (i < b && F(tw_white_at)(d + i, d + b)) { /* inline text; b is behind a character that is not white space */
         while ((width = F(tw_white_at)(d + i, d + b))) i += (size_t)width;
         h->text = (ptrdiff_t)i;
         h->text_end = (ptrdiff_t)b;

@@ -102,7 +102,7 @@ class Wire:
 
     Every wire has:
 
-    - name: as users write it; a word in small letters. title: as people call it. package: where it lives.
+    - name: as users write it; a word in lower case. title: as people call it. package: where it lives.
     - style: one of ``STYLES``.
     - detect: (text or bytes) -> whether one record looks like this wire. Cheap; never raises.
     - decode: (text or bytes) -> one message, strictly. Raises DecodeError.
@@ -139,7 +139,7 @@ class Wire:
       message. False says only that the message must be asked.
     - joined: what stands between two messages of one file.
 
-    Raises ValueError for a name that is no word in small letters, and for an unknown style.
+    Raises ValueError for a name that is not a word in lower case, and for an unknown style.
     """
 
     name: str
@@ -231,7 +231,7 @@ class Wire:
         replay: Any = None,
     ) -> None:
         if not isinstance(name, str) or not name.isidentifier() or not name.islower():
-            raise ValueError(f"the name of a wire is a word in small letters, not {name!r}")
+            raise ValueError(f"the name of a wire is a word in lower case, not {name!r}")
         if style not in STYLES:
             text = f"the style of a wire is one of {', '.join(STYLES)}, not {style!r}"
             raise UnknownName("style", style, STYLES, text)

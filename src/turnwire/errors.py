@@ -320,7 +320,7 @@ def _rebuild(
 
 
 class DecodeError(WireError):
-    """The bytes are no message of the wire.
+    """The bytes are not messages of the wire.
 
     pending: of an error that a :class:`turnwire.Decoder` raised, how many messages stood in front of the fault; they
     come with the next call. raw: the damaged range itself, where it was met in a stream or a log.
@@ -476,7 +476,7 @@ def expect_one_of(value: Any, what: str, known: Iterable[str]) -> None:
 
 def expect_number(value: Any, name: str, least: int | None = None, most: int | None = None) -> int:
     """A whole number, from ``least`` on where that is given, and up to ``most`` where that is, too. Raises TypeError or
-    ValueError("threads is 1 to 64, not 0"); a bool is no number."""
+    ValueError("threads is 1 to 64, not 0"); a bool is not a number."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} is a whole number, not {type(value).__name__}")
     number = index(value)

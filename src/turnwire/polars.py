@@ -227,7 +227,7 @@ def _asked(name: str, how: Any, values: list[list[Any] | None]) -> list[tuple[st
 
 
 def _compared(name: str, op: str, values: list[Any] | None) -> list[tuple[str, Condition]]:
-    """A column compared with a value; nothing where that is no number or text."""
+    """A column compared with a value; nothing where that is not a number or text."""
     if values is None or len(values) != 1 or not isinstance(values[0], (int, float, str)):
         return []
     [value] = values

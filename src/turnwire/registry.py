@@ -60,7 +60,7 @@ def packages() -> tuple[str, ...]:
 
 
 def _folders() -> Iterator[str]:
-    """Folders of this package with a ``wire.py`` that are no built-in wire, by name."""
+    """Folders of this package with a ``wire.py`` that are not built-in wires, by name."""
     taken = set(_BUILT_IN.values())
     names: set[str] = set()
     for place in sys.modules["turnwire"].__path__:
@@ -83,7 +83,7 @@ def _entries() -> Iterator[Wire]:
         if isinstance(found, Wire):
             yield found
         else:
-            warnings.warn(f"the wire {entry.name!r} ({entry.value}) is no turnwire.contract.Wire", stacklevel=2)
+            warnings.warn(f"the wire {entry.name!r} ({entry.value}) is not a turnwire.contract.Wire", stacklevel=2)
 
 
 def _add(descriptor: Wire) -> None:
@@ -136,7 +136,7 @@ def wire(name: str) -> Wire:
             return _built_in(name)
         if name in _all():
             return _known[name]
-    raise UnknownName("wire", name, names(), f"{name!r} is no wire; the wires are {', '.join(names())}")
+    raise UnknownName("wire", name, names(), f"{name!r} is not a wire; the wires are {', '.join(names())}")
 
 
 def bulk_scanner(name: str) -> BulkScanner:
@@ -207,7 +207,7 @@ def wire_of(message: object) -> str | None:
 def _wire_of(message: object) -> Wire:
     name = wire_of(message)
     if name is None:
-        raise EncodeError(Reason.WRONG_TYPE, f"{type(message).__name__} is no message of {', '.join(names())}")
+        raise EncodeError(Reason.WRONG_TYPE, f"{type(message).__name__} is not a message of {', '.join(names())}")
     return wire(name)
 
 
@@ -215,7 +215,7 @@ def encode(message: Any, strict: bool = True) -> str:
     """The canonical text of a message in its own wire.
 
     ``strict=False`` writes back what was read, whatever its issues. Raises EncodeError: wrong_type for an object that
-    is no message, otherwise what the wire's own encode raises.
+    is not a message, otherwise what the wire's own encode raises.
     """
     found = _wire_of(message)
     return found.encode(message) if strict or found.always_strict else found.encode(message, strict=False)
@@ -225,7 +225,7 @@ def check(message: Any, **context: Any) -> list[Issue]:
     """What is doubtful about a message of any wire, as its own ``check`` says.
 
     ``context`` is what that takes beside the message (see the wire's page). Raises EncodeError(wrong_type) for an
-    object that is no message.
+    object that is not a message.
     """
     return _wire_of(message).check(message, **context)
 

@@ -106,7 +106,7 @@ def test_messages_are_found_wherever_they_stand(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("agents = 1", "bad_context"), ("= 1", "this is no TOML"), ("[agents]\nA = 1\nB = 1\n", "bad_context")],
+    [("agents = 1", "bad_context"), ("= 1", "this is not TOML"), ("[agents]\nA = 1\nB = 1\n", "bad_context")],
 )
 def test_a_context_that_is_none(tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "context.toml").write_text(text)

@@ -32,7 +32,7 @@ def long_log(tmp_path: Path) -> Path:
 )
 def test_a_closed_pipe_is_quiet(long_log: Path, what: str, reader: str) -> None:
     if what.startswith("validate"):
-        long_log.write_bytes(b"this is no message at all\n" * 40_000)
+        long_log.write_bytes(b"this is not a message at all\n" * 40_000)
     done = through_shell(f'turnwire {what} "{long_log}" | {reader} > /dev/null; exit ${{PIPESTATUS[0]}}')
     assert (done.code, done.err) == (0, "")
 

@@ -57,10 +57,10 @@ def test_a_file_without_a_position(log: Path, tmp_path: Path, text: str) -> None
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("deep.toml", f"a = {DEEP}", "this is no TOML"),
-        ("deep.json", DEEP, "this is no JSON"),
-        ("half.JSON", "{", "this is no JSON"),
-        ("half.toml", "{", "this is no TOML"),
+        ("deep.toml", f"a = {DEEP}", "this is not TOML"),
+        ("deep.json", DEEP, "this is not JSON"),
+        ("half.JSON", "{", "this is not JSON"),
+        ("half.toml", "{", "this is not TOML"),
         ("list.json", "[]", "bad_context: a context is a table"),
     ],
 )
@@ -107,4 +107,4 @@ def test_conform_takes_what_other_commands_take(log: Path) -> None:
 def test_verify_says_of_a_log_that_it_is_no_ledger(log: Path) -> None:
     done = turnwire("verify", log)
     assert (done.code, done.err) == (1, "")
-    assert done.out.decode() == f"{log}: no ledger: it is no SQLite database\n"
+    assert done.out.decode() == f"{log}: no ledger: it is not an SQLite database\n"

@@ -213,7 +213,7 @@ def test_only_what_prints_takes_the_bar_away(monkeypatch: pytest.MonkeyPatch, tm
     [
         (["scna", "x"], "there is no command 'scna'; did you mean 'scan'?"),
         (["frobnicate"], "there is no command 'frobnicate'; there are "),
-        (["scan", "--wire", "nslp", str(REAL)], "'nslp' is no wire; did you mean 'nslip'?"),
+        (["scan", "--wire", "nslp", str(REAL)], "'nslp' is not a wire; did you mean 'nslip'?"),
         (["scan", "--wire", "nslip", "--columns", "con_id", str(REAL)], "did you mean 'conv_id'?"),
         (["scan", "--columns", "conv_id", str(REAL)], "with --wire nslip there is one"),
         (["scan", "--where", "conv_id=3", str(REAL)], "with --wire nslip there is one"),
@@ -255,7 +255,7 @@ def test_what_is_no_ledger_is_told_calmly(tmp_path: Path) -> None:
     made.close()
     (tmp_path / "empty").touch()
     for name, why in (
-        ("text", "it is no SQLite database"),
+        ("text", "it is not an SQLite database"),
         ("other.db", "it is an SQLite database of another application"),
         ("empty", "it is empty"),
     ):

@@ -28,7 +28,7 @@ def test_every_fault_of_a_log_has_a_place_a_reason_and_words(log: Path) -> None:
     done = turnwire("validate", "--wire", "nslip", log)
     first, second = done.out.decode().splitlines()
     data = log.read_bytes()
-    assert first == f"{log}:2: byte {data.index(b'$')}: bad_digit: '$' is no base62 digit"
+    assert first == f"{log}:2: byte {data.index(b'$')}: bad_digit: '$' is not a base62 digit"
     assert second == f"{log}:4: byte {data.index(0xFF)}: bad_utf8: the string is not valid UTF-8"
     assert done.code == 1
     assert "2 good nslip records, 2 faults" in done.err

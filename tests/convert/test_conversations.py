@@ -225,7 +225,7 @@ def test_tasks_of_two_conversations_and_work_without_a_name_stay_apart_in_sap() 
 
 @pytest.mark.parametrize(("target", "clause"), [("csp", "answers"), ("sap", "correlation")])
 def test_who_asked_for_work_does_not_answer_it(target: str, clause: str) -> None:
-    """What it says to a question of who does it is no result: that one comes later, and is the only one."""
+    """What it says to a question of who does it is not a result: that one comes later, and is the only one."""
     converter = Converter(target, context=given("nslip"))
     request, _, _, question, told, done = DIALOGUES["nslip"](1)
     through(converter, [request, question])  # SAP has no question
@@ -248,7 +248,7 @@ def test_a_question_about_work_is_no_other_work() -> None:
 
 
 def test_a_task_that_only_looks_like_an_id_of_csp_is_given_one() -> None:
-    """KickLang's own T-7 is no T and a number; it is none of those that are there already."""
+    """KickLang's own T-7 is not a T and a number; it is none of those that are there already."""
     converter = Converter("csp", context=given("kick"))
     for number, name in enumerate(("T-7", "T1", "T-7b", "T7", "T-7"), 1):
         head, kind, ends = ("task/dispatch", "Command", ("Orchestrator", "WePlan"))

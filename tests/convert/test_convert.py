@@ -178,7 +178,7 @@ def test_a_context_that_is_none(wrong: dict[str, Any]) -> None:
         ({"now": 3}, "now is a time as text or a function that gives one, not int"),
         ({"now": "yesterday"}, "now is a time such as 2026-01-15T08:00:00Z, not 'yesterday'"),
         ({"new_id": ID}, "new_id is a function that gives a fresh UUID, not str"),
-        ({"uuids": {"3": "7fbb32b6"}}, "'3' is mapped to '7fbb32b6', which is no UUID"),
+        ({"uuids": {"3": "7fbb32b6"}}, "'3' is mapped to '7fbb32b6', which is not a UUID"),
         ({"uuids": {"3": 3}}, "'3' is mapped to 3; a str for a name is needed"),
         ({"uuids": [ID]}, "uuids maps names to values"),
     ],
@@ -204,7 +204,7 @@ def test_an_error_names_a_field_once() -> None:
     assert str(caught.value).count("constitutionalContext.pressureLevel") == 1
     with pytest.raises(ConvertError) as caught:
         Context(uuids={"a": "b"})
-    assert str(caught.value) == "bad_context in uuids: 'a' is mapped to 'b', which is no UUID"
+    assert str(caught.value) == "bad_context in uuids: 'a' is mapped to 'b', which is not a UUID"
 
 
 def test_numbers_and_names_are_one_to_one() -> None:
@@ -306,7 +306,7 @@ def test_what_is_no_message() -> None:
         with pytest.raises(ConvertError) as caught:
             turnwire.convert(wrong, "sap")
         assert caught.value.reason is Reason.WRONG_TYPE
-    with pytest.raises(UnknownName, match="'morse' is no wire") as unknown:
+    with pytest.raises(UnknownName, match="'morse' is not a wire") as unknown:
         turnwire.convert(NSLIP, "morse")
     assert unknown.value.reason is Reason.UNKNOWN_WIRE
     with pytest.raises(EncodeError):

@@ -295,7 +295,7 @@ def test_what_is_cancelled_is_not_asked_for(act: str, word: str) -> None:
 
 @pytest.mark.parametrize("word", ["done", "partial", "escalated"])
 def test_work_that_has_ended_is_not_asked_for(word: str) -> None:
-    """A request that says that it is done is no work order; one that waits is."""
+    """A request that says that it is done is not a work order; one that waits is."""
     names = FULL.replace(uuids={"7": ID, "3": OTHER})
     for act in "234":
         for target in WIRES[1:]:

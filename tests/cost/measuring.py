@@ -45,7 +45,7 @@ class Cost(NamedTuple):
     @property
     def grows_straight(self) -> bool:
         """Whether two doublings cost no more than the bound allows. They are taken together: a step between two sizes,
-        where memory is first asked for, is no growth."""
+        where memory is first asked for, is not growth."""
         return self.seconds[2] <= DOUBLING**2 * self.seconds[0]
 
 

@@ -226,7 +226,7 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "fences in a string": lambda n: b'{"a":' + quoted(b"```\n" * (n // 4)) + b"}\n",
     "backslashes": lambda n: b'{"a":"' + b"\\" * n + b'"}\n',
 }
-"""Texts of about ``n`` bytes that are no repetition of one unit."""
+"""Texts of about ``n`` bytes that are not repetitions of one unit."""
 
 
 def text(unit: bytes, size: int) -> bytes:

@@ -30,7 +30,7 @@ def lines(tmp_path: Path) -> list[bytes]:
 @pytest.mark.parametrize("line", [b"{", b"[]", b"null", b"{}", b'{"key": 1}', b"\xff", b"[" * 100_000, b'"key"'])
 def test_a_line_that_is_no_row(tmp_path: Path, lines: list[bytes], line: bytes) -> None:
     (tmp_path / NAME).write_bytes(lines[0] + line + b"\n" + lines[1])
-    with pytest.raises(ValueError, match=f"{NAME}:2: this is no row of a manifest"):
+    with pytest.raises(ValueError, match=f"{NAME}:2: this is not a row of a manifest"):
         Manifest.read(tmp_path)
 
 
@@ -39,7 +39,7 @@ def test_a_row_that_lacks_a_part(tmp_path: Path, lines: list[bytes], part: str) 
     row = json.loads(lines[0])
     for changed in ({**row, part: None}, {name: value for name, value in row.items() if name != part}):
         (tmp_path / NAME).write_bytes(json.dumps(changed).encode() + b"\n")
-        with pytest.raises(ValueError, match=f"{NAME}:1: this is no row of a manifest"):
+        with pytest.raises(ValueError, match=f"{NAME}:1: this is not a row of a manifest"):
             Manifest.read(tmp_path)
 
 

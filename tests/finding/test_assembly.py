@@ -181,7 +181,7 @@ def test_a_prefix_on_the_first_line_alone(message: str) -> None:
     [one], _ = found(text)
     assert (one.kind, one.text.decode(), one.time) == ("prefix", message, TIME - 456)
     assert texts(f"{LOG}{message}\nnext paragraph\n") == [message]
-    assert texts(f"{LOG}{message}{MESSAGE}") == [message], "a message at the start of lines is no part of it"
+    assert texts(f"{LOG}{message}{MESSAGE}") == [message], "a message at the start of lines is not part of it"
     assert texts(f"{LOG}{message}{LOG}{message}") == [message, message]
 
 

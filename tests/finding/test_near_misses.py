@@ -63,7 +63,7 @@ def test_what_a_model_is_told(text: str, wire: str, words: list[str]) -> None:
     (miss,) = turnwire.extract(text, rejects=True)
     (of_scan,) = turnwire.scan(text.encode()).errors()
     for said in (turnwire.explain(miss), turnwire.explain(of_scan)):
-        assert said.startswith(f"This is no valid {wire} message.\nWrong")
+        assert said.startswith(f"This is not a valid {wire} message.\nWrong")
         assert all(word in said for word in words), said
         assert len(said) < 500 and said.isprintable() is False and "\x1b" not in said
 

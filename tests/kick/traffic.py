@@ -311,12 +311,12 @@ def never_escalated(flow: Flow) -> None:
 
 FAULTY: dict[str, tuple[Callable[[Flow], None], EventKind]] = {
     "a timestamp that is none": (bad_timestamp, EventKind.INVALID),
-    "an id that is no UUID v4": (bad_id, EventKind.INVALID),
-    "content that is no Space Format": (json_content, EventKind.INVALID),
+    "an id that is not a UUID v4": (bad_id, EventKind.INVALID),
+    "content that is not Space Format": (json_content, EventKind.INVALID),
     "a channel of an unknown family": (unknown_family, EventKind.INVALID),
     "a type that does not belong on the channel": (wrong_type, EventKind.INVALID),
     "a command from an agent": (forged_dispatch, EventKind.UNAUTHORISED),
-    "an alert that is no broadcast": (private_alert, EventKind.UNAUTHORISED),
+    "an alert that is not a broadcast": (private_alert, EventKind.UNAUTHORISED),
     "a report on another agent's task": (other_agents_report, EventKind.UNAUTHORISED),
     "an answer by somebody who was not asked": (other_agents_answer, EventKind.UNAUTHORISED),
     "an envelope delivered twice": (sent_twice, EventKind.DUPLICATE),

@@ -262,7 +262,7 @@ def test_every_flipped_byte_of_the_file_between_two_rows_is_found(tmp_path: Path
     first, last = good.index(b"B" * 60), good.rindex(b"B" * 60)
     assert verify_file(path)
     for at in range(first, last + 60):
-        mask = (1, 0x80, 0xFF)[at % 3]  # a row is no multiple of three bytes: each of its places meets each mask
+        mask = (1, 0x80, 0xFF)[at % 3]  # a row is not a multiple of three bytes: each of its places meets each mask
         path.write_bytes(good[:at] + bytes([good[at] ^ mask]) + good[at + 1 :])
         assert not verify_file(path), (at, mask)
 

@@ -207,7 +207,7 @@ _AFTER = (b"\n", b"\n", b"\r\n", b" ", b"\n\n", b"", b", ", b"}\n", b"]\n", b' "
 
 
 def quoted(text: bytes) -> bytes:
-    """Bytes as a JSON string; what is no UTF-8 stays what it is."""
+    """Bytes as a JSON string; what is not UTF-8 stays what it is."""
     inside = json.dumps(text.decode("utf-8", "surrogateescape"), ensure_ascii=False)
     return inside.encode("utf-8", "surrogateescape")
 

@@ -65,7 +65,7 @@ def good_log(chance: random.Random, most: int = 12) -> tuple[bytes, list[tuple[s
             records.append((wire, record))
         parts.append(line)
         if kind == "csp":
-            parts.append(b"```")  # ends the message: what follows is no line of its own
+            parts.append(b"```")  # ends the message: what follows is not a line of its own
     return b"\n".join(parts) + b"\n", records
 
 

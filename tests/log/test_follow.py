@@ -378,7 +378,7 @@ def test_rotation_and_truncation_of_compressed_files(pack: Any, tmp_path: Path) 
 def test_damage_ends_a_compressed_file_at_once(pack: Any, tmp_path: Path) -> None:
     """It is said when it is met, not silently waited for."""
     path = tmp_path / "a.log"
-    path.write_bytes(pack(record(0)) + b"this is no member")
+    path.write_bytes(pack(record(0)) + b"this is not a member")
     with followed(path) as log:
         assert log.next() == [(0, 1)]
         assert log.quiet()

@@ -133,7 +133,7 @@ def test_more_shapes_than_are_remembered() -> None:
 
 
 def styled(value: Any, chance: random.Random, spaces: tuple[str, ...]) -> str:
-    """A value as JSON, in any order of keys and any white space, with a key that stands twice now and then."""
+    """A value as JSON, in any order of keys and any white space, with a key that appears twice now and then."""
     if isinstance(value, dict):
         members = list(value.items())
         if chance.random() < 0.15:

@@ -95,7 +95,7 @@ def test_one_fault_in_nslip_is_a_reject() -> None:
     for place in range(6):
         for other in ([], ["z1"], [fields[place][0]], [fields[place] + "-"], [fields[place], fields[place]]):
             if place == 0 and other in (["a"], ["a3-"], ["z1"]):
-                continue  # without a first field it is no candidate
+                continue  # without a first field it is not a candidate
             parts = [*fields[:place], *other, *fields[place + 1 :]]
             for wire in (None, "nslip"):
                 found = scan(f"x @{'|'.join(parts)}# y".encode(), wire=wire)

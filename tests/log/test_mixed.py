@@ -188,7 +188,7 @@ def test_an_escaped_record_in_prose() -> None:
 @usesbackend
 @pytest.mark.parametrize("record", [GOOD, GOOD_JSON[0]], ids=["nslip", "json"])
 def test_two_writers_at_once(record: bytes) -> None:
-    """A whole line of another wire inside a damaged CSP/1 message is found, and is no part of the reject."""
+    """A whole line of another wire inside a damaged CSP/1 message is found, and is not part of the reject."""
     lines = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT RESULT\n\nRESULT T1\nSTATUS MAYBE\nDATA x\n"
     whole = lines.splitlines(keepends=True)
     for place in range(1, len(whole)):

@@ -125,7 +125,7 @@ def test_a_dense_mixture_keeps_its_order() -> None:
 
 @pytest.mark.parametrize("name", ["pure"] if PURE_ONLY else ["native", "pure"])
 def test_the_first_line_that_may_be_csp(name: str) -> None:
-    """As the scanner of CSP/1 itself takes it: a line that is no text for it."""
+    """As the scanner of CSP/1 itself takes it: a line that is not text for it."""
     signs = import_module(f"turnwire._{name}.log.line_heads").signs
     chance = random.Random(3)
     met = 0

@@ -50,7 +50,7 @@ def test_a_name_with_a_nul_says_so() -> None:
         ("unknown", "foo", ValueError, "unknown is .* not 'foo'"),
         ("where", {"nope": 1}, ValueError, "where knows no column 'nope' of nslip"),
         ("where", {"conv_id": True}, TypeError, "where: conv_id is a whole number, not bool"),
-        ("wire", "", UnknownName, "'' is no wire; the wires are nslip"),
+        ("wire", "", UnknownName, "'' is not a wire; the wires are nslip"),
     ],
 )
 def test_options(option: str, value: Any, error: type[Exception], text: str) -> None:
@@ -74,7 +74,7 @@ def test_every_limit_is_a_whole_number(name: str) -> None:
     ids=lambda token: str(token)[:9],
 )
 def test_what_is_no_position(token: Any) -> None:
-    with pytest.raises(DecodeError, match="this is no position of a scan") as caught:
+    with pytest.raises(DecodeError, match="this is not a position of a scan") as caught:
         read(resume=token)
     assert caught.value.reason == turnwire.Reason.BAD_POSITION
 

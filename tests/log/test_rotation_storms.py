@@ -116,7 +116,7 @@ def test_long_storms(kind: str, seed: int, tmp_path: Path) -> None:
 
 
 def test_of_files_that_begin_alike_the_longest_is_gone_on_with(tmp_path: Path) -> None:
-    """A file of which only the banner was read, and which is gone, is no bookmark of another one."""
+    """A file of which only the banner was read, and which is gone, is not a bookmark of another one."""
     position: Any = {}
     seen: list[int] = []
     with Log(tmp_path, random.Random(1), True, 100) as log:

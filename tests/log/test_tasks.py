@@ -76,7 +76,7 @@ LOGS: dict[str, tuple[str, str, str, tuple[int, ...], tuple[float | None, float 
         + csp(0, "B", "A", "RESULT", "RESULT T9\nSTATUS OK") + csp(0, "B", "A", "RESULT", "RESULT T3\nSTATUS OK")
         + csp(0, "A", "B", "TASK", "TASK T3\nREQ x")
     ), (2, 1, 1, 1, 1, 1, 0, 0), (None, None)),
-    "lines of a heredoc are no fields": ("csp", "task", (
+    "lines of a heredoc are not fields": ("csp", "task", (
         csp(0, "A", "B", "TASK", "TASK T1\nREQ x")
         + csp(0, "B", "A", "RESULT", "RESULT T1\nDATA\n<<<\nSTATUS PARTIAL\nRESULT T5\n>>>\nSTATUS OK")
     ), (1, 1, 0, 0, 0, 0, 0, 0), (None, None)),

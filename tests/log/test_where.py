@@ -141,7 +141,7 @@ def test_the_first_error_comes_behind_the_chosen_rows() -> None:
         ({"act": ("ASK", None)}, TypeError, "no order"),
         ({"tag": 3}, TypeError, "tag is text"),
         ({"text": 3}, TypeError, "text is text"),
-        ({"wire": "morse"}, ValueError, "'morse' is no wire; the wires are nslip"),
+        ({"wire": "morse"}, ValueError, "'morse' is not a wire; the wires are nslip"),
         ([("src", 3)], TypeError, "where is a dict"),
     ],
 )

@@ -64,7 +64,7 @@ def test_the_library_says_the_same(log: Path) -> None:
         ((), "Missing option '-o'"),
         (("-o", "{log}"), "is an input"),
         (("-o", "{folder}/x.html", "--max-messages", "0"), "x>=1"),
-        (("-o", "{folder}/x.html", "--wire", "tcp"), "'tcp' is no wire"),
+        (("-o", "{folder}/x.html", "--wire", "tcp"), "'tcp' is not a wire"),
     ],
 )
 def test_what_makes_no_sense_is_code_2(log: Path, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -85,9 +85,9 @@ class Refused(Made):
     """A record that scanning took and decoding does not."""
 
     def message(self, row: int) -> object:
-        raise DecodeError(Reason.BAD_DIGIT, "'$' is no digit", offset=3, line=1, wire="nslip")
+        raise DecodeError(Reason.BAD_DIGIT, "'$' is not a digit", offset=3, line=1, wire="nslip")
 
 
 def test_a_record_that_is_not_decoded_says_why() -> None:
     found = details(Refused([Row()]), 0, None)  # type: ignore[arg-type]
-    assert found.fields == [("not decoded", "nslip: bad_digit at byte 3, line 1: '$' is no digit")]
+    assert found.fields == [("not decoded", "nslip: bad_digit at byte 3, line 1: '$' is not a digit")]

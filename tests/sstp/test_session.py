@@ -74,7 +74,7 @@ def test_the_faults_of_the_real_conversation_and_nothing_else(mapped):
         if issues:
             found[place] = reasons(issues)
     assert found == {
-        2: ["unknown_addressee"],  # Product-Head is no actor
+        2: ["unknown_addressee"],  # Product-Head is not an actor
         9: ["identity_mismatch"],  # alex speaks as morgan, twice
         10: ["identity_mismatch"],
         13: ["clock_repeat"],  # morgan's own clock 4, which alex had used

@@ -178,7 +178,7 @@ def test_other_wires_are_estimated_from_the_sample() -> None:
     assert not costs["csp"].round_trip
     assert costs["csp"].cached == round(costs["nslip"].cached * one["csp"].total / one["nslip"].tokens)
     assert advice.facts["sampled"] == {"nslip": 10} and advice.facts["messages"] == {"nslip": 40}
-    assert not any(change.part == "wire" for change in advice.changes), "what drops something is no advice"
+    assert not any(change.part == "wire" for change in advice.changes), "what drops something is not an advice"
 
 
 @pytest.mark.parametrize("exact", [True, False])

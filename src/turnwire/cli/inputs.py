@@ -113,7 +113,7 @@ def files(names: Sequence[str]) -> list[str]:
 
 
 def looks_binary(name: str | None) -> bool:
-    """Whether a regular file begins as no text does: with NULs among bytes that are no UTF-8, or with many of them.
+    """Whether a regular file begins as no text does: with NULs among bytes that are not UTF-8, or with many of them.
 
     One NUL in a log of text is a fault of some record; a compressed log is looked at by who reads it.
     """
@@ -125,7 +125,7 @@ def looks_binary(name: str | None) -> bool:
         first = file.read(BEGINNING)
     if b"\0" not in first or format_of(first) is not None:
         return False
-    cut = first.decode("utf-8", "ignore").encode()  # without what is no UTF-8; a character may be cut at the end
+    cut = first.decode("utf-8", "ignore").encode()  # without what is not UTF-8; a character may be cut at the end
     return len(first) - len(cut) > 3 or first.count(0) > len(first) // 16
 
 
@@ -147,7 +147,7 @@ def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
 
 
 def size(names: Sequence[str]) -> int | None:
-    """Bytes of all inputs together; None where one of them is no regular file."""
+    """Bytes of all inputs together; None where one of them is not a regular file."""
     total = 0
     for name in files(names):
         if name == STANDARD_INPUT:

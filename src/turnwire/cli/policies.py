@@ -52,7 +52,7 @@ class Moment(Parameter):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds. Fails for what is no moment."""
+        """The seconds. Fails for what is not a moment."""
         if value == "now":
             return datetime.now(UTC).timestamp()
         try:

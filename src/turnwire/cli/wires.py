@@ -24,7 +24,7 @@ class WireName(Parameter):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name. Fails in words that list all names."""
         if (guess := nearest(value, registry.names())) not in (None, value):
-            self.fail(f"{value!r} is no wire; did you mean {guess!r}?", param, ctx)
+            self.fail(f"{value!r} is not a wire; did you mean {guess!r}?", param, ctx)
         return _choice().convert(value, param, ctx)
 
     def get_metavar(self, *args: Any, **named: Any) -> str | None:

@@ -118,7 +118,7 @@ def _value(text: Any, to: str) -> Any:
     try:
         return json_text.read_object(f'{{"value":{text}}}', to)["value"]
     except WireError as error:
-        raise not_carried(to, f"a carried value is no JSON: {error.text}") from None
+        raise not_carried(to, f"a carried value is not JSON: {error.text}") from None
 
 
 def joined(fields: Fields, to: str) -> Any:
@@ -127,7 +127,7 @@ def joined(fields: Fields, to: str) -> Any:
         message = shape_of(to).join(fields)
         encode(message, strict=False)
     except WireError as error:
-        raise not_carried(to, f"what was carried is no message: {error}") from None
+        raise not_carried(to, f"what was carried is not a message: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise not_carried(to, f"what was carried is no message: {error!r}") from None
+        raise not_carried(to, f"what was carried is not a message: {error!r}") from None
     return message

@@ -104,9 +104,9 @@ def _judge(name: str, mapping: Any, kind: type) -> None:
         if not isinstance(key, str) or not isinstance(value, kind) or isinstance(value, bool):
             raise bad_context(f"{key!r} is mapped to {value!r}; a {kind.__name__} for a name is needed", name)
         if name == "uuids" and not UUID.fullmatch(str(value)):
-            raise bad_context(f"{key!r} is mapped to {value!r}, which is no UUID", name)
+            raise bad_context(f"{key!r} is mapped to {value!r}, which is not a UUID", name)
         if isinstance(value, int) and not 0 <= value <= LARGEST:
-            raise bad_context(f"{key!r} is mapped to {value}, which is no number of nSLIP", name)
+            raise bad_context(f"{key!r} is mapped to {value}, which is not a number of nSLIP", name)
         mark = str(value).lower() if name == "uuids" else value
         if mark in seen:
             raise bad_context(f"{seen[mark]!r} and {key!r} are both mapped to {value!r}", name)
@@ -128,7 +128,7 @@ def _judge_fields(name: str, given: Any) -> None:
         raise bad_context(f"{name} maps a wire to its fields", name)
     for wire, fields_ in given.items():
         if wire not in registry.names():
-            raise bad_context(f"{wire!r} is no wire", name)
+            raise bad_context(f"{wire!r} is not a wire", name)
         if not isinstance(fields_, Mapping) or not all(isinstance(path, str) for path in fields_):
             raise bad_context(f"the {name} of a wire map paths to values", f"{name}.{wire}")
         for path in fields_:
@@ -139,11 +139,11 @@ def _judge_path(name: str, wire: str, path: str) -> None:
     kind, colon, inner = path.rpartition(":")
     kinds = shape_of(wire).places
     if colon and kind not in kinds:
-        raise bad_context(f"{kind!r} is no kind of message of {wire}", f"{name}.{wire}")
+        raise bad_context(f"{kind!r} is not a kind of message of {wire}", f"{name}.{wire}")
     for known, places in kinds.items():
         if (not colon or known == kind) and any(place.path == inner and place.need != "read" for place in places):
             return
-    raise bad_context(f"{path!r} is no field of {wire} that a conversion writes", f"{name}.{wire}")
+    raise bad_context(f"{path!r} is not a field of {wire} that a conversion writes", f"{name}.{wire}")
 
 
 class Names:

@@ -76,7 +76,7 @@ class Converter:
             conversation at most a tenth as many are followed, those that have ended the first to go (and of these a
             tenth of that, at least ten): what belongs to one that was given up is refused.
 
-    Raises UnknownName for what is no wire, ConvertError(bad_context).
+    Raises UnknownName for what is not a wire, ConvertError(bad_context).
     """
 
     def __init__(

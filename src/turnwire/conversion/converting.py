@@ -76,7 +76,7 @@ def convert(
     with every missing field of the target in ``missing``; or the reason for which the target refuses a value;
     no_extension where ``carry`` is asked of nSLIP or CSP and something is left over; bad_carry where what is carried
     is damaged, says something else than the message around it, or is not signed with ``key``; unknown_wire; wrong_type
-    for what is no message. Raises EncodeError for a message that its own wire cannot write.
+    for what is not a message. Raises EncodeError for a message that its own wire cannot write.
     """
     expect(key, (bytes, NoneType), "a key is bytes")
     return converted(message, to, names_of(context), Options(carry, nearest, restore, key))
@@ -208,7 +208,7 @@ def _judge_carried(source: str, around: Fields, to: str, made: Fields, names: Na
     facts = facts_of(to, made, names)
     seen = facts_of(source, around, names)
     if not known_act(source, facts):
-        raise faults.not_carried(to, f"what was carried is no {shape_of(source).kind_name(around)}")
+        raise faults.not_carried(to, f"what was carried is not a {shape_of(source).kind_name(around)}")
     facts = {**facts, "sequence": seen["sequence"]} if {"sequence"} <= facts.keys() & seen.keys() else facts
     forth = survivors(source, facts, names)
     for path, value in forth.items():
@@ -218,7 +218,7 @@ def _judge_carried(source: str, around: Fields, to: str, made: Fields, names: Na
             raise faults.not_carried(to, f"{text}: only its own context, or a signature and its key, can prove it")
     near = _near(source, forth, facts, names)
     if near is not None and not nearest:
-        raise faults.not_carried(to, f"what was carried is no {near}; nearest=True takes it")
+        raise faults.not_carried(to, f"what was carried is not a {near}; nearest=True takes it")
 
 
 def judged(wire: str, fields: Fields) -> Any:

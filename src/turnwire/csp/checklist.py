@@ -82,11 +82,11 @@ UNJUDGED = (
     Unjudged("SCOPE", "Agents speak CSP/1 only, humans natural language", "a log does not say who is human"),
     Unjudged("SCOPE", "The memory graph is made of CSP nodes and patches", "the graph of MEM messages has no form"),
     Unjudged("GOALS", "Lossless, token-minimal", "what an agent meant is in no log; turnwire tokens counts"),
-    Unjudged("INTENT TYPES", "DATA, PRODUCED and OUT hold what they name", "results and files are no part of a log"),
+    Unjudged("INTENT TYPES", "DATA, PRODUCED and OUT hold what they name", "results and files are not part of a log"),
     Unjudged(
         "FILEOP",
         "BASE is the state of the file, CONTENT fits it",
-        "the files are no part of a log; turnwire apply judges them",
+        "the files are not part of a log; turnwire apply judges them",
     ),
     Unjudged(
         "PROJECT LAWS",

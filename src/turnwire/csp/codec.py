@@ -41,7 +41,7 @@ def parse(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) 
     """All records of a text, in order.
 
     Strict (the default) raises DecodeError (reason, byte offset, line) at the first fault. Lenient reports what it
-    forgave in ``issues`` and keeps what it cannot read as :class:`Junk`; it raises only for what is no UTF-8 text.
+    forgave in ``issues`` and keeps what it cannot read as :class:`Junk`; it raises only for what is not UTF-8 text.
     """
     raw = input_bytes(text)
     checked_limits(limits)
@@ -150,7 +150,7 @@ def template(flags: str, lines: list[str], line: int) -> Template:
 
 
 def preamble(raw: bytes, line: int, offset: int, issues: list[Issue] | None = None) -> Preamble:
-    """A preamble from its text. A name or law that stands twice is an issue, or a DecodeError where none are taken."""
+    """A preamble from its text. A name or law that appears twice is an issue, or a DecodeError where none are taken."""
     record = Preamble(line=line)
     for number, row in enumerate(raw.split(b"\n"), line):
         row_text = row.removesuffix(b"\r")

@@ -61,7 +61,7 @@ def parse_diff(text: bytes, path: str, recount: bool = False) -> list[Hunk]:
 def _hunk(lines: list[bytes], place: int, path: str) -> tuple[Hunk, int]:
     match = _HUNK.match(lines[place])
     if match is None:
-        raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is no hunk and no part of one", path)
+        raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is neither a hunk nor part of one", path)
     old, new = (1 if match[group] is None else int(match[group]) for group in (2, 4))
     found: list[tuple[bytes, bytes]] = []
     left, right = old, new
@@ -89,7 +89,7 @@ def _recounted(lines: list[bytes], place: int, path: str) -> tuple[Hunk, int]:
     """A hunk with the lines that are there, up to the next hunk or the end."""
     match = _HUNK.match(lines[place])
     if match is None:
-        raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is no hunk and no part of one", path)
+        raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is neither a hunk nor part of one", path)
     start, counted = int(match[1]), 1 if match[2] is None else int(match[2])
     found: list[tuple[bytes, bytes]] = []
     place += 1
@@ -102,7 +102,7 @@ def _recounted(lines: list[bytes], place: int, path: str) -> tuple[Hunk, int]:
         elif sign in (b" ", b"+", b"-"):
             found.append((sign, line if blank else line[1:]))
         else:
-            raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is no part of a hunk", path)
+            raise _fault(Reason.BAD_DIFF, f"line {place + 1} of the diff is not part of a hunk", path)
         place += 1
     old = sum(sign != b"+" for sign, _ in found)
     new = sum(sign != b"-" for sign, _ in found)

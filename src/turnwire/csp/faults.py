@@ -17,9 +17,9 @@ _TEXT = {
     Reason.MISSING_CTX: "the header has no CTX",
     Reason.MISSING_INTENT: "the header has no INTENT",
     Reason.HEADER_ORDER: "the header is FROM, TO, CTX, INTENT in that order",
-    Reason.DUP_HEADER: "the header line stands twice",
+    Reason.DUP_HEADER: "the header line appears twice",
     Reason.BAD_HEADER_VALUE: "a header value is one token, one space after its key",
-    Reason.BAD_HEADER_LINE: "this is no header line; a blank line ends the header",
+    Reason.BAD_HEADER_LINE: "this is not a header line; a blank line ends the header",
     Reason.BAD_INTENT: f"the intents are {', '.join(INTENTS)}",
     Reason.INTENT_ALIAS: "FILEOP is the word of the block; the intent is FILE",
     Reason.NO_BODY: "the message has no block",
@@ -39,9 +39,9 @@ _TEXT = {
     Reason.BAD_APPLY: "the last line of a PATCH is APPLY -> C<n>",
     Reason.BAD_ENUM: "STATUS is OK, PARTIAL or FAIL; PRIORITY is P1, P2 or P3",
     Reason.UNKNOWN_KEY: "the block has no such key; " + "; ".join(f"{w}: {' '.join(k)}" for w, k in FIELDS.items()),
-    Reason.DUP_FIELD: "the key stands twice",
+    Reason.DUP_FIELD: "the key appears twice",
     Reason.STRAY_LINE: "this line does not belong to a block of that kind",
-    Reason.CONTINUED: "a line that is no key was taken as the continuation of the value before it",
+    Reason.CONTINUED: "a line that is not a key was taken as the continuation of the value before it",
     Reason.TRAILING_TEXT: "text follows the block",
     Reason.UNCLOSED_HEREDOC: "the heredoc that opens here is never closed",
     Reason.INSIDE_UNCLOSED_HEREDOC: "the message stands in what an unclosed heredoc would have swallowed",
@@ -51,7 +51,7 @@ _TEXT = {
     Reason.TOO_MANY_FIELDS: "the block has more fields than the limit",
     Reason.KEY_TOO_LONG: "the key is longer than the limit",
     Reason.DEF_EXISTS: "the name is defined twice",
-    Reason.DUPLICATE: "the law stands twice",
+    Reason.DUPLICATE: "the law appears twice",
     Reason.BOM: "a byte order mark stands before the text",
 }
 
@@ -109,7 +109,7 @@ def input_bytes(data: Any) -> bytes:
 
 
 def type_fault(data: Any) -> DecodeError:
-    """What reading something that is no text raises."""
+    """What reading something that is not text raises."""
     kind = type(data).__name__
     return DecodeError(
         Reason.WRONG_TYPE, f"text or contiguous bytes are decoded, not {kind}", offset=0, line=1, wire=WIRE

@@ -98,7 +98,7 @@ def apply(
         raise refusal(Reason.UNKNOWN_OP, f"{block.op!r} is none of {', '.join(FILE_OPS)}", path)
     top = Path(root).resolve(strict=True)
     if not top.is_dir():
-        raise refusal(Reason.NOT_A_FILE, f"{top} is no directory", path)
+        raise refusal(Reason.NOT_A_FILE, f"{top} is not a directory", path)
     parts = _inside(top, path)
     rules = Rules(allow, deny)
     for asked in {parts, tuple(part for part in PurePosixPath(path).parts if part != ".")}:
@@ -161,7 +161,7 @@ def _inside(top: Path, path: str) -> tuple[str, ...]:
 def _current(file: Path, path: str) -> bytes | None:
     try:
         if not stat.S_ISREG(os.lstat(file).st_mode):
-            raise refusal(Reason.NOT_A_FILE, "this is no regular file", path)
+            raise refusal(Reason.NOT_A_FILE, "this is not a regular file", path)
     except FileNotFoundError:
         return None
     except NotADirectoryError:
@@ -193,7 +193,7 @@ def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file
     match = _DIGEST.fullmatch(base)
     if match is None:
         if resolve is None:
-            raise refusal(Reason.BASE_MISMATCH, f"BASE {base} is no SHA-256 digest and cannot be checked here", path)
+            raise refusal(Reason.BASE_MISMATCH, f"BASE {base} is not a SHA-256 digest and cannot be checked here", path)
         if not resolve(file, base):
             raise refusal(Reason.BASE_MISMATCH, f"BASE {base} is not the state of the file", path)
     elif not sha256(old).hexdigest().startswith((match[1] or match[2]).lower()):
@@ -221,7 +221,7 @@ def _check_parents(top: Path, parts: tuple[str, ...], path: str) -> None:
     for count in range(1, len(parts) + 1):
         parent = top.joinpath(*parts[:count])
         if os.path.lexists(parent) and not parent.is_dir():
-            raise refusal(Reason.NOT_A_FILE, f"{'/'.join(parts[:count])} is no directory", path)
+            raise refusal(Reason.NOT_A_FILE, f"{'/'.join(parts[:count])} is not a directory", path)
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def _directory(top: Path, parts: tuple[str, ...], made: list[Path], path: str) -
             try:
                 inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
             except OSError as error:
-                raise refusal(Reason.UNSAFE_PATH, f"{part} is no directory any more: {error}", path) from error
+                raise refusal(Reason.UNSAFE_PATH, f"{part} is not a directory any more: {error}", path) from error
             os.close(folder)
             folder = inner
         yield folder, ""

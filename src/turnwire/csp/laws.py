@@ -28,7 +28,7 @@ class Law(NamedTuple):
 
 
 def routing_laws(laws: Mapping[str, str]) -> list[Law]:
-    """The laws that route; a text of another form is no routing law and is left out."""
+    """The laws that route; a text of another form is not a routing law and is left out."""
     expect(laws, Mapping, "laws are a mapping of ids to texts")
     found = []
     for name, text in laws.items():

@@ -43,7 +43,7 @@ class Replaying:
     def feed(self, record: CspMessage | Preamble, *, kept: bool = True) -> WireError | None:
         """Takes the next record; why it is refused, where it is. Then it changes nothing.
 
-        kept: whether a message goes into the store's log. Of one that was read strictly, and is no PATCH, the store
+        kept: whether a message goes into the store's log. Of one that was read strictly, and is not a PATCH, the store
         asks for nothing but its CTX, and it changes no state.
         """
         if isinstance(record, Preamble):

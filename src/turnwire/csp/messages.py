@@ -143,7 +143,7 @@ class FileOp(Block):
         """Does the operation inside the directory ``root``, or only says what it would do (``dry_run``).
 
         recount: take hunks whose counts are wrong, as models write them. resolve: (file, base) -> whether a BASE that
-        is no SHA-256 is the state of that file. ``allow``, ``deny``: patterns of paths as in ``.gitignore``; see
+        is not a SHA-256 is the state of that file. ``allow``, ``deny``: patterns of paths as in ``.gitignore``; see
         :func:`turnwire.csp.fileop.apply`.
 
         Raises RuleError and changes nothing when the path leaves ``root`` (``..``, absolute, through a symbolic

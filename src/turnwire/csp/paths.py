@@ -25,7 +25,7 @@ def plain(part: str) -> str:
 @lru_cache(maxsize=256)
 def _compiled(pattern: str, fold: bool) -> re.Pattern[str]:
     if not isinstance(pattern, str) or not pattern.strip("/"):
-        raise ValueError(f"{pattern!r} is no pattern of paths")
+        raise ValueError(f"{pattern!r} is not a pattern of paths")
     anchored = "/" in pattern.rstrip("/")
     parts = pattern.strip("/").split("/")
     text = "" if anchored else "(?:.*/)?"

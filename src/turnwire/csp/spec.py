@@ -92,7 +92,7 @@ MIN_HEREDOC = 3
 # --- the tables a scanner fills -------------------------------------------------------------------------------------
 
 TEMPLATE, PREAMBLE, FENCE = 8, 9, 10
-"""Codes of rows that are no message; 0..7 are the intents."""
+"""Codes of rows that are not messages; 0..7 are the intents."""
 INSIDE_UNCLOSED = 0x100
 """Flag beside the code of a row: it stands in what an unclosed heredoc would have swallowed."""
 

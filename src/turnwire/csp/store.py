@@ -235,7 +235,7 @@ class Store:
         The same patch again (same bytes) is a no-op. Returns the checkpoint the patch leads to, for other messages
         the one their CTX names.
 
-        Raises EncodeError or DecodeError for what is no valid message, and RuleError (``path`` is the CTX or the
+        Raises EncodeError or DecodeError for what is not a valid message, and RuleError (``path`` is the CTX or the
         patch id) in this order: ctx_unknown, patch_id_reused, base_not_head, checkpoint_exists, op_conflict,
         def_exists, def_missing.
         """

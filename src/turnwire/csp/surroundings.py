@@ -63,7 +63,7 @@ class Surroundings:
         return beside, damaged
 
     def preambles_elsewhere(self) -> Iterator[tuple[Beside, list[DecodeError]]]:
-        """The same of preambles that are no lines of their own."""
+        """The same of preambles that are not lines of their own."""
         if not self._on_lines() and _speaks_of_state(self._data):
             yield from self._in_strings()
             yield from self._behind_prefixes()

@@ -14,7 +14,7 @@ _REF = re.compile(r"(.+):([0-9]{1,18})(?:-([0-9]{1,18}))?", re.DOTALL)
 def refs(text: str) -> list[tuple[str, int | None, int | None]]:
     """The parts of a DATA value, separated by ``;``: (path, first line, last line).
 
-    ``src/a.ts:7`` is ("src/a.ts", 7, 7); a part that is no reference is kept whole as (part, None, None); no text
+    ``src/a.ts:7`` is ("src/a.ts", 7, 7); a part that is not a reference is kept whole as (part, None, None); no text
     has no parts. Raises DecodeError(bad_range) for a range that ends before it starts.
     """
     expect(text, str, "the text of a value is read")

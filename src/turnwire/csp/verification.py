@@ -33,7 +33,7 @@ def verified(
         try:
             message = decode(entry.text)
         except DecodeError as error:
-            return Verdict(False, place, f"the text is no message: {error}")
+            return Verdict(False, place, f"the text is not a message: {error}")
         if isinstance(message.block, Patch):
             wrong = _wrong(message.block, entry, checkpoints, states)
             if wrong:

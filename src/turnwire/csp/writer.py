@@ -30,9 +30,9 @@ def write(record: Record, strict: bool = True) -> str:
         return _preamble(record)
     if isinstance(record, Junk):
         if strict and not is_fence(record.text):
-            raise encode_fault(Reason.JUNK, "text that is no record is written only with strict=False")
+            raise encode_fault(Reason.JUNK, "text that is not a record is written only with strict=False")
         return record.text if record.text.endswith("\n") else f"{record.text}\n"
-    raise encode_fault(Reason.WRONG_TYPE, f"{type(record).__name__} is no record of this wire")
+    raise encode_fault(Reason.WRONG_TYPE, f"{type(record).__name__} is not a record of this wire")
 
 
 def _inline(value: Any, path: str) -> str:

@@ -43,7 +43,7 @@ class Manifest:
     @classmethod
     def read(cls, out: str | os.PathLike[str]) -> Manifest:
         """The manifest of an output directory (or of its file), as far as it was written; without rows where there is
-        none. Raises ValueError where a line is no row of a manifest."""
+        none. Raises ValueError where a line is not a row of a manifest."""
         place = Path(out)
         path = place if place.name == NAME else place / NAME
         rows: dict[str, dict[str, Any]] = {}
@@ -177,7 +177,7 @@ def _row(line: bytes, place: str) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         good = False
     if not good:
-        raise ValueError(f"{place}: this is no row of a manifest")
+        raise ValueError(f"{place}: this is not a row of a manifest")
     return row
 
 

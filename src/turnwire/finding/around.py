@@ -59,7 +59,7 @@ def lines_behind_prefixes(found: Found, wire: str) -> Iterator[Around]:
     """Those that begin as the line of the message in front of them or behind them does, in letters and other marks; of
     a message in a JSON string, as its line does up to that, and what the string says.
 
-    Where all lines beside messages begin so, and that is white space or the mark of a quote, it is no log.
+    Where all lines beside messages begin so, and that is white space or the mark of a quote, it is not a log.
     """
     lines = list(_with_prefixes(found, wire))
     plain = all(prefix is not None and _MARKS_OF_QUOTES.fullmatch(prefix) for _, _, prefix, _ in lines)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Beside(NamedTuple):
-    """A JSON value that is no record and no reject: its byte, its line (1-based), and what it says."""
+    """A JSON value that is neither a record nor a reject: its byte, its line (1-based), and what it says."""
 
     offset: int
     line: int
@@ -34,7 +34,7 @@ def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[Beside]:
 
 
 def elements(found: Found) -> list[Beside]:
-    """What else stands in a list of messages, where a file is one: all that is no object. A file that is anything
+    """What else stands in a list of messages, where a file is one: all that is not an object. A file that is anything
     else, or a list with lists of its own, has none."""
     gaps = found.gaps
     if not gaps or found.data[slice(*gaps[0])].lstrip()[:1] != b"[":

@@ -23,7 +23,7 @@ def explain(reject: Any) -> str:
     error, raw = _of(reject)
     wire = error.wire
     title = registry.wire(wire).title if wire in registry.names() else None
-    lines = [f"This is no valid {title or ''} message.".replace("  ", " ")]
+    lines = [f"This is not a valid {title or ''} message.".replace("  ", " ")]
     alone, raw = _alone(error, raw)
     where = _where(error, error.line if alone is None else alone.line)
     lines.append(f"Wrong{where}: {visible(error.text or str(error.reason).replace('_', ' '))} ({error.reason}).")

@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 class NearMiss(NamedTuple):
-    """What carries the marks of a wire and is no message.
+    """What carries the marks of a wire and is not a message.
 
     error: why it is none: ``reason``, ``path`` (a JSON pointer, where the wire has such), ``offset`` and ``line`` in
     the text's UTF-8; :func:`turnwire.explain` says it in words for a model. wire: whose marks. start, end, wrapped: as
@@ -70,7 +70,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
 
     They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what stands inside a
     message is its content. With ``rejects``, near misses stand among them (:class:`NearMiss`).
-    Raises UnknownName for a name that is no wire.
+    Raises UnknownName for a name that is not a wire.
     """
     if not isinstance(text, str):
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")

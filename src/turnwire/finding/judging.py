@@ -15,7 +15,7 @@ from turnwire.checklists import Checklist, Judge, Specification, checklist_of
 from turnwire.errors import DecodeError, UnknownName
 from turnwire.finding.located import Found, Located, Piece, pieces
 
-_STRANGE = "{} is no option of {}; those are {}"
+_STRANGE = "{} is not an option of {}; those are {}"
 
 
 def specification(wire: str) -> Specification:

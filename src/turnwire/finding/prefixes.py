@@ -188,7 +188,7 @@ class Prefixed:
         self, first: list[Piece], prefix: bytes, head: int | None, stream: bytes | None, exact: bool
     ) -> Assembly | None:
         """The message that begins with these pieces of a line. head: bytes of the prefix that are CRI's, None where it
-        is no line of CRI, exact: whether the line is ``CSP/1`` but for its prefix."""
+        is not a line of CRI, exact: whether the line is ``CSP/1`` but for its prefix."""
         if prefix == _BOM or _RECORD.search(prefix) or (prefix and (_last(prefix).isalnum() or prefix.endswith(b"_"))):
             return None
         own = prefix if head is None else prefix[head:]
@@ -335,7 +335,7 @@ def _agreed(forms: list[Form], line: bytes, alike: Alike) -> tuple[int, list[For
 
 
 def _last(prefix: bytes) -> str:
-    """The last character of a prefix; of bytes that are no UTF-8, a sign."""
+    """The last character of a prefix; of bytes that are not UTF-8, a sign."""
     return prefix[-4:].decode("utf-8", "replace")[-1]
 
 

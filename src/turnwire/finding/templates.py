@@ -2,7 +2,7 @@
 
 A template is ``CSP/1;`` or ``CSP/1 MODE;`` with its flags; the Compact Symbol Protocol begins like one, or like a
 message. What such lines are is judged as at the start of a line (``_pure/csp/marks.py``). Prose is text: a
-template needs a prefix that is no sentence, a look-alike what betrays it.
+template needs a prefix that is not a sentence, a look-alike what betrays it.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Text:
         place = start
         while (token := _TOKEN.search(self.raw, place, end)) is not None:
             if b'"' in self.raw[place : token.start()]:
-                break  # the fault stands in a string: what follows its quote is no brace of JSON
+                break  # the fault stands in a string: what follows its quote is not a brace of JSON
             place = token.end()
             if self.raw[token.start()] == 0x7B:
                 starts.append(token.start())

@@ -1,4 +1,4 @@
-"""Faults of JSON text in words, and what text that is no JSON looks like: once for both twins of ``json.text``."""
+"""Faults of JSON text in words, and what text that is not JSON looks like: once for both twins of ``json.text``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _TEXT = {
     Reason.UNTERMINATED_STRING: "the string that opens here is never closed",
     Reason.CONTROL_CHARACTER: "the control character {what} must be escaped inside a string",
     Reason.BAD_ESCAPE: 'the escapes of a string are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hex digits',
-    Reason.LONE_SURROGATE: "half of a surrogate pair is no character",
+    Reason.LONE_SURROGATE: "half of a surrogate pair is not a character",
     Reason.BAD_UTF8: "these bytes are not valid UTF-8",
-    Reason.BAD_NUMBER: "this is no JSON number (no '+', no leading zero, digits on both sides of the point)",
-    Reason.NOT_FINITE: "NaN, Infinity and numbers beyond the range of a double are no JSON numbers",
+    Reason.BAD_NUMBER: "this is not a JSON number (no '+', no leading zero, digits on both sides of the point)",
+    Reason.NOT_FINITE: "NaN, Infinity and numbers beyond the range of a double are not JSON numbers",
     Reason.NUMBER_TOO_LONG: "the integer has more digits than the limit",
     Reason.KEY_TOO_LONG: "the key is longer than the limit",
     Reason.TOO_DEEP: "objects and arrays are nested deeper than the limit",
-    Reason.DUP_KEY: "the key {what} stands twice in one object; two readers could disagree about its value",
+    Reason.DUP_KEY: "the key {what} appears twice in one object; two readers could disagree about its value",
 }
 
 
@@ -38,7 +38,7 @@ def fault(data: bytes, reason: Reason, offset: int, wire: str) -> DecodeError:
 
 
 def type_fault(value: object, wire: str) -> DecodeError:
-    """What decoding something that is no text raises."""
+    """What decoding something that is not text raises."""
     text = f"text or contiguous bytes are decoded, not {type(value).__name__}"
     return DecodeError(Reason.WRONG_TYPE, text, offset=0, line=1, wire=wire)
 
@@ -101,7 +101,7 @@ def unexpected(data: bytes, place: int) -> tuple[Reason, int]:
 
 
 def utf8_length(data: bytes, place: int) -> int:
-    """Bytes of the character at ``place`` (2 to 4), 0 where they are no UTF-8, -1 for an encoded surrogate."""
+    """Bytes of the character at ``place`` (2 to 4), 0 where they are not UTF-8, -1 for an encoded surrogate."""
     lead = data[place]
     size = 2 if 0xC2 <= lead <= 0xDF else 3 if 0xE0 <= lead <= 0xEF else 4 if 0xF0 <= lead <= 0xF4 else 0
     rest = data[place + 1 : place + size]
@@ -117,7 +117,7 @@ _SECOND = {0xE0: (0xA0, 0xBF), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}  # no ove
 
 
 def broken_utf8(data: bytes, place: int) -> Reason:
-    """The reason for bytes at ``place`` that are no character."""
+    """The reason for bytes at ``place`` that are not characters."""
     return Reason.LONE_SURROGATE if utf8_length(data, place) < 0 else Reason.BAD_UTF8
 
 

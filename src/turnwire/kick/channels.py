@@ -88,7 +88,7 @@ def status(request: Envelope, word: str, detail: str = "", **options: Unpack[Opt
     """``⫻report/status``: "Accepted", "In Progress", "Completed" or "Failed", from who was asked to who asked."""
     if word not in STATUS_WORDS:
         known = ", ".join(STATUS_WORDS)
-        raise encode_fault(Reason.UNKNOWN_STATUS, f"{word!r} is no status; there are {known}", "/content")
+        raise encode_fault(Reason.UNKNOWN_STATUS, f"{word!r} is not a status; there are {known}", "/content")
     return _report("status", request, f"{word}\n{detail}" if detail else word, options)
 
 

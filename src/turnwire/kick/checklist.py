@@ -100,7 +100,7 @@ _FAMILIES = {"command": "loop", "report": "loop", "query": "answers", "alert": "
 UNJUDGED = (
     Unjudged("001", "All communication between agents goes through envelopes", "only what did is seen"),
     Unjudged("002", "Patterns: asynchronous, fire and forget, publish and subscribe", "transports are not seen"),
-    Unjudged("002", "An artifact's path leads to what was made", "the files are no part of a log"),
+    Unjudged("002", "An artifact's path leads to what was made", "the files are not part of a log"),
     Unjudged("003", "The agent executes the task", "only its reports are seen"),
     Unjudged("003", "SystemMonitor detects anomalies", "what nobody reports is in no log; anybody may send an alert"),
     Unjudged("003", "The human or supervisor decides", "their decision has no message of its own"),
@@ -197,7 +197,7 @@ class Judge(checklists.Judge):
             self.fault(REASONS[issue.reason], place, f"{issue.reason}: {issue.text}", offset)
 
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
-        """What is damaged is no envelope, or no document."""
+        """What is damaged is not an envelope, or no document."""
         if raw is not None and is_document(raw):
             self.applied.update(("documents", "headers"))
             within = offset is None and self._own_lines

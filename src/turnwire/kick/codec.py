@@ -35,7 +35,7 @@ def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = 
 
     Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
     everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
-    form, or is no envelope (wrong_type).
+    form, or is not an envelope (wrong_type).
     """
     written: str | None = _core.text(envelope, strict, policy)
     if written is not None:

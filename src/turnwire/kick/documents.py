@@ -1,7 +1,7 @@
 """Space documents as records of KickLang: telling them, reading them, their columns, their faults.
 
 A record of kind "document" is read leniently, as the author's own parsers do (section 004, rule 1): it has a header
-line, and the only text that is none is one that is no UTF-8. What strict reading refuses in it is told by ``faults``,
+line, and the only text that is none is one that is not UTF-8. What strict reading refuses in it is told by ``faults``,
 what lenient reading forgave and what is doubtful beyond the syntax by ``check``.
 """
 

@@ -11,7 +11,7 @@ _TEXT = {
     Reason.BAD_HEADER: "a header is ⫻name/type:place/index without white space, empty parts or further slashes",
     Reason.NO_SECTIONS: "there is text but no line that starts with ⫻",
     Reason.BAD_UTF8: "the text is not valid UTF-8",
-    Reason.LONE_SURROGATE: "half of a surrogate pair is no character",
+    Reason.LONE_SURROGATE: "half of a surrogate pair is not a character",
 }
 
 
@@ -58,7 +58,7 @@ def input_source(data: object) -> str | bytes:
 
 
 def type_fault(value: object) -> DecodeError:
-    """What reading something that is no text raises: a ValueError like every other refusal."""
+    """What reading something that is not text raises: a ValueError like every other refusal."""
     kind = type(value).__name__
     return DecodeError(Reason.WRONG_TYPE, f"text or contiguous bytes are read, not {kind}", offset=0, line=1, wire=WIRE)
 

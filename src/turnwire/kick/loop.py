@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 class TaskLoop:
     """The tasks and what envelopes do to them. ``answered`` is asked about reports that belong to no task; commands
-    remembers those that are no dispatch. What is a fault is told before anything changes."""
+    remembers those that are not dispatchs. What is a fault is told before anything changes."""
 
     def __init__(
         self, kept: Kept, reading: Reading, answered: Callable[[Envelope, Tell], bool], commands: Recent
@@ -139,7 +139,7 @@ class TaskLoop:
         if task is None:
             return
         if signal is None:
-            tell(event(EventKind.UNKNOWN_STATUS, envelope, f"{word!r} is no status", task))
+            tell(event(EventKind.UNKNOWN_STATUS, envelope, f"{word!r} is not a status", task))
             return
         self._signal(task, signal, envelope, now, word, tell)
 
@@ -170,7 +170,7 @@ class TaskLoop:
         return task
 
     def command(self, envelope: Envelope) -> None:
-        """Remembers a command that is no dispatch: a report may respond to it."""
+        """Remembers a command that is not a dispatch: a report may respond to it."""
         name = self._reading.task_of(envelope)
         for key in {envelope.id, envelope.correlation_id or envelope.id}:
             self._commands.put(key, (envelope.receiver, name))

@@ -31,7 +31,7 @@ _read = msgspec.json.Decoder(_Record).decode
 
 def work(record: bytes) -> Work | None:
     """The place of the first section of an envelope's content, and whether a report ends the work there; None for what
-    is no envelope."""
+    is not an envelope."""
     try:
         found = _read(record)
     except msgspec.DecodeError:  # our own reader takes more than the JSON of RFC 8259

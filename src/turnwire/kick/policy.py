@@ -86,14 +86,14 @@ class Policy:
                 text = f"no row of the policy allows {envelope.channel!r}"
                 return [Verdict(Reason.CHANNEL_NOT_ALLOWED, "channel", text, None)]
             known = ", ".join(sorted(self._families))
-            text = f"{family!r} is no channel family; the families are {known}"
+            text = f"{family!r} is not a channel family; the families are {known}"
             return [Verdict(Reason.UNKNOWN_CHANNEL_FAMILY, "channel", text, None)]
         return _judge(row, envelope)
 
     def issues(self, envelope: Envelope) -> list[Issue]:
         """The verdicts and the unknown roles as issues."""
         found = [
-            Issue(Reason.UNKNOWN_ROLE, f"/{field}", "info", f"{role!r} is no known role")
+            Issue(Reason.UNKNOWN_ROLE, f"/{field}", "info", f"{role!r} is not a known role")
             for field, role in (("sender", envelope.sender), ("receiver", envelope.receiver))
             if role not in self._roles and (field == "sender" or role != "Broadcast")
         ]
@@ -137,7 +137,7 @@ class Policy:
         if not isinstance(rows, list) or not rows:
             raise _bad("a policy needs at least one [[row]]", "/row")
         for key in table.keys() - {"row", "roles"}:
-            raise _bad(f"{key!r} is no key of a policy", f"/{key}")
+            raise _bad(f"{key!r} is not a key of a policy", f"/{key}")
         roles = table.get("roles", list(ROLES))
         return cls([_row(row, f"/row/{place}") for place, row in enumerate(rows)], _names(roles, "/roles"))
 
@@ -153,7 +153,7 @@ class Policy:
         try:
             table = tomllib.loads(source.read_text("utf-8") if isinstance(source, Path) else source)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise _bad(f"this is no TOML: {error}", None) from None
+            raise _bad(f"this is not TOML: {error}", None) from None
         return cls.from_dict(table)
 
     def to_toml(self) -> str:
@@ -207,7 +207,7 @@ def _row(row: Any, path: str) -> Row:
     if not isinstance(row, dict):
         raise _bad("a row is a table", path)
     for key in row.keys() - set(Row._fields):
-        raise _bad(f"{key!r} is no key of a row", f"{path}/{key}")
+        raise _bad(f"{key!r} is not a key of a row", f"{path}/{key}")
     for key in ("channel", "type", "senders", "receivers"):
         if key not in row:
             raise _bad(f"the row lacks {key}", f"{path}/{key}")

@@ -60,9 +60,9 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
         return broken
     issues = []
     if not is_uuid4(envelope.id):
-        issues.append(Issue(Reason.ID_NOT_UUID4, "/id", "warning", f"{envelope.id!r} is no UUID of version 4"))
+        issues.append(Issue(Reason.ID_NOT_UUID4, "/id", "warning", f"{envelope.id!r} is not a UUID of version 4"))
     if not is_timestamp(envelope.timestamp):
-        text = f"{envelope.timestamp!r} is no ISO 8601 date and time"
+        text = f"{envelope.timestamp!r} is not an ISO 8601 date and time"
         issues.append(Issue(Reason.BAD_TIMESTAMP, "/timestamp", "warning", text))
     if envelope.type not in TYPES:
         text = f"type is one of {', '.join(TYPES)}, not {envelope.type!r}"
@@ -79,7 +79,7 @@ def _issues(envelope: Envelope, policy: Policy) -> list[Issue]:
     correlation = envelope.correlation_id
     missing = any(issue.reason is Reason.MISSING_CORRELATION_ID for issue in refused)
     if correlation is not None and not missing and not is_uuid4(correlation):
-        text = f"{correlation!r} is no UUID of version 4"
+        text = f"{correlation!r} is not a UUID of version 4"
         issues.append(Issue(Reason.CORRELATION_ID_NOT_UUID4, "/correlation_id", "warning", text))
     return issues + [_unknown_key(key) for key in envelope.extra]
 
@@ -131,7 +131,7 @@ def _unknown_key(key: str) -> Issue:
 
 
 def lint(space: Space) -> list[Issue]:
-    """Doubts about a document beyond its syntax, all "info": sections that stand twice, gaps in their numbering.
+    """Doubts about a document beyond its syntax, all "info": sections that appear twice, gaps in their numbering.
 
     Sections are alike when name, type and place are; ``where`` is the number of the section, from 1. A number is an
     index of digits alone; the first one may be anything, each next one is one more.
@@ -144,7 +144,7 @@ def lint(space: Space) -> list[Issue]:
         index = section.index
         group = (section.name, section.type, section.place)
         if (*group, index) in seen and index is not None:
-            issues.append(Issue(Reason.DUPLICATE_SECTION, place, "info", f"{section!r} stands twice"))
+            issues.append(Issue(Reason.DUPLICATE_SECTION, place, "info", f"{section!r} appears twice"))
         seen.add((*group, index))
         if index is None or not (index.isascii() and index.isdigit()) or len(index) > 18:
             continue

@@ -34,7 +34,7 @@ def parts_of(section: Section) -> tuple[str | None, ...]:
 def built_parts(*values: Any) -> tuple[Any, ...]:
     """The parts of a new section; place and index are taken from the qualifier or the qualifier from them.
 
-    Raises EncodeError(wrong_type) for a part that is no str, mismatch for a qualifier that contradicts the others.
+    Raises EncodeError(wrong_type) for a part that is not a str, mismatch for a qualifier that contradicts the others.
     """
     for part, value in zip(PARTS, values, strict=True):
         if value is None and part not in ("name", "content"):

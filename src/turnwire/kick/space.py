@@ -160,7 +160,7 @@ def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
 
 
 class Reject(NamedTuple):
-    """A piece of a document that is no section: the bytes, where they stood, and why they were refused."""
+    """A piece of a document that is not a section: the bytes, where they stood, and why they were refused."""
 
     reason: Reason
     offset: int

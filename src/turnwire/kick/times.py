@@ -36,7 +36,7 @@ def is_timestamp(text: str) -> bool:
 
 
 def seconds(text: str) -> float | None:
-    """Seconds since 1970-01-01 UTC, or None for what is no timestamp. Without a zone, UTC is taken."""
+    """Seconds since 1970-01-01 UTC, or None for what is not a timestamp. Without a zone, UTC is taken."""
     second = _SECONDS.get(text[17:])
     if second is not None:
         start = _minute(text[:17])

@@ -42,7 +42,7 @@ def section_text(
     """
     header = header_text(section)[1:]
     if (strict and judge(header) >= 0) or not _reads_back(section, header):
-        raise encode_fault(Reason.BAD_HEADER, f"{SIGIL + header!r} is no header of this section", f"{path}/name")
+        raise encode_fault(Reason.BAD_HEADER, f"{SIGIL + header!r} is not a header of this section", f"{path}/name")
     content = section.content
     content = content[: content_end(content, 0, len(content))]
     if content.endswith("\r"):

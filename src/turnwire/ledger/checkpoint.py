@@ -185,7 +185,7 @@ class InclusionProof(NamedTuple):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> InclusionProof:
-        """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is no hex."""
+        """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is not hex."""
         expect(fields, Mapping, "the fields of a proof are a mapping")
         if not set(cls._fields) <= fields.keys():
             raise ValueError(f"a proof has the fields {', '.join(cls._fields)}")
@@ -220,7 +220,7 @@ class ConsistencyProof(NamedTuple):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> ConsistencyProof:
-        """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is no hex."""
+        """The proof that :meth:`to_dict` gave. Raises ValueError where a field is missing or is not hex."""
         expect(fields, Mapping, "the fields of a proof are a mapping")
         if not set(cls._fields) <= fields.keys():
             raise ValueError(f"a proof has the fields {', '.join(cls._fields)}")

@@ -14,7 +14,7 @@ from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA, strange_schem
 
 SYNCHRONOUS = ("NORMAL", "FULL", "EXTRA")
 MEMORY = ":memory:"
-"""The path of a ledger that is no file. A file of that name is reached by another path, such as ``./:memory:``."""
+"""The path of a ledger that is not a file. A file of that name is reached by another path, such as ``./:memory:``."""
 _NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 _INPUT_OUTPUT = {
     sqlite3.SQLITE_CANTOPEN: errno.EIO,
@@ -181,4 +181,4 @@ def ledger_id(connection: sqlite3.Connection, path: object) -> str:
 
 
 def _bad(path: object, text: str) -> RuleError:
-    return RuleError(Reason.BAD_LEDGER, f"{path} is no ledger: {text}", rule="ledger")
+    return RuleError(Reason.BAD_LEDGER, f"{path} is not a ledger: {text}", rule="ledger")

@@ -32,7 +32,7 @@ def _append_only(table: str, in_order: str) -> dict[str, str]:
     }
 
 
-# The rowid of entries is the sequence number. It is no column: SQLite writes a filler for such a column into every
+# The rowid of entries is the sequence number. It is not a column: SQLite writes a filler for such a column into every
 # row, and a damaged filler would go unseen.
 SCHEMA: dict[str, str] = {
     "about": "CREATE TABLE about (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",

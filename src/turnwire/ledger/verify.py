@@ -164,7 +164,7 @@ def verify_connection(connection: sqlite3.Connection, path: object, *heads: Chec
             raise failed from error
         code = getattr(error, "sqlite_errorcode", None)  # what the module itself raises has none
         if code == sqlite3.SQLITE_NOTADB and run.rows is None:
-            fault = Fault(NO_LEDGER, None, "it is no SQLite database")
+            fault = Fault(NO_LEDGER, None, "it is not an SQLite database")
         else:
             fault = Fault("file", 1 if run.rows is None else run.rows.size + 1, str(error))
     except RuleError as error:

@@ -177,7 +177,7 @@ def _spans(data: bytes) -> dict[str, Span]:
         elif key.major not in (_UNSIGNED, _NEGATIVE):
             raise fault(Reason.WRONG_TYPE, "keys are integers or text", place)
         if identity in seen:
-            raise fault(Reason.DUPLICATE, "a key stands twice", place)
+            raise fault(Reason.DUPLICATE, "a key appears twice", place)
         seen.add(identity)
         value = _span(data, key.end)
         if key.major == _UNSIGNED and key.argument in _NAMES:

@@ -42,9 +42,9 @@ def written_parts(message: SlipMessage) -> list[str]:
             continue
         number = _integer(value, f"/{name}")
         if prefix == "a" and number > max(Act):
-            raise encode_fault(Reason.UNKNOWN_ACT, f"{number} is no act", "/act")
+            raise encode_fault(Reason.UNKNOWN_ACT, f"{number} is not an act", "/act")
         if prefix == "f" and number > max(FrameType):
-            raise encode_fault(Reason.UNKNOWN_FRAME, f"{number} is no frame", "/frame")
+            raise encode_fault(Reason.UNKNOWN_FRAME, f"{number} is not a frame", "/frame")
         parts.append(prefix + encode_base62(number))
     unknown = [(before, part) for prefix, (part, before) in extra.items() if prefix != "f"]
     slots = message.slots
@@ -71,7 +71,7 @@ def _slot_part(slot: Any, value: Any) -> str:
     known: Any = slot if isinstance(slot, int) and not isinstance(slot, bool) else None
     prefix = SLOT_PREFIX.get(known)
     if prefix is None:
-        raise encode_fault(Reason.UNKNOWN_SLOT, f"{slot!r} is no slot", f"/slots/{slot}")
+        raise encode_fault(Reason.UNKNOWN_SLOT, f"{slot!r} is not a slot", f"/slots/{slot}")
     name = PREFIX_SLOT[prefix].name
     if slot not in STRING_SLOTS:
         return prefix + encode_base62(_integer(value, f"/slots/{name}"))
@@ -98,7 +98,7 @@ def _extra_parts(message: SlipMessage) -> dict[str, tuple[str, int]]:
         path = f"/extra/{prefix}"
         letter = isinstance(prefix, str) and len(prefix) == 1 and prefix.isascii() and prefix.isalpha()
         if not letter or prefix in PREFIX_SLOT or (prefix in HEADER_PREFIXES and prefix != "f"):
-            raise encode_fault(Reason.UNKNOWN_SLOT, f"{prefix!r} is no free prefix", path)
+            raise encode_fault(Reason.UNKNOWN_SLOT, f"{prefix!r} is not a free prefix", path)
         if not isinstance(value, str) or not is_raw_value(value):
             raise encode_fault(Reason.WRONG_TYPE, "a kept value is base62 digits or a quoted string", path)
         if value[0] != '"':

@@ -12,15 +12,15 @@ _TEXT = {
     Reason.BAD_FRAMING: "a message starts with '@' and ends with '#', and {half}",
     Reason.EMPTY_MESSAGE: "there is nothing between '@' and '#'",
     Reason.EMPTY_FIELD: "a field is empty",
-    Reason.UNKNOWN_PREFIX: "{byte} is no field prefix",
+    Reason.UNKNOWN_PREFIX: "{byte} is not a field prefix",
     Reason.EMPTY_VALUE: "the field has no value",
-    Reason.BAD_DIGIT: "{byte} is no base62 digit",
+    Reason.BAD_DIGIT: "{byte} is not a base62 digit",
     Reason.TOO_LARGE: "the integer is over 2**64-1",
     Reason.WRONG_TYPE: "u and t take a quoted string, every other field a base62 integer",
     Reason.UNTERMINATED_STRING: "the string that opens here is never closed",
     Reason.BAD_ESCAPE: 'the only escapes in a string are \\\\ and \\"',
     Reason.JUNK_AFTER_STRING: "after a string only '|' or '#' may follow, not {byte}",
-    Reason.DUPLICATE: "the field {byte} stands twice",
+    Reason.DUPLICATE: "the field {byte} appears twice",
     Reason.MISSING_FIELD: "the header lacks {missing}",
     Reason.UNKNOWN_ACT: "acts go from 0 to 10 (A)",
     Reason.UNKNOWN_FRAME: "frames go from 0 to 4",
@@ -74,7 +74,7 @@ def decode_fault(
 
 
 def type_fault(value: object) -> DecodeError:
-    """What decoding something that is no text raises: a ValueError like every other refusal."""
+    """What decoding something that is not text raises: a ValueError like every other refusal."""
     kind = type(value).__name__
     return DecodeError(
         Reason.WRONG_TYPE, f"text or contiguous bytes are decoded, not {kind}", offset=0, line=1, wire=WIRE

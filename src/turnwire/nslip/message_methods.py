@@ -147,7 +147,7 @@ def _extra_from(items: Any) -> Extra:
         if not (isinstance(prefix, str) and isinstance(value, str)):
             raise _fault(Reason.WRONG_TYPE, "prefix and value are strings", path)
         if prefix in extra:
-            raise _fault(Reason.DUPLICATE, f"the field {prefix} stands twice", path)
+            raise _fault(Reason.DUPLICATE, f"the field {prefix} appears twice", path)
         extra[prefix] = value
         if before is not None:
             if not isinstance(before, int) or isinstance(before, bool):

@@ -222,7 +222,7 @@ def _judge_entry(data: bytes, first: int, end: int) -> None:
 
 def _once(found: dict[str, int], field: _Field, start: int) -> None:
     if field.name in found:
-        raise fault(Reason.DUPLICATE, "the field stands twice", start, f"/{field.name}")
+        raise fault(Reason.DUPLICATE, "the field appears twice", start, f"/{field.name}")
     found[field.name] = start
 
 

@@ -31,7 +31,7 @@ def check(message: SlipMessage) -> list[Issue]:
       (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
     * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
 
-    Raises TypeError for what is no message.
+    Raises TypeError for what is not a message.
     """
     if _core.is_clean(message):
         return []

@@ -115,7 +115,7 @@ def message(values: dict[str, Any], entries: Iterable[Entry], offsets: dict[str,
     numbers = [integer(values[name], f"/{name}", offsets.get(name)) for name in NUMBERS]
     act = integer(values["act"], "/act", offsets.get("act"))
     if act > max(Act):
-        raise fault(Reason.UNKNOWN_ACT, f"{act} is no act", offsets.get("act"), "/act")
+        raise fault(Reason.UNKNOWN_ACT, f"{act} is not an act", offsets.get("act"), "/act")
     frame, kept = _frame(values["frame"], offsets.get("frame"))
     extra = Extra()
     if kept is not None:
@@ -145,10 +145,10 @@ def _take(entry: Entry, slots: dict[Slot, Any], extra: Extra) -> None:
     key, value, offset = entry
     if isinstance(key, str) and key not in PREFIX_SLOT:
         if len(key) != 1 or not (key.isascii() and key.isalpha()) or key in HEADER_PREFIXES:
-            raise fault(Reason.UNKNOWN_SLOT, f"{key[:16]!a} is no prefix of a slot", offset, "/slots")
+            raise fault(Reason.UNKNOWN_SLOT, f"{key[:16]!a} is not a prefix of a slot", offset, "/slots")
         path = f"/slots/{key}"
         if key in extra:
-            raise fault(Reason.DUPLICATE, f"the slot {key} stands twice", offset, path)
+            raise fault(Reason.DUPLICATE, f"the slot {key} appears twice", offset, path)
         extra[key] = _raw(value, path, offset)
         extra.before[key] = len(slots)
         return
@@ -162,7 +162,7 @@ def _take(entry: Entry, slots: dict[Slot, Any], extra: Extra) -> None:
     else:
         value = integer(value, path, offset)
     if slot in slots:
-        raise fault(Reason.DUPLICATE, f"{slot.name} stands twice", offset, path)
+        raise fault(Reason.DUPLICATE, f"{slot.name} appears twice", offset, path)
     slots[slot] = value
 
 
@@ -171,7 +171,7 @@ def _slot(code: int, offset: int | None) -> Slot:
         return Slot(code)
     except ValueError:
         raise fault(
-            Reason.UNKNOWN_SLOT, f"{code} is no slot of schema version {SCHEMA_VERSION}", offset, f"/slots/{code}"
+            Reason.UNKNOWN_SLOT, f"{code} is not a slot of schema version {SCHEMA_VERSION}", offset, f"/slots/{code}"
         ) from None
 
 

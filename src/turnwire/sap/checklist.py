@@ -51,9 +51,9 @@ UNJUDGED = (
     Unjudged("5", "Producers validate before dispatch", "what was sent is judged by 3 and 4"),
     Unjudged("6", "The cache key is the hash of what it should be", "its essence is pluggable"),
     Unjudged("6", "With mustAlign a hit is checked once more", "a check that finds nothing leaves no trace"),
-    Unjudged("6", "Records are written after validation, immutable, versioned", "the cache is no part of a log"),
-    Unjudged("7", "Signals are aggregated; learning changes no old record", "loop and cache are no part of a log"),
-    Unjudged("7", "What was learnt is emitted into the Master Librarian", "the librarian is no part of a log"),
+    Unjudged("6", "Records are written after validation, immutable, versioned", "the cache is not part of a log"),
+    Unjudged("7", "Signals are aggregated; learning changes no old record", "loop and cache are not part of a log"),
+    Unjudged("7", "What was learnt is emitted into the Master Librarian", "the librarian is not part of a log"),
     Unjudged("10", "Transports persist the transcript, send X-Correlation-Id", "a log of messages shows no headers"),
     Unjudged("11", "Consumers authorise issuers", "the identity that a transport knows is in no message"),
     Unjudged("11", "Stores are append-only with tamper-evident digests", "turnwire verify judges a store"),
@@ -193,7 +193,7 @@ class Judge(checklists.Judge):
         kind = schema.get("type") if len(schema) == 1 else None
         if kind in _TYPES:
             if type(result.fields["output"]) not in _TYPES[kind]:
-                self.fault("output", line, f"/output: the output is no {kind}", offset)
+                self.fault("output", line, f"/output: the output is not a {kind}", offset)
             return
         for issue in output_issues(result.fields["output"], task):
             found = self.doubt if issue.severity == "info" else self.fault

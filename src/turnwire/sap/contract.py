@@ -56,7 +56,7 @@ _MOST = 100  # issues given for one output
 
 
 def output_issues(output: Any, task: Task) -> Iterator[Issue]:
-    """What an output breaks of the schema of ``task``; nothing for a descriptor that is no JSON Schema.
+    """What an output breaks of the schema of ``task``; nothing for a descriptor that is not a JSON Schema.
 
     Without the package jsonschema (extra ``schema``) the only issue says that nothing was validated. References to
     other documents are never fetched.

@@ -257,7 +257,7 @@ def too_large(result: Result, size: int, limit: int) -> Result:
 def _terminal(result: Result) -> Result:
     """A handler's Result is the end. Raises Refusal for a status that promises more."""
     if result.fields["status"] not in TERMINAL:
-        raise Refusal(ErrorCode.INTERNAL, f"the capability answered {result.status}, which is no terminal status")
+        raise Refusal(ErrorCode.INTERNAL, f"the capability answered {result.status}, which is not a terminal status")
     return result
 
 

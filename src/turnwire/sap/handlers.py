@@ -134,7 +134,7 @@ class Pool:
     async def run(
         self, call: Callable[..., Any], *values: Any, seconds: float | None, stop: asyncio.Future[None] | None = None
     ) -> Any:
-        """What the call gives. Raises what it raises (Died for what is no Exception), Overrun, Cancelled, Stuck.
+        """What the call gives. Raises what it raises (Died for what is not an Exception), Overrun, Cancelled, Stuck.
 
         seconds: how long it may take, waiting for a place included. stop: ends the wait when it is done.
         """

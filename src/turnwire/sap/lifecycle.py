@@ -152,7 +152,7 @@ class Watching(Lifecycle):
         track.last = result
 
     def ended(self, name: str) -> bool:
-        """Whether a task, by its id in small letters, has come to its end."""
+        """Whether a task, by its id in lower case, has come to its end."""
         track = self._tracks.get(name)
         return track is not None and track.status in TERMINAL
 

@@ -61,7 +61,7 @@ class Folder:
 
     def _place(self, name: str) -> Path:
         if not name or name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
-            raise ValueError(f"{name!r} is no name of an object")
+            raise ValueError(f"{name!r} is not a name of an object")
         return self.path / name
 
 

@@ -18,7 +18,7 @@ _LONGEST = 300  # characters of the words about one
 def validator(schema: dict[str, Any]) -> Callable[[Any], Faults]:
     """What judges payloads by a schema (2020-12, or what its ``$schema`` names). References elsewhere are not fetched.
 
-    Raises ValueError for what is no JSON Schema, MissingDependency without the extra ``schema``.
+    Raises ValueError for what is not a JSON Schema, MissingDependency without the extra ``schema``.
     """
     try:
         import jsonschema
@@ -32,7 +32,7 @@ def validator(schema: dict[str, Any]) -> Callable[[Any], Faults]:
     try:
         kind.check_schema(schema)
     except jsonschema.SchemaError as error:
-        raise ValueError(f"the schema of a capability is no JSON Schema: {error.message[:_LONGEST]}") from error
+        raise ValueError(f"the schema of a capability is not a JSON Schema: {error.message[:_LONGEST]}") from error
     judge = kind(schema, registry=referencing.Registry())
 
     def faults(payload: Any) -> Faults:

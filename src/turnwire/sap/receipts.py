@@ -67,7 +67,7 @@ def invalid(task: Task, error: EncodeError) -> Nack:
 
 
 def unreadable(data: bytes | str, error: WireError, *, message_id: str = "", correlation: str | None = None) -> Nack:
-    """The Nack of what is no Task. Its ids are those that the data still show, else those given (of a header)."""
+    """The Nack of what is not a Task. Its ids are those that the data still show, else those given (of a header)."""
     shown = _ids(data)
     return Nack(
         message_id=shown.get("taskId") or message_id,

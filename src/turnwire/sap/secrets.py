@@ -54,7 +54,7 @@ _CERTAIN_NAME = re.compile(
 _STANDS_FOR = re.compile(
     r"\$|[<{\[%]|[a-z][a-z0-9+.-]*:|(.)\1*\Z|(?:redacted|removed|hidden|none|null)\Z", re.IGNORECASE | re.ASCII
 )
-"""A value that is no secret itself: a reference, a place to fill in, a mask."""
+"""A value that is not a secret itself: a reference, a place to fill in, a mask."""
 
 _PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#@:]*:([^/?#@]+)@")
 """The head of a URI with a password in it."""

@@ -66,7 +66,7 @@ def verify_message(message: Task | Result, keys: Mapping[str, bytes]) -> str:
     try:
         signature = base64.b64decode(str(said.get("ed25519", "")), validate=True)
     except ValueError:
-        raise _bad("the signature is no base64") from None
+        raise _bad("the signature is not base64") from None
     bare = message.replace()
     bare.meta = _unsigned(bare.meta)
     if not verify(canonical(bare.to_dict()), signature, keys[signer]):

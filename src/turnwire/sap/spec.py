@@ -123,7 +123,7 @@ class Kind(int, Enum):
     OBJECTS = 8  # an array of objects
     TEXTS = 9
     NUMBERS = 10  # an object whose values are numbers
-    PRESSURE = 11  # the same; a value that is no integer in 0..100 is doubtful
+    PRESSURE = 11  # the same; a value that is not an integer in 0..100 is doubtful
     ENUM = 12
     RECORD = 13
     RECORDS = 14

@@ -19,7 +19,7 @@ _STRICT_LENGTH = len("2025-09-28T10:15:23Z")
 
 
 def read_time(text: str) -> tuple[datetime, bool] | None:
-    """The moment a timestamp names, and whether it is written as section 3 says; None when it is no RFC 3339 time.
+    """The moment a timestamp names, and whether it is written as section 3 says; None when it is not an RFC 3339 time.
 
     A leap second (23:59:60 UTC) reads as the last second before it.
     """
@@ -66,7 +66,7 @@ def moment_of(text: str) -> datetime:
     """The moment a timestamp names, in UTC. Raises ValueError."""
     found = read_time(text)
     if found is None:
-        raise ValueError(f"{text!r} is no RFC 3339 time")
+        raise ValueError(f"{text!r} is not an RFC 3339 time")
     return found[0]
 
 

@@ -83,7 +83,7 @@ async def _ask(vetter: Vetter, run: Run, task: Task, draft: Result) -> Vetting |
 
 
 def _vetting(found: Found, name: str) -> Vetting | None:
-    """What a vetter gave, with a check of its name where it gave none. Raises ValueError for what is no word."""
+    """What a vetter gave, with a check of its name where it gave none. Raises ValueError for what is not a word."""
     if found is None:
         return None
     made = found if isinstance(found, Vetting) else Vetting(Alignment(found))

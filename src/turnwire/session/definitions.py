@@ -51,7 +51,7 @@ class _Object(list[tuple[str, Any]]):
 
 def _pairs(pairs: list[tuple[str, Any]]) -> _Object:
     if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return _Object(pairs)
 
 
@@ -92,7 +92,7 @@ def _draft(pairs: _Object) -> list[Member]:
     for key, value in pairs:
         name, mark = cut(key)
         if name in names:
-            raise ValueError("a member stands twice")
+            raise ValueError("a member appears twice")
         names.add(name)
         found.append(Member(name, mark, _node(value, mark)))
     return found

@@ -58,7 +58,7 @@ class Interpreter:
         self._numbers = count(1)
 
     def event(self, body: str) -> Any:
-        """An event: its minified JSON text or its value; text that is no object as a JSON string or as text."""
+        """An event: its minified JSON text or its value; text that is not an object as a JSON string or as text."""
         if not self._doubtful and ("\\u" in body or not body.isascii()) and _SURROGATE(body):
             self._doubtful = True  # a lone surrogate may be among the texts from here on
         found = _ROW(body)
@@ -78,7 +78,7 @@ class Interpreter:
         return value_of(shape.text(leaves))
 
     def _other(self, body: str) -> str:
-        """The JSON text of an event that is no row."""
+        """The JSON text of an event that is not a row."""
         if body[:1] == "{":
             return self._bare(body)
         if body[:1] == "!":
@@ -88,7 +88,7 @@ class Interpreter:
             return minified(value)
         found = _DEFINITION(body)
         if found is None:
-            raise ValueError("this is no record")
+            raise ValueError("this is not a record")
         return self._definition(found[1], found[2], found[3])
 
     def _shape(self, structure: tuple[object, ...]) -> Shape:

@@ -61,7 +61,7 @@ class Session:
         """An anchor or the end, each with the number of events before it."""
         found = (END if body[:1] == "." else ANCHOR)(body)
         if found is None:
-            raise fault(Reason.BAD_ENCODING, "this is no record", record)
+            raise fault(Reason.BAD_ENCODING, "this is not a record", record)
         if int(found[1]) != self.events:
             raise fault(Reason.MISMATCH, f"{found[1]} events should stand before this, not {self.events}", record)
         if body[:1] == ".":
@@ -71,7 +71,7 @@ class Session:
 
 
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:
-    """The events of a session as minified JSON, each number as it was written; text that is no object as a string.
+    """The events of a session as minified JSON, each number as it was written; text that is not an object as a string.
 
     Takes what ``decode`` takes, and raises what it raises.
     """
@@ -133,7 +133,7 @@ def plain_events(text: str) -> list[str]:
 
 
 def decode(text: str, strict: bool = True, sealed: bool = True) -> list[Any]:
-    """The events of a session, or of JSON lines: objects as dicts, keys in order; text that was no object as text.
+    """The events of a session, or of JSON lines: objects as dicts, keys in order; text that was not an object as text.
 
     strict: whether the end must be there. sealed: whether the records have checks. Raises DecodeError with reason,
     byte offset and line at the first record that is damaged: digest_mismatch (its check), mismatch (a count),

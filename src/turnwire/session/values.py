@@ -20,7 +20,7 @@ __all__ = ["built", "event_of", "flatten", "text_of"]
 
 
 def event_of(given: Any) -> tuple[dict[str, Any] | None, str]:
-    """An event as an object and its minified JSON; (None, the text) for text that is no JSON object.
+    """An event as an object and its minified JSON; (None, the text) for text that is not a JSON object.
 
     given: a message of any wire, a dict, or text; an object in text keeps its numbers as they are written. Raises
     EncodeError for what JSON cannot carry, and for anything else.
@@ -41,7 +41,7 @@ def _event_of_text(given: str) -> tuple[dict[str, Any] | None, str]:
         try:
             json_text.read_object(given, "session")
         except DecodeError:
-            pass  # text that is no object is kept as text
+            pass  # text that is not an object is kept as text
         else:
             value = parsed(given)
             return value, minified(value)

@@ -41,7 +41,7 @@ class Agent:
         known = [field.name for field in HEADER if field.need == "never"]
         unknown = [name for name in optional if name not in known]
         if unknown:
-            raise TypeError(f"{unknown[0]!r} is no header field; there are {', '.join(known)}")
+            raise TypeError(f"{unknown[0]!r} is not a header field; there are {', '.join(known)}")
         with self._lock:
             values = {
                 "kind": cls.KIND.value,

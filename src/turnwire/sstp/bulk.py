@@ -106,7 +106,7 @@ _FLAT = re.compile(rb'"(?:protocol|version)"[ \t\r\n]*:[ \t\r\n]*"SSTP', re.IGNO
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is no message is a damaged one: its header has two of actor_id, schema_id and
+    """Whether an object that is not a message is a damaged one: its header has two of actor_id, schema_id and
     logical_clock, or a schema_id of SSTP, or a kind of SSTP beside a payload; or its payload has two names of SSTP's
     own; or it is one of the dialects of the same name. Other headers beside payloads are other people's messages."""
     header, payload = fields.get("header"), fields.get("payload")

@@ -72,7 +72,7 @@ UNJUDGED = (
     Unjudged("Message kinds", "provenance names the tool that was used", "tools leave no trace in a log"),
     Unjudged("Message kinds", "supersedes names a decision", "decisions have no ids in the document"),
     Unjudged("Message kinds", "What is delegated meets its output_schema_id", "the schemas are elsewhere"),
-    Unjudged("Message kinds", "Learnings are kept as long as retention:Nd says", "stores are no part of a log"),
+    Unjudged("Message kinds", "Learnings are kept as long as retention:Nd says", "stores are not part of a log"),
     Unjudged(
         "Rules",
         "actor_id is the name under which the transport knows the agent",

@@ -13,7 +13,7 @@ def json_schema(kind: Kind | str | None = None, *, strict: bool = True) -> dict[
     """The schema of one kind, or of any message when no kind is named.
 
     ``strict`` describes what strict writing takes; without it, what reading accepts. What a schema cannot say is left
-    to ``check``: that directed_to agrees where it stands twice, and placeholders. Unknown fields are allowed.
+    to ``check``: that directed_to agrees where it appears twice, and placeholders. Unknown fields are allowed.
     """
     if kind is not None:
         chosen = Kind(kind)

@@ -113,7 +113,7 @@ SCHEMA_IDS: dict[Kind, str] = {
 }
 
 SESSION_OPTIONAL = frozenset({Kind.KNOWLEDGE, Kind.EVIDENCE_BUNDLE, Kind.MEMORY_DELTA})
-"""Kinds whose templates have no session_id: its absence is no issue on reading. Writing wants it for every kind."""
+"""Kinds whose templates have no session_id: its absence is not an issue on reading. Writing wants it for every kind."""
 
 MAIN_TEXT: dict[Kind, str] = {kind: next(f.name for f in PAYLOADS[kind] if f.need == "read") for kind in Kind}
 """The field that says what the message says; acknowledgements and echoes are looked for there."""

@@ -24,7 +24,7 @@ _MARKS = tuple(map(str.encode, _WORDS))
 
 def strays(found: Any) -> Iterator[tuple[int, int, str]]:
     """(byte, line, what is wrong) of each: objects with nothing but names of SSTP, of which the finder does not say
-    whose they are; and what is no object in a list of messages."""
+    whose they are; and what is not an object in a list of messages."""
     beside = finding("beside")
     for one in beside.objects(found, _MARKS):
         yield from _objects_in(one, one.value)
@@ -46,7 +46,7 @@ def _objects_in(one: Any, value: dict[str, Any]) -> Iterator[tuple[int, int, str
                 yield one.offset, one.line, wrong
 
 
-_VALUE = "a value in a list of messages is no message"
+_VALUE = "a value in a list of messages is not a message"
 
 
 def texts_around(found: Any) -> Iterator[tuple[str, int, int, str]]:
@@ -65,7 +65,7 @@ def texts_around(found: Any) -> Iterator[tuple[str, int, int, str]]:
 
 def _text(one: Any, in_log: bool) -> Iterator[tuple[str, int, int, str]]:
     if _BARE_VALUE.fullmatch(one.text):
-        yield "object", one.offset, one.line, f"{_shown(one.text)} among messages is no message"
+        yield "object", one.offset, one.line, f"{_shown(one.text)} among messages is not a message"
     elif spoken(one.text) if in_log else _WORD.match(one.text):
         yield "raw", one.offset, one.line, f"a message stands in prose: {_shown(one.text)}"
 

@@ -189,7 +189,7 @@ def compare(
     a conversation, which also has the wire's ``prompt``. formats: names of ``turnwire.tokens.formats.FORMATS``.
 
     Formats that could not be measured are in ``Comparison.absent`` with the reason. Raises UnknownName, ValueError
-    (no message), what ``load`` raises, and EncodeError or DecodeError for what is no message
+    (no message), what ``load`` raises, and EncodeError or DecodeError for what is not a message
     (its own wire must be able to write it, as it was read).
     """
     expect_one_of(per, "per", PER)
@@ -202,7 +202,7 @@ def compare(
     if not found:
         raise ValueError("there is no message to compare")
     for message in found:
-        text_of(message)  # what its own wire cannot write is no message
+        text_of(message)  # what its own wire cannot write is not a message
     counters = [load(each) for each in tokenizers]
     if not counters:
         raise ValueError("there is no tokenizer to count with")

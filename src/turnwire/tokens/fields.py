@@ -20,7 +20,7 @@ def messages_of(given: Any) -> list[Any]:
     for each in made:
         if wire_of(each) is None:
             raise EncodeError(
-                Reason.WRONG_TYPE, f"{type(each).__name__} is no message of {', '.join(registry.names())}"
+                Reason.WRONG_TYPE, f"{type(each).__name__} is not a message of {', '.join(registry.names())}"
             )
     return made
 

@@ -46,7 +46,7 @@ def lossless(form: Format, values: Sequence[Any], together: bool) -> tuple[Writt
     """
     try:
         written = form.write(values, together)
-        "".join([*written.texts, written.legend]).encode()  # a lone surrogate is no text that could be sent
+        "".join([*written.texts, written.legend]).encode()  # a lone surrogate is not text that could be sent
     except MissingDependency:
         raise
     except Exception as error:  # a stranger's encoder: whatever it raises, it has not written these values

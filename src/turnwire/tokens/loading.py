@@ -126,5 +126,5 @@ def _highest_rank(data: bytes, name: str) -> int:
         return max(int(line.split()[1]) for line in data.splitlines() if line)
     except (IndexError, ValueError):
         raise ValueError(
-            f"{name} is no .tiktoken file: its lines are the base64 of a token, a space, its rank"
+            f"{name} is not a .tiktoken file: its lines are the base64 of a token, a space, its rank"
         ) from None

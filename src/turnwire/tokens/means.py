@@ -106,7 +106,7 @@ def _mean(
     absent: dict[str, str],
 ) -> Mean:
     one = None if alone is None else alone.total / alone.messages
-    # A wire's prompt is no part of the messages: it is sent whatever is written afterwards.
+    # A wire's prompt is not part of the messages: it is sent whatever is written afterwards.
     whole = None if together is None else together.tokens if together.kind == "wire" else together.total
     each = None if whole is None or together is None else whole / together.messages
     measured = alone or together

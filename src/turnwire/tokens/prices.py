@@ -43,7 +43,7 @@ def priced(prices: Mapping[str, Any] | None) -> dict[str, Price]:
         except TypeError:
             raise ValueError(f"the price of {name}: a number, (input, cached) or a Price is needed") from None
         if not fair:
-            raise ValueError(f"the price of {name} is no number from 0 up")
+            raise ValueError(f"the price of {name} is not a number from 0 up")
         found[name] = price
     return found
 

@@ -173,7 +173,7 @@ def _checked(text: str, number: int | None = None) -> str:
         except UnicodeEncodeError as error:
             offset = len(text[: error.start].encode())
             raise EncodeError(
-                Reason.LONE_SURROGATE, f"U+{ord(text[error.start]):04X} is no character", offset=offset, path=path
+                Reason.LONE_SURROGATE, f"U+{ord(text[error.start]):04X} is not a character", offset=offset, path=path
             ) from None
     return text
 

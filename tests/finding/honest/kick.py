@@ -77,9 +77,9 @@ BROKEN: dict[str, str] = {
     "an answer without correlation": in_json(
         QUESTION, mail(12, "query/answer", "Dima>WePlan", "query/answer|the second")
     ),
-    "a word that is no status": lines(SEND, TAKE.replace("Accepted", "Sure"), GIVE, END),
+    "a word that is not a status": lines(SEND, TAKE.replace("Accepted", "Sure"), GIVE, END),
     "a content of null": lines(SEND.replace(json.dumps(json.loads(SEND)["content"], ensure_ascii=False), "null")),
-    "a correlation that is no UUID": lines(
+    "a correlation that is not a UUID": lines(
         SEND, TAKE.replace(f'"correlation_id": "{uuid(1)}"', '"correlation_id": "1"')
     ),
     "a task dispatched twice": lines(SEND, TAKE, SEND.replace(uuid(1), uuid(9)), GIVE, END),

@@ -72,7 +72,7 @@ def failed(code: str = "INTERNAL", **changes: Any) -> str:
 
 BROKEN: dict[str, str] = {
     "another version": lines(task(protocolVersion="1.0"), result()),
-    "an id that is no UUID": prefixed(task(taskId="T-7"), result(taskId="T-7")),
+    "an id that is not a UUID": prefixed(task(taskId="T-7"), result(taskId="T-7")),
     "a time without a zone": in_json(task(issuedAt="2025-09-28T10:15:23"), result()),
     "a time of another zone": lines(task(issuedAt="2025-09-28T12:15:23+02:00"), result()),
     "nobody issues": lines(task(issuer=None), result()),

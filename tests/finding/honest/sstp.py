@@ -73,7 +73,7 @@ BROKEN: dict[str, str] = {
     "no goal": lines(said("intent", "alex", 1, without="goal")),
     "two addressees": in_json(said("query", "alex", 1, {"directed_to": "carol"}), SAY),
     "a placeholder": lines(said("query", "alex", 1, question="<specific question>"), SAY),
-    "labels that are no list": prefixed(said("intent", "alex", 1, {"policy_labels": "retention:90d"})),
+    "labels that are not lists": prefixed(said("intent", "alex", 1, {"policy_labels": "retention:90d"})),
     "an intent without a session": lines(said("intent", "alex", 1, without="session_id")),
     "a clock that begins at 5": in_json(said("intent", "alex", 5)),
     "a clock of 0": lines(said("intent", "alex", 0)),

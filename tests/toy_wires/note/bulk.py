@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 def claims(fields: dict[str, Any]) -> bool:
-    """Whether an object that is no note is a damaged one."""
+    """Whether an object that is not a note is a damaged one."""
     return "note" in fields
 
 

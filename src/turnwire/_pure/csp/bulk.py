@@ -77,7 +77,7 @@ class LogStream(Stream):
         return self.recover(first.start, Fault(reason, first.start, first.next))
 
     def template(self, first: Line) -> int:
-        """A template, where its first line is no sentence."""
+        """A template, where its first line is not a sentence."""
         head = TEMPLATE_HEAD.match(first.text)
         assert head is not None, "or it is none"
         return super().template(first) if are_flags(first.text[head.end() :]) else self.near(first)

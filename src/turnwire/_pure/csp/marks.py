@@ -4,7 +4,7 @@ In a log such a line counts only where the lines that follow say so, too. What c
 that are not blank (among the first eight), up to the next line that may begin a record and to the opening of a heredoc:
 
 * one of them is a line of the header, ``FROM``, ``TO``, ``CTX`` or ``INTENT`` at its start or after white space, with
-  anything or nothing after it, or in small letters with one word; or it is the head of a block with its id: a message,
+  anything or nothing after it, or in lower case with one word; or it is the head of a block with its id: a message,
   whatever is wrong with it;
 * none of the next 64 lines (and 4096 bytes) is a line of the header, which ends the look after a template, and one
   of these four begins with a key of the Compact Symbol Protocol or holds its title, or two different ones do among
@@ -57,7 +57,7 @@ def is_header_like(line: bytes) -> bool:
 
 
 def are_flags(flags: bytes) -> bool:
-    """Whether what stands after the head of a template can be its flags: none, or parts that are no sentence."""
+    """Whether what stands after the head of a template can be its flags: none, or parts that are not sentences."""
     return len(flags) <= MOST_FLAGS and all(_FLAGS.fullmatch(flag) for flag in flags.split(b";"))
 
 

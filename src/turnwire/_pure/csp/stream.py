@@ -4,7 +4,7 @@
     message = "CSP/1" FROM TO CTX INTENT 1*blank block            [MESSAGE FORMAT]
 
 The scanner copies nothing: it fills tables of spans (``turnwire.csp.spec`` gives their columns). A line ends with LF
-or CRLF and nothing else. What is no valid message becomes a reject, and the scan goes on at the next line that can
+or CRLF and nothing else. What is not a valid message becomes a reject, and the scan goes on at the next line that can
 start a record; a line inside a heredoc never does.
 """
 
@@ -264,7 +264,7 @@ def is_preamble_line(text: bytes, laws: bool) -> bool:
 
 
 def bad_utf8(data: bytes, start: int, stop: int) -> int:
-    """Offset of the first byte of ``data[start:stop]`` that is no UTF-8, or -1."""
+    """Offset of the first byte of ``data[start:stop]`` that is not UTF-8, or -1."""
     part = data[start:stop]
     if part.isascii():
         return -1

@@ -135,9 +135,9 @@ def _search(value: Any, path: str, depth: int) -> None:
             raise EncodeError(Reason.TOO_LARGE, "integers beyond 2**53-1 have no canonical form", path=path)
     elif isinstance(value, float):
         if not isfinite(value):
-            raise EncodeError(Reason.NOT_FINITE, f"{value} is no JSON number", path=path)
+            raise EncodeError(Reason.NOT_FINITE, f"{value} is not a JSON number", path=path)
     elif not isinstance(value, (dict, list, tuple)):
-        raise EncodeError(Reason.WRONG_TYPE, f"{type(value).__name__} is no JSON value", path=path)
+        raise EncodeError(Reason.WRONG_TYPE, f"{type(value).__name__} is not a JSON value", path=path)
     elif depth >= LIMITS.nesting:
         raise EncodeError(Reason.TOO_DEEP, f"more than {LIMITS.nesting} levels", path=path)
     elif isinstance(value, dict):

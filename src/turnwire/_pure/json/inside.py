@@ -51,7 +51,7 @@ class Inside:
                 self.arena_size = size
 
     def inside(self, region: Region, at: int, end: int) -> None:
-        """Looks into the good object from ``at`` to ``end``, which is no message: its objects and its strings. The
+        """Looks into the good object from ``at`` to ``end``, which is not a message: its objects and its strings. The
         outermost of objects in objects gives its time to the records in it."""
         if region.around >= 0:
             return self.inside_object(region, at, end)

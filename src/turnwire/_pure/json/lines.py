@@ -204,7 +204,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
             self.settle(region, way.bad, place, way.too_large)
 
     def look_at(self, region: Region, place: int, end: int, span: tuple[int, int], tried: Any) -> None:
-        """What a literal (without ``tried``) or good JSON that is no message has in it."""
+        """What a literal (without ``tried``) or good JSON that is not a message has in it."""
         if tried is None:
             self.literal(region, place, *span)
         elif tried.what == REJECT:

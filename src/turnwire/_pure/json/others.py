@@ -48,7 +48,7 @@ def find(region: Region, start: int, to: int, behind: bytes, limit: int, keep: b
     raw = region.raw
     at = next_candidate(raw, start, to, region.end, limit, region.cut)
     if region.cut and at == 0 and at < to and begins(raw, at, region.end) is None:
-        # What fills the whole piece and is no candidate yet is longer than the limit: none.
+        # What fills the whole piece and is not a candidate yet is longer than the limit: none.
         at = next_candidate(raw, at + 1, to, region.end, limit, region.cut)
     if at >= to:
         return Other(NONE)

@@ -1,7 +1,7 @@
 """What logs wrap messages in, in plain Python: the readable twin of ``_native/json/wrapper.h``.
 
 Docker writes ``{"log": ..., "time": "2026-..."}``, journald ``{"MESSAGE": ..., "__REALTIME_TIMESTAMP": "micros"}``
-and MESSAGE as an array of numbers where it is no UTF-8. Everything here reads good JSON only.
+and MESSAGE as an array of numbers where it is not UTF-8. Everything here reads good JSON only.
 """
 
 from __future__ import annotations

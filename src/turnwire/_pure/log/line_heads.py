@@ -10,7 +10,7 @@ from turnwire.fences import FENCE as FENCE_PATTERN
 
 CRI, DOCKER, MAGIC_BEHIND, SIGIL, FENCE = 1, 2, 4, 8, 16
 """The signs of lines: a part of a line that CRI cut; a long line that may be a part of one that Docker cut; a line that
-ends with the magic of CSP/1, or has a template of it, behind something else that is no record; one that begins with
+ends with the magic of CSP/1, or has a template of it, behind something else that is not a record; one that begins with
 the sigil of the Space Format; one that begins as the fences of Markdown do."""
 
 _MAGIC = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*[Cc][Ss][Pp][ \t]*/[ \t]*[0-9]", re.MULTILINE)

@@ -47,7 +47,7 @@ def decode(digits: str) -> int:
     for place, digit in enumerate(digits):  # every digit before `place` is ASCII: a place is a byte offset
         value = DIGIT.get(digit)
         if value is None:
-            raise _decode_fault(Reason.BAD_DIGIT, f"{digit!a} is no base62 digit", place)
+            raise _decode_fault(Reason.BAD_DIGIT, f"{digit!a} is not a base62 digit", place)
         number = number * 62 + value
         if number > MAX_INTEGER:
             raise _decode_fault(Reason.TOO_LARGE, "the integer is over 2**64-1")

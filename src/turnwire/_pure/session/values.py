@@ -36,12 +36,12 @@ MOST_OBJECTS = 8
 
 
 class Pairs(dict[str, Any]):
-    """A JSON object; keys that stand twice are refused."""
+    """A JSON object; keys that appear twice are refused."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         if len(self) != len(pairs):
-            raise ValueError("a key stands twice")
+            raise ValueError("a key appears twice")
 
 
 def _constant(name: str) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be done, each on the files as they are now.")
 @click.option("--recount", is_flag=True, help="Take hunks whose counts are wrong, as models write them.")
-@click.option("--trust-base", is_flag=True, help="Take a BASE that is no SHA-256 without judging it.")
+@click.option("--trust-base", is_flag=True, help="Take a BASE that is not a SHA-256 without judging it.")
 def command(log: str, root: str, dry_run: bool, recount: bool, trust_base: bool) -> int:
     """Does the FILEOPs of LOG ("-" for standard input) inside a directory, in order, and says of each what it did.
 

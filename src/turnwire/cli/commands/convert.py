@@ -108,7 +108,7 @@ def command(
             else:
                 writer.write(name, found.line, text, converted)
             begun = True
-    if first is not None:  # a message alone is no history
+    if first is not None:  # a message alone is not a history
         alone = turnwire.convert(
             first[1].message,
             target,

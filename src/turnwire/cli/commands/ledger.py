@@ -128,7 +128,7 @@ def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | No
 
 
 def _why(error: Exception) -> str:
-    """What a proof lacks, for people; nothing of bytes that are no JSON to begin with."""
+    """What a proof lacks, for people; nothing of bytes that are not JSON to begin with."""
     return "" if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)) else f": {error}"
 
 

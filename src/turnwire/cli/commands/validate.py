@@ -322,7 +322,7 @@ def _of_line(
         return
     wire = judge.wire_of(line)
     if wire is None:
-        text = "the line is no message of any wire"
+        text = "the line is not a message of any wire"
         yield Finding(name, number, offset, None, ERROR, str(Reason.UNKNOWN_WIRE), text)
         return
     try:

@@ -36,7 +36,7 @@ def command(
 ) -> int:
     """Proves ledger FILES: their tables, every row, the hash chain, the Merkle tree, and kept heads.
 
-    Exits with 1 when something fails or a file is no ledger, with 3 when a file cannot be read.
+    Exits with 1 when something fails or a file is not a ledger, with 3 when a file cannot be read.
     """
     from turnwire.ledger import verify_file
 

@@ -218,7 +218,7 @@ class Pairing:
             self._order.popleft()
 
     def _end(self, request: _Open) -> None:
-        """A further answer that names the request is no orphan."""
+        """A further answer that names the request is not an orphan."""
         for number, key in request.places:
             if self.rule.ways[number].names:
                 self._ended.pop((number, key), None)

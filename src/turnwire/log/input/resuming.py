@@ -117,7 +117,7 @@ def _checked(mark: Bookmark) -> Bookmark:
     texts: tuple[Any, ...] = (mark.name, mark.head, mark.tail)
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"{text!r} is no text")
+            raise TypeError(f"{text!r} is not text")
     numbers = (mark.size, mark.head_bytes, mark.offset, mark.read, mark.tail_bytes)
     for number, least in (*((number, 0) for number in numbers), (mark.line, 1)):
         if not least <= index(number) < _MOST:
@@ -181,9 +181,9 @@ class Bookmarks:
                 raise ValueError(f"record {self.record}")
             marks = [_checked(Bookmark(**entry)) for entry in token["files"]]
         except KeyError as missing:
-            raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: it has no {missing}") from None
+            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: it has no {missing}") from None
         except (TypeError, ValueError, OverflowError, RecursionError) as problem:
-            raise DecodeError(Reason.BAD_POSITION, f"this is no position of a scan: {problem}") from None
+            raise DecodeError(Reason.BAD_POSITION, f"this is not a position of a scan: {problem}") from None
         self.files = {mark.file: mark for mark in marks}
         self._names = {mark.name: mark for mark in marks}
 

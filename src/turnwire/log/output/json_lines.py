@@ -94,7 +94,7 @@ class JsonLines:
     """Writes rows as JSON lines: every line has every column, null where the value is absent.
 
     Numbers are exact up to 2**64-1, enums are names, and no character stands in a string as such that could do
-    something to a terminal. A file name that is no UTF-8 stands in ``file_base64`` instead of ``file``.
+    something to a terminal. A file name that is not UTF-8 stands in ``file_base64`` instead of ``file``.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -135,7 +135,7 @@ def marked(key: str, value: bytes | str | None) -> tuple[str, str | None]:
 
 
 def json_line(fields: dict[str, Any]) -> bytes:
-    """One dict as a JSON line, safe for terminals; bytes and file names are marked where they are no UTF-8."""
+    """One dict as a JSON line, safe for terminals; bytes and file names are marked where they are not UTF-8."""
     clean: dict[str, Any] = {}
     for key, value in fields.items():
         if isinstance(value, bytes) or (key == "file" and value is not None):

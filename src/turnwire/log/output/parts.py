@@ -85,7 +85,7 @@ class Parts:
         last: Path | None = None
         names = sorted(self._place.iterdir())
         if not all(_OURS.fullmatch(path.name) for path in names):
-            raise FileExistsError(17, "exists already and is no folder of parts", self.name)
+            raise FileExistsError(17, "exists already and is not a folder of parts", self.name)
         parts = {path.stem for path in names if path.suffix in FORMATS.values()}
         for found in names:
             match = _POSITION.fullmatch(found.name)

@@ -1,6 +1,6 @@
 """Where a file is cut into blocks: by reading all of it, or by looking at a few places of it.
 
-The second way takes a cut where the lines around it show nothing that could go over it. That is no proof: a message
+The second way takes a cut where the lines around it show nothing that could go over it. That is not a proof: a message
 may have begun long before. So each block is read through for one when it is read (``proving.py``), and refuses to be
 read where there is none.
 """

@@ -327,9 +327,9 @@ class Replies:
         try:
             origin, steps = _parts(endpoint)
         except (ValueError, httpx.InvalidURL) as error:
-            raise PermissionError(f"{endpoint} is no allowed replyTo: {error}") from error
+            raise PermissionError(f"{endpoint} is not an allowed replyTo: {error}") from error
         if not any(origin == where and steps[: len(path)] == path for where, path in self._allowed):
-            raise PermissionError(f"{endpoint} is no allowed replyTo")
+            raise PermissionError(f"{endpoint} is not an allowed replyTo")
         headers = {**self._headers, CORRELATION: result.correlation_id, "Content-Type": "application/json"}
         answer = await self._client.post(endpoint, content=encode(result, strict=False), headers=headers)
         answer.raise_for_status()

@@ -193,7 +193,7 @@ def _whole(whole: Any, arguments: dict[str, Any], tool: str, correlation: str | 
     except (DecodeError, EncodeError) as error:  # of what has no JSON text, such as half a surrogate pair
         return unreadable(text, error, message_id=tool, correlation=correlation)
     if not isinstance(task, Task):
-        reason = f"{ErrorCode.INVALID_TASK}: a {type(task).__name__} is no Task"
+        reason = f"{ErrorCode.INVALID_TASK}: a {type(task).__name__} is not a Task"
         return Nack(message_id=tool, correlation_id=correlation, reason=reason)
     if arguments and arguments != task.payload:
         return nack(task, ErrorCode.INVALID_TASK, "/payload: the arguments are not the payload of the task")
@@ -284,7 +284,7 @@ class Client(Caller):
         return ack(task)
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
-        """The final Result: the states before it come as progress notifications of MCP, which are no Results."""
+        """The final Result: the states before it come as progress notifications of MCP, which are not Results."""
         yield self.checked(task, await self._result_of(task))
 
     async def _result_of(self, task: Task) -> Result:

@@ -159,7 +159,7 @@ class Worker:
         try:
             task = decode(message.data)
             if not isinstance(task, Task):
-                raise DecodeError(Reason.UNKNOWN_KIND, f"a {type(task).__name__} is no Task", offset=0, wire=WIRE)
+                raise DecodeError(Reason.UNKNOWN_KIND, f"a {type(task).__name__} is not a Task", offset=0, wire=WIRE)
         except DecodeError as error:
             await self._refuse_unread(message, error)
             return
@@ -228,6 +228,6 @@ class Worker:
         subject = endpoint.partition(":")[2]
         start = f"{self._link.prefix}.replies."
         if not subject.startswith(start) or not is_name(subject[len(start) :]):
-            raise PermissionError(f"{endpoint} is no allowed replyTo; use nats:{start}<name>")
+            raise PermissionError(f"{endpoint} is not an allowed replyTo; use nats:{start}<name>")
         headers = {CORRELATION: result.correlation_id}
         await self._link.connection.publish(subject, encode(result, strict=False).encode(), headers=headers)

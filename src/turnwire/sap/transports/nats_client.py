@@ -127,7 +127,7 @@ class Client(Caller):
             return None
         result = _read(message.data)
         if not isinstance(result, Result) or not same_id(result.task_id, task_id):
-            raise BadAnswer(f"what is kept for task {task_id} is no Result of it")
+            raise BadAnswer(f"what is kept for task {task_id} is not a Result of it")
         return result
 
     async def _result_of(self, task: Task) -> Result:

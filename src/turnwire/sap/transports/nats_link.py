@@ -53,7 +53,7 @@ APART = tuple(str(priority) for priority in Priority if priority is not Priority
 """Priorities whose tasks have subjects of their own."""
 
 ANYBODY = "~"
-"""Stands for the principal of anybody's tasks in such a subject; it is no name."""
+"""Stands for the principal of anybody's tasks in such a subject; it is not a name."""
 
 
 def is_name(text: str) -> bool:
@@ -128,7 +128,7 @@ class Link:
         self._options = dict(options or {})
         self.reconnected: Callable[[], None] | None = None
         self._lost: asyncio.Future[None] | None = None  # done when a server that was lost is there again
-        self._denials: dict[str, asyncio.Future[None]] = {}  # by the subject, in small letters, as nats-py tells it
+        self._denials: dict[str, asyncio.Future[None]] = {}  # by the subject, in lower case, as nats-py tells it
 
     async def open(self, queue: str, waiting: int, keep_seconds: float) -> None:
         """Connects, and makes the streams that are not there. Raises Unreachable."""
