@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class Escalation:
-    """The violations and what became of them. What is a fault is told before anything changes. decide: the names of those
-    to whom they go, as rows of a policy have them."""
+    """The violations and what became of them. What is a fault is told before anything changes. decide: the names of
+    those to whom they go, as rows of a policy have them."""
 
     def __init__(
         self, kept: Kept, reading: Reading, loop: TaskLoop, decide: tuple[str, ...] = ESCALATION_RECEIVERS
