@@ -175,7 +175,14 @@ constraints: $(VENV)/.base ## write constraints.txt anew: the files that the che
 locked: ## install what constraints.txt names and no other file, checked by its hash; then turnwire, from no index
 	@test -x $(PY) || $(INTERPRETER) -m venv $(VENV)
 	@echo "installing constraints.txt into $(VENV)"
-	@$(PY) .ci/locked; code=$$?; 	if [ $$code = 4 ] && [ -n "$(FALLBACK)" ]; then 	    echo "FALLBACK: installing what the bounds of pyproject.toml allow, not what constraints.txt names"; 	    exec $(MAKE) --no-print-directory setup $(VENV)/.extra-lint $(VENV)/.extra-sql; 	fi; 	[ $$code = 0 ] || exit $$code; 	TURNWIRE_SKIP_NATIVE=1 $(PIP) --no-index --no-build-isolation --editable '.[lint]' && 	touch $(VENV)/.base && touch $(addprefix $(VENV)/.extra-,test lint sql codecs bench)
+	@$(PY) .ci/locked; code=$$?; \
+	if [ $$code = 4 ] && [ -n "$(FALLBACK)" ]; then \
+	    echo "FALLBACK: installing what the bounds of pyproject.toml allow, not what constraints.txt names"; \
+	    exec $(MAKE) --no-print-directory setup $(addprefix $(VENV)/.extra-,lint sql fuzz); \
+	fi; \
+	[ $$code = 0 ] || exit $$code; \
+	TURNWIRE_SKIP_NATIVE=1 $(PIP) --no-index --no-build-isolation --editable '.[lint,fuzz]' && \
+	touch $(VENV)/.base && touch $(addprefix $(VENV)/.extra-,test lint sql codecs bench fuzz)
 
 audit: $(VENV)/.base ## look up what constraints.txt names at the advisory service; exit 3 where it cannot be reached
 	@$(PY) -c 'import pip_audit' 2>/dev/null || $(PIP) 'pip-audit>=2.7'
