@@ -129,7 +129,7 @@ _NEEDED = ("detect", "decode", "encode", "message", "check", "prompt")
 
 @pytest.mark.parametrize(
     ("changes", "words"),
-    [({"name": "A B"}, "small letters"), ({"style": "x"}, "the style")],
+    [({"name": "A B"}, "lower case"), ({"style": "x"}, "the style")],
 )
 def test_a_descriptor_that_is_none(changes: dict[str, Any], words: str) -> None:
     given = {"name": "toy", "title": "", "package": "x", "style": "lines", **dict.fromkeys(_NEEDED), **changes}

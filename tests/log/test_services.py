@@ -65,7 +65,7 @@ def test_progress_as_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     list(scan_nslip(LINES + b"@a3|f0 bad", progress=True))
     sent = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert "100 records, 1 rejects" in sent
+    assert "100 records, 1 reject," in sent
     assert sent.endswith("\r\x1b[K")
     with pytest.raises(TypeError, match="progress is a function"):
         scan_nslip(b"", progress=3)

@@ -69,7 +69,7 @@ def test_tokens_of_each_wire_are_told(
     kept = {wire: min(count, FIRST) for wire, count in many.items()}
     assert {row[0]: int(row[1]) for row in shown} == kept
     cells = {row[0]: row[3:] for row in shown}
-    assert cells["nslip"] == [f"{20 * kept['nslip']:,}", f"{5 * kept['nslip']:,}", "25%"]
+    assert cells["nslip"] == [f"{20 * kept['nslip']:,}", f"{5 * kept['nslip']:,}", "25.0%"]
     assert cells["csp"][0].startswith("lone_surrogate") and cells["sap"] == ["it cannot", "–", "–"]
     total = sum(wanted.values())
     assert page.text("#tile-tokens .figure") == f"{total:,}"

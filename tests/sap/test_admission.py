@@ -105,7 +105,7 @@ def test_payloads_are_judged_by_their_schema() -> None:
         assert sorted(pointers) == ["/payload/a", "/payload/b/1"]
         assert not calls
         assert (await agent.call(do({"a": 1}))).status == "SUCCEEDED"
-        with pytest.raises(ValueError, match="no JSON Schema"):
+        with pytest.raises(ValueError, match="not a JSON Schema"):
             agent.capability("x", schema={"type": 5})
         with pytest.raises(ValueError, match="redeliver"):
             agent.capability("x", redeliver="perhaps")

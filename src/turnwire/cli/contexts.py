@@ -26,7 +26,7 @@ def context_of(path: str) -> Context:
     try:
         values = json.loads(text) if form == "JSON" else tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:
-        raise click.UsageError(printable(f"{path}: this is not a {form}: {error}")) from None
+        raise click.UsageError(printable(f"{path}: this is not {form}: {error}")) from None
     try:
         return Context.from_dict(values)
     except WireError as error:
