@@ -71,6 +71,12 @@ def spoken(kind: str, actor: str, clock: int, **payload: Any) -> str:
     return json.dumps(value)
 
 
+def unsaid(kind: str, actor: str, clock: int) -> str:
+    value = json.loads(spoken(kind, actor, clock))
+    del value["header"]["session_id"]
+    return json.dumps(value)
+
+
 NAMES = ("requests", "answered", "waiting", "progress", "orphans", "ahead", "further", "backwards")
 # rule, lines, then what NAMES count, and the seconds that answers took
 LOGS: dict[str, tuple[str, list[str], tuple[int, ...], list[int]]] = {
@@ -193,6 +199,27 @@ LOGS: dict[str, tuple[str, list[str], tuple[int, ...], list[int]]] = {
         "query",
         [spoken("query", "ada", 1, directed_to="BOB"), spoken("knowledge", "bob", 1),
          spoken("query", "ada", 2, directed_to="carl"), spoken("knowledge", "bob", 2)],
+        (2, 1, 1, 0, 0, 0, 0, 0),
+        [],
+    ),
+    "knowledge without a session, as the template has it": (
+        "query",
+        [spoken("query", "ada", 1), unsaid("knowledge", "eve", 1), unsaid("knowledge", "bob", 1),
+         spoken("query", "ada", 2, directed_to="eve"), unsaid("knowledge", "bob", 2)],
+        (2, 1, 1, 0, 0, 0, 0, 0),
+        [],
+    ),
+    "evidence and knowledge without a session": (
+        "delegation",
+        [spoken("delegation", "ada", 1), unsaid("evidence_bundle", "bob", 1), unsaid("knowledge", "bob", 2),
+         unsaid("knowledge", "bob", 3)],
+        (1, 1, 0, 1, 0, 0, 0, 0),
+        [],
+    ),
+    "of two sessions what has waited longest": (
+        "query",
+        [spoken("query", "ada", 1), spoken("query", "eve", 1).replace('"s"', '"t"'), unsaid("knowledge", "bob", 1),
+         spoken("knowledge", "bob", 2)],
         (2, 1, 1, 0, 0, 0, 0, 0),
         [],
     ),

@@ -1,6 +1,7 @@
 """What answers what in SSTP, where a task is who is asked in which session: a query the next knowledge of its addressee
 (of anybody else where it names none), a delegation the next message of its addressee; evidence bundles tell progress.
-Names are compared without case, as in sessions."""
+Names are compared without case, as in sessions. Knowledge, evidence and memory have no session_id in the templates: one
+without it answers what has waited longest for its speaker, in any session."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ def _folded(name: str | None) -> str:
 
 
 def _to(message: Message) -> Hashable:
-    return None if message.receiver is None else (message.conversation, _folded(message.receiver))
+    if message.receiver is None:
+        return None
+    asked = _folded(message.receiver)
+    return frozenset({(message.conversation, asked), (None, asked)})
 
 
 def _from(message: Message) -> Hashable:
@@ -24,7 +28,7 @@ def _from(message: Message) -> Hashable:
 
 
 def _to_nobody(message: Message) -> Hashable:
-    return (message.conversation,) if message.receiver is None else None
+    return frozenset({(message.conversation,), (None,)}) if message.receiver is None else None
 
 
 def _anywhere(message: Message) -> Hashable:
