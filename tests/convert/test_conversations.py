@@ -13,6 +13,7 @@ import pytest
 import turnwire
 from tests.cli.running import turnwire as run
 from tests.convert.dialogues import DIALOGUES, SENT, given, made_id
+from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
 from turnwire.checklists import FAIL
 from turnwire.contract import finding
@@ -385,3 +386,31 @@ def test_a_request_that_says_cancel_is_no_request() -> None:
             Converter(target, context=context).feed(message)
         assert caught.value.reason == Reason.NO_COUNTERPART and "cancel" in caught.value.text
         assert Converter(target, context=context, nearest=True).feed(message).nearest
+
+
+def test_answers_without_a_session_belong_to_where_their_sender_was_asked() -> None:
+    def sent(kind: str, actor: str, clock: int, session: str | None, **payload: Any) -> Any:
+        value = example(sstp.Kind(kind))
+        del value["header"]["session_id"]
+        value["header"] |= {"actor_id": actor, "logical_clock": clock} | ({"session_id": session} if session else {})
+        value["payload"] |= payload
+        return sstp.decode(json.dumps(value))
+
+    log = [
+        sent("query", "ada", 1, "s", directed_to="bob"),
+        sent("query", "eve", 1, "t", directed_to="carl"),
+        sent("knowledge", "bob", 1, None, content="it is on main"),
+        sent("delegation", "ada", 2, "s", assigned_to="bob"),
+        sent("evidence_bundle", "bob", 2, None),
+        sent("knowledge", "carl", 1, None, content="it is green"),
+    ]
+    names = {"ada": 1, "bob": 2, "carl": 3, "eve": 4}
+    converter = Converter("nslip", context=Context(agents=names, conversations={"s": 5, "t": 6}))
+    written = [converter.feed(message).message for message in log]
+    assert [(one.conv_id, one.turn, one.src, one.dst) for one in written] == [
+        (5, 1, 1, 2), (6, 1, 4, 3), (5, 2, 2, 1), (5, 3, 1, 2), (5, 4, 2, 1), (6, 2, 3, 4),
+    ]  # fmt: skip
+    stranger = sent("knowledge", "zoe", 1, None)
+    with pytest.raises(ConvertError) as caught:
+        converter.feed(stranger)
+    assert "conv_id" in caught.value.missing

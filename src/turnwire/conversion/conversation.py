@@ -98,6 +98,7 @@ class Converter:
         self._room = remember
         self._tasks: OrderedDict[_Key, _Task] = OrderedDict()
         self._aliases: OrderedDict[str, str] = OrderedDict()  # id of a message -> the conversation that it began
+        self._spoke: OrderedDict[Any, Any] = OrderedDict()  # name -> where it last spoke or was spoken to
         self._counts: OrderedDict[tuple[Any, ...], int] = OrderedDict()  # turns and clocks
         self._histories = Histories(self.to, remember)
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
@@ -176,7 +177,7 @@ class Converter:
         shape, target = shape_of(source), shape_of(self.to)
         act = facts.get("act")
         facts = dict(facts)
-        said = facts.get("conversation", facts.get("message"))
+        said = facts.get("conversation", facts.get("message", self._spoke.get(facts.get("sender"))))
         if said is not None:
             facts["conversation"] = self._aliases.get(said, said)
         task = self._task(shape, facts)
@@ -281,10 +282,16 @@ class Converter:
                 self._taken.discard(self._own.popitem(last=False)[1][1])
 
     def _note(self, source: str, facts: Facts) -> None:
-        """Remembers what was asked of whom."""
+        """Remembers who speaks in which conversation, and what was asked of whom."""
+        conversation = facts.get("conversation")
+        ends = facts.get("sender"), facts.get("receiver")
+        for end in () if conversation is None else ends:
+            self._spoke[end] = conversation
+            self._spoke.move_to_end(end)
+        self._spoke.pop(None, None)
+        _forget(self._spoke, self._room)
         if facts.get("act") not in _ASKS:
             return
-        conversation = facts.get("conversation")
         if "message" in facts and conversation is not None:
             self._aliases[facts["message"]] = conversation
             _forget(self._aliases, self._room)
@@ -296,7 +303,6 @@ class Converter:
             return
         self._done(key)
         self._tasks.pop(key, None)
-        ends = facts.get("sender"), facts.get("receiver")
         said = "task" in facts and not name.startswith(_UNNAMED)
         self._tasks[key] = task = _Task(key, name, said, conversation, *ends)
         self._asked.setdefault((conversation, task.assignee), {})[key] = None
