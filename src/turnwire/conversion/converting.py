@@ -128,7 +128,9 @@ def written(source: str, fields: Fields, to: str, facts: Facts, names: Names, op
     made = drafted(to, facts, names)
     near = _near(to, made, facts, names)
     if near is not None and not options.nearest:
-        raise _no_counterpart(source, fields, to, facts, near)
+        form = ACTS.get(facts["act"], {}).get(to)
+        closed = form.kind if form is not None and shape_of(to).near(made) is not None else None
+        raise _no_counterpart(source, fields, to, facts, near, closed)
     if options.carry:
         result, lost = _with_carry(source, fields, to, made, names, options.key)
     else:
@@ -158,12 +160,14 @@ def _near(to: str, made: Fields, facts: Facts, names: Names) -> str | None:
     return near
 
 
-def _no_counterpart(source: str, fields: Fields, to: str, facts: Facts, near: str | None) -> ConvertError:
+def _no_counterpart(
+    source: str, fields: Fields, to: str, facts: Facts, near: str | None, closed: str | None = None
+) -> ConvertError:
     shape = shape_of(source)
     what, status = meaning(facts)
     named = f"{shape.kind_name(fields)}" + (f" ({what}{f', {status}' if status else ''})" if what else "")
     there = sorted({form.kind for row in ACTS.values() if (form := row.get(to)) is not None and form.own})
-    return faults.no_counterpart(to, named, there, near, shape.kind_path)
+    return faults.no_counterpart(to, named, there, near, shape.kind_path, closed)
 
 
 def _with_carry(

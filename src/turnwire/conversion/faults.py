@@ -32,10 +32,14 @@ def _value(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def no_counterpart(wire: str, what: str, there: Sequence[str], nearest: str | None, path: str) -> ConvertError:
-    """What a message does is nothing that the target has a kind for."""
+def no_counterpart(
+    wire: str, what: str, there: Sequence[str], nearest: str | None, path: str, closed: str | None = None
+) -> ConvertError:
+    """What a message does is nothing that the target has a kind for; closed: or the kind that is not for these two."""
     near = f"the nearest is {nearest}, which nearest=True takes" if nearest else "nothing comes near it"
     kinds = f"{wire} has {', '.join(there)}; " if there else ""
+    if closed is not None:
+        near = f"{closed} is not open to this sender and receiver (roles= of a context names their roles); {near}"
     text = f"{what} has no counterpart in {wire}: {kinds}{near}"
     return ConvertError(Reason.NO_COUNTERPART, text, wire=wire, path=path, missing=[path], there=there, nearest=nearest)
 
