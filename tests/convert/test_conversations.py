@@ -17,6 +17,7 @@ from tests.sstp.examples import example
 from turnwire import WIRES, Context, Converter, ConvertError, Reason, nslip, sstp
 from turnwire.checklists import FAIL
 from turnwire.contract import finding
+from turnwire.conversion.forms import FORMS
 from turnwire.finding.judging import conformance
 from turnwire.registry import wire_of
 
@@ -264,6 +265,29 @@ def test_a_task_that_only_looks_like_an_id_of_csp_is_given_one() -> None:
         if number < 5:
             assert made.block.id == ("T1", "T101", "T2", "T7")[number - 1]
     assert made.block.get("AT") == "T1"
+
+
+def test_a_namesake_costs_the_same_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each conversation has a T7 of its own. Its name is not looked for from the first one on."""
+    form, written = FORMS["task_token"], []
+
+    def write(value: Any, names: Any, wire: str) -> Any:
+        written.append(value)
+        return form.write(value, names, wire)
+
+    monkeypatch.setitem(FORMS, "task_token", form._replace(write=write))
+    converter = Converter("csp", context=given("kick"), remember=50)
+    tasks = []
+    for number in range(1, 201):
+        content = f"⫻task/dispatch:T7/001\nfind {number}\n"
+        ends = ("Orchestrator", "WePlan", "Command", "⫻command/dispatch")
+        message = turnwire.kick.Envelope(
+            made_id(number), "2026-01-15T08:00:00Z", *ends, content, made_id(1000 + number)
+        )
+        tasks.append(converter.feed(message).message.block.id)
+    assert tasks == ["T7", *(f"T70{number}" for number in range(1, 200))]
+    assert len(written) <= 5 * len(tasks)
+    assert len(converter._numbers) == 1
 
 
 def test_an_answer_to_what_nobody_asked_for_is_refused_or_told() -> None:

@@ -103,6 +103,7 @@ class Converter:
         self._histories = Histories(self.to, remember)
         self._own: OrderedDict[_Key, tuple[str, Any]] = OrderedDict()  # -> the name there, and how that is written
         self._taken: set[Any] = set()  # names as they are written
+        self._numbers: OrderedDict[str, int] = OrderedDict()  # name -> the number that its last namesake got
         self._state: str | None = None  # that the target's own messages have led to
         self._asked: dict[tuple[str | None, str | None], dict[_Key, None]] = {}
         self._unanswered: dict[_Key, None] = {}
@@ -265,11 +266,14 @@ class Converter:
         key = (facts.get("conversation"), name)
         if key in self._own:
             return {**facts, "task": self._own[key][0]}
-        known = name = name.removeprefix(_UNNAMED)
-        number = 0
-        while (written := form.write(known, self._names, self.to)) in self._taken:
+        name = name.removeprefix(_UNNAMED)
+        number = self._numbers.get(name, 0)  # those before it were taken
+        while (written := form.write(known := _numbered(name, number), self._names, self.to)) in self._taken:
             number += 1
-            known = f"{name}{number}" if not name[-1:].isdigit() else f"{name}0{number}"
+        if number:
+            self._numbers[name] = number
+            self._numbers.move_to_end(name)
+            _forget(self._numbers, self._room)
         self._name(key, known, written)
         return {**facts, "task": known}
 
@@ -358,6 +362,13 @@ class Converter:
             return fault
         watch.early = fault
         return None
+
+
+def _numbered(name: str, number: int) -> str:
+    """What a namesake is called: the first as it is, others with a number."""
+    if not number:
+        return name
+    return f"{name}0{number}" if name[-1:].isdigit() else f"{name}{number}"
 
 
 def _ends(facts: Facts, source: str, message: Any) -> bool:
