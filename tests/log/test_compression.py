@@ -1,10 +1,11 @@
-"""gzip and zstd: the same rows as from plain bytes, and damage said exactly."""
+"""gzip, bzip2, xz and zstd: the same rows as from plain bytes, and damage said exactly."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import io
+import lzma
 import random
 import sys
 import zlib
@@ -14,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from tests.cli.running import turnwire as run
 from tests.log.engines import GOOD, UPSTREAM
 from tests.log.test_scan import everything, scan_nslip
 from turnwire import LIMITS, DecodeError, MissingDependency, Reason
+from turnwire.finding.contents import contents
 
 pytestmark = pytest.mark.once
 
@@ -48,12 +51,19 @@ def skippable(size: int) -> bytes:
 
 
 HALF = len(DATA) // 2
+STREAMS = ("gzip", "bzip2", "xz", "zstd")
 FORMS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gz,
     "gzip with a name": lambda data: _named(data),
     "gzip, stored": lambda data: gzip.compress(data, 0),
     "gzip members": lambda data: gz(data[:HALF]) + gz(b"") + gz(data[HALF:]),
     "gzip members and padding": lambda data: gz(data[:HALF]) + b"\0" * 700 + gz(data[HALF:]) + b"\0" * 70_000,
+    "bzip2": bz2.compress,
+    "bzip2 streams": lambda data: bz2.compress(data[:HALF], 1) + bz2.compress(b"") + bz2.compress(data[HALF:]),
+    "bzip2 streams and padding": lambda data: bz2.compress(data[:HALF]) + b"\0" * 9 + bz2.compress(data[HALF:]) + b"\0",
+    "xz": lzma.compress,
+    "xz, level 9": lambda data: lzma.compress(data, preset=9),
+    "xz streams": lambda data: lzma.compress(data[:HALF]) + b"\0" * 8 + lzma.compress(b"") + lzma.compress(data[HALF:]),
     "zstd": zst,
     "zstd with checksum": lambda data: zst(data, write_checksum=True),
     "zstd without sizes": streamed,
@@ -94,31 +104,50 @@ def test_rows_and_offsets_are_those_of_the_plain_bytes(form: str, plain: Any, tm
         assert counts == plain[2]
 
 
+@pytest.mark.parametrize("form", [*FORMS, "zstd, a frame to be skipped first"])
+def test_what_is_judged_as_a_whole_is_decompressed_too(form: str, tmp_path: Path) -> None:
+    data = b"more words\n" * 60 + b"CSP/1\nFROM A\nTO B\nCTX C1\nINTENT RESULT\n\nRESULT T1\nSTATUS OK\n"
+    stored = FORMS[form](data) if form in FORMS else skippable(7) + zst(data)
+    assert list(contents(stored)) == [(None, data)]
+    file, plain = tmp_path / "a.log.x", tmp_path / "a.log"
+    file.write_bytes(stored)
+    plain.write_bytes(data)
+    for wire in ("csp", "nslip"):
+        judged, expected = (run("conform", wire, path, "--json") for path in (file, plain))
+        assert judged.code == expected.code
+        assert judged.out.replace(b"a.log.x", b"a.log") == expected.out
+
+
 def test_what_only_looks_compressed_is_text() -> None:
-    for head in (b"\x1f", b"\x1f\x8b", b"\x1f\x8bx", b"\x28\xb5\x2f", b"P*M\x17", b"Q*", bz2.compress(b"x")):
+    heads = (b"\x1f", b"\x1f\x8b", b"\x1f\x8bx", b"\x28\xb5\x2f", b"P*M\x17", b"Q*")
+    for head in (*heads, b"BZh9", b"BZh01AY&SY", b"BZh91AY&S?", b"BZh91AY&S", b"\xfd7zXZ"):
         found = scan_nslip(head + b"\n" + GOOD)
         assert sum(map(len, found)) == 1
         assert found.counts.text == len(head) + 1
-    for head in (b"\x1f", b"\x28\xb5\x2f", b"P*M"):
+    for head in (b"\x1f", b"\x28\xb5\x2f", b"P*M", b"B", b"BZh91AY&S", b"\xfd7zXZ"):
         found = scan_nslip(head)
         assert (list(found), found.counts.text) == ([], len(head))
 
 
-@pytest.mark.parametrize("form", ["gzip", "gzip members", "zstd", "zstd without sizes", "zstd frames"])
+WITHIN = ("gzip", "gzip members", "bzip2", "bzip2 streams", "xz", "zstd", "zstd without sizes", "zstd frames")
+
+
+@pytest.mark.parametrize("form", WITHIN)
 def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
     """What comes out in front of the cut is scanned; the cut is said at its byte; sums add up."""
     data = DATA[:6000]
     stored = FORMS[form](data)
     clean = {len(FORMS[form](data)), len(gz(data[:HALF])), len(gz(data[:HALF]) + gz(b""))}
+    clean |= {len(bz2.compress(data[:HALF], 1)), len(bz2.compress(data[:HALF], 1) + bz2.compress(b""))}
     seen = 0
-    for size in range(5, len(stored), max(len(stored) // 150, 1)):
+    for size in range(5 if form.startswith(("gzip", "zstd")) else 10, len(stored), max(len(stored) // 150, 1)):
         found = scan_nslip(stored[:size])
         rows = everything(found)[0]
         counts = found.counts
         assert counts.bytes == counts.records + counts.rejects + counts.text <= len(data)
         assert rows["offset"] == everything(scan_nslip(data))[0]["offset"][: len(rows["offset"])]
         cut = found.rejects.rows()[-1:]
-        if cut and cut[0]["wire"] in ("gzip", "zstd"):
+        if cut and cut[0]["wire"] in STREAMS:
             assert (cut[0]["reason"], cut[0]["fault"], cut[0]["length"], cut[0]["raw"]) == ("cut_off", size, 0, b"")
             assert cut[0]["offset"] == counts.bytes
             seen += 1
@@ -127,7 +156,7 @@ def test_a_stream_that_is_cut_off_anywhere(form: str) -> None:
     assert seen > 20
 
 
-@pytest.mark.parametrize("form", ["gzip", "zstd", "zstd without sizes", "gzip members", "zstd frames"])
+@pytest.mark.parametrize("form", ["gzip", "bzip2", "xz", "zstd", "zstd without sizes", "gzip members", "zstd frames"])
 def test_junk_behind_a_stream(form: str) -> None:
     stored = FORMS[form](DATA)
     for junk in (b"junk\n" + GOOD, b"\0\0\0x" + GOOD):
@@ -139,7 +168,7 @@ def test_junk_behind_a_stream(form: str) -> None:
         assert found.counts.bytes == len(DATA)
 
 
-@pytest.mark.parametrize("form", ["gzip", "zstd with checksum", "zstd without sizes"])
+@pytest.mark.parametrize("form", ["gzip", "bzip2", "xz", "zstd with checksum", "zstd without sizes"])
 def test_bytes_that_were_changed(form: str) -> None:
     """Never a crash, never a byte too many, and the damage is told wherever a checksum sees it."""
     data = DATA[:6000]
@@ -154,7 +183,7 @@ def test_bytes_that_were_changed(form: str) -> None:
         list(found)
         counts = found.counts
         assert counts.bytes == counts.records + counts.rejects + counts.text
-        faults = [row for row in found.rejects.rows() if row["wire"] in ("gzip", "zstd")]
+        faults = [row for row in found.rejects.rows() if row["wire"] in STREAMS]
         assert len(faults) <= 1
         told += len(faults)
         if faults:
@@ -202,7 +231,7 @@ def test_errors_raise_and_skip() -> None:
 LIMIT = LIMITS._replace(ratio=200, ratio_from=1 << 20)
 
 
-@pytest.mark.parametrize("form", ["gzip", "zstd", "zstd without sizes"])
+@pytest.mark.parametrize("form", ["gzip", "bzip2", "xz", "zstd", "zstd without sizes"])
 def test_bombs_stop_at_the_ratio(form: str) -> None:
     zeros = (GOOD + b"\n") * 10 + b"\0" * (30 << 20)
     stored = FORMS[form](zeros)
@@ -230,6 +259,22 @@ def test_windows_above_the_limit() -> None:
     wide = scan_nslip(stored, limits=LIMITS._replace(zstd_window=16 << 20))
     list(wide)
     assert wide.counts.bytes == len(noise) + len(b"@a3| x\n")
+
+
+def test_an_xz_that_wants_more_memory_than_any_preset() -> None:
+    wide = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 256 << 20}]
+    stored = lzma.compress(GOOD) + lzma.compress(DATA, filters=wide)
+    found = scan_nslip(stored)
+    assert sum(map(len, found)) == 1
+    (row,) = found.rejects.rows()
+    assert (row["reason"], row["wire"], row["offset"]) == ("window_too_large", "xz", len(GOOD))
+
+
+@pytest.mark.parametrize(("form", "module"), [("bzip2", "bz2"), ("xz", "lzma")])
+def test_a_python_without_the_module(form: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingDependency, match=f"without {module}"):
+        list(scan_nslip(FORMS[form](DATA)))
 
 
 def test_zstd_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

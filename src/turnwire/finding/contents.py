@@ -19,6 +19,7 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
     Raises what ``scan`` raises, DecodeError where a compressed stream is damaged, and ValueError for more than ``most``
     bytes.
     """
+    from turnwire.log.input.compression import LONGEST_MAGIC, format_of
     from turnwire.log.input.reading import Stop, opened
     from turnwire.log.input.sources import sources
 
@@ -26,7 +27,7 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
         data = found.data
         if data is not None and not isinstance(data, bytes):
             data = memoryview(data).tobytes()
-        if data is not None and data[:2] != b"\x1f\x8b" and data[:4] != b"\x28\xb5\x2f\xfd":
+        if data is not None and format_of(data[:LONGEST_MAGIC]) is None:
             yield found.name, data
             continue
         with io.BytesIO(data) if data is not None else found.open() as file:

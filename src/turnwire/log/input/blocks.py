@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from turnwire.errors import Reason
-from turnwire.log.input.compression import format_of
+from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block, Cutter, blocks_of_memory, mapped, opened
 from turnwire.log.input.resuming import (
@@ -54,7 +54,7 @@ def _of_data(reading: Reading, job: Job) -> Iterator[Block]:
     view = memoryview(reading.source.data)
     if not view.contiguous:
         raise TypeError("the bytes to scan must be contiguous")
-    if format_of(bytes(view.cast("B")[:4])):
+    if format_of(bytes(view.cast("B")[:LONGEST_MAGIC])):
         with _Memory(view.cast("B")) as file:
             yield from _of_open_file(reading, file, job)
         return
@@ -136,7 +136,7 @@ def _leads_to(name: str, file: Any) -> bool:
 
 def _of_whole(reading: Reading, file: Any, job: Job) -> Iterator[Block]:
     memory = mapped(file) if job.borrow and reading.source.mappable else None
-    if memory is None or format_of(memory[:4].tobytes()):
+    if memory is None or format_of(memory[:LONGEST_MAGIC].tobytes()):
         yield from _of_open_file(reading, file, job)
         return
     reading.memory = memory.data

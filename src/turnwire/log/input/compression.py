@@ -1,13 +1,13 @@
-"""gzip and zstd as they come: told by their first bytes, read in bounded memory, and exact about where they break.
+"""gzip, bzip2, xz and zstd as they come: told by their first bytes, read in bounded memory, with the place of damage.
 
-A damaged stream gives all that can be decompressed of it and then a :class:`Fault`; it never raises. Several members or
-frames that follow each other are one stream, NUL bytes after the last are padding.
+A damaged stream gives what can be decompressed of it and then a :class:`Fault`; it never raises. Several members,
+frames or streams that follow each other are one, NUL bytes after the last are padding.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, Protocol
 
 from turnwire.contract import Limits
@@ -16,9 +16,16 @@ from turnwire.errors import MissingDependency, Reason
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = b"\x2a\x4d\x18"  # after a byte 50 to 5F (RFC 8878, 3.1.2)
+# A digit for the size of blocks, then the mark of the first block, or that of the end where there is none.
+_BZIP2 = tuple(b"BZh%d%b" % (size, mark) for size in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90"))
+_XZ = b"\xfd7zXZ\0"
 _CHUNK = 32 << 10
 _OUT = 1 << 20
-LONGEST_MAGIC = 4
+_PIECE = 256
+"""Bytes that bzip2 and xz are given at once: where they fail, what these alone would give is lost."""
+_XZ_MEMORY = 80 << 20
+"""What all presets of xz are read with (the largest, -9, takes 65 MiB)."""
+LONGEST_MAGIC = 10
 
 # What a generator here yields: decompressed bytes, or None where the input has nothing for the moment.
 _Chunks = Generator["bytes | None", None, None]
@@ -37,7 +44,7 @@ WORDS = {
     "trailing_junk": "the bytes after the last member or frame are neither another one nor padding",
     "bad_compression": "the stream cannot be decompressed from here on, or a checksum is wrong",
     "ratio_too_high": "too many bytes come out of too few",
-    "window_too_large": "the frame wants a larger window than the limit",
+    "window_too_large": "the stream wants a larger window than the limit",
 }
 """What the reasons say of a stream, for people who have only a reject of it."""
 
@@ -66,9 +73,13 @@ class _Broken(Exception):
 
 
 def format_of(head: bytes) -> str | None:
-    """ "gzip", "zstd" or None, from the first bytes of an input."""
+    """ "gzip", "bzip2", "xz", "zstd" or None, from the first bytes of an input."""
     if head.startswith(_GZIP):
         return "gzip"
+    if head.startswith(_BZIP2):
+        return "bzip2"
+    if head.startswith(_XZ):
+        return "xz"
     if head.startswith(_ZSTD) or (head[1:4] == _SKIPPABLE and head[0] >> 4 == 5):
         return "zstd"
     return None
@@ -76,9 +87,9 @@ def format_of(head: bytes) -> str | None:
 
 def undecided(head: bytes) -> bool:
     """Whether more bytes could make a compressed stream of this head."""
-    return len(head) < LONGEST_MAGIC and (
-        _GZIP.startswith(head) or _ZSTD.startswith(head) or (head[:1] in b"PQRSTUVWXYZ[\\]^_" and head[1:] in b"*M\x18")
-    )
+    skippable = len(head) < 4 and head[:1] in b"PQRSTUVWXYZ[\\]^_" and head[1:] in b"*M\x18"
+    whole = (_GZIP, _ZSTD, _XZ, *_BZIP2)
+    return skippable or any(len(head) < len(magic) and magic.startswith(head) for magic in whole)
 
 
 class _Feed:
@@ -113,6 +124,11 @@ class _Feed:
         self.place += count
         return taken
 
+    def give_back(self, data: bytes) -> None:
+        """Undoes taking these bytes, which were the last that were taken."""
+        self.data = data + self.data
+        self.place -= len(data)
+
     def end_of_padding(self) -> Generator[None, None, bool]:
         """Skips NUL bytes; whether the input ends after them."""
         while True:
@@ -129,7 +145,7 @@ class Decompressed:
         self.fault: Fault | None = None
         self._feed = _Feed(source)
         self._limits = limits
-        self._chunks = (_gzip if kind == "gzip" else _zstd)(self._feed, limits)
+        self._chunks = _READERS[kind](self._feed, limits)
         self._ready = memoryview(b"")
         self._out = 0
 
@@ -280,3 +296,56 @@ def _frame(feed: _Feed, inflate: Any, error: type[Exception], most: int) -> _Chu
         block = int.from_bytes(feed.data[:3], "little")
         last = block & 1
         size = 3 + (1 if block >> 1 & 3 == 1 else block >> 3) + (4 * checksum if last else 0)
+
+
+# --- bzip2 and xz, by the standard library ---------------------------------------------------------------------------
+
+
+def _bzip2(feed: _Feed, limits: Limits) -> _Chunks:
+    try:
+        from bz2 import BZ2Decompressor
+    except ImportError:
+        raise MissingDependency("this Python was built without bz2, by which bzip2 is read") from None
+    return _streams(feed, "bzip2", BZ2Decompressor, (OSError, ValueError))
+
+
+def _xz(feed: _Feed, limits: Limits) -> _Chunks:
+    try:
+        from lzma import FORMAT_XZ, LZMADecompressor, LZMAError
+    except ImportError:
+        raise MissingDependency("this Python was built without lzma, by which xz is read") from None
+    return _streams(feed, "xz", lambda: LZMADecompressor(FORMAT_XZ, memlimit=_XZ_MEMORY), (LZMAError,))
+
+
+def _streams(feed: _Feed, kind: str, new: Callable[[], Any], errors: tuple[type[Exception], ...]) -> _Chunks:
+    streams = 0
+    while not (yield from feed.end_of_padding()):
+        yield from feed.need(LONGEST_MAGIC)
+        if format_of(feed.data) != kind:
+            if streams and not undecided(feed.data):
+                raise _Broken(Reason.TRAILING_JUNK, feed.place, f"the bytes after stream {streams} are not {kind}")
+            raise _Broken(Reason.CUT_OFF, feed.place + len(feed.data), "the head of a stream is cut off")
+        streams += 1
+        yield from _stream(feed, new(), errors)
+
+
+def _stream(feed: _Feed, inflate: Any, errors: tuple[type[Exception], ...]) -> _Chunks:
+    while not inflate.eof:
+        if inflate.needs_input and not feed.data and not feed.ended and feed.more() is None:
+            yield None
+            continue
+        place = feed.place
+        piece = feed.take(min(_PIECE, len(feed.data))) if inflate.needs_input else b""
+        try:
+            out = inflate.decompress(piece, _OUT)
+        except errors as error:
+            large = "Memory usage limit" in str(error)
+            raise _Broken(Reason.WINDOW_TOO_LARGE if large else Reason.BAD_COMPRESSION, place, str(error)) from None
+        if out:
+            yield out
+        elif inflate.needs_input and not inflate.eof and feed.ended and not feed.data:
+            raise _Broken(Reason.CUT_OFF, feed.place, "the compressed data is cut off")
+    feed.give_back(inflate.unused_data)
+
+
+_READERS: dict[str, Callable[[_Feed, Limits], _Chunks]] = {"gzip": _gzip, "bzip2": _bzip2, "xz": _xz, "zstd": _zstd}

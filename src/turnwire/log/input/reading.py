@@ -217,7 +217,7 @@ class Cutter:
 
     @property
     def kind(self) -> str | None:
-        """ "gzip", "zstd" or None."""
+        """ "gzip", "bzip2", "xz", "zstd" or None."""
         kind: str | None = getattr(self._source, "kind", None)
         return kind
 

@@ -14,7 +14,7 @@ from turnwire.log.input.resuming import TAIL, TICK, Bookmark, is_copy
 _ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
 _NUMBER = re.compile(r"\d+")
 _LOOKS = 20
-COMPRESSED = (".gz", ".zst")
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class Rotated(NamedTuple):

@@ -63,7 +63,8 @@ class Reading:
 
     offset, line: up to where everything is accounted for; waiting: up to where it is accounted for without the last
     line, when that has no end; last_line: offset and line where the last line begins; recorded: the byte behind the
-    last record; rejected: where the last reject begins, the byte behind it, and its line; kind: "gzip", "zstd" or None;
+    last record; rejected: where the last reject begins, the byte behind it, and its line; kind: "gzip", "bzip2", "xz",
+    "zstd" or None;
     fault: why decompressing ended before its time; closed:
     nobody will write to it any more; memory: the whole input, where it is there at once; state: what the wire carries
     from block to block; left, pending: a record that a block cut off, and the blocks after it; taken: bytes read, as

@@ -41,8 +41,8 @@ class Reject(NamedTuple):
     """One damaged range of a scan.
 
     file, offset, length, line, wire, inner: as of :class:`Message`; ``wire`` is the one that the range looks like, or
-    "gzip" or "zstd" where a compressed stream is damaged. fault: the offset of the byte where reading failed, and
-    fault_line its line. reason: the stable reason. raw: the bytes of the range.
+    "gzip", "bzip2", "xz" or "zstd" where a compressed stream is damaged. fault: the offset of the byte where reading
+    failed, and fault_line its line. reason: the stable reason. raw: the bytes of the range.
     """
 
     file: str | None
