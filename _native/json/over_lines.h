@@ -13,14 +13,15 @@ enum { TW_ON, TW_LEFT, TW_HELD };
 
 static inline int tw_is_space(uint8_t byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
 
-/* What the '{' at q opens behind which nothing stands in its region. */
+/* What the '{' at q opens behind which nothing stands in its region; TW_OPENS_BELOW where only what follows the block can
+ * say. */
 static int tw_opens_below(const tw_lines *k, const tw_region *r, size_t q)
 {
     if (r->level || r->cut) return 0;
     size_t reach = tw_reach(k, q), p = q + 1;
     while (p < reach && tw_is_space(k->s[p])) p++;
     if (p < reach) return k->s[p] == '"' || k->s[p] == '}' ? TW_OPENS_OBJECT : 0;
-    return p == k->stop && !k->final ? TW_OPENS_OBJECT : 0;
+    return p == k->stop && !k->final ? TW_OPENS_BELOW : 0;
 }
 
 /* Where the damage ends that begins at q and could be read up to `fault`: at *end, where a line ends; or, *cut, in the

@@ -149,8 +149,9 @@ static int tw_look_into_string(tw_lines *k, tw_region *r, tw_way *w, size_t q, s
 }
 
 /* What k->find meets before the JSON candidate at *q (or the end): takes it, or the literal around it. *q moves behind
- * it. Returns TW_FINE with *met where there was something. */
-static int tw_others(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, size_t *stopped)
+ * it. Returns TW_FINE with *met where there was something. doubtful: whether only what follows the block can say that *q is
+ * a candidate; damage that would end there is held, too. */
+static int tw_others(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, size_t *stopped, int doubtful)
 {
     tw_other other = { TW_OTHER_NONE, 0, 0 };
     size_t from = w->searched > w->done ? w->searched : w->done;
@@ -174,6 +175,9 @@ static int tw_others(tw_lines *k, tw_region *r, tw_way *w, size_t *q, int *met, 
         w->too_large |= w->bad != TW_NOWHERE;
     } else if (other.what == TW_OTHER_STRING && r->level < TW_DEEPEST_STRING) {
         result = tw_look_into_string(k, r, w, other.at, &other.end, stopped);
+    } else if (doubtful && other.what == TW_OTHER_REJECT && other.end == *q && w->bad == TW_NOWHERE) {
+        k->held = r->cut = 1;
+        k->open_at = other.at;
     } else if (other.what == TW_OTHER_RECORD || w->bad == TW_NOWHERE) {
         if ((result = tw_settle_before(k, r, w, other.at)) == TW_FINE) result = k->take(k, r, &other);
         w->bad = TW_NOWHERE;
@@ -242,7 +246,11 @@ static int tw_walk(tw_lines *k, tw_region *r, size_t from, size_t *stopped)
         }
         if (r->values) {
             if ((result = tw_strings(k, r, &w, &q, &met, stopped)) != TW_FINE || met) continue;
-        } else if ((k->find || k->plan->mark_count) && ((result = tw_others(k, r, &w, &q, &met, stopped)) != TW_FINE || met)) continue;
+        } else if (k->find || k->plan->mark_count) {
+            result = tw_others(k, r, &w, &q, &met, stopped, opening == TW_OPENS_BELOW);
+            if (k->held) return result;
+            if (result != TW_FINE || met) continue;
+        }
         if (brace >= within) break;
         if (w.bad == TW_NOWHERE) tw_mark(k, &w);
         *stopped = w.bad == TW_NOWHERE ? q : w.bad;

@@ -231,3 +231,20 @@ def test_blocks_of_a_plan_end_between_objects(tmp_path: Path) -> None:
         assert [one["offset"] for part in parts for one in part[1]] == [one["offset"] for one in rejects]
         blocks += len(parts)
     assert blocks > 40
+
+
+@usesbackend
+@pytest.mark.parametrize("wire", [None, "nslip"])
+@pytest.mark.parametrize("behind", [b'{"header"', b"x", b"", b'"a": 1}', b"}", b"  \n\n{", b'\r\n"header'])
+def test_a_brace_behind_damage_is_judged_by_what_follows_the_block(wire: str | None, behind: bytes) -> None:
+    """nSLIP that ends in a brace: where an object begins there, the damage ends in front of it, whatever the blocks."""
+    data = b"prose @a3|,{\n" + behind + b"\n@a3|f0|c-|{ \n{"
+    whole = scan(data, wire=wire)
+    assert not list(whole)
+    opens = behind.strip()[:1] in (b'"', b"}")
+    lengths = [row["length"] for row in whole.rejects.rows() if row["wire"] == "nslip"]
+    assert lengths[0] == (5 if opens else 6)
+    for size in range(1, len(data) + 1):
+        cut = scan(data, wire=wire, batch_bytes=size)
+        assert not list(cut)
+        assert cut.rejects.rows() == whole.rejects.rows(), size

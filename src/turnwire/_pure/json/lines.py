@@ -321,6 +321,8 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
                 behind = self.strings(region, way, place)
             else:
                 behind = self.others(region, way, place) if self.plan.nslip or self.plan.marks else None
+            if self.held:
+                return None
             if behind is not None:
                 place = behind
                 continue

@@ -114,10 +114,14 @@ class Among:
     settle_before: Any
     escaped_mark: Any
     look_into_string: Any
+    is_doubtful: Any
+    held: bool
+    open_at: int
 
     def others(self, region: Region, way: Any, place: int) -> int | None:
         """What nSLIP and further tokens have in front of the JSON candidate at ``place``: takes it, or the literal
-        around it. The offset behind it, or None where there is nothing."""
+        around it. The offset behind it, or None where there is nothing. Damage that ends where only what follows the
+        block can say that there is a candidate is held."""
         start = max(way.searched, way.done)
         other = Other(NONE)
         mark = self.escaped_mark(region, start, place)
@@ -147,6 +151,9 @@ class Among:
             way.too_large |= way.bad >= 0
         elif other.what == STRING:
             other.end = self.look_into_string(region, way, other.at)
+        elif other.what == REJECT and other.end == place and way.bad < 0 and self.is_doubtful(region, place):
+            self.held = region.cut = True
+            self.open_at = self.stopped
         elif other.what == RECORD or way.bad < 0:
             self.settle_before(region, way, other.at)
             self.take(region, other)

@@ -74,11 +74,15 @@ class OverLines:
         if region.level or region.cut:
             return False
         start = region.start + at
-        reach = self.reach(start)
-        behind = _BEHIND.search(self.data, start + 1, reach)
-        if behind is not None:
-            return behind[0] in b'"}'
-        return reach == self.stop and not self.final
+        behind = _BEHIND.search(self.data, start + 1, self.reach(start))
+        return behind[0] in b'"}' if behind is not None else self.is_doubtful(region, at)
+
+    def is_doubtful(self, region: Region, at: int) -> bool:
+        """Whether only what follows the block can say what the byte at ``at`` opens, if that is a brace."""
+        start = region.start + at
+        if region.level or region.cut or self.final or at >= region.end or self.reach(start) < self.stop:
+            return False
+        return _BEHIND.search(self.data, start + 1, self.stop) is None
 
     def damage_end(self, start: int, fault: int) -> tuple[int, bool] | None:
         """Where damage ends that begins at ``start`` and could be read up to ``fault``, and whether that is in the
