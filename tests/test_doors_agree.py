@@ -96,6 +96,7 @@ ANY: dict[str, Callable[[str], str]] = {
     "string in an array": lambda text: json.dumps({"all": ["x", text]}),
     "array": lambda text: json.dumps(["x", text, 1]),
     "string alone": json.dumps,
+    "array of bytes": lambda text: json.dumps({"MESSAGE": list(text.encode())}),
     "array over lines": lambda text: json.dumps([["x", text]], ensure_ascii=False, indent=2),
     "string over lines": lambda text: json.dumps({"all": ["x", text]}, indent=2),
 }

@@ -23,6 +23,8 @@ line that is there; HELD: lines that go on behind the block."""
 _MANY = 256
 """Openings without a token behind which it is no longer worth asking whether each is one."""
 _NEWLINE = re.compile(rb"\n")
+_BYTES = re.compile(rb'"MESSAGE"[ \t\r\n]*:[ \t\r\n]*\[')
+"""Where journald writes a message as an array of bytes: an opening in it is a row of numbers."""
 _CODES = {reason: code for code, reason in enumerate((None, *Reason))}
 
 
@@ -55,8 +57,8 @@ class TextWires:
         return bool(self._wires)
 
     def met(self, view: Any, start: int = 0) -> bool:
-        """Whether an opening, as such or as a string of JSON has it, stands in a text."""
-        return bool(self._wires) and self._marks.search(view, start) is not None
+        """Whether an opening, as such or as a string of JSON has it, stands in a text, or may in an array of bytes."""
+        return bool(self._wires) and any(one.search(view, start) is not None for one in (self._marks, _BYTES))
 
     def opens(self, view: Any, start: int) -> bool:
         """Whether an opening stands in a text where records may begin, outside of strings."""
@@ -92,6 +94,8 @@ class TextWires:
         """Whether a token, or a damaged one, may stand in a block, outside of strings or in one."""
         if not self._wires:
             return False
+        if _BYTES.search(view) is not None:
+            return True
         place = 0
         for _ in range(_MANY):
             mark = self._marks.search(view, place)
