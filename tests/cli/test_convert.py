@@ -47,6 +47,22 @@ def test_what_cannot_be_read_or_converted(tmp_path: Path) -> None:
     assert "<stdin>:1: missing_field: neither the message nor the context has issuedAt" in done.err
 
 
+def test_a_message_alone_that_is_refused_has_its_row() -> None:
+    header = {
+        "kind": "knowledge",
+        "actor_id": "a",
+        "schema_id": "ioc.knowledge.v0",
+        "session_id": "s",
+        "logical_clock": 1,
+    }
+    data = json.dumps({"header": header, "payload": {"content": "c"}}).encode() + b"\n"
+    for count in (1, 2):
+        done = run("convert", "-", "--to", "sstp", "--json", stdin=b"\n" + data * count)
+        assert (done.code, [row["line"] for row in done.records]) == (1, [*range(2, 2 + count)])
+    done = run("convert", "-", "--to", "sstp", stdin=b"\n" + data)
+    assert (done.code, done.err) == (1, "<stdin>:2: missing_field: confidence is required\n")
+
+
 def test_there_and_back_with_carry(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(b"a key that both sides have\n")
     for message in right():

@@ -109,16 +109,15 @@ def command(
                 writer.write(name, found.line, text, converted)
             begun = True
     if first is not None:  # a message alone is not a history
-        alone = turnwire.convert(
-            first[1].message,
-            target,
-            context=converter.context,
-            carry=carry,
-            nearest=nearest,
-            restore=restore,
-            key=key,
-        )
-        writer.write(first[0], first[1].line, turnwire.encode(alone.message), alone)
+        name, found, _ = first
+        choices: dict[str, Any] = {"carry": carry, "nearest": nearest, "restore": restore, "key": key}
+        try:
+            alone = turnwire.convert(found.message, target, context=converter.context, **choices)
+            text = turnwire.encode(alone.message)
+        except WireError as error:
+            writer.refuse(name, found.line, error)
+        else:
+            writer.write(name, found.line, text, alone)
     output.flush()
     faults, left = converter.close()
     if len(left) <= converter.unanswered:  # what waits for an answer in the source waits for it here
