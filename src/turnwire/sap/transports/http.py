@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import inspect
+import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
@@ -343,8 +344,10 @@ def _parts(text: str) -> tuple[tuple[str, str, int | None], list[str]]:
     """(scheme, host, port) of a URL and the steps of its path. Raises ValueError for what could lead elsewhere."""
     url = httpx.URL(text)
     path = url.path  # without its escapes
+    seen = unicodedata.normalize("NFKC", path)  # as some servers read it, for which "..;" is "..", too
+    steps = [step.partition(";")[0].strip() for step in seen.split("/")]
     if url.userinfo or url.scheme not in ("http", "https") or not url.host:
         raise ValueError("an endpoint is http(s)://host/path")
-    if any(mark in path for mark in ("\\", "%", "//")) or {".", ".."} & set(path.split("/")):
+    if any(mark in seen for mark in ("\\", "%", "//", "\ufffd")) or {".", ".."} & {*steps} or not path.isprintable():
         raise ValueError("the path is not a plain one")
     return (url.scheme, url.host, url.port), [step for step in path.split("/") if step]
