@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -133,3 +134,27 @@ def test_of_files_that_begin_alike_the_longest_is_gone_on_with(tmp_path: Path) -
             seen += [number for batch in found for number in batch["conv_id"].tolist()]
             position = found.position
     assert seen == list(range(6))
+
+
+def test_inodes_that_are_used_again(tmp_path: Path) -> None:
+    """Bookmarks of files that are gone are not those of the files that have their inodes now: not of a compressed file,
+    of which what was read before it was compressed is not read again, and not of an empty log."""
+    with Log(tmp_path, random.Random(1), False, 100) as log:
+        log.write(2)
+        found = scan_nslip(log.path, resume={})
+        assert [number for batch in found for number in batch["conv_id"].tolist()] == [0, 1]
+        position = json.loads(json.dumps(found.position))
+        log.write(1)
+        log.rename()
+        log.compress()
+        log.write(1)
+        packed, (mark,) = tmp_path / "app.log.1.zst", position["files"]
+        head = hashlib.sha256(b"").hexdigest()
+        blank = {**mark, "head_bytes": 0, "head": head, "size": 0, "offset": 0, "line": 1, "written": 0}
+        blank |= {"read": 0, "tail_bytes": 0, "tail": ""}
+        old = {**blank, "name": str(packed), "inode": packed.stat().st_ino, "size": 999, "offset": 189}
+        mark["inode"] = 1
+        position["files"] = [old, {**blank, "inode": log.path.stat().st_ino}, mark]
+        found = scan_nslip(log.path, resume=position)
+        assert [number for batch in found for number in batch["conv_id"].tolist()] == [2, 3]
+        assert not found.gaps

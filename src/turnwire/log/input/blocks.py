@@ -293,8 +293,10 @@ def _next(name: str, since: int, met: set[tuple[int, int]], job: Job) -> tuple[R
         if (file := _opened(one)) is None:
             continue
         if not is_beginning(file, name):
-            read = _read_before(one, file, name, job) if one.packed and mark is None else None
-            return one, file, read or marks.stands(one.path, identity(file), file).place
+            who = identity(file)
+            known = mark is not None and who is not None and changed(mark, who, file) is None
+            read = _read_before(one, file, name, job) if one.packed and not known else None
+            return one, file, read or marks.stands(one.path, who, file).place
         file.close()  # the log is about to be cut: what is in it is read there
     return None
 

@@ -216,14 +216,14 @@ class Bookmarks:
             return Standing()
         latest, same = self._names.get(name or ""), self.files.get(who[:2])
         fault = None if same is None else changed(same, who, file)
-        if same is not None and fault is None:
+        if same is not None and fault is None and not _is_used_again(same, latest):
             return Standing(place_of(same, file), since=same.written if max(same.read, same.offset) <= BANNER else 0)
-        if latest is not None and latest.file == who[:2]:
-            return Standing(before=latest, why=fault)
-        if format_of(who.head) is not None:
+        if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
             for mark in sorted(self.files.values(), key=_read, reverse=True):  # several may begin alike
                 if mark.file not in self.present and is_copy(file, mark):
                     return Standing(place_of(mark))
+        if latest is not None and latest.file == who[:2]:
+            return Standing(before=latest, why=fault)
         if latest is None or latest.file in self.present:
             return Standing()  # new; what had its name has another one, and is read under that
         return Standing(before=latest, why=Reason.FILE_GONE)
@@ -234,6 +234,12 @@ class Bookmarks:
         kept = {file: mark for file, mark in self.files.items() if file not in marks}
         files = [mark._asdict() for mark in [*kept.values(), *marks.values()]]
         return {"turnwire": _VERSION, "record": record, "files": files}
+
+
+def _is_used_again(same: Bookmark, latest: Bookmark | None) -> bool:
+    """Whether a bookmark with the inode of a file says nothing of it: nothing was read then, and another file had the
+    name since."""
+    return latest is not None and latest is not same and latest.name == same.name and not max(same.read, same.offset)
 
 
 def _read(mark: Bookmark) -> int:
