@@ -158,3 +158,20 @@ def test_inodes_that_are_used_again(tmp_path: Path) -> None:
         found = scan_nslip(log.path, resume=position)
         assert [number for batch in found for number in batch["conv_id"].tolist()] == [2, 3]
         assert not found.gaps
+
+
+def test_a_banner_alone_is_no_proof_of_a_copy(tmp_path: Path) -> None:
+    """Where no more than the banner of a log was read, an older file that was read and compressed is not its copy."""
+    with Log(tmp_path, random.Random(1), True, 100) as log:
+        log.write(3)
+        log.rename()
+        first = scan_nslip([log.path, tmp_path / "app.log.1"], resume={})
+        assert [number for batch in first for number in batch["conv_id"].tolist()] == [0, 1, 2]
+        log.rename()
+        for number in (1, 2):
+            log.compress(number)
+        log.write(1)
+        for path in tmp_path.glob("app.log.*"):
+            os.utime(path, (1 << 31, 1 << 31))
+        found = scan_nslip(log.path, resume=first.position)
+        assert [number for batch in found for number in batch["conv_id"].tolist()] == [3]

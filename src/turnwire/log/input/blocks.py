@@ -13,6 +13,7 @@ from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block, Cutter, blocks_of_memory, mapped, opened
 from turnwire.log.input.resuming import (
+    BANNER,
     Bookmark,
     Identity,
     Place,
@@ -231,7 +232,7 @@ def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job:
     """What is left of a file that had a name (``before``) until another one took it, or it was cut (``why``), and what
     came between: looked for beside it, oldest first. What cannot be had is told as a gap."""
     pieces: list[tuple[Rotated, Any, Place]] = []
-    kept = _kept(name, before, why, now)
+    kept = _kept(name, before, why, now, job)
     if kept is not None:
         pieces.append((*kept, place_of(before, None if kept[0].packed else kept[1])))
     pieces += _between(name, before.written or (kept[0].written if kept else time.time_ns()), now, pieces, job)
@@ -260,7 +261,7 @@ def _between(
     return between
 
 
-def _kept(name: str, before: Bookmark, why: Reason, now: tuple[int, int]) -> tuple[Rotated, Any] | None:
+def _kept(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> tuple[Rotated, Any] | None:
     """The file that holds what was read under a name, and what follows it: renamed, compressed or copied."""
     for _ in range(3):  # it can be renamed just now
         found = [one for one in beside(name) if one.file != now]
@@ -272,12 +273,24 @@ def _kept(name: str, before: Bookmark, why: Reason, now: tuple[int, int]) -> tup
                 file.close()  # the inode of a file that is gone is used again
         copy = copy_of(
             before,
-            lambda: [one for one in beside(name) if one.file != now and one.written >= before.written],
+            lambda: [one for one in beside(name) if one.file != now and _may_be(one, before, name, job)],
             cut=None if why is Reason.FILE_GONE else name,
         )
         if copy is not None and (file := _opened(copy)) is not None:
             return copy, file
     return None
+
+
+def _may_be(one: Rotated, before: Bookmark, name: str, job: Job) -> bool:
+    """Whether a file may hold what was read of another one: not where that is no more than what all begin with, and it
+    is a compressed one of which more was read under a name of its own."""
+    if one.written < before.written:
+        return False
+    if not one.packed or before.read > BANNER or (file := _opened(one)) is None:
+        return True
+    with file:
+        read = _read_before(one, file, name, job)
+    return read is None or read.offset <= before.offset
 
 
 def _next(name: str, since: int, met: set[tuple[int, int]], job: Job) -> tuple[Rotated, Any, Place] | None:
