@@ -462,7 +462,7 @@ def read(State state not None, template, list fields not None, rare):
         if field is None or PyUnicode_GET_LENGTH(field) == 0:
             leaf = state.expect(own, place, identity)
             if leaf is None:
-                raise ValueError("a field is empty, and nothing was seen that it stands for")
+                raise ValueError("a field is empty, and no earlier value can fill it")
         elif own.text:
             first = PyUnicode_READ_CHAR(field, 0)
             if first == 61 or first == 38 or (own.sign == 126 and (first == 43 or first == 45)):

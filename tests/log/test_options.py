@@ -106,7 +106,7 @@ class Liar:
 
 @pytest.mark.parametrize("count", [-1, 1 << 30, "x", 1.0], ids=repr)
 def test_a_file_that_lies_is_not_believed(count: Any) -> None:
-    with pytest.raises(TypeError, match=r"the file gave .* where it was asked for up to"):
+    with pytest.raises(TypeError, match=r"the file gave .* for a read of up to"):
         read(Liar(count))
 
 
@@ -126,7 +126,7 @@ class Giver:
         (5, "scan reads bytes; the file gave int"),
         ([1], "scan reads bytes; the file gave list"),
         ("x", "open the file in binary mode"),
-        (LOG * 10_000, "the file gave 200000 where it was asked for up to"),
+        (LOG * 10_000, "the file gave 200000 for a read of up to"),
     ],
     ids=["int", "list", "str", "too much"],
 )

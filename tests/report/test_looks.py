@@ -142,7 +142,7 @@ def test_a_log_without_times_of_one_wire(opened: Open, tmp_path: Path) -> None:
 
 def test_tokens_that_were_not_measured_are_not_shown_as_none(opened: Open, tmp_path: Path) -> None:
     page = page_of(opened, tmp_path, SAMPLE)
-    assert page.text("#tokens .empty") == "Not measured: tokens were not asked for."
+    assert page.text("#tokens .empty") == "Not measured: tokens were not requested."
     assert page.text("#tile-tokens .figure") == "–"
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST = 200  # records or faults that one answer names
 _CONTEXT = "what the text lacks: agents, conversations, ids, uuids, roles, now, defaults, values, as maps of names"
-_TEXT = {"type": "string", "description": "text in which messages stand: a log, a page, one message"}
+_TEXT = {"type": "string", "description": "text with messages in it: a log, a page, one message"}
 
 
 def agent() -> Agent:

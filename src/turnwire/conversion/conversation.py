@@ -356,8 +356,8 @@ class Converter:
         if not clause or facts.get("act") not in _ANSWERS or watch.asked:
             return None
         if not names:
-            return Fault(clause, watch.count + 1, "it answers no work that its source names, and nobody asked for any")
-        fault = Fault(clause, watch.count + 1, f"it answers {facts.get('task')}, which nobody here has asked for")
+            return Fault(clause, watch.count + 1, "it answers no work that its source names, and no request was seen")
+        fault = Fault(clause, watch.count + 1, f"it answers {facts.get('task')}, which nobody here has requested")
         if self._histories.any_asked:
             return fault
         watch.early = fault

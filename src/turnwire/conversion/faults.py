@@ -63,12 +63,12 @@ def not_carried(wire: str, text: str) -> ConvertError:
 
 def not_conforming(wire: str, fault: Fault) -> ConvertError:
     """What was made is a message of the target, and has no place behind those before it."""
-    text = f"what {wire} asks of a history is broken: {fault.text}"
+    text = f"this breaks what {wire} requires of a history: {fault.text}"
     return ConvertError(Reason.NOT_CONFORMING, text, wire=wire, path=fault.clause, missing=[fault.clause])
 
 
 def given_up(wire: str, task: str | None) -> ConvertError:
     """A message belongs to a history that is not followed any more."""
     what = "of its conversation" if task is None else f"of {task}"
-    text = f"the history {what} is followed no more (remember is the bound), so nothing can be added to it"
+    text = f"the history {what} is no longer followed (remember is the limit), so nothing can be added to it"
     return ConvertError(Reason.NOT_CONFORMING, text, wire=wire, path="remember", missing=["remember"])

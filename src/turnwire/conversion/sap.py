@@ -49,7 +49,7 @@ def join(fields: Fields) -> Message:
         inner[path[-1]] = value
     cls = kind_of(whole)
     if cls is None:
-        raise KeyError("these are the fields of no SAP message")
+        raise KeyError("these fields belong to no SAP message")
     return cls.from_dict(whole)
 
 

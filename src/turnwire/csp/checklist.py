@@ -144,7 +144,7 @@ class Judge(checklists.Judge):
         if surroundings.is_document():
             self._waiting += surroundings.junk([(offset, length) for offset, length, _ in beside])
             if found.data.startswith(BOM):
-                self.fault("magic", 1, f"{Reason.BOM}: a byte order mark stands in front", 0)
+                self.fault("magic", 1, f"{Reason.BOM}: a byte order mark comes first", 0)
         else:
             for offset, line, text in surroundings.prose():
                 self.fault("magic", line, f"{Reason.JUNK}: {text[:60]!r}", offset)

@@ -167,5 +167,5 @@ def apply_diff(content: bytes, diff: bytes, path: str, recount: bool = False) ->
             place += 1
     result += lines[place:]
     if any(not line.endswith(b"\n") for line in result[:-1]):
-        raise _fault(Reason.BAD_DIFF, "a line without a newline would stand in the middle of the file", path)
+        raise _fault(Reason.BAD_DIFF, "a line without a newline would be in the middle of the file", path)
     return b"".join(result)

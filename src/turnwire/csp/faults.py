@@ -44,7 +44,7 @@ _TEXT = {
     Reason.CONTINUED: "a line that is not a key was taken as the continuation of the value before it",
     Reason.TRAILING_TEXT: "text follows the block",
     Reason.UNCLOSED_HEREDOC: "the heredoc that opens here is never closed",
-    Reason.INSIDE_UNCLOSED_HEREDOC: "the message stands in what an unclosed heredoc would have swallowed",
+    Reason.INSIDE_UNCLOSED_HEREDOC: "the message is inside what an unclosed heredoc would have taken",
     Reason.HEREDOC_EXPECTED: "CONTENT takes a heredoc: <<< and >>> on lines of their own",
     Reason.BAD_UTF8: "the text is not valid UTF-8",
     Reason.MESSAGE_TOO_LARGE: "the message is longer than the limit",
@@ -52,7 +52,7 @@ _TEXT = {
     Reason.KEY_TOO_LONG: "the key is longer than the limit",
     Reason.DEF_EXISTS: "the name is defined twice",
     Reason.DUPLICATE: "the law appears twice",
-    Reason.BOM: "a byte order mark stands before the text",
+    Reason.BOM: "a byte order mark comes before the text",
 }
 
 

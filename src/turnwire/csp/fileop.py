@@ -270,7 +270,7 @@ def _directory(top: Path, parts: tuple[str, ...], made: list[Path], path: str) -
             try:
                 inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
             except OSError as error:
-                raise refusal(Reason.UNSAFE_PATH, f"{part} is not a directory any more: {error}", path) from error
+                raise refusal(Reason.UNSAFE_PATH, f"{part} is no longer a directory: {error}", path) from error
             os.close(folder)
             folder = inner
         yield folder, ""

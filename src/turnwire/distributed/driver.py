@@ -103,7 +103,7 @@ def distributed() -> Any:
     try:
         import distributed as package
     except ImportError as missing:
-        raise MissingDependency("Dask is not here: pip install 'turnwire[dask]'") from missing
+        raise MissingDependency("Dask is not installed: pip install 'turnwire[dask]'") from missing
     return package
 
 
@@ -219,10 +219,10 @@ class _Run:
                 if self._threads():
                     self._seen = now
                 elif now - self._seen > self._patience:
-                    text = f"no Dask worker for {self._patience:g} s; go on later with resume"
+                    text = f"no Dask worker for {self._patience:g} s; continue later with resume"
                     raise TimeoutError(text) from None
             except CancelledError:
-                raise ConnectionError("the Dask scheduler forgot the blocks; go on later with resume") from None
+                raise ConnectionError("the Dask scheduler forgot the blocks; continue later with resume") from None
             else:
                 return [future for future in ended if future.status in ("finished", "error")]
 

@@ -12,10 +12,10 @@ _TEXT = {
     Reason.MESSAGE_TOO_LARGE: "the text is longer than the limit",
     Reason.BOM: "the text starts with a byte order mark, which JSON does not take",
     Reason.BAD_ENCODING: "this looks like UTF-16 or UTF-32; JSON is UTF-8",
-    Reason.NOT_OBJECT: "a message is one JSON object, and this value is none",
+    Reason.NOT_OBJECT: "a message is one JSON object, and this value is not",
     Reason.CODE_FENCE: "the object is wrapped in a code fence; send the object alone, or salvage the text",
-    Reason.PROSE: "text stands where the object should start; send the object alone, or salvage the text",
-    Reason.TRAILING_JUNK: "after the object nothing may follow, but here stands {what}",
+    Reason.PROSE: "there is text where the object should start; send the object alone, or salvage the text",
+    Reason.TRAILING_JUNK: "nothing may follow the object, but here is {what}",
     Reason.CUT_OFF: "the text ends inside the object",
     Reason.UNTERMINATED_STRING: "the string that opens here is never closed",
     Reason.CONTROL_CHARACTER: "the control character {what} must be escaped inside a string",
@@ -137,13 +137,13 @@ def _bad_json(data: bytes, offset: int) -> str:
     byte = data[offset : offset + 1]
     before = data[:offset].rstrip(SPACE)[-1:]
     if byte in b"}]" and before == b",":
-        return "a comma stands before the closing bracket"
+        return "there is a comma before the closing bracket"
     if byte == b"'":
-        return "strings and keys stand in double quotes"
+        return "strings and keys need double quotes"
     if byte in b"/#":
         return "JSON has no comments"
     if data.startswith((b"True", b"False", b"None"), offset):
         return "the words are true, false and null"
     if byte == b"\0":
-        return "a NUL byte stands here"
-    return f"{_shown(data, offset)} cannot stand here"
+        return "there is a NUL byte here"
+    return f"{_shown(data, offset)} is not allowed here"

@@ -304,7 +304,7 @@ class TaskLoop:
         """Tells it where a task goes on although a violation that concerns it is not escalated (section 003)."""
         waiting = self.waiting(task)
         if waiting:
-            text = f"the task goes on before {waiting} of its violations was escalated"
+            text = f"the task continues before {waiting} of its violations was escalated"
             tell(event(EventKind.UNESCALATED, envelope, text, task))
 
     def resume(self, task: Task, now: float | None) -> None:

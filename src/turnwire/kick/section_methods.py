@@ -55,7 +55,7 @@ def built_parts(*values: Any) -> tuple[Any, ...]:
             raise encode_fault(Reason.MISMATCH, "qualifier and place/index say different things", "/qualifier")
         place, index = split
     if inline is not None and qualifier != "":
-        raise encode_fault(Reason.MISMATCH, "inline text takes the room of the qualifier", "/inline")
+        raise encode_fault(Reason.MISMATCH, "inline text takes the place of the qualifier", "/inline")
     return name, type_, qualifier, place, index, inline, content, raw
 
 

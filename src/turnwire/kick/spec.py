@@ -18,7 +18,7 @@ HEADER_ISSUES = (
     (2, Reason.LEADING_SPACE, "white space follows the sigil"),
     (4, Reason.TRAILING_SPACE, "the header ends in white space"),
     (8, Reason.NESTED_SIGIL, "the header holds a second sigil"),
-    (16, Reason.SPACE_IN_QUALIFIER, "white space stands in the qualifier"),
+    (16, Reason.SPACE_IN_QUALIFIER, "white space in the qualifier"),
 )
 """What lenient reading forgives in a header: the bit that both twins report it by, the reason, the words."""
 BOM_ISSUE = (Reason.BOM, "the document starts with a byte order mark")

@@ -266,7 +266,7 @@ class Ledger:
 
     def _catch_up(self) -> None:
         if self._file_now() != self._file:
-            raise _broken("another file has the ledger's name: this one is not written any more")
+            raise _broken("another file has the ledger's name: this one is no longer written")
         (version,) = self._writer.execute("PRAGMA data_version").fetchone()
         if version != self._known_version:
             (schema,) = self._writer.execute("PRAGMA schema_version").fetchone()
@@ -276,7 +276,7 @@ class Ledger:
             if self._known_version != -1 and self._last:
                 link = self._writer.execute("SELECT chain FROM entries WHERE rowid = ?", (self._last,)).fetchone()
                 if link != (self._chain,):
-                    raise _broken(f"the file does not continue the ledger of {self._last} entries that it was")
+                    raise _broken(f"the file does not continue the {self._last} entries that it had")
             self._last, self._chain = self._writer.execute(_LAST).fetchone() or (0, first_link(self.id))
             self._tile = None if self._last % _TILE_SIZE else []
             self._known_version = version
@@ -394,7 +394,7 @@ class Ledger:
         if proved.size:
             kept = connection.execute("SELECT chain FROM entries WHERE rowid = ?", (proved.size,)).fetchone()
             if kept != (proved.chain,):
-                raise _broken(f"the file does not continue the ledger of {proved.size} entries that it was")
+                raise _broken(f"the file does not continue the {proved.size} entries that it had")
         try:
             proved.go_on(connection, wanted)
         except Broken as broken:

@@ -240,8 +240,8 @@ def scan(
 
     Args:
         source: a path, directory or glob; "-" for standard input; a URL that fsspec knows (the extra ``fsspec``); a
-            binary file object; bytes-like data itself; or a list of these. gzip, bzip2, xz and zstd are told
-            by their first bytes.
+            binary file object; bytes-like data itself; or a list of these. Their first bytes tell gzip, bzip2, xz and
+            zstd.
         wire: the wire to look for, such as "nslip", with its own columns; None for all of them in one pass, with the
             columns that any wire has.
         columns: the names of the columns to read (all by default); what is not named is not made.

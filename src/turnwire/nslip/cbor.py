@@ -184,7 +184,7 @@ def _spans(data: bytes) -> dict[str, Span]:
             found[_NAMES[key.argument]] = value
         place = value.end
     if place < len(data):
-        raise fault(Reason.TRAILING_JUNK, "after the message nothing may follow", place)
+        raise fault(Reason.TRAILING_JUNK, "nothing may follow the message", place)
     return found
 
 

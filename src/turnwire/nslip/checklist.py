@@ -17,7 +17,7 @@ from turnwire.nslip.spec import HEADER, SHORT_STRING, SLOT_PREFIX, STRING_SLOTS,
 __all__ = ["CHECKLIST", "CLAUSES", "REASONS", "UNJUDGED", "conformance"]
 
 CLAUSES = (
-    Clause("framing", "3", "A message stands between @ and #, its fields between |"),
+    Clause("framing", "3", "A message starts with @ and ends with #, its fields lie between |"),
     Clause("header", "2", "Act, frame, conversation, source, destination and turn are all there, once"),
     Clause("acts", "2", "Acts are of the closed set"),
     Clause("frames", "2", "Frames are of the table"),
@@ -63,7 +63,7 @@ UNJUDGED = (
     Unjudged("2", "Acts, frames and slots mean what the tables say", "a log shows what was named, not what was done"),
     Unjudged("2", "turn is the number of the turn", "section 2 says neither where turns begin nor how they count"),
     Unjudged("2", "Each slot has a stable integer code", "the text has prefixes only; the codes are those of the API"),
-    Unjudged("2", "Ids refer to what stands in external stores", "the stores are not part of a log"),
+    Unjudged("2", "Ids refer to what is in external stores", "the stores are not part of a log"),
     Unjudged("5", "Prompts are made from messages, and answers are read back", "a log does not show prompts"),
     Unjudged("6", "Further slots, frames, encodings and versions break nothing", "they are for later versions"),
 )

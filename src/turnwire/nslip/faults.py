@@ -24,7 +24,7 @@ _TEXT = {
     Reason.MISSING_FIELD: "the header lacks {missing}",
     Reason.UNKNOWN_ACT: "acts go from 0 to 10 (A)",
     Reason.UNKNOWN_FRAME: "frames go from 0 to 4",
-    Reason.TRAILING_JUNK: "after the closing '#' nothing may follow" + _AMONG,
+    Reason.TRAILING_JUNK: "nothing may follow the closing '#'" + _AMONG,
     Reason.BAD_UTF8: "the string is not valid UTF-8",
     Reason.NEWLINE_IN_STRING: "a record of a log is one line, and this string holds a newline",
     Reason.MESSAGE_TOO_LARGE: "the message is longer than the limit",

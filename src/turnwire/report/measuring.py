@@ -34,7 +34,7 @@ def meter(tokenizer: str | None) -> Meter:
     Raises MissingDependency or ValueError for a tokenizer that was named and is not there.
     """
     if tokenizer is None:
-        return Meter("", None, "tokens were not asked for")
+        return Meter("", None, "tokens were not requested")
     name = DEFAULT if tokenizer == "default" else tokenizer
     try:
         tokens = import_module("turnwire.tokens")

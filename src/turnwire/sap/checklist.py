@@ -380,7 +380,7 @@ def _cache_faults(task: dict[str, Any], result: dict[str, Any]) -> Iterator[str]
     if cache.get("cacheKey") is None or age is None:
         yield "a hit is shown with cacheKey and ageSec"
     if most is not None and age is not None and age >= most:
-        yield f"the record is {age} s old, younger than {most} s was asked for"
+        yield f"the record is {age} s old, and the request was for less than {most} s"
 
 
 def _has_signal(result: Result) -> bool:

@@ -108,7 +108,7 @@ async def output_of(result: Result, objects: Objects | None) -> Any:
     except (OSError, ValueError) as error:
         raise BadAnswer(f"the output at {uri} cannot be fetched: {error}") from error
     if not hmac.compare_digest(f"sha256:{sha256(data).hexdigest()}", str(reference.get("digest"))):
-        raise BadAnswer(f"what is at {uri} has not the digest that the Result says")
+        raise BadAnswer(f"what is at {uri} does not have the digest that the Result names")
     try:
         return _reader.read(data, OURS)["output"]
     except (DecodeError, KeyError) as error:

@@ -84,7 +84,7 @@ class Interpreter:
         if body[:1] == "!":
             value = parsed(body[1:])
             if type(value) is not str:
-                raise ValueError("after ! stands a string")
+                raise ValueError("a string follows !")
             return minified(value)
         found = _DEFINITION(body)
         if found is None:
@@ -185,7 +185,7 @@ class Interpreter:
             else:
                 leaf = state.expect(base.leaves[node], node, base.number)
             if leaf is None:
-                raise ValueError("a member is left out, and nothing was seen that it stands for")
+                raise ValueError("a member is left out, and no earlier value can fill it")
             leaves[place] = leaf
             if place == key:
                 state.enter(leaf)

@@ -37,7 +37,7 @@ def to_json(text: str) -> str:
     while at < size:
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ValueError(f"a definition holds {text[at]!r} where nothing like it stands")
+            raise ValueError(f"a definition holds {text[at]!r} where it is not allowed")
         token, at = match[0], match.end()
         if token in ("{", "["):
             open_.append(token)

@@ -63,7 +63,7 @@ class Session:
         if found is None:
             raise fault(Reason.BAD_ENCODING, "this is not a record", record)
         if int(found[1]) != self.events:
-            raise fault(Reason.MISMATCH, f"{found[1]} events should stand before this, not {self.events}", record)
+            raise fault(Reason.MISMATCH, f"{found[1]} events should come before this, not {self.events}", record)
         if body[:1] == ".":
             self.ended = True
         else:

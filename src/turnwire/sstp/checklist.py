@@ -135,7 +135,7 @@ class Judge(checklists.Judge):
         elif self._wrapped:
             how = self._wrapped.get((line, offset))
         if how is not None:
-            self.fault("raw", line, f"the message stands in {how}", offset)
+            self.fault("raw", line, f"the message is inside {how}", offset)
         for issue in () if message._plain else check(message):
             if issue.severity != "info" or issue.reason is Reason.EMPTY_VALUE:
                 self._issue(issue, line, offset)

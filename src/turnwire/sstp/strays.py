@@ -60,14 +60,14 @@ def texts_around(found: Any) -> Iterator[tuple[str, int, int, str]]:
             yield from _text(one, True)
     for offset, line, prefix in around.prefixes(found, WIRE):
         if spoken(prefix):
-            yield "raw", offset, line, f"the message stands behind {_shown(prefix)}"
+            yield "raw", offset, line, f"the message comes after {_shown(prefix)}"
 
 
 def _text(one: Any, in_log: bool) -> Iterator[tuple[str, int, int, str]]:
     if _BARE_VALUE.fullmatch(one.text):
         yield "object", one.offset, one.line, f"{_shown(one.text)} among messages is not a message"
     elif spoken(one.text) if in_log else _WORD.match(one.text):
-        yield "raw", one.offset, one.line, f"a message stands in prose: {_shown(one.text)}"
+        yield "raw", one.offset, one.line, f"a message is inside prose: {_shown(one.text)}"
 
 
 def _shown(text: bytes) -> str:

@@ -14,7 +14,9 @@ def messages_of(given: Any) -> list[Any]:
     """Messages from one message, its text, or an iterable of these. Raises DecodeError, EncodeError(wrong_type)."""
     alone = isinstance(given, (str, bytes, bytearray, memoryview)) or wire_of(given) is not None
     if not alone and not isinstance(given, Iterable):
-        raise EncodeError(Reason.WRONG_TYPE, f"{type(given).__name__} is no message of {', '.join(registry.names())}")
+        raise EncodeError(
+            Reason.WRONG_TYPE, f"{type(given).__name__} is not a message of {', '.join(registry.names())}"
+        )
     found = [given] if alone else list(given)
     made = [decode(each) if isinstance(each, (str, bytes, bytearray, memoryview)) else each for each in found]
     for each in made:

@@ -54,7 +54,7 @@ def page(comparison: Comparison) -> str:
     wires = ", ".join(f"{count:,} {wire}" for wire, count in facts["wires"].items())
     parts = [_HEAD.format(title=shown(title)), f"<h1>{shown(title)}</h1>\n"]
     parts.append(f"<p>{shown(wires)}; counted per {shown(facts['per'])}. Ranked are only formats that give every ")
-    parts.append("message back (blue bars); the others leave out what stands beside them.</p>\n")
+    parts.append("message back (blue bars); the others leave out what is listed beside them.</p>\n")
     for tokenizer, provenance in facts["tokenizers"].items():
         parts.append(f'<h2>{shown(tokenizer)} <span class="dim">{shown(provenance)}</span></h2>\n')
         parts.append(_comparison_table(comparison.sorted(tokenizer)))

@@ -47,7 +47,7 @@ class Region:
     def outside(self, at: int) -> int:
         """Where the byte at ``at`` stands in the text around the string, as written."""
         if self.written is None:
-            assert self.outer is not None, "only a string stands in other text"
+            assert self.outer is not None, "only a string is inside other text"
             span = self.outer.raw[self.inside : self.inside + self.size_as_written]
             self.written = Numbers(span) if self.numbers else Written(span)
         return self.inside + self.written.place(at)

@@ -76,7 +76,7 @@ def split(body: str) -> list[str]:
     kept = rest.rstrip("\\")
     slashes = len(rest) - len(kept)
     if slashes % 2:
-        raise ValueError("a backslash stands alone at the end of a row")
+        raise ValueError("a row ends in a lone backslash")
     found.append(held + kept + "\\" * (slashes // 2))
     return found
 

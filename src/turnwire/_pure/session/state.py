@@ -209,7 +209,7 @@ def read(state: State, template: Template, fields: list[str], rare: Callable[[st
         if not field:
             found = state.expect(own, place, template.number)
             if found is None:
-                raise ValueError("a field is empty, and nothing was seen that it stands for")
+                raise ValueError("a field is empty, and no earlier value can fill it")
             leaf = found
         elif own.text and field[0] not in "=&" and not (own.mark == LATER and field[0] in "+-"):
             leaf = field

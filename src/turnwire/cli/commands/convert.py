@@ -41,7 +41,7 @@ class Found(NamedTuple):
 @click.option("--from", "source", type=WireName(), help="Take the messages of this wire only.")
 @click.option("--nearest", is_flag=True, help="Where there is no counterpart, take the nearest kind, and name it.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
-@click.option("--restore", is_flag=True, help="Give back messages that were carried, where nothing contradicts them.")
+@click.option("--restore", is_flag=True, help="Restore messages that were carried, where nothing contradicts them.")
 @click.option(
     "--key", "key_file", type=inputs.name, metavar="FILE", help="Sign what is carried with this key, or prove it."
 )

@@ -78,7 +78,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @options.scan_options
 @click.option("--follow", is_flag=True, help="Wait for more at the end of files, until interrupted.")
 @click.option(
-    "--resume", type=inputs.name, metavar="FILE", help="Go on where the scan ended that kept its position in this file."
+    "--resume", type=inputs.name, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
 )
 @spreading.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")

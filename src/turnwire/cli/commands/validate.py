@@ -140,7 +140,7 @@ class Tally:
     "--mode",
     type=click.Choice(["log", "lines"]),
     default="log",
-    help="log: records stand among other text. lines: every line that is not blank must be one record.",
+    help="log: records among other text. lines: every line that is not blank must be one record.",
     show_default=True,
 )
 @click.option(

@@ -447,7 +447,7 @@ def _with_inner(scanner: BulkScanner) -> BulkScanner:
     """The same scanner with the column ``inner``: the place in the string of JSON that a record stands in."""
     bit = max([*scanner.bits.values(), *scanner.escaped.values()]) + 1
     if bit >= 8 * np.dtype(scanner.present).itemsize:
-        raise ValueError(f"there is no bit left for the column inner of {scanner.wire}")
+        raise ValueError(f"no bit is left for the column inner of {scanner.wire}")
     columns = (*scanner.columns, Column("inner", "i64", nullable=True))
     return scanner._replace(columns=columns, bits={**scanner.bits, "inner": bit})
 

@@ -34,6 +34,6 @@ class Gap(NamedTuple):
 
 _WORDS = {
     Reason.FILE_SHRUNK: "the file was cut, and what was written just before that may be gone",
-    Reason.FILE_REPLACED: "the file was written anew, and what was written just before that may be gone",
+    Reason.FILE_REPLACED: "the file was rewritten, and what was written just before that may be gone",
     Reason.FILE_GONE: "the file that had this name is gone, and what was written to it or after it may be gone, too",
 }

@@ -140,7 +140,7 @@ class Input:
         if count is None:
             raise BlockingIOError("the input has no data yet; scan needs a blocking file")
         if not isinstance(count, int) or not 0 <= count <= len(view):  # a file of the caller's own making
-            raise TypeError(f"the file gave {count!r} where it was asked for up to {len(view)} bytes")
+            raise TypeError(f"the file gave {count!r} for a read of up to {len(view)} bytes")
         if chunk is not None:
             view[:count] = chunk
         return count

@@ -125,7 +125,7 @@ def _checked(mark: Bookmark) -> Bookmark:
     for number in (mark.device, mark.inode, mark.written):
         index(number)
     if mark.tail_bytes > min(mark.read, TAIL):
-        raise ValueError(f"{mark.tail_bytes} bytes do not stand in front of byte {mark.read}")
+        raise ValueError(f"{mark.tail_bytes} bytes do not fit before byte {mark.read}")
     return mark
 
 

@@ -314,7 +314,7 @@ def first_error(
     """What ``errors="raise"`` raises for the first reject of a block, of which ``buffer`` is at offset ``base``:
     ``offset`` and ``line`` are those of the fault in the input."""
     reason = scanner.reasons[found["reason"][0]]
-    assert reason is not None, "code 0 is no reason"
+    assert reason is not None, "code 0 is not a reason"
     offset, length, fault = (int(found[name][0]) for name in ("offset", "length", "fault"))
     raw = bytes(buffer[offset - base : offset - base + length])
     text = f"a record of {length} bytes at byte {offset} is damaged: {raw[:80]!r}{'...' if length > 80 else ''}"

@@ -142,7 +142,7 @@ class Worker:
         self._handling.discard(handling)
         self._slots.release()
         if not handling.cancelled() and (error := handling.exception()) is not None:
-            _log.error("a task of the queue could not be handled; it will come again", exc_info=error)
+            _log.error("a task of the queue could not be handled; the queue will send it again", exc_info=error)
 
     async def _handle(self, message: Any) -> None:
         heart = asyncio.create_task(self._keep_alive(message))

@@ -214,7 +214,7 @@ class Client(Caller):
                 return await self._link.publish(subject, text, headers)
             except (PermissionError, NoStreamResponseError) as error:
                 self._not_apart.add(priority)
-                _log.warning("tasks that are %s stand among the normal ones: %s", priority, error)
+                _log.warning("tasks that are %s go among the normal ones: %s", priority, error)
         await self._link.publish(plain, text, headers)
 
 
