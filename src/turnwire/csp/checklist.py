@@ -125,13 +125,13 @@ class Judge(checklists.Judge):
         self._given_up = 0  # tasks without an answer that are no longer followed, beyond those that are told
         self._replaying = Replaying()
         self._settling = Settling(self)
-        self._waiting: list[tuple[int, int, Record]] = []  # what stands beside messages: (offset, line, record)
+        self._waiting: list[tuple[int, int, Record]] = []  # what is beside messages: (offset, line, record)
         self._next = 0
 
     def look(self, found: Any) -> None:
         """Takes the preambles of a file, and where it is a document, all other text: that is a fault there.
 
-        It is one where all of its CSP/1 stands in lines of its own, with no message of another wire and no line that
+        It is one where all of its CSP/1 is in lines of its own, with no message of another wire and no line that
         begins as those of logs do (with a time, an object or list of JSON).
         """
         surroundings = Surroundings(found)
@@ -210,7 +210,7 @@ class Judge(checklists.Judge):
 
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks, agents, results and files beyond ``room``, and the checkpoints at which no message
-        can stand any more. A task that is forgotten stays open."""
+        can come any more. A task that is forgotten stays open."""
         context = self.linter.context
         context.forget(room)
         while len(self.waiting_tasks) > room:
@@ -232,7 +232,7 @@ class Judge(checklists.Judge):
         self.left("answers", line, f"{owner} has not answered {name}", offset)
 
     def _pass(self, offset: int | None) -> None:
-        """Judges what stands in front of a byte beside messages."""
+        """Judges what is in front of a byte beside messages."""
         while self._next < len(self._waiting) and (offset is None or self._waiting[self._next][0] < offset):
             place, line, record = self._waiting[self._next]
             self._next += 1
@@ -304,7 +304,7 @@ class Judge(checklists.Judge):
         self.fault(REASONS.get(error.reason, "magic"), line, f"{error.reason}: {error.text}", offset)
 
     def end(self) -> None:
-        """Judges what stands behind the last message, and the tasks that have no answer."""
+        """Judges what is behind the last message, and the tasks that have no answer."""
         self._pass(None)
         for name, waiting in self.waiting_tasks.items():
             self._unanswered(name, *waiting)

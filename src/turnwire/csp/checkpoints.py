@@ -32,7 +32,7 @@ class LogEntry(NamedTuple):
 
     @property
     def message(self) -> CspMessage:
-        """The message, read anew: changing it does not change the log."""
+        """The message, read again: changing it does not change the log."""
         return decode(self.text)
 
 

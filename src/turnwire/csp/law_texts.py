@@ -10,7 +10,7 @@ _FEW = 8
 
 
 class LawTexts:
-    """The texts of laws, for the question which of them stand in another text. least: characters of the shortest that
+    """The texts of laws, for the question which of them are in another text. least: characters of the shortest that
     is asked about."""
 
     def __init__(self, least: int) -> None:
@@ -55,7 +55,7 @@ class LawTexts:
         return list(self._ids) if len(self._ids) <= _FEW else None
 
     def within(self, value: str) -> list[str]:
-        """The ids of the laws whose text stands in a value, in the order in which they were stated."""
+        """The ids of the laws whose text is in a value, in the order in which they were stated."""
         ids = self._ids
         texts = self._found(value) if len(ids) > _FEW else [text for text in ids if text in value]
         if not texts:

@@ -102,7 +102,7 @@ class Context:
 
     @property
     def tokens(self) -> list[tuple[str, list[str]]]:
-        """Of the values of the record that is judged, what stands between commas."""
+        """Of the values of the record that is judged, what is between commas."""
         if self._tokens is None:
             self._tokens = [(key, _tokens(value)) for key, value in self.values]
         return self._tokens
@@ -164,7 +164,7 @@ class Context:
 
     def forget(self, room: int) -> None:
         """Forgets the oldest tasks, and some agents, results and files, beyond ``room`` of each; and the states that no
-        message can stand at any more."""
+        message can come from any more."""
         while len(self.tasks) > room:
             name = next(iter(self.tasks))
             del self.tasks[name]
@@ -179,7 +179,7 @@ class Context:
             self.local = {name: state for name, state in self.local.items() if name in kept}
 
     def named(self) -> set[str]:
-        """The checkpoints at which a message may stand: the head, and those at which a task was given."""
+        """The checkpoints from which a message may come: the head, and those at which a task was given."""
         return {self.head, *(ctx for ctx in self.tasks.values() if ctx is not None)}
 
     def patch(self, block: Patch) -> None:

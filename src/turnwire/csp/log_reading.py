@@ -1,4 +1,4 @@
-"""What stands in a log of CSP/1: the good records as a document, and what is wrong with the damaged ones."""
+"""What is in a log of CSP/1: the good records as a document, and what is wrong with the damaged ones."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from turnwire.errors import DecodeError, Reason
 
 
 class Log(NamedTuple):
-    """What stands in a log: its good records as a document, and what is wrong with each that is damaged."""
+    """What is in a log: its good records as a document, and what is wrong with each that is damaged."""
 
     document: Document
     damaged: list[DecodeError]
 
 
 def read_log(source: Any, *, limits: Limits = LIMITS) -> Log:
-    """What stands in a log: the good records, and what is wrong with each that is damaged.
+    """What is in a log: the good records, and what is wrong with each that is damaged.
 
     source: the text or the bytes of a log, or what :func:`turnwire.scan` takes: a path, a glob, a file, a list of them,
     one after the other. A str is a name where it is one line and there is such a file. Messages and templates are those
-    that a scan finds, wherever they stand, preambles are lines of their own, or stand in
+    that a scan finds, wherever they are, preambles are lines of their own, or are in
     front of a message in its string or behind its prefix; other text is passed over. A message that
     an unclosed heredoc would have swallowed carries the issue ``inside_unclosed_heredoc``, so that neither ``encode``
     nor a store takes it.

@@ -299,7 +299,7 @@ class Preamble(_Record):
 
 
 class Junk(_Record):
-    """Text that is no record: a line without its newline, or all lines of a rejected message (``reason`` says why)."""
+    """Text that is not a record: one line without its newline, or all of a rejected message (``reason`` says why)."""
 
     __slots__ = ("line", "reason", "text")
     _shown = ("line", "text")

@@ -20,7 +20,7 @@ __all__ = ["Board", "Law", "board", "by_subject", "judge_laws", "lint", "routing
 class Board(NamedTuple):
     """Tasks by what became of them: owner -> ids, in the order of the log.
 
-    open: no final answer yet (PARTIAL is none); answered: RESULT OK; failed: RESULT FAIL or an ERROR; orphaned:
+    open: no final answer yet (PARTIAL is not one); answered: RESULT OK; failed: RESULT FAIL or an ERROR; orphaned:
     answers to tasks nobody gave, under the one who answered.
     """
 

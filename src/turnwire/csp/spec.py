@@ -94,7 +94,7 @@ MIN_HEREDOC = 3
 TEMPLATE, PREAMBLE, FENCE = 8, 9, 10
 """Codes of rows that are not messages; 0..7 are the intents."""
 INSIDE_UNCLOSED = 0x100
-"""Flag beside the code of a row: it stands in what an unclosed heredoc would have swallowed."""
+"""Flag beside the code of a row: it is in what an unclosed heredoc would have swallowed."""
 
 ROW_WIDTH = 24
 """int32 columns of a row: offset, length, line (0-based, counted from the first byte given), code, then spans
@@ -141,7 +141,7 @@ BULK_SPANS: dict[str, tuple[str | None, ...]] = {
     )
     for kind, slots in BULK_SLOTS.items()
 }
-"""Kind -> the columns whose spans stand in a row from its fifth number on: the header, the id, five slots, and in the
+"""Kind -> the columns whose spans are in a row from its fifth number on: the header, the id, five slots, and in the
 place of the extras the lines of BULK_LINES."""
 
 CUTS_OPEN = 16

@@ -1,4 +1,4 @@
-"""What stands around the messages of a file: preambles, and text that has no place in a document."""
+"""What is around the messages of a file: preambles, and text that has no place in a document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Beside = list[tuple[int, int, Preamble]]
 
 
 class Surroundings:
-    """What stands around everything that was found in a file (:class:`turnwire.finding.located.Found`).
+    """What is around everything that was found in a file (:class:`turnwire.finding.located.Found`).
 
     any: whether there is CSP/1 in it.
     """
@@ -33,7 +33,7 @@ class Surroundings:
         self._alone = bool(own.all()) and self._on_lines()
 
     def _on_lines(self) -> bool:
-        """Whether everything begins a line, and nothing stands in a string."""
+        """Whether everything begins a line, and nothing is in a string."""
         import numpy as np
 
         offsets, _, _, inside = self._found.places
@@ -109,7 +109,7 @@ class Surroundings:
             yield found, [_placed(error, start, line + (error.line or 1)) for error in wrong]
 
     def _gaps(self) -> Iterator[tuple[int, int, int]]:
-        """The gaps that hold any text, each with how many lines stand in front of it."""
+        """The gaps that hold any text, each with how many lines are in front of it."""
         place = line = 0
         for start, stop in self._found.gaps:
             line += self._data.count(b"\n", place, start)

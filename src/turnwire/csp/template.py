@@ -4,7 +4,7 @@
     TASK REQ:<req> IN:<scope> OUT:<type>    TASK / REQ <req> / IN <scope> / OUT <type>
     RESULT{STATUS,DATA[file:line]}          RESULT / STATUS / DATA [file:line]
 
-A line that is neither is kept as it stands, and an order is only rewritten where reading it back gives the same.
+A line that is neither is kept as it is, and an order is only rewritten where reading it back gives the same.
 """
 
 from __future__ import annotations

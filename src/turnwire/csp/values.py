@@ -1,4 +1,4 @@
-"""What stands inside values: references to places in files, and names of DEFs."""
+"""What is inside values: references to places in files, and names of DEFs."""
 
 from __future__ import annotations
 

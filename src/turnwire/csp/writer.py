@@ -58,7 +58,7 @@ def _message(message: CspMessage, strict: bool) -> str:
 
 
 def _block(block: AnyBlock, strict: bool, bare: bool) -> list[str]:
-    """bare: a CONTENT was read that stood in no heredoc."""
+    """bare: a CONTENT was read that was in no heredoc."""
     if isinstance(block, Patch):
         return _patch(block)
     kind = _inline(block.kind, "/block/kind")

@@ -193,7 +193,7 @@ class Monitor:
             yield from self.feed(envelope, _stamped(envelope) if clock is None else clock(envelope))
 
     def overdue(self, now: float) -> list[Event]:
-        """What fell due before ``now`` and was not told yet."""
+        """What fell due before ``now`` and was not reported yet."""
         return [_overdue(kind, what) for _, kind, what in self._kept.alarms.due(now)]
 
     def resume(self, name: str, now: float | None = None) -> list[Event]:

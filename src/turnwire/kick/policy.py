@@ -48,7 +48,7 @@ class Policy:
 
     Args:
         rows: Row objects, in the order in which they are tried.
-        roles: the known roles; a sender or receiver that is none of them is an issue of severity "info".
+        roles: the known roles; any other sender or receiver is an issue of severity "info".
 
     A policy does not change; :meth:`with_rows` gives a new one with rows in front.
     """

@@ -20,7 +20,7 @@ ANSWER, QUESTION, EITHER = "answer", "question", "either"
 
 
 def is_answer(name: str | None, content: str) -> bool:
-    """Whether what stands on the channel ``⫻query/<name>`` says that it is an answer: by that name, or by the type of
+    """Whether what is on the channel ``⫻query/<name>`` says that it is an answer: by that name, or by the type of
     the content's first section."""
     section = first_section(content)
     return name == ANSWER or (section is not None and section.type == ANSWER)

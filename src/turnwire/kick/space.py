@@ -34,7 +34,7 @@ class Space:
         preamble: the text before the first header, verbatim.
         sections: list of :class:`Section`, in order; change it freely.
         issues: what lenient reading forgave (``where`` is a line).
-        bom: whether a byte order mark stood (and is written) in front of the preamble.
+        bom: whether a byte order mark was (and is written) in front of the preamble.
         fences, stuffing: the options it was read with, which writing follows.
     """
 
@@ -160,7 +160,7 @@ def _issues(source: str | bytes, marks: list[tuple[int, int]]) -> list[Issue]:
 
 
 class Reject(NamedTuple):
-    """A piece of a document that is not a section: the bytes, where they stood, and why they were refused."""
+    """A piece of a document that is not a section: the bytes, where they were, and why they were refused."""
 
     reason: Reason
     offset: int

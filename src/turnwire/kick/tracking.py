@@ -21,7 +21,7 @@ class Event(NamedTuple):
     """One thing the monitor saw.
 
     kind: an :class:`EventKind`. task: the task it is about, or None. envelope_id: the envelope that caused it, None for
-    overdue (there the id of what is overdue stands in ``subject``). subject: id of the request, question or violation
+    overdue (there the id of what is overdue is in ``subject``). subject: id of the request, question or violation
     that it belongs to, or None. text: words; for an artifact its path. issues: what ``check`` found.
     """
 
@@ -135,7 +135,7 @@ Table = dict[Hashable, "dict[str, Followed] | OrderedDict[str, Followed]"]
 """key -> id -> what is followed, in order. An OrderedDict forgets its oldest without a trace: the first of a dict is
 looked for behind all that was taken out in front of it, which is little where there are only ever few."""
 _FEW = 8
-"""So many things under a key stand in a dict, which takes a quarter of the time to make."""
+"""So many things under a key are kept in a dict, which takes a quarter of the time to make."""
 
 
 class Runs:
@@ -320,7 +320,7 @@ def drop(table: Table[Followed], key: Hashable, what: Followed) -> None:
 
 
 def first(table: Table[Followed], key: Hashable) -> Followed | None:
-    """What stands under a key longest."""
+    """What is kept longest under a key."""
     return next(iter(table.get(key, {}).values()), None)
 
 

@@ -5,7 +5,7 @@
 
 Keys 0 to 23 belong to the schema, other integers to its future, text keys to whoever wants one; a reader skips the keys
 it does not know. ``turnwire.nslip.schema`` has the rules about versions, unknown slots and frames. The bytes are judged
-first, without building anything: lengths are definite, nesting is bounded, keys stand once, and known keys hold
+first, without building anything: lengths are definite, nesting is bounded, keys occur once, and known keys hold
 plain items without tags; cbor2 then reads nothing else.
 """
 
@@ -161,7 +161,7 @@ def _span(data: bytes, start: int) -> Span:
 
 
 def _spans(data: bytes) -> dict[str, Span]:
-    """Where the known keys' values stand in the one map that ``data`` is."""
+    """Where the known keys' values are in the one map that ``data`` is."""
     major, count, place = _head(data, 0)
     if major != _MAP:
         raise fault(Reason.WRONG_TYPE, "a message is a map", 0)

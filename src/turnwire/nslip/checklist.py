@@ -106,7 +106,7 @@ class Judge(checklists.Judge):
     _reached = (0, 1)  # a byte, and its line
 
     def look(self, found: Any) -> None:
-        """Sees what stands beside the messages and is nearly one."""
+        """Sees what is beside the messages and is nearly one."""
         for start, text in found.rest():
             self._near(found.data, start, text, there=True)
         for start, text in found.strings():

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def is_raw_value(text: str) -> bool:
-    """Whether this is a value as it stands on the wire: what ``extra`` may hold."""
+    """Whether this is a value as it is on the wire: what ``extra`` may hold."""
     import re  # here, as few messages have any
 
     return re.fullmatch(r'[0-9A-Za-z]+|"(?:[^"\\]|\\["\\])*"', text) is not None
 
 
 def written_parts(message: SlipMessage) -> list[str]:
-    """The fields of a message as they stand between ``@`` and ``#``. Raises EncodeError at the first that cannot."""
+    """The fields of a message as they are between ``@`` and ``#``. Raises EncodeError at the first that cannot."""
     extra = _extra_parts(message)
     parts = []
     for prefix, name in HEADER:

@@ -40,7 +40,7 @@ def explain(data: bytes, reason: Reason, offset: int, missing: str = "") -> str:
 
 
 def _missing_half(data: bytes, offset: int) -> str:
-    """What bad_framing at ``offset`` lacks. A message that began stands in front of the fault, in the same line."""
+    """What bad_framing at ``offset`` lacks. A message that began is in front of the fault, in the same line."""
     if data[data.rfind(b"\n", 0, offset) + 1 : offset].strip():
         return "the '#' is missing"
     line, *_ = data[offset:].split(b"\n", 1)

@@ -133,7 +133,7 @@ def from_dict(cls: type[Message], fields: Mapping[str, Any]) -> Message:
 
 
 def _extra_from(items: Any) -> Extra:
-    """The kept fields of ``to_dict``; what stands in them is judged when the message is encoded."""
+    """The kept fields of ``to_dict``; what is in them is judged when the message is encoded."""
     if not isinstance(items, (list, tuple)):
         raise _fault(Reason.WRONG_TYPE, "extra is a list", "/extra")
     extra = Extra()

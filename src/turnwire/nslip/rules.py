@@ -27,7 +27,7 @@ def check(message: SlipMessage) -> list[Issue]:
     """What is doubtful about a message, field by field; an empty list for a good one. ``where`` is a JSON pointer.
 
     * "warning", with the reason of ``encode``: each field that ``encode`` refuses.
-    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and stand here by their id
+    * "info" ``long_string``: a string over 64 characters; large artifacts live in stores and are named here by their id
       (section 2). It is no "warning", because a warning is what writing refuses, and writing takes long strings.
     * "info" ``unknown_slot`` and ``unknown_frame``: what ``unknown="keep"`` kept (section 6).
 

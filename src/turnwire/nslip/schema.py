@@ -47,7 +47,7 @@ _PROBE = "@a0|f0|c0|S0|d0|T0|{prefix}{value}#"
 
 
 class Entry(NamedTuple):
-    """One slot: its code, or its prefix letter with the value as nSLIP writes it; ``offset`` is where it stood."""
+    """One slot: its code, or its prefix letter with the value as nSLIP writes it; ``offset`` is where it was."""
 
     key: int | str
     value: int | str
@@ -104,7 +104,7 @@ def check_version(version: int, oldest_reader: int, offset: int | None = None) -
 
 
 def message(values: dict[str, Any], entries: Iterable[Entry], offsets: dict[str, int]) -> SlipMessage:
-    """The message of plain values: ``values`` by field name, ``offsets`` saying where each stood.
+    """The message of plain values: ``values`` by field name, ``offsets`` saying where each began.
 
     Raises DecodeError(missing_field|wrong_type|negative|too_large|unknown_act|unknown_frame|unknown_slot|duplicate|
     too_many_fields) with ``path`` and ``offset``.

@@ -121,7 +121,7 @@ DOUBTFUL_TEXTS = (tuple(sorted(slot.name.lower() for slot in STRING_SLOTS)), SHO
 class Extra(dict[str, str]):
     """Unknown slots (and an unknown frame under "f") that ``unknown="keep"`` kept: prefix -> value as written.
 
-    ``before`` remembers how many known slots stood before each unknown one, so that writing gives the same bytes.
+    ``before`` remembers how many known slots came before each unknown one, so that writing gives the same bytes.
     """
 
     __slots__ = ("before",)

@@ -148,7 +148,7 @@ def claims(fields: dict[str, Any]) -> bool:
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were a Task or a Result: the keys that ``claims`` asks for stand in them. What is left of a
+    """Whether damaged bytes were a Task or a Result: the keys that ``claims`` asks for are in them. What is left of a
     receipt has no marks of its own, unless it is all there but for its end, with a UUID."""
     if _claimed({name for name in (*_STRONG, *_FURTHER, "protocolVersion") if f'"{name}"'.encode() in raw}):
         return True

@@ -82,7 +82,7 @@ _TYPES = {"object": (dict,), "array": (list,), "string": (str,), "boolean": (boo
 
 
 class _Known(NamedTuple):
-    """A task and where it stands."""
+    """A task and where it is."""
 
     task: Task
     line: int

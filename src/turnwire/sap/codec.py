@@ -150,7 +150,7 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
 
     Args:
         message: a Task, Result, Ack or Nack, or a dict with the fields of one.
-        strict: refuse whatever ``check`` calls a warning; False writes the content back exactly as it stands.
+        strict: refuse whatever ``check`` calls a warning; False writes the content back exactly as it is.
 
     Raises EncodeError with ``path``. A pressure of 41.0 is written 41.
     """

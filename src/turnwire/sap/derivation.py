@@ -64,9 +64,9 @@ def _verdicts(found: Numbered) -> dict[str, Verdict]:
 
 
 def _thresholds(found: Numbered) -> tuple[dict[str, Any], list[int]]:
-    """For each principle, the highest pressure below every bad outcome that stands (100 when none does).
+    """For each principle, the highest pressure below every bad outcome that still counts (100 when none does).
 
-    A bad outcome no longer stands when as many as ENOUGH later ones were good at its pressure or a higher one, so
+    A bad outcome no longer counts when as many as ENOUGH later ones were good at its pressure or a higher one, so
     thresholds fall and rise.
     """
     verdicts = _verdicts(found)

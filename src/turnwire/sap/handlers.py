@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 
 class Context(NamedTuple):
-    """What a handler is told beside the task.
+    """What a handler learns beside the task.
 
-    trace: deep tracing was asked for. seconds: time left, or None. budget: of telemetry. principal: the name of the
+    trace: deep tracing was requested. seconds: time left, or None. budget: of telemetry. principal: the name of the
     caller, "" where nobody was authenticated. attempt: 1, or more for a task that was started before and not finished.
     """
 

@@ -223,7 +223,7 @@ class AgentError(Record):
 
 
 class Message(Record):
-    """What can stand alone on a transport: Task, Result, Ack, Nack."""
+    """What can be sent alone on a transport: Task, Result, Ack, Nack."""
 
     __slots__ = ()
 

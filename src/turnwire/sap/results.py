@@ -58,7 +58,7 @@ def result_for(task: Task, outcome: Outcome, producer: str | Producer, *, now: d
 
     A success that is NON_CONSTITUTIONAL becomes FAILED with the code NON_CONSTITUTIONAL; a failure without a message
     gets its code for one. The alignment is VALID only of a success whose outcome says so and brings policy checks;
-    where nobody judged it is ESCALATE, with the policy check "not vetted". Raises ValueError for a status or an
+    without a judgement it is ESCALATE, with the policy check "not vetted". Raises ValueError for a status or an
     alignment that is none.
     """
     if not isinstance(outcome, Outcome):

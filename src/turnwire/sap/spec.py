@@ -15,7 +15,7 @@ class _Name(str, Enum):
 
 
 class Status(_Name):
-    """Where a task stands (section 4.2)."""
+    """The state of a task (section 4.2)."""
 
     QUEUED = "QUEUED"
     RUNNING = "RUNNING"

@@ -35,7 +35,7 @@ _reader = json_text.reader(WIRE)
 
 
 def key_of(principal: Principal, task_id: str) -> str:
-    """Under which key the rows of a task stand."""
+    """The key of the rows of a task."""
     return f"{uuid_key(task_id)} {principal.name}" if principal.name else uuid_key(task_id)
 
 

@@ -47,7 +47,7 @@ def vetters_of(vet: Vetter | Iterable[Vetter] | None) -> tuple[Vetter, ...]:
 async def vetted(outcome: Outcome, draft: Result, vetters: Sequence[Vetter], run: Run, task: Task) -> Outcome:
     """The outcome with what the vetters found; as it is where there are none, or where it failed already.
 
-    The capability's own word stands where it is graver. A vetter that raises has not said that all is well: ESCALATE.
+    The capability's own word holds where it is graver. A vetter that raises has not said that all is well: ESCALATE.
     """
     if not vetters or draft.status not in _VETTED:
         return outcome

@@ -134,7 +134,7 @@ def _names_dialect(fields: dict[str, Any]) -> bool:
 
 
 def marked(raw: bytes) -> bool:
-    """Whether damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock stand in them; or a
+    """Whether damaged bytes were a message: two of the keys actor_id, schema_id and logical_clock are in them; or a
     header and a kind of SSTP; or a dialect's name beside an origin."""
     if sum(mark in raw for mark in _WRITTEN_MARKS) >= 2:
         return True

@@ -93,7 +93,7 @@ class Judge(checklists.Judge):
     last, else to one without a name.
 
     Args:
-        wrapped: number of a message that was given without a file -> in what it stood.
+        wrapped: number of a message that was given without a file -> what it was in.
     """
 
     foresees = True
@@ -110,7 +110,7 @@ class Judge(checklists.Judge):
         self._wrapped: dict[tuple[int, int], str] = {}
 
     def look(self, found: Any) -> None:
-        """Sees what stands beside the messages and is nearly one, and how each is wrapped. One that stands in prose or
+        """Sees what is beside the messages and is nearly one, and how each is wrapped. One that is in prose or
         in a code fence is wrapped; in a log, where each line begins as those of logs do, no text is prose."""
         data = found.data
         if found.of(WIRE).any():

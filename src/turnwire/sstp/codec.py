@@ -52,7 +52,7 @@ def kinds() -> list[tuple[str, type, str, tuple[Any, ...], tuple[Any, ...]]]:
 def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Message:
     """The message in ``data`` (text or contiguous bytes): one JSON object, nothing around it but white space.
 
-    Unknown fields stay where they stand, null stays null, absent stays absent. Raises DecodeError with reason, byte
+    Unknown fields stay where they are, null stays null, absent stays absent. Raises DecodeError with reason, byte
     offset, line and ``path`` (a JSON pointer) where a required field is missing, a type is wrong, a kind unknown, the
     clock negative, or the text no strict JSON; ``check`` tells what is only doubtful.
     """

@@ -87,12 +87,12 @@ class Message:
         """The other keys of the top-level object, a copy; change them through ``fields``."""
         if len(self._fields) == 2:
             return {}
-        self._plain = False  # what stands in them may be changed
+        self._plain = False  # what is in them may be changed
         return {key: value for key, value in self._fields.items() if key not in ("header", "payload")}
 
     @property
     def kind(self) -> Any:
-        """``header.kind`` as it stands."""
+        """``header.kind`` as given."""
         return self._fields["header"].get("kind")
 
     @property

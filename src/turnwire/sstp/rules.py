@@ -200,7 +200,7 @@ def _schema_id(value: Any, kind: Kind) -> Iterator[Issue]:
 
 
 def _addressee(field: Field, header: dict[str, Any], payload: dict[str, Any]) -> Iterator[Issue]:
-    """directed_to of a query stands in the payload or in the header; in both only when they agree."""
+    """directed_to of a query is in the payload or in the header; in both only when they agree."""
     places = [(part, path) for part, path in ((payload, "/payload"), (header, "/header")) if field.name in part]
     for part, path in places:
         yield from _text(part[field.name], f"{path}/{field.name}", field)

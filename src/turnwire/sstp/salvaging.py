@@ -13,7 +13,7 @@ class Salvaged(NamedTuple):
     """One message that was found.
 
     start, end: its span in the text, in characters. how: "bare" (it is the whole text), "prose", "fence" or "json"
-    (inside a larger JSON value); inside a JSON string, "json_string/" stands before that, once for each level.
+    (inside a larger JSON value); inside a JSON string, "json_string/" is before that, once for each level.
     """
 
     message: Message
@@ -38,7 +38,7 @@ def salvage(text: str, *, rejects: bool) -> list[Any]: ...
 def salvage(text: str, *, rejects: bool = False) -> list[Any]:
     """Every SSTP message in ``text``, in order, and how each was wrapped ("Output raw JSON only" is seldom followed).
 
-    Each message has passed what ``decode`` asks for; objects that do not are left out, or with ``rejects`` stand among
+    Each message has passed what ``decode`` asks for; objects that do not are left out, or with ``rejects`` come among
     them as ``turnwire.finding.extraction.NearMiss``. Nothing is repaired.
     """
     found = finding("extraction").extract(text, (WIRE,), rejects=rejects)

@@ -1,4 +1,4 @@
-"""What stands beside the messages of a transcript, is none, and is so near to one that it was meant to be."""
+"""What comes beside the messages of a transcript and is so near to one that it was meant to be one."""
 
 from __future__ import annotations
 

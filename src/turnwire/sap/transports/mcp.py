@@ -10,7 +10,7 @@ envelope is made by the server: fresh ids, the principal of the session as issue
     urn:ubos:sap/receipt          true: the answer is the receipt, at once; the same task called again has the Result
 
 The answer's ``_meta`` has the whole Result, Ack or Nack (urn:ubos:sap/result, urn:ubos:sap/ack, urn:ubos:sap/nack) and
-the correlationId, so that ids and evidence are kept. Whoever asks for progress is told when the task is accepted (not
+the correlationId, so that ids and evidence are kept. A caller that wants progress hears when the task is accepted (not
 where replyTo.expectAck is false) and when it is running.
 """
 
@@ -55,7 +55,7 @@ TASK, CONTEXT = "urn:ubos:sap/task", "urn:ubos:sap/context"
 RECEIPT = "urn:ubos:sap/receipt"
 RESULT, ACK, NACK = "urn:ubos:sap/result", "urn:ubos:sap/ack", "urn:ubos:sap/nack"
 ENVELOPE = "urn:ubos:sap/envelope"
-"""Keys in ``_meta`` of calls and answers. ENVELOPE stands in the meta of a Task that the server made: "server"."""
+"""Keys in ``_meta`` of calls and answers. ENVELOPE is in the meta of a Task that the server made: "server"."""
 
 Identify = Callable[[Any], Named | Awaitable[Named]]
 """Who makes a request (the SDK's ServerRequestContext); None is denied."""

@@ -75,7 +75,7 @@ def by_subject(message: Any) -> Named:
     """The principal in ``<prefix>.tasks.<queue>.<principal>``, with a priority behind it or without; None elsewhere.
 
     The server's permissions say who may publish there: ``sap.tasks.b.A-prime`` and ``sap.tasks.b.A-prime.*``. Whoever
-    has the first one only may send tasks of any priority, too, but they stand in the queue among the normal ones.
+    has the first one only may send tasks of any priority, too, but they are in the queue among the normal ones.
     """
     steps = message.subject.split(".")
     if len(steps) == 5 and steps.pop() not in APART:
@@ -84,7 +84,7 @@ def by_subject(message: Any) -> Named:
 
 
 def signed(keys: Mapping[str, bytes]) -> Identify:
-    """The principal whose Ed25519 signature of the message stands in its headers, None where it does not fit.
+    """The principal whose Ed25519 signature of the message is in its headers, None where it does not fit.
 
     keys: name of each principal -> its public key, 32 raw bytes. Extra ``sign``.
     """

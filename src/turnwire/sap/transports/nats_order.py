@@ -46,7 +46,7 @@ class Source:
 
     @property
     def rank(self) -> int:
-        """Where its head stands: its number in the stream, and how many later tasks may go before it."""
+        """The place of its head: its number in the stream, and how many later tasks may go before it."""
         number: int = self.head.metadata.sequence.stream
         return number + ALLOWANCE[self.priority]
 
