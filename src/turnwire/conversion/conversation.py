@@ -34,7 +34,7 @@ _ANSWERS = _PROMISES | {"inform", "error", "reject", "evaluate"}
 
 
 _Key = tuple[str | None, str]
-"""(conversation, name) of a task; no conversation where all tasks of a wire stand in one history."""
+"""(conversation, name) of a task; no conversation where all tasks of a wire are in one history."""
 
 
 class _Task(NamedTuple):
@@ -259,7 +259,7 @@ class Converter:
         return None
 
     def _own_task(self, target: Shape, facts: Facts) -> Facts:
-        """Where all tasks stand in one history, those of two conversations must not bear the same name."""
+        """Where all tasks are in one history, those of two conversations must not bear the same name."""
         name, form = facts.get("task"), self._task_form(target, facts)
         if name is None or form is None:
             return facts

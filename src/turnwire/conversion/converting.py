@@ -25,7 +25,7 @@ class Converted(NamedTuple):
     message: the message of the target. dropped: the path of every field of the source that the way back from the
     message alone would not bring back as it was, in the source's order, in the source's own names. surplus: of a
     message that carried the one that is restored, the fields that a context had filled in around it: they say nothing
-    that was lost. nearest: what was taken for want of a counterpart, in words, else None.
+    that was lost. nearest: what was taken where there was no counterpart, in words; else None.
     """
 
     message: Any

@@ -22,7 +22,7 @@ _HEADERS = ("sender", "receiver", "ctx", "intent")
 def split(message: CspMessage) -> Fields:
     """The headers by the names of the attributes, ``block.id``, ``block.op``, ``block.KEY``; absent where None.
 
-    ``block.kind`` stands only where it is not the intent's; a key that stands again is ``block.KEY.2``, and so on.
+    ``block.kind`` is there only where it differs from the intent's; a repeated key is ``block.KEY.2``, and so on.
     """
     fields: Fields = {}
     for name in _HEADERS:

@@ -16,7 +16,7 @@ _TIMES = frozenset({"sap_time", "iso_time"})
 _FAILED, _SUCCEEDED, _CANCELLED = "FAILED", "SUCCEEDED", "CANCELLED"
 _BEGUN = ("QUEUED", "RUNNING")
 _NOTHING: tuple[Any, ...] = (None, [], {})
-"""Values that say nothing: what stands there says no more than what does not."""
+"""Values that say nothing: a field with one says no more than a field that is missing."""
 
 UNREAD = "unread"
 """Among facts: fact -> the value that stands for it in the source, where that has no meaning in the common model. It is
@@ -107,7 +107,7 @@ def filled(wire: str, facts: Facts, names: Names) -> Filled:
             continue
         value = ABSENT
         if fact == "status" and facts["act"] in GRAVE and not is_known(facts, fact):
-            pass  # what it does says how the work stands: no default may say something else
+            pass  # what it does says how far the work is: no default may say something else
         elif written == "content" or not is_known(facts, fact):
             value = _supplied(wire, kind, path, written, names)
         elif fact in facts:

@@ -45,7 +45,7 @@ def _name(value: str) -> bool:
 
 
 def _short(value: str) -> bool:
-    """A short string of nSLIP (section 2) that stands on one line, as a record of a log must."""
+    """A short string of nSLIP (section 2) that is on one line, as a record of a log must."""
     return len(value) <= SHORT_STRING and "\n" not in value
 
 

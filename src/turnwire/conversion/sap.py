@@ -22,7 +22,7 @@ _OWN = {form.kind: act for act, forms in ACTS.items() if (form := forms.get("sap
 
 def split(message: Message) -> Fields:
     """The fields of the object and of the objects in it (``issuer.agentId``, ``meta.x``); arrays, the payload, the
-    output, and records that no other wire knows stand whole."""
+    output, and records that no other wire knows are kept whole."""
     fields: Fields = {}
     _split(message.to_dict(), message.TABLE, (), fields)
     return fields

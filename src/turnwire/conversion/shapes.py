@@ -42,7 +42,7 @@ class Shape(NamedTuple):
     the paths that are needed beyond ``places``. carry: the field that holds what was carried, or None; carry_text:
     whether as JSON text. unseen: fields that tell where a message was read rather than what it says. words: "status"
     and "priority" -> the word of the wire for each of ``tables.STATUSES`` and ``PRIORITIES`` (those of the built-in
-    wires stand there); open_words: whether its status may be any other word, too. fresh: (kind, path) of the fields
+    wires are there); open_words: whether its status may be any other word, too. fresh: (kind, path) of the fields
     that ``Context.new_id`` may fill. tells: the fields that tell the kind, by which errors name it. near: fields of a
     message -> its kind, where that is the nearest only although it is read as the same act, else None.
 

@@ -101,7 +101,7 @@ it, alerts to everyone); the channel's name says the act, but its type says Quer
 
 STATUS_CHANNEL = "report/status"
 """KickLang: where an "inform" with a status goes, an "accept" (its word is ``ACCEPTED``), and the "error" of a task
-(``Failed``); the word stands in the first line of the content."""
+(``Failed``); the word is in the first line of the content."""
 
 ACCEPTED = "Accepted"
 
@@ -118,7 +118,7 @@ STATUSES: dict[str, dict[str, str]] = {
 OPEN_STATUS = frozenset({"nslip", "sstp"})
 
 READ_STATUS = OPEN_STATUS | {"kick"}
-"""Where another word is read as a status, too: what stands in the first line of a ``⫻report/status`` says how the work
+"""Where another word is read as a status, too: what is in the first line of a ``⫻report/status`` says how the work
 stands. It is not written: KickLang's loop knows four words, and nothing follows from another."""
 
 PRIORITIES: dict[str, dict[str, str | int]] = {
@@ -133,7 +133,7 @@ PRIORITIES: dict[str, dict[str, str | int]] = {
 class Place(NamedTuple):
     """One field of one kind of message.
 
-    path: where it stands, with dots. fact: what it means, or "" for what no other wire has. form: how the fact is
+    path: where it is, with dots. fact: what it means, or "" for what no other wire has. form: how the fact is
     written there (a name in ``forms.FORMS``). need: "must" (no message without it), "may", or "read" (read only:
     another place is written).
     """

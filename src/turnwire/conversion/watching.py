@@ -11,7 +11,7 @@ from turnwire.contract import finding
 from turnwire.conversion import faults
 
 _BEFORE = 0
-"""The line of what stands in front of a history."""
+"""The line of what is in front of a history."""
 _SHORT = 16
 """Judges that do not foresee: a history of so many messages is judged anew where one is refused; of a longer one there
 is a second judge."""

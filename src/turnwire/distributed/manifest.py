@@ -37,7 +37,7 @@ class Manifest:
 
     @property
     def path(self) -> Path:
-        """Where it stands."""
+        """Its path."""
         return self.out / NAME
 
     @classmethod
@@ -129,8 +129,8 @@ class Manifest:
         return row
 
     def finish(self) -> None:
-        """Writes all rows anew in their order, with ``first_record`` and ``first_line``, and removes files of blocks
-        that are none of them, and what killed workers left half written."""
+        """Rewrites all rows in their order, with ``first_record`` and ``first_line``, and removes files of blocks
+        that are not of the plan, and what killed workers left half written."""
         self.rows.sort(key=lambda row: row["index"])
         first: int | None = 0
         line: int | None = None

@@ -1,6 +1,6 @@
 """The text beside the messages of a wire in what holds them: in the same JSON string, behind the same prefix.
 
-What stands beside messages at the top of a file is :attr:`turnwire.finding.located.Found.gaps`. Here is what the same
+What is beside messages at the top of a file is :attr:`turnwire.finding.located.Found.gaps`. Here is what the same
 text is in a container, so that a checklist can say the same of it.
 """
 
@@ -26,7 +26,7 @@ _BLANKS = b" \t\r\n"
 
 class Around(NamedTuple):
     """A line of text beside messages: its byte in the file (in a JSON string, of its quote), its line (1-based), what
-    it says without its prefix, and whether it stands in a log, in which other lines are what programs say."""
+    it says without its prefix, and whether it is in a log, in which other lines are what programs say."""
 
     offset: int
     line: int
@@ -42,7 +42,7 @@ def lines_around(found: Found, wire: str) -> Iterator[Around]:
 
 
 def lines_in_strings(found: Found) -> Iterator[Around]:
-    """Those in strings. What stands in a string of one line, or of lines of a log, is in a log."""
+    """Those in strings. What is in a string of one line, or of lines of a log, is in a log."""
     place, line = 0, 1
     for start, said in found.strings():
         lines = [text for text in said.split(b"\n") if text.strip(_BLANKS)]
@@ -157,7 +157,7 @@ def _whole_lines(data: bytes, start: int, stop: int) -> tuple[int, int] | None:
 
 
 def _prefix(data: bytes, offset: int) -> bytes:
-    """What stands in front of a byte in its line, where that can be the prefix of other lines."""
+    """What is in front of a byte in its line, where that can be the prefix of other lines."""
     start = max(0, offset - MOST_PREFIX - 1)
     found = data.rfind(b"\n", start, offset) + 1
     prefix = data[found:offset] if found or not start else b""

@@ -1,7 +1,7 @@
 """Lines of a block that belong together, found before anything else is searched there.
 
 Container engines cut long lines into parts (CRI's ``P``, Docker's 16 KiB), and CSP/1, whose messages have many lines,
-may stand behind the prefix of a log, indented or quoted. An :class:`Assembly` says what such lines say together, and of
+may be behind the prefix of a log, indented or quoted. An :class:`Assembly` says what such lines say together, and of
 each byte of that where it is written. All of it is the same for both backends; where nothing belongs together it costs
 a search for a capital P and a look at every 16 KiB.
 """
@@ -56,7 +56,7 @@ def find(
     the first line of something begins that may go on behind ``stop``, and what is found lies in front of it. The last
     line, where it has no end yet and begins nothing, is not looked at (:func:`undecided`). limit: most bytes of the
     text of one assembly (``limits.message``); what goes on behind that begins anew. reach: up to there the bytes behind
-    ``stop`` are known, though nothing is looked for in them: they tell how what stands in front of them ends. claimed:
+    ``stop`` are known, though nothing is looked for in them: they tell how what comes before them ends. claimed:
     what the lines are already. Linear in the bytes that are looked at.
     """
     block = Block(data, start, max(stop, reach or 0), final, limit)
@@ -151,7 +151,7 @@ class _Search:
         return behind
 
     def take(self, found: Assembly, behind: int) -> int:
-        """Keeps what was found. Where other lines stand among its own, the search goes on at the next one."""
+        """Keeps what was found. Where other lines are among its own, the search goes on at the next one."""
         self.found.append(found)
         self.others.take(found)
         if len(found.spans) == 1:

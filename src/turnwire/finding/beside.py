@@ -21,7 +21,7 @@ class Beside(NamedTuple):
 
 
 def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[Beside]:
-    """The outermost objects of good JSON beside what was found, where one of ``marks`` stands with them, in order."""
+    """The outermost objects of good JSON beside what was found, where one of ``marks`` is with them, in order."""
     place = line = 0
     for start, stop in found.gaps:
         chunk = found.data[start:stop]
@@ -34,7 +34,7 @@ def objects(found: Found, marks: tuple[bytes, ...]) -> Iterator[Beside]:
 
 
 def elements(found: Found) -> list[Beside]:
-    """What else stands in a list of messages, where a file is one: all that is not an object. A file that is anything
+    """What else is in a list of messages, where a file is one: all that is not an object. A file that is anything
     else, or a list with lists of its own, has none."""
     gaps = found.gaps
     if not gaps or found.data[slice(*gaps[0])].lstrip()[:1] != b"[":
@@ -56,7 +56,7 @@ def elements(found: Found) -> list[Beside]:
 
 
 def elements_in_strings(found: Found) -> Iterator[tuple[int, int, list[Any]]]:
-    """The lists in strings in which messages stand, {} for each: the string's byte, its line, the list."""
+    """The lists in strings that hold messages, {} for each: the string's byte, its line, the list."""
     place, line = 0, 1
     for start, said in found.strings(b"{}"):
         if said.lstrip()[:1] == b"[":
@@ -70,7 +70,7 @@ def elements_in_strings(found: Found) -> Iterator[tuple[int, int, list[Any]]]:
 
 
 def within(value: dict[str, Any], marks: tuple[str, ...], depth: int = DEEPEST_STRING) -> Iterator[dict[str, Any]]:
-    """The object itself, and those that its strings say, in which one of ``marks`` stands."""
+    """The object itself, and those that its strings say, in which one of ``marks`` is."""
     yield value
     waiting: list[Any] = list(value.values())
     while waiting and depth:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Decoder:
     """Takes bytes in pieces of any size and gives messages.
 
-    Messages may stand anywhere among other text, as in a log: they are those that :func:`turnwire.scan` finds in all
+    Messages may be anywhere among other text, as in a log: they are those that :func:`turnwire.scan` finds in all
     that is fed, and the errors are its rejects, however it is cut into pieces. One is complete as soon as its last byte
     is there. :meth:`feed` raises DecodeError for a damaged one when its line ends, or what it is part of. Nothing else
     is lost by that: the piece is taken whole, and what was complete before the damaged one, and everything behind it,

@@ -1,7 +1,7 @@
-"""Where Space documents stand in an input: from the first header line of a file, or of a code fence, to its end.
+"""Where Space documents are in an input: from the first header line of a file, or of a code fence, to its end.
 
 A header line begins with the sigil (U+2AFB) in its first column (behind a byte order mark at the start of the input)
-and has a name. A document begins there if in its container, the file or the fence, no record and no reject stands in
+and has a name. A document begins there if in its container, the file or the fence, no record and no reject is in
 front; prose may. Nothing is searched inside. A fence is what CommonMark takes for one (section 4.5 of version 0.31);
 one that lies in a document, a record or a reject is content.
 
@@ -111,7 +111,7 @@ class Documents:
         self.marks = marks  # of further wires
         self.inside = inside
         self.begun = False  # whether any bytes of the input were read
-        self.touched = False  # whether a record or a reject stands in what was read
+        self.touched = False  # whether a record or a reject is in what was read
         self.fence = b""  # the run of the fence that is open behind what was read
         self.fence_touched = False  # the same in that fence
 

@@ -86,7 +86,7 @@ def _where(error: WireError, line: int | None) -> str:
 
 
 def _excerpt(raw: bytes, place: int) -> str:
-    """What stands around the fault, on one line."""
+    """What is around the fault, on one line."""
     place = min(place, len(raw))
     start, end = max(place - _AROUND, 0), min(place + _AROUND, len(raw))
     text = raw[start:end].decode("utf-8", "ignore")

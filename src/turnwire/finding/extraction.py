@@ -21,7 +21,7 @@ class Found(NamedTuple):
 
     start, end: its span in the text, in characters (inside a JSON string: of its escaped form). wrapped: "bare" (it is
     the whole text), "prose", "fence" or "json" (inside a larger JSON value); inside a JSON string, "json_string/"
-    stands before that, once for each level.
+    is before that, once for each level.
     """
 
     message: Any
@@ -68,8 +68,8 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool) -> 
 def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = False) -> Any:
     """Every message of ``wires`` (by default of all) in ``text``, in order, with its span and how it was wrapped.
 
-    They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what stands inside a
-    message is its content. With ``rejects``, near misses stand among them (:class:`NearMiss`).
+    They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what is inside a
+    message is its content. With ``rejects``, near misses are given among them (:class:`NearMiss`).
     Raises UnknownName for a name that is not a wire.
     """
     if not isinstance(text, str):
@@ -105,7 +105,7 @@ def placed(raw: bytes, found: list[Located]) -> Iterator[tuple[Located, tuple[in
 
 
 def _string(whole: Text, one: Located) -> int | None:
-    """Where the inside of the JSON string begins that a record or a reject stands in, None for none: those in one are
+    """Where the JSON string around a record or a reject begins, None for none: those in one are
     looked at together. The place of a record is that of the string, a reject has its own."""
     if one.inner is None:
         return None
@@ -136,7 +136,7 @@ def _inside(whole: Text, start: int, found: list[Located]) -> Iterator[tuple[tup
 
 def _without(literal: bytes, space: bytes, depth: int) -> int:
     """How long a part of a JSON string's inside is without the white space that it says at its end; depth: in how many
-    strings that stands."""
+    strings that is."""
     for byte in reversed(space):
         escape = b"\\" * 2 ** (depth - 1) + _ESCAPES.get(byte, b"")
         literal = literal.removesuffix(escape) if literal.endswith(escape) else literal.removesuffix(bytes([byte]))

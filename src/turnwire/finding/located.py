@@ -25,7 +25,7 @@ _UNCLOSED = "inside_unclosed_heredoc"
 class Located(NamedTuple):
     """A record or a reject.
 
-    file: where it stands, None for bytes. offset, length: its bytes as written there; in a JSON string the offset is
+    file: where it is, None for bytes. offset, length: its bytes as written there; in a JSON string the offset is
     that of the outermost string's quote, and ``inner`` (else None) the byte in what that string says. line: 1-based,
     the one in which it begins. wire: whose it is. raw: its bytes; of a record in a JSON string those that it says.
     message: what it says, None for a reject. error: why a reject is none: ``offset`` and ``line`` are those of the
@@ -89,7 +89,7 @@ class Piece(NamedTuple):
         return iter(sorted([*here, *ones], key=_place)) if here else ones
 
     def raws(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """What stands with other text in JSON strings: the string's byte, the byte in what that says, and the bytes.
+        """What is with other text in JSON strings: the string's byte, the byte in what that says, and the bytes.
         data: the bytes of the file."""
         if self.batch is not None:
             rows = self.batch.valid("inner").nonzero()[0]
@@ -134,7 +134,7 @@ class Found:
     @cached_property
     def places(self) -> tuple[Any, Any, Any, Any]:
         """In the order of the input, four arrays: offset, length, the wire (its place in ``registry.names()``), and
-        whether it stands in a JSON string."""
+        whether it is in a JSON string."""
         import numpy as np
 
         batches = [piece.batch for piece in self.pieces if piece.batch is not None]
@@ -169,7 +169,7 @@ class Found:
 
     @cached_property
     def gaps(self) -> list[tuple[int, int]]:
-        """Where something that is not blank stands around all that is in no string: (start, stop), in order."""
+        """Where something that is not blank surrounds what is in no string: (start, stop), in order."""
         offsets, lengths, _, inside = self.places
         return self._around(offsets[~inside], (offsets + lengths)[~inside])
 

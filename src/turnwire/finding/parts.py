@@ -15,7 +15,7 @@ __all__ = ["LEAST_DOCKER", "Joined", "Part", "cri_part", "docker_part", "joined"
 _core = _backend.load("json.lines")
 
 LEAST_DOCKER = (16 << 10) - 3
-"""Bytes of the shortest part that Docker cuts off: 16 KiB, less what a character may lack that stood across the cut."""
+"""Bytes of the shortest part that Docker cuts off: 16 KiB, less what a character may lack that was across the cut."""
 
 CRI = re.compile(
     rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"

@@ -1,10 +1,10 @@
-"""CSP/1 behind something that stands in front of its lines: the prefix of a log, white space, the ``>`` of a quote.
+"""CSP/1 behind something that is in front of its lines: the prefix of a log, white space, the ``>`` of a quote.
 
 The first line is ``<prefix>CSP/1``. What follows has one of three forms, told by the first line that is not blank and
 that has to begin like a header line: *repeated*, the same prefix on each line, alike but for the digits in it;
 *hanging*, white space as wide as the prefix, as below the mark of a list; *bare*, nothing in front, as of a logger that
 marks records and not lines. Where the prefix begins with the head of a line of CRI, its lines are those of the same
-stream, parts put together, and the three forms are those of what stands behind the head.
+stream, parts put together, and the three forms are those of what is behind the head.
 
 The lines end where a line cannot belong to the message: by the prefix, by another first line, by what the line says.
 So the records of a log that follow a message are none of it, although at the start of lines they would damage it.
@@ -194,7 +194,7 @@ class Prefixed:
         own = prefix if head is None else prefix[head:]
         form = self._form(own, first[-1].behind, stream) if exact else None
         if form is None and head and exact and self.done:
-            stream, own = None, prefix  # no log of CRI: what stands there only looks so
+            stream, own = None, prefix  # no log of CRI: what is there only looks so
             form = self._form(prefix, first[-1].behind, None)
         if not self.done:
             return None
@@ -297,7 +297,7 @@ class Prefixed:
                 if closing is None:
                     self.done = False
                     return []
-                if closing < 0:  # as of any message, what stands behind that is none of it
+                if closing < 0:  # as of any message, what is behind that is none of it
                     pieces += _without(found, taken)
                     self.done = True
                     return pieces

@@ -1,4 +1,4 @@
-"""Templates and look-alikes of CSP/1 behind something that stands in front of their lines: which lines they have.
+"""Templates and look-alikes of CSP/1 behind something that is in front of their lines: which lines they have.
 
 A template is ``CSP/1;`` or ``CSP/1 MODE;`` with its flags; the Compact Symbol Protocol begins like one, or like a
 message. What such lines are is judged as at the start of a line (``_pure/csp/marks.py``). Prose is text: a
@@ -43,7 +43,7 @@ def template_at(line: bytes) -> int:
 
 
 def is_one(text: bytes, prefix: bytes, exact: bool) -> bool:
-    """Whether the lines are a template or a look-alike. prefix: what stood in front of the first one; exact: whether
+    """Whether the lines are a template or a look-alike. prefix: what was in front of the first one; exact: whether
     that says ``CSP/1`` and no more."""
     last = prefix.rstrip(b" \t")[-1:]
     prose = last.isalnum() or last >= b"\x80"
@@ -55,7 +55,7 @@ def is_one(text: bytes, prefix: bytes, exact: bool) -> bool:
 
 
 class Alike:
-    """Which lines belong to what begins with a line. plain: whether only white space and marks of quotes stand in front
+    """Which lines belong to what begins with a line. plain: whether only white space and marks of quotes are in front
     of it, so that any line may follow, as at the start of lines."""
 
     def __init__(self, first: bytes, exact: bool, plain: bool) -> None:

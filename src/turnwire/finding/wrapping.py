@@ -64,7 +64,7 @@ class Text:
         place = start
         while (token := _TOKEN.search(self.raw, place, end)) is not None:
             if b'"' in self.raw[place : token.start()]:
-                break  # the fault stands in a string: what follows its quote is not a brace of JSON
+                break  # the fault is in a string: what follows its quote is not a brace of JSON
             place = token.end()
             if self.raw[token.start()] == 0x7B:
                 starts.append(token.start())
@@ -112,7 +112,7 @@ class Text:
         return prefix + text.how(place, place + len(raw))
 
     def innermost(self, place: int) -> tuple[Text, int]:
-        """What the innermost JSON string says that holds a byte, and where that byte stands there; of a byte in none,
+        """What the innermost JSON string says that holds a byte, and where that byte is there; of a byte in none,
         this text. Places must come in order."""
         text = self
         for _ in range(DEEPEST_STRING):
@@ -213,7 +213,7 @@ def _said_bytes(escape: re.Match[bytes]) -> int:
 
 def unescaped(inside: bytes, times: int = 1) -> bytes:
     """What the inside of a JSON string says, or the part of one; itself where it is none. times: of strings in strings,
-    in how many it stands."""
+    in how many it is."""
     for _ in range(times):
         said = _decoded(inside)
         if said is None:

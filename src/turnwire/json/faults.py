@@ -59,7 +59,7 @@ def input_bytes(data: object, wire: str) -> bytes:
 
 
 def opening(data: bytes) -> tuple[Reason, int]:
-    """(reason, offset) for a text that does not start with ``{``: what stands there instead."""
+    """(reason, offset) for a text that does not start with ``{``: what is there instead."""
     if data.startswith(b"\xef\xbb\xbf"):
         return Reason.BOM, 0
     if looks_wide(data):
@@ -88,7 +88,7 @@ def looks_wide(data: bytes) -> bool:
 
 
 def unexpected(data: bytes, place: int) -> tuple[Reason, int]:
-    """(reason, offset) for a byte that cannot stand where a value or a mark of punctuation is due."""
+    """(reason, offset) for a byte that is not allowed where a value or a mark of punctuation is due."""
     if place >= len(data):
         return Reason.CUT_OFF, len(data)
     if data[place] >= 0x80 and utf8_length(data, place) <= 0:

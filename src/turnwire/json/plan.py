@@ -111,7 +111,7 @@ class WirePlan(NamedTuple):
     quotes, nothing in these bytes is a message, or damaged bytes were none.
     detect, decode: as of ``turnwire.contract.Wire``, ``decode`` with ``limits=``. variant_of: the number of the variant
     of the members of an object that ``decode`` takes, the same that ``choose`` finds.
-    code: what stands in the column "wire" of a scan of several wires.
+    code: what is in the column "wire" of a scan of several wires.
     claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are. Neither
     this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is, nor on
     what a string of form "text" says.

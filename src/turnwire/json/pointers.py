@@ -1,4 +1,4 @@
-"""Where a value stands in JSON text: the byte offset that a JSON pointer leads to. Only used once something failed."""
+"""Where a value is in JSON text: the byte offset that a JSON pointer leads to. Only used once something failed."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Checkpoint(NamedTuple):
         """This checkpoint with the signature of a witness.
 
         ``after``: the last one of this ledger that the witness countersigned, None for its first; ``proof`` that this
-        one continues it. A witness that keeps to that vouches that there is one history. Raises
+        one continues it. A witness that keeps to that guarantees one history. Raises
         RuleError(bad_checkpoint) where the proof does not hold.
         """
         if after is not None and not self._continues(after, proof):

@@ -52,7 +52,7 @@ def open_reader(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connect
 
 
 def input_output(error: sqlite3.Error, path: object) -> OSError | None:
-    """The OSError that an error of SQLite is, where it says nothing of what stands in the file; else None."""
+    """The OSError that an error of SQLite is, where it says nothing of what is in the file; else None."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None or code == sqlite3.SQLITE_IOERR_SHORT_READ or code & 0xFF not in _INPUT_OUTPUT:
         return None

@@ -26,7 +26,7 @@ _TEXT = {
 
 
 class Fault(NamedTuple):
-    """The first place that fails. ``seq``: the entry, or None where it is none; ``where``: what was looked at."""
+    """The first place that fails. ``seq``: the entry, None where it is in no entry; ``where``: what was looked at."""
 
     where: str
     seq: int | None

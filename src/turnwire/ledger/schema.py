@@ -23,7 +23,7 @@ TILE = 8  # inner nodes are stored at levels 8, 16, 24 ...: one row for 256 leav
 
 def _append_only(table: str, in_order: str) -> dict[str, str]:
     """Triggers of one table. INSERT OR REPLACE never fires a delete trigger unless recursive_triggers is on, so the
-    guard stands in front of the insert, where conflict clauses have no say yet."""
+    guard is in front of the insert, where conflict clauses have no say yet."""
     refuse = f"SELECT RAISE(ABORT, '{table} is append-only'); END"
     return {
         f"{table}_no_update": f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} BEGIN {refuse}",

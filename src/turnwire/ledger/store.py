@@ -297,7 +297,7 @@ class Ledger:
 
     def _insert_rows(self, rows: list[Any]) -> None:
         """Inserts rows and sees that each is there: a trigger that is none of ours could leave one out. Many are
-        counted where they stand, once all are in, which costs a seventh of having each number returned."""
+        counted where they are, once all are in, which costs a seventh of having each number returned."""
         execute = self._writer.execute
         stored = 0
         whole = len(rows) - len(rows) % _GROUP

@@ -36,7 +36,7 @@ class Block(NamedTuple):
     """A part of one file, or some small files, and all that is needed to scan it as the whole would be scanned.
 
     file: its name; start, stop: the bytes, ``stop`` None where only reading can tell (compressed files); line: 1-based
-    number of the first line, None where nobody counted (:func:`read_block` does). size, mtime_ns, head: the file as it
+    number of the first line, None where not counted (:func:`read_block` does). size, mtime_ns, head: the file as it
     was when the plan was made (``head``: SHA-256 of its first bytes, in hex); a block refuses to read another one. wire
     and options: what :func:`turnwire.scan` is given. inode: its device, inode and time of change in ns; digest: SHA-256
     of the bytes of the block in hex, or of pieces of them where it is ``sampled``; proved: whether the plan read the
@@ -107,7 +107,7 @@ def plan(
             files are not cut.
         read: whether to read files that are larger than a block from their beginning to their end. Otherwise this is
             done where blocks are smaller than 8 MiB, and for files with lines that may go on: with other files a few
-            KiB of each block are looked at, nobody counts lines (``line`` is None), and the end of a block is proved
+            KiB of each block are looked at, lines are not counted (``line`` is None), and the end of a block is proved
             when it is read.
         options: what else :func:`turnwire.scan` takes and does not depend on where a scan began: ``columns``,
             ``where``, ``errors``, ``unknown``, ``batch_bytes``, ``limits``.

@@ -33,10 +33,10 @@ MOST_THREADS = 64
 
 
 class Counts(NamedTuple):
-    """What a scan has met so far. ``records``, ``rejects`` and ``text`` are bytes and add up to ``bytes``.
+    """What a scan has found so far. ``records``, ``rejects`` and ``text`` are bytes and add up to ``bytes``.
 
     wires, reasons: how many records and rejects; selected: how many of the records ``where`` wanted; gaps: how many
-    there are in what could be read (see :attr:`Scan.gaps`), whose bytes nobody knows.
+    there are in what could be read (see :attr:`Scan.gaps`), whose bytes are unknown.
     """
 
     bytes: int
@@ -83,12 +83,12 @@ class Scan:
 
     @property
     def rejects(self) -> Rejects:
-        """The damaged ranges that the run begun last has met so far."""
+        """The damaged ranges that the latest run has found so far."""
         return self._run.collector.rejects
 
     @property
     def counts(self) -> Counts:
-        """Bytes and records that the run begun last has met so far, per wire and per reason."""
+        """Bytes and records that the latest run has read so far, per wire and per reason."""
         collector = self._run.collector
         text = collector.bytes - collector.record_bytes - collector.rejects.bytes
         wires = dict(collector.wires)
@@ -104,10 +104,10 @@ class Scan:
 
     @property
     def position(self) -> dict[str, Any]:
-        """Where the run begun last stands, after the batch that it gave last: for ``resume=`` of a later scan.
+        """How far the latest run has got, after the batch that it gave last: for ``resume=`` of a later scan.
 
         Plain data that JSON can hold. It knows files by their device and inode and by their first bytes, and never
-        stands after a last line that may be half-written. Bytes, pipes and URLs are not in it.
+        => stops before Bytes, pipes and URLs are not in it.
         """
         return self._run.collector.position()
 
@@ -127,7 +127,7 @@ class Scan:
     def errors(self) -> Iterator[Reject]:
         """The damaged ranges as objects: place, bytes and what is wrong (see :class:`turnwire.log.Reject`).
 
-        In the order of the input, whatever ``errors=`` says. They are handed out as they are met and not kept: of this
+        In the order of the input, whatever ``errors=`` says. They are handed out as found and not kept: of this
         run, ``rejects`` has the counts only.
         """
         from turnwire.log.output.messages import errors
@@ -154,7 +154,7 @@ class Scan:
     def close(self) -> None:
         """Ends all runs, from any thread: an iteration that waits or goes on elsewhere ends after its batch.
 
-        Sources that can be read only once, and ``follow=True``, are not begun any more; others can be read anew.
+        Sources that can be read only once, and ``follow=True``, are not begun again; others can be read again.
         """
         with self._lock:
             going = [(run, iteration()) for run, iteration in self._going]

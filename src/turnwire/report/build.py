@@ -75,7 +75,7 @@ def report(
             "not measured" otherwise; None measures nothing.
         max_messages: messages shown in full. The figures are those of all records whatever it is.
         now: the time that the page says it was made; the present by default.
-        progress: is told after each batch how many bytes and records were read.
+        progress: called after each batch with how many bytes and records were read.
 
     Memory is bounded whatever the size of the log. Raises OSError where a file cannot be read, ValueError for arguments
     that make no sense, MissingDependency for a tokenizer that is named and not there.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "o200k_base"
 SLICE = 8192
-"""Records whose text stands in memory at once."""
+"""Records whose text is in memory at once."""
 
 
 class Meter(NamedTuple):

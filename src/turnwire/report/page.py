@@ -51,7 +51,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def island(value: Any) -> str:
-    """JSON that can stand in a script element: ASCII, without <, > and &, so without </script>, <!-- and U+2028."""
+    """JSON that is safe in a script element: ASCII, without <, > and &, so without </script>, <!-- and U+2028."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).translate(_ESCAPES)
 
 

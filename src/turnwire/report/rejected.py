@@ -73,7 +73,7 @@ class When:
         return [(int(times[0]), wire, number) for wire, number in waited.items()]
 
     def of(self, rejects: Iterable[dict[str, Any]]) -> Iterable[tuple[int, str, int]]:
-        """(time, wire, number) of damage that stands in the last records or right behind them."""
+        """(time, wire, number) of damage that is in the last records or right behind them."""
         found: Counter[tuple[int, str]] = Counter()
         for reject in rejects:
             file = reject["file"]

@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 20
 
 
 class Session(NamedTuple):
-    """The first records of a wire as one text. written, json, session: tokens of the records as they stand, of
+    """The first records of a wire as one text. written, json, session: tokens of the records as they are, of
     minified JSON lines, and of a session with its explanation, in which each of them comes back; why: why they were
     not compared (then json and session are None)."""
 

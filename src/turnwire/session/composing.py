@@ -51,7 +51,7 @@ class Row(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """An event that defines a template. begin: the names and the mark between them. line: what may stand instead."""
+    """An event that defines a template. begin: the names and the mark between them. line: what may come instead."""
 
     begin: str
     draft: list[Member]
@@ -120,7 +120,7 @@ class Composer:
     def define(self, name: str, shape: Shape, marks: list[str], leaves: list[Leaf], line: str = "") -> Definition:
         """An event that defines a template; without a name, one that is told by another or repeats what was seen.
 
-        line: its JSON text, which may stand instead where there is no name.
+        line: its JSON text, which may be written instead where there is no name.
         """
         state = self.state
         template = Template(next(self._numbers), shape, marks, leaves, self.keys)

@@ -121,7 +121,7 @@ def _text(value: Any) -> str:
 def merged(base: list[Member], changes: list[Member]) -> list[Member]:
     """The draft that changes make of a base: members replaced, removed, added.
 
-    A new member stands where the one before it was removed or added, else at the end. Raises ValueError where a member
+    A new member goes where the one before it was removed or added, else at the end. Raises ValueError where a member
     that is removed is not there.
     """
     found: list[Member | None] = list(base)
@@ -233,7 +233,7 @@ def _moved(
     for member in target:
         at = places.get(member.name)
         if at is None:
-            if not fresh:  # the place of one that goes is where it stands
+            if not fresh:  # the place of one that goes is where it is
                 spot = next((name for name in removed if _before(name, member, target, places)), None)
                 if spot is not None:
                     removed.remove(spot)
@@ -257,7 +257,7 @@ def _moved(
 
 
 def _before(name: str, member: Member, target: list[Member], places: dict[str, int]) -> bool:
-    """Whether a removed member stood between the neighbours of a new one."""
+    """Whether a removed member was between the neighbours of a new one."""
     at = next(number for number, each in enumerate(target) if each is member)
     earlier = [places[each.name] for each in target[:at] if each.name in places]
     later = [places[each.name] for each in target[at:] if each.name in places]
@@ -334,7 +334,7 @@ def _short_key(name: str, mark: str) -> str:
 
 
 def told(leaf: Leaf, mark: str, alias: str = "") -> str:
-    """A leaf as JSON text in a definition, line feeds as they are. alias: what stands before a text, "&a="."""
+    """A leaf as JSON text in a definition, line feeds as they are. alias: what is before a text, "&a="."""
     if type(leaf) is bytes:
         text = leaf.decode()
         return '"&!null"' if mark and text == "null" else one_line(text)

@@ -10,7 +10,7 @@ from turnwire.session.checks import Chain
 
 
 class Record(NamedTuple):
-    """A record: its body (folded lines joined again, no check), the body as it stands, its first line and place.
+    """A record: its body (folded lines joined again, no check), the body as written, its first line and place.
 
     line: 1-based. offset: in characters. pair: the two marks at its end ("" in a session without checks). closed:
     whether a line feed follows.

@@ -31,7 +31,7 @@ class Cost(NamedTuple):
     """The messages of a log in one wire.
 
     Attributes:
-        log: the wire in which they stand. wire: the wire in which they are priced. tokenizer: whose tokens.
+        log: the wire in which they are. wire: the wire in which they are priced. tokenizer: whose tokens.
         tokens: every message read once. cached: what is read again when each turn is sent with all turns before it.
         once: the price of reading each message once. growing: of sending every turn with those before it, which are a
         cached prefix. uncached: the same without a cache. None without a price. currency: of these three.
@@ -177,7 +177,7 @@ def _cells(cost: Cost) -> list[str]:
 
 SAMPLE = 500
 SESSION = "session"
-"""The format of many messages that stands beside the wires."""
+"""The format of many messages that is listed beside the wires."""
 NOTICEABLE = 0.03
 """The share of all tokens from which on a change is worth saying."""
 SPACES = "white space: write the canonical text, as turnwire.encode does"
@@ -196,7 +196,7 @@ def advise(
     """What the messages of a log cost a model, and what to change first.
 
     source: as ``turnwire.scan`` takes it. prices: tokenizer -> a Price, a number or (input, cached), for a million
-    tokens; tokenizers that are priced need not be named again. Every message is counted as it stands; other wires are
+    tokens; tokenizers that are priced need not be named again. Every message is counted as written; other wires are
     tried on a sample of ``sample`` messages of each wire, and what they save there is taken for all.
 
     Raises ValueError (no message in the log, a bad price, an unknown name), OSError, and what ``load`` raises.

@@ -19,7 +19,7 @@ COLUMNS = ("line", "wire", "conversation")
 
 
 class Found(NamedTuple):
-    """A message in a log: its tokens, and where it stands."""
+    """A message in a log: its tokens, and where it is."""
 
     tokens: int
     file: str | None
@@ -31,7 +31,7 @@ class Spent:
     """The tokens of a wire's messages with one tokenizer.
 
     Attributes:
-        wire, tokenizer: which. bytes: of the messages as they stand. meter: their tokens, by conversation.
+        wire, tokenizer: which. bytes: of the messages as written. meter: their tokens, by conversation.
         largest: the dearest messages, the dearest first. over: how many went over the budget of a message.
     """
 

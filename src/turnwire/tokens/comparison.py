@@ -1,7 +1,7 @@
 """The same messages in every wire and in reference formats: what each costs, and what each leaves out.
 
 A format cannot win by leaving something out: only those whose text gives the messages back are ranked, and what was
-dropped stands beside every figure.
+dropped goes with every figure.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ TOGETHER = (("uuids", "timestamps"),)
 
 
 class Part(NamedTuple):
-    """A part of a wire: how often it stands there, its bytes, and the tokens that the messages would be shorter by."""
+    """A part of a wire: how often it is there, its bytes, and the tokens that the messages would be shorter by."""
 
     wire: str
     part: str

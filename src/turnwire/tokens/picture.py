@@ -37,7 +37,7 @@ def plot(comparison: Comparison, path: str | os.PathLike[str]) -> None:
         axes.barh(names, tokens, color=[ALL if row.round_trip else PART for row in shown])
         legends = axes.barh(names, [row.legend for row in shown], left=tokens, color=LEGEND)
         axes.bar_label(legends, labels, padding=3, fontsize=8)
-        # what stands in a name is not a formula
+        # what is in a name is not a formula
         axes.set_title(f"{safe(name)}: tokens per {comparison.facts['per']}", fontsize=10, parse_math=False)
         axes.spines[["top", "right"]].set_visible(False)
         axes.margins(x=0.12)

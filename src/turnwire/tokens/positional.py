@@ -1,7 +1,7 @@
 """JSON arrays: the values alone, in the order of a legend that is written once for each shape of object.
 
 ``[3,0,"goal_1"]`` with the legend ``["act","frame","tag"]`` is ``{"act":3,"frame":0,"tag":"goal_1"}``. A member that
-holds an object stands in the legend as ``{"name":[...]}``, a list with objects in it as ``{"":[shape of each item]}``.
+holds an object is in the legend as ``{"name":[...]}``, a list with objects in it as ``{"":[shape of each item]}``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 class Price(NamedTuple):
     """The price of a million tokens that a model reads.
 
-    input: tokens that it has not read before. cached: tokens of a prefix that it has read before; None is no discount.
+    input: tokens that it has not read before. cached: tokens of a prefix that it has read before; None: no discount.
     """
 
     input: float
@@ -53,7 +53,7 @@ class Meter:
 
     ``tokens`` is every message read once. ``cached`` is what is read again when each turn of a conversation is sent
     with all turns before it, which is a prefix that a model may hold in its cache. ``largest`` is one conversation's
-    tokens; messages without a conversation stand alone.
+    tokens; messages without a conversation are priced alone.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Text in columns, safe to print whatever stands in it."""
+"""Text in columns, safe to print whatever is in it."""
 
 from __future__ import annotations
 

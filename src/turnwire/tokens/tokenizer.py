@@ -24,7 +24,7 @@ CHUNK = 1 << 16
 LONG_S = "\u017f"
 """The only character beyond ASCII that a contraction ('s) matches without regard to case: see CAREFUL."""
 _TAGGED = re.compile(r"(</?[a-z0-9]+>|\[multimodal\])")
-"""What looks like a symbol that a vocabulary has as one token wherever it stands."""
+"""What looks like a symbol that a vocabulary has as one token wherever it is."""
 _KNOWN = 10_000
 """Tags that are remembered."""
 _PROBES = ("a", " a ", "", "\n\n b\n", "  ", "é🙂'", "don't", "12345", "/")
@@ -40,10 +40,10 @@ class Separator(NamedTuple):
 class Tokenizer:
     """Counts tokens. Made by :func:`turnwire.tokens.load`; may be used by several threads at once.
 
-    native: a tokenizer of splintr. specials: the special tokens that it promotes where they stand in a text.
+    native: a tokenizer of splintr. specials: the special tokens that it promotes where they are in a text.
     careful: makes the same tokenizer with the slower and more exact regular expressions. composed: whether the
     characters of a text are composed first (Unicode form NFC). symbols: whether some tags are one token wherever they
-    stand.
+    are.
 
     Attributes:
         name: as ``count`` takes it, or the path of your file.
@@ -209,7 +209,7 @@ def _in_order(
 
 
 def _separator(native: Any, specials: dict[str, int]) -> Separator | None:
-    """A special token that texts can be joined with so that each is still counted as if it stood alone, or None."""
+    """A special token that texts can be joined with so that each is still counted as if it were alone, or None."""
     if getattr(native, "family", "BPE") != "BPE" or len(native.encode_flat("")):
         return None  # SentencePiece promotes more than it lists; a template around the whole blurs the edges
     for text, number in specials.items():

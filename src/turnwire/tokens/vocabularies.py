@@ -18,7 +18,7 @@ class Vocabulary(NamedTuple):
 
     name: as ``count`` takes it. packed: splintr's name of it. models: who uses it. provenance: how sure its ids are.
     composed: whether its reference composes characters first (Unicode form NFC); splintr's packed vocabulary does not.
-    symbols: whether it has symbols in angle brackets (tags of HTML) that are one token wherever they stand; splintr's
+    symbols: whether it has symbols in angle brackets (tags of HTML) that are one token wherever they are; splintr's
     ``encode_ordinary`` takes them for text, its ``encode`` does not.
     """
 

@@ -88,9 +88,9 @@ class Pairing:
     """The open requests of one rule, and what became of the others.
 
     requests: how many were seen; answered: how many of them were answered for good; progress: answers that only tell
-    how the work goes; orphans: answers that name a request which is not there; ahead: answers that stood before their
+    how the work goes; orphans: answers that name a request which is not there; ahead: answers that came before their
     request; further: answers to what had been answered; backwards: answers behind their request with a time before it,
-    which tell no latency (nor does one that stood ahead with such a time: no clock went back there); given_up: how many
+    which tell no latency (nor does one that came ahead with such a time: no clock went back there); given_up: how many
     requests were too old to be remembered.
     """
 
@@ -152,7 +152,7 @@ class Pairing:
                 self.given_up += 1
 
     def _was_answered(self, request: _Open) -> bool:
-        """Looks for answers that stood before their request."""
+        """Looks for answers that came before their request."""
         early = next((found for place in request.places if (found := self._early.pop(place, None))), None)
         if early is None:
             return False

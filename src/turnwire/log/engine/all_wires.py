@@ -72,7 +72,7 @@ class State:
     csp, lines: what the scans of CSP/1 and of lines carry. within_line: whether the next block begins in the middle of
     a line. csp_at: where CSP/1 goes on, if that is behind the start of the next block (an object is open there), or -1.
     documents: those of the input so far. own: the state of a wire that only its own scan finds. met: whether a record
-    or a reject stands in the block that was read last; signs: whether lines of it showed a sign (see line_heads);
+    or a reject is in the block that was read last; signs: whether lines of it showed a sign (see line_heads);
     between: whether lines behind its first CSP/1 did, outside of good messages. unsure: whether it may have records of
     wires that nobody looked for.
     """
@@ -109,7 +109,7 @@ class State:
         self.__dict__.update(other.__dict__)
 
     def within(self) -> None:
-        """The input does not begin here: assumes that something stands in front, and that no fence is open."""
+        """The input does not begin here: assumes that something comes before it, and that no fence is open."""
         self.documents.begun = self.documents.touched = True
 
 
@@ -237,7 +237,7 @@ class Finder:
         return next(one for one in self.documents if number in (None, one.code))
 
     def headed(self, view: memoryview) -> bool:
-        """Whether a header of further documents stands in a block."""
+        """Whether a header of further documents is in a block."""
         return any(next(one.headers(view, 0, len(view)), -1) >= 0 for one in self.marks)
 
     def dtypes(self, columns: tuple[Column, ...]) -> dict[str, str]:
@@ -249,7 +249,7 @@ class Finder:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The columns of a located wire that only the search can tell, since they depend on what stands around."""
+        """The columns of a located wire that only the search can tell, since they depend on what is around."""
         if self.own is None or self.own.read is not None:
             return ()
         return tuple(column.name for column in self.own.columns if column.kind == "bool")
@@ -286,7 +286,7 @@ class Finder:
         return self.csp.scanner.follows(state.csp, left.csp, block)
 
     def _same_documents(self, state: State, left: State, block: memoryview) -> bool:
-        """Whether a block has no more documents behind ``state`` than where something stands in front and no fence is
+        """Whether a block has no more documents behind ``state`` than where something comes before it and no fence is
         open, as was thought when it was searched; ``left`` becomes what it leaves."""
         before, behind = state.documents, left.documents
         if before.touched and not before.fence:
@@ -377,7 +377,7 @@ class Finder:
         return bool(state.held >= 0)
 
     def core(self, usual: Any, data: Any, size: int, limit: int) -> Any:
-        """The core that reads a block: the pure one where a token of a further wire may stand in it, which the native
+        """The core that reads a block: the pure one where a token of a further wire may be in it, which the native
         one does not know; else the usual one."""
         if not self.text_codes:
             return usual
@@ -444,7 +444,7 @@ def _column(column: Column, kinds: tuple[str, ...], wires: tuple[str, ...]) -> C
 
 
 def _with_inner(scanner: BulkScanner) -> BulkScanner:
-    """The same scanner with the column ``inner``: the place in the string of JSON that a record stands in."""
+    """The same scanner with the column ``inner``: the place in the string of JSON that a record is in."""
     bit = max([*scanner.bits.values(), *scanner.escaped.values()]) + 1
     if bit >= 8 * np.dtype(scanner.present).itemsize:
         raise ValueError(f"no bit is left for the column inner of {scanner.wire}")

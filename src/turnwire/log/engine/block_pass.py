@@ -88,7 +88,7 @@ class Pass:
         self.core = finder.core(_core, block.data, block.size, limit)
         self.magic = -1  # where the first line begins that looks like the first of a CSP/1 message
         self.signs = 0  # what other lines show
-        self.headed = False  # whether a header of further documents stands in it
+        self.headed = False  # whether a header of further documents is in it
         self.openings = False  # whether lines may begin a record of a further wire
 
     def nested(self, block: Any) -> Pass:
@@ -198,7 +198,7 @@ class Pass:
         return self._belong_together()
 
     def _spans(self) -> list[tuple[int, int]]:
-        """Where the records and rejects of the block stand in it, in order."""
+        """Where the records and rejects of the block are in it, in order."""
         arrays = self.space.arrays
         found = [(arrays["offset"][: self.rows], arrays["length"][: self.rows])]
         found += [(table["offset"][:count], table["length"][:count]) for table, count in self.rejects]
@@ -284,7 +284,7 @@ class Pass:
         return not self.final and self.state.lines.held >= 0
 
     def _newlines(self, stop: int) -> int:
-        """How many newlines stand in front of a place; mostly one behind the place that was asked for last."""
+        """How many newlines are in front of a place; mostly one behind the place that was asked for last."""
         last, count = self._counted
         if stop < last:
             last, count = 0, 0
@@ -416,7 +416,7 @@ class Pass:
         """What CSP/1 claims, and what lines say together; then all that is left: (position, line)."""
         before = self.state.csp[:]
         stop, final = self.size if not documents or documents[-1].whole else documents[-1].start, self.final
-        reach = stop  # what is known behind what was open tells how what stands in front of that ends
+        reach = stop  # what is known behind what was open tells how what is in front of that ends
         while True:
             ranges = self._around(documents, start, stop, final, reach)
             end = ranges[-1].position

@@ -275,7 +275,7 @@ def _behind(arrays: Arrays, rows: int, rejects: list[tuple[Arrays, int]]) -> int
 def _by_use(
     dtypes: dict[str, str], scanner: BulkScanner, columns: tuple[Column, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arrays that are columns as they are, and those that only say where things stand. They lie in different
+    """The arrays that are columns as they are, and those that only say where things are. They lie in different
     memory: an Arrow table that keeps the former lets the latter go."""
     named = {column.name for column in columns}
     named |= {source for name, (way, source) in scanner.common.items() if way == "column" and name in named}

@@ -156,7 +156,7 @@ class Claims:
         return list(zip([start, *self.stops.tolist()], [*self.starts.tolist(), self.position], strict=True))
 
     def parts(self, wire: int) -> Arrays:
-        """The parts of the block for the core: what stands before, between and behind the claims, and these."""
+        """The parts of the block for the core: what is before, between and behind the claims, and these."""
         count = 2 * len(self.starts) + 1
         parts = empty_parts(count, wire)
         parts["start"][1:count:2], parts["start"][2:count:2] = self.starts, self.stops

@@ -183,7 +183,7 @@ class Collector:
         return Batch(self._engine.scanner, self._columns, rows)
 
     def _end(self, reading: Reading, block: Block, found: Found) -> WireError | None:
-        """The input is at its end. Its bookmark stands in front of a last line that may be half-written."""
+        """The input is at its end. Its bookmark is in front of a last line that may be half-written."""
         reading.finished = True
         opened = self._opened(found)
         if reading.identity is not None and not self._bookmarks.waits:
@@ -231,7 +231,7 @@ class Collector:
         return (start, line) if reading.recorded <= start else (reading.recorded, reading.line)
 
     def position(self) -> dict[str, Any]:
-        """The token of where the scan stands: see :attr:`turnwire.Scan.position`."""
+        """The token of how far the scan has got: see :attr:`turnwire.Scan.position`."""
         # The inode of a file that is gone is used again, and a file that was cut is begun again: the last one counts.
         last: dict[tuple[int, int], Reading] = {}
         for reading in self._readings:

@@ -1,4 +1,4 @@
-"""Which columns a scan has: where a record stands, what any wire has, what the wire itself has."""
+"""Which columns a scan has: where a record is, what any wire has, what the wire itself has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POSITIONS = (
     Column("length", "i64"),
     Column("line", "i64"),
 )
-"""The columns that every record has, whatever its wire: where it stands."""
+"""The columns that every record has, whatever its wire: where it is."""
 
 
 _own: dict[int, tuple[BulkScanner, dict[str, Column]]] = {}
@@ -100,7 +100,7 @@ def told(scanner: BulkScanner) -> str:
 def text_spans(
     scanner: BulkScanner, arrays: Mapping[str, Any], count: int, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the texts of one of the wire's own columns stand: offsets and lengths of ``count`` rows, made from the
+    """Where the texts of one of the wire's own columns are: offsets and lengths of ``count`` rows, made from the
     arrays that the core filled."""
     if scanner.packed is not None:
         return scanner.packed.spans(arrays[scanner.packed.array][:count], name)
@@ -111,7 +111,7 @@ def table_dtypes(scanner: BulkScanner, columns: Iterable[Column]) -> dict[str, s
     """The arrays that the core fills for these columns, with their dtypes: also those that common ones come from."""
     mine = own(scanner)
     dtypes = {"offset": "i8", "length": "i8", "present": scanner.present}
-    if "inner" in mine:  # records inside JSON strings: where their text stands, in the buffer or the arena
+    if "inner" in mine:  # records inside JSON strings: where their text is, in the buffer or the arena
         dtypes["place"] = dtypes["size"] = "i8"
     if "wire" in mine:  # records of several wires: each is decoded by its own
         dtypes["wire"] = "u1"

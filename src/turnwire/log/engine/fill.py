@@ -1,6 +1,6 @@
 """The second pass of a scan: columns of records that were located by the search of all wires, from their bytes.
 
-The search says where a record stands, whatever it stands in. A wire whose columns it does not fill itself reads the
+The search says where a record is, whatever it is in. A wire whose columns it does not fill itself reads the
 bytes of its records once more, all of a block at once, by its own bulk scan or, with a ``TextPlan``, by its decode.
 """
 
@@ -84,7 +84,7 @@ def gathered(view: memoryview, arena: memoryview, places: Any, sizes: Any) -> tu
 def read_again(
     scanner: BulkScanner, view: memoryview, arena: memoryview, places: Any, sizes: Any, dtypes: Arrays, keep: bool
 ) -> Arrays:
-    """The wire's own columns (``dtypes``) of the records at these places; texts are spans where the records stand."""
+    """The wire's own columns (``dtypes``) of the records at these places; texts are spans where the records are."""
     count = len(places)
     arrays: Arrays = {name: np.zeros(count, dtype) for name, dtype in dtypes.items()}
     if not count:

@@ -63,7 +63,7 @@ class LeftToRight:
         self._size = 0  # of the next window
         before = search.state.csp[:]
         self.claims = search.claims(start, stop, final)
-        start = min(start, self.claims.position)  # a byte order mark may stand in front
+        start = min(start, self.claims.position)  # a byte order mark may be in front
         self._windows = [_Window(start, before, self.claims)]
         self._place = self.claims.position  # up to here all is claimed that is
         self._read = stop  # up to here the windows were read

@@ -1,7 +1,7 @@
 """Lines of a block that belong together, searched as the text that they say: see ``finding/assembly.py``.
 
-What such lines say is searched like an input of its own. Its records get rows among those of the block, and stand where
-they are written there; their texts stand in the arena, behind what JSON strings said.
+What such lines say is searched like an input of its own. Its records get rows among those of the block, placed where
+they are written there; their texts are in the arena, behind what JSON strings said.
 
 A search costs far more than a short text. So texts that begin like CSP/1 are read together first, one behind the other:
 the next one ends a message as the end of the input does. What is one whole record then needs no search of its own.
@@ -154,7 +154,7 @@ class Result:
         return rows + [(first, last, BETWEEN, -1) for first, last in self.assembly.spans]
 
     def place(self, offset: int, length: int, within: bool, into: int, inner: int) -> tuple[int, int]:
-        """Where a record of the text is written in the block, and how long it is there. within: whether it stands in a
+        """Where a record of the text is written in the block, and how long it is there. within: whether it is in a
         string, ``inner`` bytes into that; into: its row in the block."""
         offset -= self.at
         first = self.written(offset)
@@ -269,7 +269,7 @@ def _read_together(search: Pass, found: list[Assembly]) -> dict[int, Result]:
         for offset, length in zip(table["offset"][:bad].tolist(), table["length"][:bad].tolist(), strict=True)
         for place in range(bisect_right(starts, offset) - 1, bisect_right(starts, offset + max(length, 1) - 1))
     }
-    # Behind a heredoc that nothing closes each text would be read as one that stands in it.
+    # Behind a heredoc that nothing closes each text would be read as one that is in it.
     most = min(damaged, default=0) if inner.state.csp[_RUN] else len(numbers)
     whole = {}
     for place, number in enumerate(numbers[:most]):

@@ -51,7 +51,7 @@ class Shortcut:
 
     def may_miss(self, block: Any) -> bool:
         """Whether a block may have records or rejects of other wires, which nobody looked for: the scan of tokens
-        alone does not hold where any may stand, that of lines does."""
+        alone does not hold where any may be, that of lines does."""
         return self.lines and _MAYBE.search(memoryview(block.data)[: block.size]) is not None
 
     def _plain(self, block: Any, arrays: Any, rows: int, rejects: Any, position: int) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OUTSIDE = re.compile(rb'["{}\n#]')
 _INSIDE = re.compile(rb'["\\\n]')
 _BEFORE_HASH = re.compile(rb'[0-9A-Za-z"]')
-"""What stands in front of the "#" that ends a record: a digit of base62, or the end of a string."""
+"""What is in front of the "#" that ends a record: a digit of base62, or the end of a string."""
 _ENDING = re.compile(rb"^(?:\xef\xbb\xbf)?(?:CSP/1|" + BEGINNING.encode() + rb")", re.MULTILINE)
 """How the lines begin that can end what spans several lines."""
 _LINE_HEAD = 16
@@ -46,7 +46,7 @@ def _taken(data: Buffer) -> bytes:
 
 
 class _Braces:
-    """Where the last outermost JSON object closed, or a "#" that can end a record of nSLIP stood outside of any: then a
+    """Where the last outermost JSON object closed, or a "#" that can end a record of nSLIP was outside of any: then a
     message may be complete.
 
     lines: whether an object may go on in the next line, as the one does with which the text begins.
@@ -266,7 +266,7 @@ class BlockStream:
         return found.position == size
 
     def _try(self, size: int) -> None:
-        """Reads up to where an object closed, and keeps to it only if that ends a message: otherwise what stands in
+        """Reads up to where an object closed, and keeps to it only if that ends a message: otherwise what is in
         front of it may be part of something larger, and waits for the end of the line or for half as much again."""
         self._due = 0
         self._retry = 0 if self._size <= _SHORT else self._size + self._size // 2

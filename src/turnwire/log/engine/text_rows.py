@@ -36,7 +36,7 @@ def claim(search: Pass, wires: TextWires, found: Claims, start: int, final: bool
 
 
 def fill_claimed(search: Pass, found: Claims, rows: list[int]) -> list[Arrays]:
-    """Says in the rows that were left open where the records stand, in order; the damaged ones are given as rejects."""
+    """Says in the rows that were left open where the records are, in order; the damaged ones are given as rejects."""
     arrays = search.space.arrays
     numbers = np.flatnonzero(found.what == TEXT)
     starts, stops = found.starts[numbers], found.stops[numbers]
@@ -66,7 +66,7 @@ def fill_claimed(search: Pass, found: Claims, rows: list[int]) -> list[Arrays]:
 
 def fill_common(search: Pass, codes: tuple[int, ...]) -> None:
     """Fills the common columns of the records of these wires (their numbers), of which the search says where they
-    stand."""
+    are."""
     finder, arrays = search.finder, search.space.arrays
     if finder.code is not None or not codes:
         return  # its own columns come from the second pass, and nobody asks for those of another wire
@@ -120,7 +120,7 @@ def _dtypes(kind: str, name: str) -> dict[str, str]:
 
 
 def _decimals(numbers: Any, there: Any, place: int) -> tuple[list[int], list[int], bytes]:
-    """Numbers as decimal text that will stand at ``place``: offsets, lengths, the text."""
+    """Numbers as decimal text that will are at ``place``: offsets, lengths, the text."""
     offsets, lengths, digits = [], [], []
     for number, known in zip(numbers.tolist(), there.tolist(), strict=True):
         text = str(number).encode() if known else b""

@@ -1,4 +1,4 @@
-"""The wires that have a ``TextPlan``, as a part of the search of all wires: where their records and their damage stand.
+"""The wires that have a ``TextPlan``, as a part of the search of all wires: where their records and their damage are.
 
 Tokens are found by the walk through a line or a string of JSON, among JSON and nSLIP: what begins first wins. Records
 of lines are claimed before it, in what CSP/1 leaves. Where two wires could begin at one place, the first in the order
@@ -61,7 +61,7 @@ class TextWires:
         return bool(self._wires) and any(one.search(view, start) is not None for one in (self._marks, _BYTES))
 
     def opens(self, view: Any, start: int) -> bool:
-        """Whether an opening stands in a text where records may begin, outside of strings."""
+        """Whether an opening is in a text where records may begin, outside of strings."""
         return bool(self._wires) and self._next_opening(view, start, len(view), start) is not None
 
     def _next_opening(self, data: Any, start: int, stop: int, first: int = 0) -> int | None:
@@ -91,7 +91,7 @@ class TextWires:
     # --- tokens ---
 
     def worth(self, view: Any, limit: int) -> bool:
-        """Whether a token, or a damaged one, may stand in a block, outside of strings or in one."""
+        """Whether a token, or a damaged one, may be in a block, outside of strings or in one."""
         if not self._wires:
             return False
         if _BYTES.search(view) is not None:

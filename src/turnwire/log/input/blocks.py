@@ -36,7 +36,7 @@ _PAUSE = 0.01
 
 
 def blocks(source: Source, job: Job) -> Iterator[tuple[Reading, Block]]:
-    """The blocks of one input, in order, from where its bookmark stands; the last one is marked as such. Where another
+    """The blocks of one input, in order, from where its bookmark is; the last one is marked as such. Where another
     file has its name by now, or what was read of it is not in it any more, what is left of that comes first."""
     reading = Reading(source)
     try:
@@ -205,7 +205,7 @@ class Before(NamedTuple):
 
 
 def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> Before | None:
-    """What is left of files that had a name, by how the file of that name stands to what was read (now: that file);
+    """What is left of files that had a name, by how the file of that name compares with what was read (now: that file);
     None where nothing is to be looked for. What is renamed or compressed meanwhile is looked for again."""
     if standing.before is None and (
         not standing.since or os.path.basename(name) not in job.bases(os.path.dirname(name))

@@ -192,7 +192,7 @@ class _Follower:
                 yield from tail.news()
                 break  # else it was renamed or compressed just now
         yield from self._ended(tail)
-        self._known.pop(cut, None)  # what stands in it now was not read, whatever it begins with
+        self._known.pop(cut, None)  # what is in it now was not read, whatever it begins with
         self._job.bookmarks.files.pop(cut, None)
         del self._tails[tail.name]
         if new is not None:

@@ -11,7 +11,7 @@ class Gap(NamedTuple):
     """Bytes of a log that cannot be had, or cannot be shown not to be missing.
 
     file: the name of the log; start: the byte (as decompressed) from which on; stop: the byte in front of which that
-    ends, None where nobody knows; why: ``file_shrunk`` (it was cut: what was written after the copy, or after the last
+    ends, None where unknown; why:  ``file_shrunk`` (it was cut: what was written after the copy, or after the last
     look where there is no copy, is gone), ``file_replaced`` (it was cut and has grown again, or was written anew) or
     ``file_gone`` (the file that had the name is not there any more, and what came between may be gone with it).
     """
@@ -22,7 +22,7 @@ class Gap(NamedTuple):
     why: Reason
 
     def to_dict(self) -> dict[str, Any]:
-        """The gap as a line of JSON has it: from, and to, which is null where nobody knows."""
+        """The gap as a line of JSON has it: from, and to, which is null where unknown."""
         return {"gap": True, "file": self.file, "from": self.start, "to": self.stop, "why": str(self.why)}
 
     @property

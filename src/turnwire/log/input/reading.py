@@ -34,7 +34,7 @@ class Block(NamedTuple):
     data: the bytes (a uint8 array that owns its memory, or a view); size: how many of them are input; base: offset of
     the first one in the input; line_end: whether it ends where a line does; last: whether the input ends with it;
     taken: how many bytes of the input as it is stored (compressed, perhaps) are read by now; ahead: how many bytes of
-    the next block stand after these in ``data``: a line that ends what this block holds, where it was cut there.
+    the next block are after these in ``data``: a line that ends what this block holds, where it was cut there.
     """
 
     data: Any
@@ -273,7 +273,7 @@ class Cutter:
         return self._carried
 
     def go_on_in(self, raw: Input, source: Any) -> None:
-        """Reads on in another input, which stands where the old one was read up to."""
+        """Reads on in another input, which begins where the old one was read up to."""
         self._raw, self._source = raw, source
         self.ended = False
 

@@ -1,4 +1,4 @@
-"""Where a scan stands, as a token that can be kept, and how a file stands to what was read before."""
+"""How far a scan has got, as a token that can be kept, and how a file compares with what was read before."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def identity(file: Any) -> Identity | None:
 
 
 def holds(file: Any, stop: int, tail: bytes) -> bool:
-    """Whether these bytes still stand in front of that offset of an open file."""
+    """Whether these bytes still are in front of that offset of an open file."""
     return _before(file, stop, len(tail)) == tail
 
 
@@ -140,10 +140,10 @@ class Place(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """How a file stands to what was read before. before: the bookmark of what had its name, where this is not the file
-    that was read, or does not hold any more what was read; why: what became of that; since: when a file was written
-    last (ns) of which no more was read than what any file of its name may begin with, or 0: it does not show whether it
-    was cut since then."""
+    """How a file compares with what was read before. before: the bookmark of what had its name, where this is not
+    the file that was read, or no longer holds what was read; why: what became of that; since: when a file was
+    written last (ns) of which no more was read than what any file of its name may begin with, or 0: it does not show
+    whether it was cut since then."""
 
     place: Place = Place()
     before: Bookmark | None = None
@@ -210,7 +210,7 @@ class Bookmarks:
         self.files[mark.file] = mark
 
     def stands(self, name: str | None, who: Identity | None, file: Any) -> Standing:
-        """How an open file stands to what was read. A compressed one that nobody knows is compared with the files that
+        """How an open file compares with what was read. An unknown compressed one is compared with the files that
         are not there any more: it may be made from one of them."""
         if who is None or not self.files:
             return Standing()

@@ -113,7 +113,7 @@ def read_once(source: Any) -> str | None:
     """Names what among the sources can be read only once; None where all of them can be read again.
 
     Files, directories, URLs and bytes can; pipes, terminals, sockets and file objects, which are read from where they
-    stand, cannot.
+    are, cannot.
     """
     if isinstance(source, (list, tuple)):
         return next((found for part in source if (found := read_once(part)) is not None), None)

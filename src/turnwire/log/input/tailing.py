@@ -17,7 +17,7 @@ class Tail:
     """One file that is followed. Of a compressed one, what can be decompressed by now is read; a member or frame that
     is half-written waits. Its end is where nobody writes to it any more.
 
-    standing: how it stood to what was read before; written: when it was written last, as it was known to have its name
+    standing: how it compared with that; written: when it was written last, as it was known to have its name
     (ns); read_at: the same when it was read last: what was copied before that holds nothing else; lost: why what was
     read is not in it any more; idle: looks since it had something new.
     """
@@ -135,7 +135,7 @@ class Tail:
         self.reading.identity = self.who = self.who._replace(written=self.written)
 
     def rewritten(self) -> bool:
-        """Whether the file was cut, or holds other bytes than were read: what stands in it was not read yet."""
+        """Whether the file was cut, or holds other bytes than were read: what is in it was not read yet."""
         cutter = self._cutter
         size = os.fstat(self.file.fileno()).st_size
         compressed = cutter is not None and cutter.kind is not None
@@ -183,7 +183,7 @@ class Tail:
         return bookmark(self.name, who, (who.size, 1), who.size, None, behind)
 
     def go_on_in(self, path: str, copy: tuple[int, int]) -> bool:
-        """Reads on in a copy of the file (by device and inode), compressed or not, from where it stands; False where
+        """Reads on in a copy of the file (by device and inode), compressed or not, from where it stopped; False where
         the path leads to it no more, or it holds less than what was read."""
         cutter = self._cutter
         assert cutter is not None and cutter.kind is None

@@ -49,7 +49,7 @@ def rows_of(which: Bits | NDArray[np.bool_] | None, count: int) -> NDArray[np.bo
 
 
 class TextColumn(Sequence["str | None"]):
-    """Text of one column, as spans of a buffer: nothing is copied until it is asked for.
+    """Text of one column, as spans of a buffer: nothing is copied until it is used.
 
     offsets, lengths: i64 arrays, one entry a row, into ``buffer``, and after its end into ``arena`` (what JSON strings
     said); a row without a value has length 0 and is not ``valid``. A span whose row is ``escaped`` still holds the
@@ -208,7 +208,7 @@ class Batch:
             return rows.arrays["record"][: rows.count]
         if name == "record":
             return np.arange(rows.record, rows.record + rows.count, dtype=np.int64)
-        if name == "inner" and name not in rows.arrays:  # no record here stands in a string
+        if name == "inner" and name not in rows.arrays:  # no record here is in a string
             return np.zeros(rows.count, np.int64)
         if name in own(self._scanner) or column in POSITIONS:
             return self._text(name) if column.kind == "text" else rows.arrays[name][: rows.count]
@@ -277,7 +277,7 @@ class Batch:
 
     @cached_property
     def _head_times(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The times at the heads of the lines that the records stand in, and where there is one."""
+        """The times at the heads of the lines that the records are in, and where there is one."""
         rows = self._rows
         times, there = np.zeros(rows.count, np.int64), np.zeros(rows.count, bool)
         data = np.frombuffer(rows.buffer, np.uint8)
@@ -329,7 +329,7 @@ class Batch:
         return self._bits(self._scanner.bits[name]) if own(self._scanner)[name].nullable else None
 
     def places(self) -> Iterator[tuple[memoryview, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """The scanned bytes, and what JSON strings in them said: of each the bytes, the rows whose records stand there
+        """The scanned bytes, and what JSON strings in them said: of each the bytes, the rows whose records are there
         in the order of their places, and where these start and stop (i64 arrays)."""
         rows = self._rows
         starts, sizes = self._spans
@@ -349,7 +349,7 @@ class Batch:
         return arrays["offset"][:count] - self._rows.base, arrays["length"][:count]
 
     def raw(self, row: int) -> memoryview:
-        """The bytes of one record as they stand in the input; inside a JSON string, what the string says there."""
+        """The bytes of one record as they are in the input; inside a JSON string, what the string says there."""
         place = range(len(self))[row]
         starts, sizes = self._spans
         return _span(self._rows.buffer, self._arena, int(starts[place]), int(sizes[place]))
@@ -372,7 +372,7 @@ class Batch:
         return partial(scanner.decode, unknown="keep") if self._rows.keep else scanner.decode
 
     def begins_line(self) -> NDArray[np.bool_]:
-        """Whether nothing but white space stands in front of each record on its line; of a record in a JSON string, in
+        """Whether nothing but white space is in front of each record on its line; of a record in a JSON string, in
         front of that string."""
         rows = self._rows
         data = np.frombuffer(rows.buffer, np.uint8)
@@ -391,7 +391,7 @@ class Batch:
         return begins
 
     def _before(self, row: int) -> bytes:
-        """What stands in front of a record on its line, its last 256 bytes."""
+        """What is in front of a record on its line, its last 256 bytes."""
         rows = self._rows
         start = int(rows.arrays["offset"][row]) - rows.base
         head = bytes(rows.buffer[max(start - HEAD, 0) : start])

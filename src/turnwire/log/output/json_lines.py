@@ -61,7 +61,7 @@ class RowReader:
     def _texts(self, column: Any, start: int, stop: int) -> list[str | None]:
         whole = self._bytes.get(id(column.buffer))
         if whole is None:
-            # What JSON strings said stands in an arena, which goes on where the buffer ends.
+            # What JSON strings said is in an arena, which goes on where the buffer ends.
             whole = self._bytes[id(column.buffer)] = b"".join((column.buffer, column.arena))
         spans = zip(
             column.offsets[start:stop].tolist(),
@@ -93,8 +93,8 @@ def slices(batch: Batch, limit: int | None = None, raw_times: bool = False) -> I
 class JsonLines:
     """Writes rows as JSON lines: every line has every column, null where the value is absent.
 
-    Numbers are exact up to 2**64-1, enums are names, and no character stands in a string as such that could do
-    something to a terminal. A file name that is not UTF-8 stands in ``file_base64`` instead of ``file``.
+    Numbers are exact up to 2**64-1, enums are names, and no character is in a string as such that could do
+    something to a terminal. A file name that is not UTF-8 is in ``file_base64`` instead of ``file``.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:

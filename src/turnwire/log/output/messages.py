@@ -18,12 +18,12 @@ _PLACES = ("file", "offset", "length", "line", "wire", "inner")
 
 
 class Message(NamedTuple):
-    """One record of a scan, decoded, and where it stands.
+    """One record of a scan, decoded, and where it is.
 
     message: the message object of its wire. file: the name of its file, None for bytes. offset, length: its bytes in
     the input (decompressed, where that is compressed); inside a JSON string, offset is that of the string. line: the
     number of its line. wire: the name of its wire. inner: the byte offset in what the outermost JSON string says, None
-    outside of strings. wrapped: "line" where it begins its line, "text" where something stands before it there (the
+    outside of strings. wrapped: "line" where it begins its line, "text" where something is before it there (the
     prefix of a log, a JSON value around it), "json_string" inside a JSON string.
     """
 
@@ -67,7 +67,7 @@ class Reject(NamedTuple):
 
 
 def places(scanner: BulkScanner) -> tuple[Column, ...]:
-    """The columns that say where records stand."""
+    """The columns that say where records are."""
     there = known(scanner)
     return chosen(scanner, [name for name in _PLACES if name in there])
 

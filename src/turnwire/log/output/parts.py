@@ -1,6 +1,6 @@
 """Outputs that grow: a folder of parts, each whole and with the position of the scan behind it.
 
-``part-00001.ndjson`` is there when it is whole; ``part-00001.position`` says where the scan stood then. A scan that
+``part-00001.ndjson`` is there when it is whole; ``part-00001.position`` says how far the scan had got then. A scan that
 goes on begins at the position of the last part, so that every record is in one part and in one only, whatever was
 killed.
 
@@ -127,7 +127,7 @@ class Parts:
         return self._output.size >= PART_BYTES or time.monotonic() - self._began >= PART_SECONDS
 
     def commit(self, position: dict[str, Any]) -> None:
-        """Ends the part that is open, if one is; ``position`` is where the scan stands behind it."""
+        """Ends the part that is open, if one is; ``position`` says how far the scan has got with it."""
         if self._output is None:
             return
         number = self._number + 1

@@ -26,7 +26,7 @@ MOST_ROOM = 1 << 20
 IN_MEMORY = 64 << 20
 DTYPES = {"offset": "i8", "length": "i8", "line": "i8", "fault": "i8", "reason": "u1"}
 JSON_DTYPES = {"inner": "i8", "row": "i8"}
-"""inner: the byte offset in what the outermost string says in which a range stands, or -1; row: records before it."""
+"""inner: the byte offset in what the outermost string says in which a range is, or -1; row: records before it."""
 COLUMNS = (
     Column("file", "file", nullable=True),
     Column("offset", "i64"),
@@ -51,7 +51,7 @@ class Rejects:
     """Rejected ranges, in the order of the input, as columns.
 
     ``rejects["offset"]``, ``["length"]``, ``["line"]`` and ``["fault"]`` (offset of the byte where reading failed) are
-    i64 arrays, so is ``["inner"]``: where a range in a JSON string stands in what the outermost string says, -1 for any
+    i64 arrays, so is ``["inner"]``: where a range in a JSON string is in what the outermost string says, -1 for any
     other; ``["reason"]``, ``["wire"]``, ``["file"]`` and ``["raw"]`` are lists. Polars, DuckDB, pandas and pyarrow take
     it as it is. Raw bytes beyond 64 MiB wait in a temporary file.
     """
@@ -185,7 +185,7 @@ class Rejects:
                 at += length
 
     def forget(self) -> None:
-        """Keeps the counts only, and no longer the ranges met so far."""
+        """Keeps the counts only, and no longer the ranges found so far."""
         self._parts.clear()
         self._names.clear()
         self._raw.seek(0)
@@ -225,7 +225,7 @@ def _wire(part: dict[str, NDArray[Any]], row: int, wire: str) -> str:
 
 
 def fault_line(reject: dict[str, Any]) -> int:
-    """The line of the byte where reading failed, where that stands in the range: it may be after the first one."""
+    """The line of the byte where reading failed, where that is in the range: it may be after the first one."""
     before = max(reject["fault"] - reject["offset"], 0)
     line: int = reject["line"] + reject["raw"].count(b"\n", 0, before)
     return line

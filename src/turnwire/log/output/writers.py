@@ -53,9 +53,9 @@ def format_of(path: str, named: str | None = None) -> str:
 
 
 def guarded(text: str) -> str:
-    """Text as a cell of a CSV file that no spreadsheet takes for a formula: an apostrophe stands before what starts
-    with ``= + - @`` (also full-width, small, or behind white space and what nobody sees), a tab, a carriage return or a
-    newline, also where apostrophes stand before that already."""
+    """Text as a cell of a CSV file that no spreadsheet takes for a formula: an apostrophe goes before what starts
+    with ``= + - @`` (also full-width, small, or behind white space and invisible characters), a tab, a carriage
+    return or a newline, also where apostrophes come before that already."""
     expect(text, str, "the text of a cell is guarded")
     return f"'{text}" if _FORMULA.match(text) else text
 

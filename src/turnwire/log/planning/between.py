@@ -62,7 +62,7 @@ def scan_cuts(pieces: Iterator[bytes], every: int, *, limit: int) -> Iterator[tu
 
 
 def has_header(file: Any) -> bool:
-    """Whether a line of a file begins as the headers of documents do: what stands after it may be one document, if
+    """Whether a line of a file begins as the headers of documents do: what is after it may be one document, if
     nothing is found in front of it."""
     with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         if data[: len(BOM) + len(SIGIL)].removeprefix(BOM).startswith(SIGIL) or data.find(b"\n" + SIGIL) >= 0:
@@ -89,7 +89,7 @@ def between_objects(file: Any, offset: int) -> bool:
 
 
 def between_records(file: Any, start: int, offset: int, limit: int) -> bool:
-    """Whether no record of a wire of lines that has a plan goes from what stands after ``start``, where none is open,
+    """Whether no record of a wire of lines that has a plan goes from what is after ``start``, where none is open,
     over ``offset``. limit: bytes of a message."""
     lines = finder().lines
     if not lines:

@@ -1,4 +1,4 @@
-"""How many lines stand in front of a place in a file. What was counted once in a process is not counted again."""
+"""How many lines are in front of a place in a file. What was counted once in a process is not counted again."""
 
 from __future__ import annotations
 
