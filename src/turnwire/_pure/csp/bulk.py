@@ -153,7 +153,7 @@ def _store(data: bytes, row: tuple[int, ...], base: int, line: int, columns: dic
 
 
 def text_spans(rows: Any, count: int, text: int, offsets: Any, lengths: Any) -> None:
-    """Where a text of each record stands: see the native twin."""
+    """Where a text of each record is: see the native twin."""
     if not 0 <= text < len(BULK_TEXTS):
         raise ValueError(f"there are {len(BULK_TEXTS)} texts")
     data = memoryview(rows).tobytes()

@@ -32,7 +32,7 @@ def scan_into(
     """Fills C-contiguous int32 tables from ``data[start:stop]``; returns (consumed, rows, extras, rejects used).
 
     ``data``: contiguous bytes-like, under 2 GiB. ``consumed`` is the offset of the first byte that was not: what
-    stands there may go on after ``stop`` (never when ``final``) or found a table full. ``state``: int64[4], zero at
+    comes there may go on after ``stop`` (never when ``final``) or found a table full. ``state``: int64[4], zero at
     the start of a stream and carried from call to call. Lines are counted from ``start``; state[0] is the number of
     lines before it and moves on. Offsets are offsets into ``data``.
     """

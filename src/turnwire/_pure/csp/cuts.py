@@ -1,7 +1,7 @@
 """Where a CSP/1 log may be cut, in plain Python: the readable twin of ``_native/csp/cuts.pyx``.
 
 Messages are not read here. Every line of only ``<`` counts as the opening of a heredoc, up to the first line of as many
-``>``, whether a message owns it or not; a cut stands where none is open, at a ``CSP/1`` line, or at any line where no
+``>``, whether a message owns it or not; a cut falls where none is open, at a ``CSP/1`` line, or at any line where no
 message can be open: in front of the first one and after a code fence. That forbids more than it must and never
 allows a cut inside a heredoc. A heredoc that may be longer than a message may be (``limit``) is not closed for the
 scan; from there on no cut is made.

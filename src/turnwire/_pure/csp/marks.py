@@ -57,7 +57,7 @@ def is_header_like(line: bytes) -> bool:
 
 
 def are_flags(flags: bytes) -> bool:
-    """Whether what stands after the head of a template can be its flags: none, or parts that are not sentences."""
+    """Whether what is after the head of a template can be its flags: none, or parts that are not sentences."""
     return len(flags) <= MOST_FLAGS and all(_FLAGS.fullmatch(flag) for flag in flags.split(b";"))
 
 

@@ -12,7 +12,7 @@ def tables(data: bytes, limits: tuple[int, int, int] = NO_LIMIT, wanted: str = "
     """(rows, extras, rejects) of a whole buffer.
 
     ``limits``: bytes of a message, fields of a generic block, bytes of a key. wanted: "all" rejects, "first": up to the
-    first one, what stands behind it is not read, "none" of them. Raises ValueError for 2 GiB or more, as spans are 32
+    first one, what is behind it is not read, "none" of them. Raises ValueError for 2 GiB or more, as spans are 32
     bits wide.
     """
     check_size(len(data))

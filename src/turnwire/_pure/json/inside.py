@@ -1,4 +1,4 @@
-"""What stands inside good JSON and inside strings, in plain Python: part of ``_pure/json/lines``."""
+"""What is inside good JSON and inside strings, in plain Python: part of ``_pure/json/lines``."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class LineWires:
     reject: Any
 
     def has_mark(self, text: bytes) -> bool:
-        """Whether a mark of a line wire stands in a text."""
+        """Whether a mark of a line wire is in a text."""
         return any(mark in text for mark in self.plan.marks)
 
     def escaped_mark(self, region: Region, start: int, to: int) -> int:

@@ -108,7 +108,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         return values, 1 << self.plan.valid.get("inner", 63) if region.level and "inner" in self.columns else 0
 
     def store(self, region: Region, at: int, values: dict[str, Any], present: int, time: int | None) -> None:
-        """Stores a row; a time that it lacks stands at the head of its line."""
+        """Stores a row; a time that it lacks is at the head of its line."""
         row = self.rows
         self.rows += 1
         if "time" in self.columns:
@@ -253,7 +253,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         """The literal around the byte at ``place``; returns the offset behind it."""
         raw = region.raw
         floor = way.done if way.bad < 0 else way.bad
-        end = region.end if region.level else region.line_stop(place)  # in a block it stands in one line
+        end = region.end if region.level else region.line_stop(place)  # in a block it is in one line
         quote = quote_before(raw, place, floor)
         quote = -1 if quote >= 0 and not region.level and b"\n" in raw[quote:place] else quote
         close = _QUOTE.match(raw, place, end).end()  # type: ignore[union-attr]
@@ -309,7 +309,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         within, opening = -1, None
         while True:
             if within != region.end or (opening is not None and opening.start() < place):
-                opening = self.opening(region, place)  # once, however much else stands before it
+                opening = self.opening(region, place)  # once, however much else is before it
                 within = region.end
             place = region.end if opening is None else opening.start()
             string = opening is not None and opening[1] is None and opening[2] is None

@@ -18,7 +18,7 @@ class Plan:
     """Wires and columns: what ``scan_block`` is told. See the native twin.
 
     tokens: further wires whose records are tokens, which the native twin does not have: ``next`` finds the first from a
-    place on, ``marks`` stand in strings that are worth decoding for them (``log.engine.text_wires.TextWires``).
+    place on, ``marks`` are in strings that are worth decoding for them (``log.engine.text_wires.TextWires``).
     """
 
     def __init__(

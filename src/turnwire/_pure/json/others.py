@@ -1,7 +1,7 @@
 """nSLIP among JSON in plain Python: the readable twin of ``_native/json/others.h``, hooks of the scan of JSON wires.
 
 A candidate is what ``_pure/nslip/scan.py`` calls one. It is judged in its line, or in its line of what a string says. A
-damaged one ends where the next candidate of either kind begins. Where a backslash stands that nSLIP does not know, the
+damaged one ends where the next candidate of either kind begins. Where nSLIP does not know a backslash, the
 text may be a string literal, and what that says is looked through.
 
 Tokens of further wires (``Plan(tokens=)``) are found in the same way, here only: a block that may hold one is read in
@@ -88,7 +88,7 @@ def look(text: bytes) -> bool:
 
 
 def tag_of(raw: bytes, at: int, end: int) -> tuple[int, int, bool] | None:
-    """Where the tag of the record from ``at`` to ``end`` stands: offset and length of its inside, whether it holds
+    """Where the tag of the record from ``at`` to ``end`` is: offset and length of its inside, whether it holds
     escapes."""
     for match in _TAG.finditer(raw, at, end):
         if match[1] == b"t":
@@ -174,7 +174,7 @@ class Among:
         return found if found is not None and found.start < to else None
 
     def take_token(self, region: Region, other: Other) -> None:
-        """Stores where a token of a further wire stands; what it says is read later."""
+        """Stores where a token of a further wire is; what it says is read later."""
         wire, token = other.token.wire, other.token
         if other.what == REJECT:
             self.reject(region, other.at, other.end, token.fault, 0, token.reason, wire)

@@ -70,7 +70,7 @@ class OverLines:
         return piece_end(self.data, start, start + self.limit)
 
     def opens_below(self, region: Region, at: int) -> bool:
-        """Whether the ``{`` at ``at``, behind which nothing stands in its region, opens an object."""
+        """Whether the ``{`` at ``at``, behind which nothing is in its region, opens an object."""
         if region.level or region.cut:
             return False
         start = region.start + at

@@ -58,7 +58,7 @@ def _carve(lines: Any, parts: dict[str, Any], part: int) -> None:
         whole = lines.data[place] in b"{@" and _whole_line(lines, place, end, behind)
         line += newline >= 0
         if whole:
-            lines.rows = row  # what stands before it comes first
+            lines.rows = row  # what is before it comes first
             try:
                 _piece(lines, parts, part, place)
             except _NoRoom:

@@ -19,7 +19,7 @@ TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 class Region:
     """Text that is looked through: a line (level 0), or what a JSON string says.
 
-    raw: the text; start: where it stands in the block or, from level 1 on, in the arena. inside: where the string's
+    raw: the text; start: where it is in the block or, from level 1 on, in the arena. inside: where the string's
     inside begins in the text around it. quote: place in the block of the quote of the outermost string.
     """
 
@@ -45,7 +45,7 @@ class Region:
         )  # from where, to where, and the first
 
     def outside(self, at: int) -> int:
-        """Where the byte at ``at`` stands in the text around the string, as written."""
+        """Where the byte at ``at`` is in the text around the string, as written."""
         if self.written is None:
             assert self.outer is not None, "only a string is inside other text"
             span = self.outer.raw[self.inside : self.inside + self.size_as_written]
@@ -53,7 +53,7 @@ class Region:
         return self.inside + self.written.place(at)
 
     def line_stop(self, at: int) -> int:
-        """The end of the line in which the byte at ``at`` stands, its line end excluded."""
+        """The end of the line in which the byte at ``at`` is, its line end excluded."""
         newline = self.raw.find(b"\n", at, self.end) if self.level or self.several else -1
         if newline < 0:
             return self.end
@@ -62,7 +62,7 @@ class Region:
     size_as_written = 0
 
     def in_block(self, at: int) -> int:
-        """Where the byte at ``at`` stands in the block, as written there."""
+        """Where the byte at ``at`` is in the block, as written there."""
         region = self
         while region.outer is not None:
             at = region.outside(at)
@@ -70,7 +70,7 @@ class Region:
         return region.start + at
 
     def inner(self, at: int) -> int:
-        """How far into the text of the outermost string the byte at ``at`` stands."""
+        """How far into the text of the outermost string the byte at ``at`` is."""
         region = self
         while region.outer is not None and region.level > 1:
             at = region.outside(at)

@@ -1,4 +1,4 @@
-"""Rows of the JSON wires in plain Python: where the values of a message stand, and what of them goes into columns."""
+"""Rows of the JSON wires in plain Python: where the values of a message are, and what of them goes into columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reading:
         self.parents = {path.rpartition("/")[0] for path in self.values}
 
     def noted(self, raw: bytes, start: int) -> dict[str, Noted]:
-        """Where the values stand in the good JSON object at ``start``."""
+        """Where the values are in the good JSON object at ``start``."""
         found: dict[str, Noted] = {}
         self._members(raw, start, "", found)
         return found
@@ -184,7 +184,7 @@ def _sections(raw: bytes, noted: Noted, value: Value | None) -> int | None:
 
 
 def _family(raw: bytes, noted: Noted, value: Value | None) -> Filled | None:
-    """What stands between the sigil of a channel and its first slash."""
+    """What is between the sigil of a channel and its first slash."""
     span = raw[noted.start : noted.end]
     text = plain(span)
     slash = text.find(b"/")
@@ -214,7 +214,7 @@ class Written:
         self.starts = [said for _, _, said, _ in self.escapes]
 
     def place(self, at: int) -> int:
-        """Where the byte at ``at`` stands; inside a character, where that starts."""
+        """Where the byte at ``at`` is; inside a character, where that starts."""
         index = bisect_left(self.starts, at) - 1
         if index < 0:
             return at

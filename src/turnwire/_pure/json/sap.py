@@ -21,7 +21,7 @@ HIGHEST_PRESSURE = 100
 
 
 class Finding(NamedTuple):
-    """One remark on a field: severity "error" or "warning", and where it stands (JSON pointer)."""
+    """One remark on a field: severity "error" or "warning", and where it is (JSON pointer)."""
 
     reason: Reason
     where: str

@@ -1,7 +1,7 @@
 """Strict JSON in pure Python: the readable twin of ``_native/json/text.pyx``.
 
 The standard library reads what is plainly good; whatever is doubtful goes through :class:`_Text`, which holds every
-rule, reads left to right without recursion, and says where a fault stands.
+rule, reads left to right without recursion, and says where a fault is.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ class _Text:
             raise self.fault(Reason.NUMBER_TOO_LONG, place) from None
 
     def string(self, start: int) -> tuple[str, int]:
-        """The string whose quote stands at ``start``, and the offset behind its closing quote."""
+        """The string whose quote is at ``start``, and the offset behind its closing quote."""
         raw = self.raw
         parts: list[str] = []
         first = place = start + 1

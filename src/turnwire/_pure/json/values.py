@@ -1,6 +1,6 @@
 """Lines that are values of JSON, an array or a string: the readable twin of ``_native/json/values.h``.
 
-Each of their strings is looked through by itself, as those in objects are: what stands in one ends with it, and its
+Each of their strings is looked through by itself, as those in objects are: what is in one ends with it, and its
 escapes are read. Objects in arrays are what they are anywhere.
 """
 

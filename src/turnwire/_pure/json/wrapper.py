@@ -51,8 +51,8 @@ def wrapper_time(raw: bytes, start: int) -> int | None:
 
 
 def message_bytes(raw: bytes, behind: int) -> tuple[int, int, int] | None:
-    """Where the array of bytes stands that the key which ends at ``behind`` has: its bracket, its first number, its
-    closing bracket. None where its value is anything else."""
+    """The places of the array of bytes that is the value of the key which ends at ``behind``: its bracket, its
+    first number, its closing bracket. None where its value is anything else."""
     found = _BYTES.match(raw, behind)
     if found is None:
         return None
@@ -75,12 +75,12 @@ class Numbers:
         self.size = len(span)
 
     def place(self, at: int) -> int:
-        """Where the number of the byte at ``at`` stands."""
+        """Where the number of the byte at ``at`` is."""
         return self.starts[at] if at < len(self.starts) else self.size
 
 
 class Times:
-    """Where the time of a record stands that has none of its own: a part of the class that scans lines."""
+    """Where the time of a record without one of its own is: a part of the class that scans lines."""
 
     data: bytes
     head: int
@@ -94,7 +94,7 @@ class Times:
         self.head_known, self.head_time = (2, 0) if time is None else (1, time)
 
     def time_at_head(self, region: Any, at: int) -> int | None:
-        """What stands closest around the record at ``at`` of a region."""
+        """What is closest around the record at ``at`` of a region."""
         if region.level:
             first = region.raw.rfind(b"\n", 0, at) + 1
             time = head_time(region.raw[first : region.end][:256])

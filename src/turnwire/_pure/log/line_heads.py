@@ -49,7 +49,7 @@ def _checked(data: Any, start: int, stop: int) -> bytes:
 
 
 def signs(data: Any, start: int, stop: int) -> tuple[int, int]:
-    """Where the first magic stands, and the signs of the lines in front of it: see the native twin."""
+    """Where the first magic is, and the signs of the lines in front of it: see the native twin."""
     text = _checked(data, start, stop)[start:]
     magic = _MAGIC.search(text)
     if magic is None:
@@ -105,7 +105,7 @@ def plain_gaps(
 
 
 def _begins_line(text: bytes, gap: int, place: int) -> bool:
-    """Whether nothing but brackets stands in front of a quote in its line, as far as the gap says."""
+    """Whether nothing but brackets is in front of a quote in its line, as far as the gap says."""
     before = text[gap:place].rstrip(b" \t[")
     return not before or before.endswith(b"\n")
 
@@ -119,7 +119,7 @@ def first_hint(data: Any, start: int, stop: int) -> int:
     found = _HINT.search(view, start, stop)
     while found is not None:
         line = _line_of(view, found.start(), start)
-        # What stands in front of the first line is not looked at.
+        # What is in front of the first line is not looked at.
         if not found[0].startswith(b"C") or (found.start() > start and not _again(view, line, found, stop)):
             return line
         found = _HINT.search(view, found.start() + 1, stop)
@@ -200,7 +200,7 @@ def _lines(form: re.Pattern[bytes], data: Any, start: int, stop: int) -> list[in
 
 
 def _line_of(view: memoryview, place: int, start: int) -> int:
-    """Where the line begins in which ``place`` stands, at ``start`` or behind it."""
+    """Where the line begins in which ``place`` is, at ``start`` or behind it."""
     while place > start:
         first = max(place - _PIECE, start)
         newline = view[first:place].tobytes().rfind(b"\n")

@@ -1,8 +1,8 @@
-"""Times as they stand in logs: the readable twin of ``_native/log/times.pyx`` and common/log_time.h.
+"""Times as they are in logs: the readable twin of ``_native/log/times.pyx`` and common/log_time.h.
 
 ISO 8601 calendar date and time in the extended format, as RFC 3339 has it and a little wider: ``YYYY-MM-DD``, then
 "T", "t", "_" or one space, ``HH:MM``, then ``:SS`` and a fraction behind "." or "," (cut behind microseconds), and
-a zone: "Z", "z", ``+HH:MM``, ``+HHMM`` or ``+HH``, before which one space may stand. Seconds may be missing, and so may
+a zone: "Z", "z", ``+HH:MM``, ``+HHMM`` or ``+HH``, before which one space may come. Seconds may be missing, and so may
 the zone: then it is UTC. Second 60 reads as 59.
 """
 

@@ -253,7 +253,7 @@ def record(data: bytes, start: int, final: bool, keep: bool, limit: int) -> tupl
     if not final and most == size and legacy(data, start, size) in (LEGACY_ENDS, LEGACY_CUT):
         return None
     at_end = fault.reason is Reason.UNTERMINATED_STRING or fault.offset >= most
-    last = most if at_end else fault.offset  # what stands here may be the "\r" of a line that ends
+    last = most if at_end else fault.offset  # what is here may be the "\r" of a line that ends
     if not final and ((at_end and most == size) or (last + 1 == size and data[last] == ord("\r"))):
         return None
     if at_end and most < size:

@@ -38,7 +38,7 @@ def begins(data: bytes, at: int, end: int) -> bool | None:
 
 
 def next_candidate(data: bytes, start: int, to: int, end: int, limit: int, cut: bool = False) -> int:
-    """The next candidate that starts in ``data[start:to]`` and stands in ``data[:end]`` and within ``limit`` bytes, or
+    """The next candidate that starts in ``data[start:to]`` and is in ``data[:end]`` and within ``limit`` bytes, or
     ``to``. cut: what may become one after ``end`` counts."""
     while (at := data.find(b"@", start, to)) >= 0:
         within = end - at <= limit

@@ -26,7 +26,7 @@ def one_line(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """A text as a field, not the beginning of another form. Bars and what stands before them are escaped."""
+    """A text as a field, not the beginning of another form. Bars and what is before them are escaped."""
     if PLAIN(text):
         return text
     if not text or text[0] in "=&" or _ODD.search(text):

@@ -189,7 +189,7 @@ def written(state: State, template: Template, leaves: list[Leaf], before: bool) 
 
 
 def told(leaf: Leaf, text: bool, later: bool) -> str:
-    """A leaf as a field. text: whether a text is expected; later: whether a distance may stand there."""
+    """A leaf as a field. text: whether a text is expected; later: whether a distance may be there."""
     if type(leaf) is str and text and later and leaf[:1] in ("+", "-"):
         return "=" + json_field(quoted(leaf))
     return field(leaf, text)

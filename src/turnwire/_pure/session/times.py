@@ -11,7 +11,7 @@ _DAY = 86_400
 
 
 class Form(NamedTuple):
-    """How a time is written: what stands between day and hour, digits of a second's fraction, the zone."""
+    """How a time is written: what is between day and hour, digits of a second's fraction, the zone."""
 
     between: str
     digits: int

@@ -1,4 +1,4 @@
-"""Events as shapes and leaves: what stands where, and the values that stand there, numbers as they were written.
+"""Events as shapes and leaves: which members there are, and their values, numbers as they were written.
 
 A leaf is a ``str`` for a JSON string, and ``bytes`` (JSON text) for everything else, so that "1" and 1 differ and 1.0
 stays 1.0. The structure around the leaves is a tuple of marks, the same for all events of one shape.

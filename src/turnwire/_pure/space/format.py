@@ -41,7 +41,7 @@ class Section:
 
     Attributes: name, type, qualifier, place, index, inline (str or None where the header has none), content (str,
     without trailing blank lines), raw (the text as it was read, or None for a section that was built), span (where
-    raw stood in the document, in characters of a str or bytes of bytes, or None).
+    raw is in the document, in characters of a str or bytes of bytes, or None).
 
     A section does not change. A parsed one keeps the whole document alive and cuts its parts out when asked.
     """
@@ -87,7 +87,7 @@ class Section:
 
     @property
     def qualifier(self) -> str | None:
-        """What stands after the first ":" ("" before inline text), or None without a colon."""
+        """What is after the first ":" ("" before inline text), or None without a colon."""
         return self._part(2)  # type: ignore[no-any-return]
 
     @property
