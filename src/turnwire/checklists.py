@@ -53,7 +53,7 @@ class Clause(NamedTuple):
 
 
 class Unjudged(NamedTuple):
-    """A demand that no log can show kept or broken: where it stands, what it demands, and why it cannot be judged."""
+    """A demand that no log can show kept or broken: where it is, what it demands, and why it cannot be judged."""
 
     section: str
     text: str

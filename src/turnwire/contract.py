@@ -91,7 +91,7 @@ class MessageStream(Protocol):
 
 OBJECT, TOKEN, LINES = "object", "token", "lines"
 STYLES = (OBJECT, TOKEN, LINES)
-"""What a message is: a JSON object; a token, which may stand anywhere in a line; whole lines."""
+"""What a message is: a JSON object; a token, which may be anywhere in a line; whole lines."""
 
 
 class Wire:
@@ -127,7 +127,7 @@ class Wire:
     - parts: a pattern whose named groups are the parts of a message's text (``tokens``). advice: what can be changed to
       make messages cheaper, name -> (how to say it, the change: texts of messages in order -> those after it).
     - checklist: what its messages are judged by, a ``turnwire.checklists.Specification``. conform: (bytes of a file,
-      options) -> its ``Checklist``, where it is told in another way.
+      options) -> its ``Checklist``, where it is judged in another way.
     - listed: (bytes of a file) -> (line, message or DecodeError) of
       the messages in it, where a file holds more than one a line.
     - documents: a :class:`DocumentPlan`, if it has documents beside messages. replay: what replays a history of it.
@@ -137,7 +137,7 @@ class Wire:
       can only where a text in one of these columns has more bytes, as it is written; () for anywhere.
     - all_clear: (bytes of a good record) -> whether ``check`` surely finds nothing in it: quicker than making its
       message. False says only that the message must be asked.
-    - joined: what stands between two messages of one file.
+    - joined: what is between two messages of one file.
 
     Raises ValueError for a name that is not a word in lower case, and for an unknown style.
     """
@@ -273,7 +273,7 @@ class Wire:
 
     def plain_values(self, message: Any) -> dict[str, Any]:
         """A message as plain values by name: as ``plain`` says; without it, a wire of style "object" by its own
-        object, any other by the message's fields. Raises UnknownName where a message has no fields that can be told."""
+        object, any other by the message's fields. Raises UnknownName where the fields of a message are unknown."""
         if self.plain is not None:
             return self.plain(message)
         if self.style == OBJECT:
@@ -293,7 +293,7 @@ def _no_faults(data: Any, /, *, fences: bool = False) -> list[Any]:
 
 class DocumentPlan(NamedTuple):
     """The ``documents`` of a wire: whole texts beside its messages. Each goes from its first header line in a file, or
-    in a code fence, in front of which no record or reject stands, to the end of that.
+    in a code fence, in front of which there is no record or reject, to the end of that.
 
     kind: of their records. message: the class of what reading one gives. opening: the bytes with which each header line
     begins; header: a pattern that matches from there on where it is one. columns: (bytes, fences=) -> what a document
@@ -319,7 +319,7 @@ class TextPlan(NamedTuple):
     depend on more than one byte after it.
 
     A match is a record if the wire's ``decode`` takes it, else a reject with the reason and place that ``decode``
-    gives. Where nothing matches, the wire's ``damaged`` gets what stands up to the next opening or the end of the line:
+    gives. Where nothing matches, the wire's ``damaged`` gets the bytes up to the next opening or the end of the line:
     if it says yes, that is a reject, else text (also if the wire has no ``damaged``). Of style "lines", ``damaged`` is
     asked about the first line of every candidate; if it says no, the whole candidate is text.
 

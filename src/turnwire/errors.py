@@ -279,7 +279,7 @@ class WireError(ValueError):
         super().__init__(text)
 
     def __str__(self) -> str:
-        """The whole of it, made when it is asked for: a log of refusals asks for the parts alone."""
+        """The whole text, made on request: a log of refusals needs the parts alone."""
         return self._render()
 
     def __repr__(self) -> str:
@@ -322,8 +322,8 @@ def _rebuild(
 class DecodeError(WireError):
     """The bytes are not messages of the wire.
 
-    pending: of an error that a :class:`turnwire.Decoder` raised, how many messages stood in front of the fault; they
-    come with the next call. raw: the damaged range itself, where it was met in a stream or a log.
+    pending: of an error that a :class:`turnwire.Decoder` raised, how many messages were in front of the fault; they
+    come with the next call. raw: the damaged range itself, where it was found in a stream or a log.
     """
 
     pending: int = 0
@@ -343,7 +343,7 @@ class RuleError(WireError):
 
 
 class ConvertError(WireError):
-    """A message has no form in the wire it should go to; ``missing`` names every field that stands in the way.
+    """A message has no form in the wire it should go to; ``missing`` names every field that prevents it.
 
     ``wire`` is the target, and the fields are its own; with the reasons no_extension and no_counterpart they are the
     source's. ``known``: those of them that cannot say what the source says, with that fact. With no_counterpart,
@@ -375,7 +375,7 @@ class ConvertError(WireError):
 
 
 class CallError(Exception):
-    """A call to another agent brought no Result that can be used. The base of all that clients raise for answers."""
+    """A call to another agent gave no usable Result. The base of all that clients raise for answers."""
 
 
 class Unreachable(CallError, ConnectionError):
@@ -387,11 +387,11 @@ class Unanswered(CallError, TimeoutError):
 
 
 class BadAnswer(CallError):
-    """The answer is none: unreadable, too large, or of another task, correlation or producer than was asked."""
+    """The answer cannot be used: unreadable, too large, or of another task, correlation or producer than was asked."""
 
 
 class UnknownName(ValueError):
-    """An argument names what is not there: a wire, a column, a format, a mode. That is a slip of the caller, no
+    """An argument names what is not there: a wire, a column, a format, a mode. That is a mistake of the caller, not a
     fault of a message, and ``except WireError`` does not take it.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Texts that teach an LLM a wire; each stands with its protocol (``<package>/prompt.py``)."""
+"""Texts that teach an LLM a wire; each is in the package of its protocol (``<package>/prompt.py``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def prompt(wire: str, size: str = "full") -> str:
     """A text for a system prompt that teaches ``wire``: the form of its messages, its words and its rules, and with the
     size "full" an example of each kind, act, intent or channel, all of which the wire's own decode and check take.
 
-    What stands in angle brackets is to be filled in. A wire that has one size only gives that. Raises
+    Fill in what is in angle brackets. A wire with one size gives that. Raises
     UnknownName for another wire or size.
     """
     if size not in SIZES:

@@ -70,7 +70,7 @@ def _folders() -> Iterator[str]:
 
 
 def _entries() -> Iterator[Wire]:
-    """What the entry points name. One that cannot be loaded is told as a warning: others go on."""
+    """What the entry points name. One that cannot be loaded gives a warning; the others are used."""
     import warnings
     from importlib.metadata import entry_points
 

@@ -20,7 +20,7 @@ class Told(NamedTuple):
 
 def told(raw: bytes, faults: list[DecodeError], issues: list[Issue]) -> list[Told]:
     """All that is wrong with, and doubtful about, a document with these bytes, in the order of its lines. Issues, whose
-    ``where`` is a line, stand at its first byte."""
+    ``where`` is a line, are placed at its first byte."""
     found = [Told(one.line or 1, one.offset or 0, "error", str(one.reason), one.text) for one in faults]
     line, place = 1, 0
     for issue in sorted(issues, key=lambda issue: int(issue.where)):

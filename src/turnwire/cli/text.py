@@ -19,7 +19,7 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """As :func:`printable`, and a backslash is doubled: nothing that stands in a field can look like an escape."""
+    """As :func:`printable`, and a backslash is doubled: nothing that is in a field can look like an escape."""
     return _UNSAFE_OR_BACKSLASH.sub(visible_escape, text)
 
 

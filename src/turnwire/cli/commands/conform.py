@@ -34,7 +34,7 @@ _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.G
 def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **options: Any) -> int:
     """Checks FILES by the checklist of WIRE: every clause of its specification that can be judged.
 
-    The messages of WIRE in a file are one history, wherever they stand in it: they are the records that a scan finds,
+    The messages of WIRE in a file are one history, wherever they are in it: they are the records that a scan finds,
     and its rejects are faults. Each clause passes, fails, is open (something is unfinished where the file ends) or does
     not apply. Unfinished is a fault once its time is over: on the clock of the messages, or as of --now.
     A file with nothing but CSP/1 is judged as a document, in which other text is a fault.

@@ -66,7 +66,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Writes the messages in FILES, wherever they stand there, as messages of the wire --to.
+    """Writes the messages in FILES, wherever they are in them, as messages of the wire --to.
 
     What the target has no field for is named on standard error. What the target needs and a message lacks must come
     from --context (the fields of turnwire.Context), --now or --new-ids; otherwise the message is refused, and every
@@ -183,7 +183,7 @@ def _messages(source: str | BinaryIO, wire: str | None) -> Iterator[Found]:
     from turnwire.finding.located import located
 
     unclosed: int | None = None  # where the JSON string is that has one
-    beside = False  # whether one stands in no JSON string
+    beside = False  # whether one is in no JSON string
     for one in located(source, wire):
         if one.error is not None:
             yield Found(one.line, None, one.error)

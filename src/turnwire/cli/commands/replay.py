@@ -53,7 +53,7 @@ def command(
     """Applies the messages of LOG in order and shows the state they lead to.
 
     LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in; several
-    files, directories and globs are one history, in this order. What stands before the first message as DEF and LAWS is
+    files, directories and globs are one history, in this order. What is before the first message as DEF and LAWS is
     C0. Damaged messages and those that a store refuses are named on standard error and change nothing; they make the
     exit code 1. So does a --name that was never defined. Without any message it is 4.
     """

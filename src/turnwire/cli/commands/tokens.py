@@ -58,7 +58,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 def command(sources: tuple[str, ...], **options: Any) -> int:
-    """Counts the tokens of all messages in SOURCES, as they stand there.
+    """Counts the tokens of all messages in SOURCES, as written.
 
     SOURCES are files, directories, globs, or - for standard input. Text in messages that looks like a special token is
     counted as text. Exits with 1 when a message or conversation is over --max, or a record is damaged; with 4 when
@@ -163,7 +163,7 @@ COMPARED = ("format", "alone", "ratio", "together", "ratio together", "bytes", "
 
 
 def _compare(found: Tally, counters: list[Tokenizer], context: Any, options: dict[str, Any], advised: bool) -> None:
-    """What a message costs in each format; what was not tried stands with the advice, where there is one."""
+    """What a message costs in each format; what was not tried is listed with the advice, where there is one."""
     from turnwire.cli.tables import table
     from turnwire.log.output.json_lines import json_line
     from turnwire.tokens.advice import untried

@@ -157,7 +157,7 @@ class Tally:
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: Any) -> int:
     """Checks every record of SOURCES strictly and writes each fault as file:line: byte N: reason: text. Where no --wire
-    is named, the wire stands before the reason.
+    is named, the wire comes before the reason.
 
     SOURCES are files, directories, globs, or - for standard input. Good records are also given to the wire's own
     check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
