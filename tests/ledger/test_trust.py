@@ -270,3 +270,16 @@ def test_the_commands(path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[s
     tamper(path, "UPDATE entries SET body = x'00' WHERE rowid = 3")
     assert call("ledger", "head", path, "--sign", secret)[0] == 1
     assert call("ledger", "head", path, "--after", first)[0] == 1
+
+
+def test_a_backup_to_a_full_disk_leaves_nothing(path: Path, tmp_path: Path) -> None:
+    with Ledger(path) as ledger:
+        for _ in range(500):
+            ledger.append("k", "x" * 10_000)
+    folder = tmp_path / "full"
+    folder.mkdir()
+    code = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n"
+    code += "from turnwire.ledger import Ledger; Ledger(sys.argv[1]).backup(sys.argv[2])"
+    failed = subprocess.run([sys.executable, "-c", code, path, folder / "copy.db"], capture_output=True, text=True)
+    assert failed.returncode == 1 and "OSError" in failed.stderr
+    assert list(folder.iterdir()) == []

@@ -28,7 +28,8 @@ def copied(source: sqlite3.Connection, identity: str, path: str | os.PathLike[st
         sync_directory(place.parent)
     finally:
         os.close(descriptor)
-        beside.unlink(missing_ok=True)
+        for ending in ("", "-journal"):  # SQLite keeps its journal where it could not write
+            beside.with_name(beside.name + ending).unlink(missing_ok=True)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return Checkpoint(identity, verdict.size, verdict.root, verdict.chain, now)
 
