@@ -243,6 +243,16 @@ def test_the_orchestrator_commands_and_others_ask() -> None:
     assert (made.message.channel, made.message.type, made.nearest) == ("⫻query/request", "Query", "⫻query/request")
 
 
+@pytest.mark.parametrize("target", ["nslip", "csp", "sstp", "sap"])
+def test_a_content_may_lack_its_last_newline(target: str) -> None:
+    known = {"WePlan": 2, "Orchestrator": 0} if target == "nslip" else {}
+    context = FULL.replace(agents=known, uuids={"7" if target == "nslip" else "T7": ID})
+    whole = turnwire.convert(KICK, target, context=context)
+    bare = turnwire.convert(KICK.replace(content=KICK.content[:-1]), target, context=context)
+    assert bare.message == whole.message
+    assert "content" in bare.dropped
+
+
 def test_carried_values_follow_the_message_that_carries_them() -> None:
     made = turnwire.convert(NSLIP, "sstp", context=FULL, carry=True)
     assert made.dropped == ()

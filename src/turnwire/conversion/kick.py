@@ -98,10 +98,11 @@ def facts(fields: Fields, kind: str, names: Names) -> dict[str, Any]:
     place = sections[0].place if sections else None
     found: dict[str, Any] = {} if place is None else {"task": place}
     body: str | None = content
+    ended = content if content.endswith("\n") else f"{content}\n"  # what comes back has its newline, and is not exact
     for task in (place, None):
         head = f"{_header(channel, task)}\n"
-        if content.startswith(head) and (content == head or content.endswith("\n")):
-            body = content[len(head) : -1] if content != head else None
+        if ended.startswith(head):
+            body = ended[len(head) : -1] if ended != head else None
             break
     if body is not None and body is not content and _has_section(body):
         body = content  # more sections than one
