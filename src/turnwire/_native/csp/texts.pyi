@@ -1,7 +1,11 @@
 from collections.abc import Callable
 
+from typing_extensions import disjoint_base
+
+from turnwire._pure.csp.texts import MOST_KEPT as MOST_KEPT
 from turnwire.csp.lints import Context
 
+@disjoint_base
 class Texts:
     def __init__(
         self,

@@ -2,6 +2,7 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
+from turnwire.sap.spec import RESULT_MARKS as RESULT_MARKS
 from turnwire.sap.spec import VERSION as VERSION
 from turnwire.sap.spec import Field as Field
 from turnwire.sap.spec import Table
