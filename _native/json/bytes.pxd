@@ -40,7 +40,7 @@ cdef inline uint64_t word_hash(Bytes place, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline int utf8_size(Bytes place, Bytes end) noexcept nogil:
-    """Bytes of the character at ``place`` (2 to 4), or 0 where they are not characters."""
+    """Bytes of the character at ``place`` (2 to 4), or 0 where there is none."""
     cdef unsigned char lead = place[0], second
     if lead < 0xC2 or lead > 0xF4 or end - place < 2:
         return 0

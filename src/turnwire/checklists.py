@@ -286,7 +286,7 @@ def log_line(line: bytes) -> bool:
 
 
 def statement(line: bytes) -> bool:
-    """Whether a line is one of a preamble of CSP/1, which is not a prose in files of several wires."""
+    """Whether a line is one of a preamble of CSP/1, which is not prose in files of several wires."""
     return _STATEMENT.match(line) is not None
 
 
