@@ -202,7 +202,7 @@ def test_a_read_only_place_is_no_damage() -> None:
             outcome.append(done.stdout.strip())
         folder.chmod(0o755)
     assert outcome[0] == "True"
-    assert outcome[1].startswith("OSError what was appended last is in its -wal file")
+    assert outcome[1].startswith("OSError what was written last is in its -wal file")
 
 
 def test_witnesses_see_one_history(path: Path, tmp_path: Path) -> None:

@@ -6,8 +6,11 @@ import errno
 import os
 import secrets
 import sqlite3
+import threading
 import time
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 from turnwire.errors import Reason, RuleError, expect_one_of
 from turnwire.ledger.schema import APPLICATION_ID, FORMAT, SCHEMA, strange_schema
@@ -26,6 +29,8 @@ _INPUT_OUTPUT = {
     sqlite3.SQLITE_PERM: errno.EACCES,
     sqlite3.SQLITE_NOMEM: errno.ENOMEM,
 }
+_ALONE = "&immutable=1"  # nobody writes the file: SQLite needs no locks and no files beside it
+_AS_THEY_ARE = "&readonly_shm=1"  # the files beside it are read, and none is made
 _PAUSE = 0.02  # seconds between two tries to get the write lock while WAL mode is being set
 
 
@@ -34,12 +39,10 @@ def in_memory(path: object) -> bool:
     return isinstance(path, str) and path == MEMORY
 
 
-def connect(
-    path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc", immutable: bool = False
-) -> sqlite3.Connection:
-    """A connection in autocommit mode. ``mode`` is that of SQLite's URI: rwc creates, rw and ro do not. ``immutable``:
-    nobody can write the file, so SQLite needs no locks and no files beside it."""
-    query = f"mode={mode}{'&immutable=1' if immutable else ''}"
+def connect(path: str | os.PathLike[str], timeout: float, *, mode: str = "rwc", also: str = "") -> sqlite3.Connection:
+    """A connection in autocommit mode. ``mode`` is that of SQLite's URI: rwc creates, rw and ro do not. ``also``:
+    further settings of the URI."""
+    query = f"mode={mode}{also}"
     uri = "file::memory:" if in_memory(path) else f"{Path(os.fspath(path)).absolute().as_uri()}?{query}"
     return sqlite3.connect(uri, timeout=timeout, isolation_level=None, uri=True, check_same_thread=False)
 
@@ -59,28 +62,77 @@ def input_output(error: sqlite3.Error, path: object) -> OSError | None:
     return OSError(_INPUT_OUTPUT[code & 0xFF], str(error), os.fspath(path))  # type: ignore[call-overload]
 
 
-def open_to_read(path: str | os.PathLike[str], timeout: float) -> sqlite3.Connection:
-    """A connection for reading alone, also on a read-only medium. Raises OSError.
+class Untouched:
+    """The lock of who reads a file as one that nobody writes (``immutable``). Leaving it raises OSError where the file
+    has changed since it was opened: then what was read may be of no moment that there was."""
 
-    There SQLite cannot make the files that it wants beside a ledger; without them the file itself is all there is,
-    unless a log of it holds more.
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+        self._lock = threading.Lock()
+        self._before = self._state()
+
+    def _state(self) -> tuple[int, ...]:
+        found = os.stat(self._path)
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+        if self._state() != self._before:
+            raise OSError(errno.EBUSY, "somebody wrote the ledger while it was read here: read it again", self._path)
+
+
+def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.Connection, Any]:
+    """A connection for reading alone, also on a medium that cannot be written, and the lock to hold while it is read
+    (:class:`Untouched` where the file is read as one that nobody writes). Raises OSError.
+
+    SQLite makes files beside a ledger that it reads. Where they cannot be made, or would be those of somebody who
+    cannot write the ledger (its owner could not write it any more), the file itself is read: without them it is all
+    there is, unless a log of it holds more.
     """
-    connection = connect(path, timeout, mode="ro")
+    if in_memory(path) or not os.path.isfile(path):
+        raise FileNotFoundError(errno.ENOENT, "no such file", os.fspath(path))
+    if not os.access(path, os.R_OK):  # asked, not tried: to close a file here would end SQLite's locks on it
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
+    place = os.path.realpath(path)
+    logs = [f"{place}-wal", f"{place}-journal"]
+    ours = os.access(place, os.W_OK) and os.access(os.path.dirname(place), os.W_OK)
+    if ours or any(map(os.path.exists, (*logs, f"{place}-shm"))):
+        connection = connect(path, timeout, mode="ro", also="" if ours else _AS_THEY_ARE)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            return connection, threading.Lock()
+        except sqlite3.DatabaseError as error:
+            failed = input_output(error, path)
+            if failed is None:
+                return connection, threading.Lock()  # what is wrong with it will be said by who reads it
+            connection.close()
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_PLACE:
+                raise failed from error
+            for log in logs:
+                if os.path.exists(log) and os.path.getsize(log):
+                    text = f"what was written last is in its {log[len(place) :]} file, which cannot be read here: "
+                    raise OSError(errno.EROFS, f"{text}copy all its files elsewhere", os.fspath(path)) from error
+    lock = Untouched(path)
+    return connect(path, timeout, mode="ro", also=_ALONE), lock
+
+
+def open_read_only(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.Connection, Any, str]:
+    """As :func:`open_to_read`, and the ledger's id. Raises OSError, RuleError(bad_ledger, ledger_broken)."""
+    connection, lock = open_to_read(path, timeout)
     try:
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        return connection
-    except sqlite3.DatabaseError as error:
-        failed = input_output(error, path)
-        if failed is None:
-            return connection  # what is wrong with it will be said by who reads it
+        with lock:
+            if not _is_ledger(connection, path):
+                raise _bad(path, "it is empty")
+            require_schema(connection)
+            return connection, lock, ledger_id(connection, path)
+    except BaseException:
         connection.close()
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_PLACE:
-            raise failed from error
-        log = f"{os.fspath(path)}-wal"
-        if os.path.exists(log) and os.path.getsize(log):
-            text = "what was appended last is in its -wal file, which cannot be read here: copy all its files elsewhere"
-            raise OSError(errno.EROFS, text, os.fspath(path)) from error
-    return connect(path, timeout, mode="ro", immutable=True)
+        raise
 
 
 def open_writer(path: str | os.PathLike[str], timeout: float, synchronous: str) -> tuple[sqlite3.Connection, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 import time
@@ -16,7 +17,7 @@ from turnwire.errors import Reason, RuleError, expect
 from turnwire.json.canonical import canonical
 from turnwire.ledger import merkle
 from turnwire.ledger.checkpoint import Checkpoint, ConsistencyProof, InclusionProof, private_key
-from turnwire.ledger.connection import in_memory, open_reader, open_writer, require_schema
+from turnwire.ledger.connection import in_memory, open_read_only, open_reader, open_writer, require_schema
 from turnwire.ledger.nodes import Nodes
 from turnwire.ledger.rows import Broken, Hashed
 from turnwire.ledger.schema import TILE, Entry, first_link
@@ -112,13 +113,15 @@ class Ledger:
         synchronous: SQLite's "FULL" (default), "EXTRA" or "NORMAL" (a crash of the machine may lose the last commits).
         timeout: seconds to wait for another process's lock.
         after: a head that was kept elsewhere; the file must continue it. All rows are read for that.
+        read_only: reads a file that is there, also where it cannot be written, and makes none. Nothing is appended.
 
     Attributes:
-        path: as it was given. in_memory: whether there is no file. id: 32 hex digits that no other ledger has.
+        path, read_only: as given. in_memory: whether there is no file. id: 32 hex digits that no other ledger has.
 
     Raises RuleError(bad_ledger) for a file that is something else, RuleError(ledger_broken) for one whose tables or
     triggers were changed, or that does not continue ``after`` (both are ValueErrors), sqlite3.OperationalError for a
-    full disk or a lock that is never released. Do not share one object across a fork.
+    full disk or a lock that is never released. With ``read_only``: OSError for a file that is not there or cannot be
+    read, io.UnsupportedOperation for what would write. Do not share one object across a fork.
     """
 
     def __init__(
@@ -129,16 +132,24 @@ class Ledger:
         synchronous: str = "FULL",
         timeout: float = 30.0,
         after: Checkpoint | None = None,
+        read_only: bool = False,
     ) -> None:
         self.path = path
+        self.read_only = read_only
+        self.in_memory = in_memory(path)
         self._timeout = timeout
         self._signer = None if signer is None else private_key(signer)
-        self._writer, self.id = open_writer(path, timeout, synchronous)
-        # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
-        self.in_memory = in_memory(path)
-        self._reader = self._writer if self.in_memory else open_reader(path, timeout)
-        self._write_lock: Any = threading.RLock() if self.in_memory else threading.Lock()
-        self._read_lock: Any = self._write_lock if self.in_memory else threading.Lock()
+        self._write_lock: Any = threading.Lock()
+        if read_only:
+            self._reader, self._read_lock, self.id = open_read_only(path, timeout)
+            self._writer = self._reader
+        else:
+            self._writer, self.id = open_writer(path, timeout, synchronous)
+            # What is in memory has one connection, whoever uses it: then both locks are one, which nests (see close).
+            self._reader = self._writer if self.in_memory else open_reader(path, timeout)
+            self._read_lock = threading.Lock()
+            if self.in_memory:
+                self._write_lock = self._read_lock = threading.RLock()
         self._waiting: deque[_Ticket] = deque()
         self._known_version = -1  # of the file, as SQLite counts other connections' commits
         self._last = 0
@@ -163,7 +174,7 @@ class Ledger:
 
     def close(self) -> None:
         """Closes the file. What was appended stays."""
-        with self._write_lock, self._read_lock:
+        with self._write_lock, suppress(OSError), self._read_lock:  # of what was read, each reader was told
             self._writer.close()
             self._reader.close()
 
@@ -214,6 +225,8 @@ class Ledger:
 
     def _write(self, items: list[Item], expected: int | None) -> int:
         """Group commit: whoever gets the lock first writes for all who wait."""
+        if self.read_only:
+            raise io.UnsupportedOperation(f"{os.fspath(self.path)} was opened for reading only")
         ticket = _Ticket(items, expected)
         try:
             self._waiting.append(ticket)

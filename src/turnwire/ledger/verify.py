@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import Reason, RuleError, expect
 from turnwire.ledger import merkle
-from turnwire.ledger.connection import in_memory, input_output, ledger_id, open_to_read
+from turnwire.ledger.connection import input_output, ledger_id, open_to_read
 from turnwire.ledger.rows import Broken, Fault, Hashed
 from turnwire.ledger.schema import APPLICATION_ID, TABLES, strange_schema
 
@@ -140,12 +140,11 @@ def verify_file(
     Without a kept head nobody can see a tail that was cut off, or a file forged from the start. Raises
     FileNotFoundError, or OSError for a file that cannot be read.
     """
-    if in_memory(path) or not os.path.isfile(path):
-        raise FileNotFoundError(2, "no such file", os.fspath(path))
     asked = Trusted(trusted, witnesses, threshold)
-    connection = open_to_read(path, timeout)
+    connection, lock = open_to_read(path, timeout)
     try:
-        return verify_connection(connection, path, *heads, trusted=asked)
+        with lock:
+            return verify_connection(connection, path, *heads, trusted=asked)
     finally:
         connection.close()
 

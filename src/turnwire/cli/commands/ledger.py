@@ -146,17 +146,14 @@ def _private(file: str) -> bytes:
 
 @contextmanager
 def _opened(file: str, *, after: str | None = None, key: str | None = None) -> Iterator[Ledger]:
-    """The ledger of a file that is there. Raises OSError."""
+    """The ledger of a file that is there, for reading. Raises OSError."""
     from turnwire.ledger import Ledger
     from turnwire.ledger.connection import input_output
 
     signer = None if key is None else _private(key)
     kept = None if after is None else read_head(after)
-    with open(file, "rb") as there:  # a ledger that is not there is not made
-        if not there.read(1):
-            raise click.UsageError(f"{file!r} is empty: no ledger")
     try:
-        with Ledger(file, signer=signer, after=kept) as ledger:
+        with Ledger(file, signer=signer, after=kept, read_only=True) as ledger:
             yield ledger
     except sqlite3.Error as error:
         raise input_output(error, file) or OSError(5, str(error), file) from error

@@ -156,7 +156,7 @@ def _kept(log: str) -> Store:
     from turnwire.ledger import Ledger, require, verify_file
 
     require(verify_file(log))
-    with Ledger(log) as ledger:
+    with Ledger(log, read_only=True) as ledger:
         return Store.reopen(ledger)
 
 

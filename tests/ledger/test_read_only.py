@@ -1,0 +1,152 @@
+"""Ledgers that are read where they cannot be written: read-only media, and files of somebody else."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from turnwire.csp import Store
+from turnwire.errors import RuleError
+from turnwire.ledger import Ledger, verify_file
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+only_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can become nobody")
+
+AS_NOBODY = """
+import os, subprocess, sys
+from turnwire.cli.program import run
+words = sys.argv[3:]
+run([word.replace("FILE", sys.argv[1]).replace("COPY", sys.argv[1] + ".copy") for word in words])  # imports it all
+os.setgid(65534); os.setuid(65534)
+print("as nobody", file=sys.stderr)
+sys.exit(run([word.replace("FILE", sys.argv[2]).replace("COPY", "copies/b") for word in words]))
+"""
+
+
+def as_nobody(warm: Path, path: Path, *words: str) -> tuple[int, str]:
+    """Runs a command as a user who owns nothing, who may not read the library either: exit code and error."""
+    command = [sys.executable, "-c", AS_NOBODY, str(warm), str(path), *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=path.parent)
+    return done.returncode, done.stderr.partition("as nobody\n")[2]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A directory that everybody can enter, which those of pytest are not."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+        Path(name).chmod(0o755)
+
+
+def made(path: Path) -> Path:
+    with Ledger(path) as ledger:
+        Store({"A": "1"}, journal=ledger)
+        ledger.append_many([("x", b"body %d" % number) for number in range(700)])
+    return path
+
+
+@only_root
+@pytest.mark.parametrize("mode", [0o555, 0o777])
+def test_every_command_reads_what_it_cannot_write(folder: Path, tmp_path: Path, mode: int) -> None:
+    """Also where the reader could make files beside it: they would be the reader's, and its owner be locked out."""
+    path = made(folder / "a")
+    path.chmod(0o644)
+    (folder / "copies").mkdir(mode=0o777)
+    (folder / "copies").chmod(0o777)
+    before = path.read_bytes()
+    folder.chmod(mode)
+    warm = made(tmp_path / "warm")
+    for words in ("verify", "ledger head", "ledger export", "ledger prove", "ledger backup", "replay"):
+        further = {"ledger prove": ["3"], "ledger backup": ["COPY"]}.get(words, [])
+        assert as_nobody(warm, path, *words.split(), "FILE", *further) == (0, ""), words
+        assert sorted(os.listdir(folder)) == ["a", "copies"], words
+    assert path.read_bytes() == before
+    assert len(Ledger(folder / "copies" / "b", read_only=True)) == 701
+
+
+@only_root
+def test_rows_that_cannot_be_reached_are_an_error(folder: Path, tmp_path: Path) -> None:
+    """A log without its index, in the place that a link names: no index of another user's is put there."""
+    with Ledger(folder / "open") as ledger:
+        ledger.append("x", b"1")
+        for ending in ("", "-wal"):  # as after a kill
+            shutil.copy(folder / f"open{ending}", folder / f"a{ending}")
+    (folder / "away").mkdir()
+    (folder / "away" / "link").symlink_to(folder / "a")
+    folder.chmod(0o777)
+    for words in ("verify", "ledger head", "ledger export"):
+        code, error = as_nobody(made(tmp_path / words), folder / "away" / "link", *words.split(), "FILE")
+        assert code == 3 and "in its -wal file" in error, words
+    assert not (folder / "a-shm").exists()
+
+
+def test_reading_changes_nothing(tmp_path: Path) -> None:
+    path = made(tmp_path / "open")
+    with Ledger(path) as ledger:
+        ledger.backup(tmp_path / "copy")
+        ledger.append("x", b"in the log")
+        with Ledger(path, read_only=True) as reader:  # beside a writer it sees what is new
+            assert len(reader) == 702
+            ledger.append("x", b"more")
+            assert reader[703].body == b"more"
+    before = (tmp_path / "copy").read_bytes()
+    key = Ed25519PrivateKey.generate()
+    with Ledger(tmp_path / "copy", signer=key, read_only=True) as ledger:
+        head = ledger.head()
+        assert head.signed_by(key.public_key()) and ledger.verify(head) and ledger.prove(3).holds(head)
+        for write in (lambda: ledger.append("x", b"1"), lambda: ledger.append_many([("x", b"1")])):
+            with pytest.raises(io.UnsupportedOperation):
+                write()
+    with Ledger(tmp_path / "copy", after=head, read_only=True) as ledger:
+        assert next(ledger.find("csp-init", ""), None) is None and Store.reopen(ledger).head == "C0"
+    assert (tmp_path / "copy").read_bytes() == before
+    assert not list(tmp_path.glob("copy-*")), "a backup stays one file"
+
+
+def test_what_is_no_ledger_is_refused_and_not_made(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "text").write_text("x" * 5000)
+    for name, error in [
+        ("none", FileNotFoundError),
+        (".", FileNotFoundError),
+        ("empty", RuleError),
+        ("text", RuleError),
+    ]:
+        with pytest.raises(error):
+            Ledger(tmp_path / name, read_only=True)
+    with pytest.raises(FileNotFoundError):
+        Ledger(":memory:", read_only=True)
+    assert sorted(os.listdir(tmp_path)) == ["empty", "text"]
+
+
+def test_a_file_that_is_written_after_all_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read as a file that nobody writes, and is written meanwhile, may be of two moments: neither a verdict
+    nor a head is given."""
+    path = made(tmp_path / "a")
+    monkeypatch.setattr("os.access", lambda place, mode: mode != os.W_OK)
+    ledger = Ledger(path, read_only=True)
+    assert ledger.head().size == 701 and not list(tmp_path.glob("a-*"))
+    with Ledger(path) as writer:
+        writer.append("x", b"more")
+    for read in (ledger.head, lambda: ledger[1], lambda: list(ledger.find("x", "k")), lambda: list(ledger)):
+        with pytest.raises(OSError, match="somebody wrote the ledger"):
+            read()
+    ledger.close()
+
+    def written(*_: object, **__: object) -> None:
+        with Ledger(path) as writer:
+            writer.append("x", b"more")
+
+    monkeypatch.setattr("turnwire.ledger.verify.verify_connection", written)
+    with pytest.raises(OSError, match="somebody wrote the ledger"):
+        verify_file(path)
