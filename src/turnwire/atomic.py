@@ -148,6 +148,25 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def scratch(parent: Path) -> Iterator[Path]:
+    """A hidden directory for what may make files of its own beside a file, such as SQLite; it is gone, with all that is
+    in it, when the block ends, and where the process was killed, when somebody next writes to ``parent``."""
+    _sweep_once(parent)
+    path, held = temporary(parent), None
+    try:
+        path.mkdir(0o700)
+        if fcntl is not None:
+            held = os.open(path, os.O_RDONLY)
+            with suppress(OSError):
+                hold(held)
+        yield path
+    finally:
+        if held is not None:
+            os.close(held)
+        _remove(path)
+
+
 class AtomicFile:
     """A binary file for a ``with`` block: there under its name when the block ends well, otherwise as if never begun.
 

@@ -283,3 +283,18 @@ def test_a_backup_to_a_full_disk_leaves_nothing(path: Path, tmp_path: Path) -> N
     failed = subprocess.run([sys.executable, "-c", code, path, folder / "copy.db"], capture_output=True, text=True)
     assert failed.returncode == 1 and "OSError" in failed.stderr
     assert list(folder.iterdir()) == []
+
+
+@posix
+def test_a_backup_that_was_killed_goes_with_the_next_one(path: Path, tmp_path: Path) -> None:
+    """Also the files that SQLite made beside it."""
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    code = "import os, sys; from turnwire.ledger import Ledger, copying\n"
+    code += "def killed(path): (path.parent / 'copy-journal').touch(); os.kill(os.getpid(), 9)\n"
+    code += "copying.verify_file = killed; Ledger(sys.argv[1], read_only=True).backup(sys.argv[2])"
+    failed = subprocess.run([sys.executable, "-c", code, path, folder / "first.db"])
+    assert failed.returncode == -9 and len(os.listdir(folder)) == 1
+    code = "import sys; from turnwire.ledger import Ledger; Ledger(sys.argv[1]).backup(sys.argv[2])"
+    subprocess.run([sys.executable, "-c", code, path, folder / "second.db"], check=True)
+    assert os.listdir(folder) == ["second.db"]

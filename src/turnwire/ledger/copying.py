@@ -7,7 +7,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from turnwire.atomic import create, sync_directory, temporary_name
+from turnwire.atomic import create, scratch, sync_directory
 from turnwire.ledger.checkpoint import Checkpoint
 from turnwire.ledger.connection import connect, input_output
 from turnwire.ledger.verify import require, verify_file
@@ -18,18 +18,17 @@ def copied(source: sqlite3.Connection, identity: str, path: str | os.PathLike[st
     place = Path(os.path.abspath(path))
     if os.path.lexists(place):
         raise FileExistsError(17, "exists already", os.fspath(path))
-    beside = place.parent / temporary_name()
-    descriptor = create(str(beside), 0o600)
-    try:
-        _copy(source, beside)
-        os.fsync(descriptor)
-        verdict = require(verify_file(beside))
-        os.link(beside, place)  # refuses what has come to that name meanwhile
-        sync_directory(place.parent)
-    finally:
-        os.close(descriptor)
-        for ending in ("", "-journal"):  # SQLite keeps its journal where it could not write
-            beside.with_name(beside.name + ending).unlink(missing_ok=True)
+    with scratch(place.parent) as folder:
+        beside = folder / "copy"
+        descriptor = create(str(beside), 0o600)
+        try:
+            _copy(source, beside)
+            os.fsync(descriptor)
+            verdict = require(verify_file(beside))
+            os.link(beside, place)  # refuses what has come to that name meanwhile
+            sync_directory(place.parent)
+        finally:
+            os.close(descriptor)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return Checkpoint(identity, verdict.size, verdict.root, verdict.chain, now)
 
