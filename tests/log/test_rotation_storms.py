@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.log.rotating import KINDS, Log
+from tests.log.rotating import BANNER, KINDS, Log
 from tests.log.test_follow import followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following
@@ -158,6 +158,29 @@ def test_inodes_that_are_used_again(tmp_path: Path) -> None:
         found = scan_nslip(log.path, resume=position)
         assert [number for batch in found for number in batch["conv_id"].tolist()] == [2, 3]
         assert not found.gaps
+
+
+@pytest.mark.parametrize("older", ["app.log.1", "app.log"])
+def test_an_inode_and_a_banner_hide_no_bookmark(older: str, tmp_path: Path) -> None:
+    """A new log that has the inode of a rotated file of which only the banner was read is not that file: what was read
+    under the log's name is, and its compressed file is not read from its start."""
+    with Log(tmp_path, random.Random(1), True, 1) as log:
+        log.write(3)
+        found = scan_nslip(log.path, resume={})
+        assert [number for batch in found for number in batch["conv_id"].tolist()] == [0, 1, 2]
+        position = json.loads(json.dumps(found.position))
+        (mark,) = position["files"]
+        log.write(1)
+        log.rename()
+        log.compress()
+        log.write(2)
+        head = BANNER[-1024:]
+        blank = {**mark, "name": str(log.path.with_name(older)), "inode": log.path.stat().st_ino, "size": len(BANNER)}
+        blank |= {"offset": len(BANNER), "line": 51, "read": len(BANNER), "tail": hashlib.sha256(head).hexdigest()}
+        mark["inode"] = 1
+        position["files"] = [blank, mark]
+        found = scan_nslip(log.path, resume=position)
+        assert [number for batch in found for number in batch["conv_id"].tolist()] == [3, 4, 5]
 
 
 def test_a_banner_alone_is_no_proof_of_a_copy(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ from turnwire.log.input.resuming import (
     place_of,
     unwritten,
 )
-from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_like, is_rotated
+from turnwire.log.input.rotated_names import is_like
+from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_rotated
 from turnwire.log.input.sources import Job, Reading, Source
 
 SETTLED = 5.0

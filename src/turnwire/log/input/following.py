@@ -12,7 +12,8 @@ from turnwire.log.input.blocks import blocks, what_was
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
-from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_like, is_rotated
+from turnwire.log.input.rotated_names import is_like
+from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_rotated
 from turnwire.log.input.sources import Job, Reading, Source, sources
 from turnwire.log.input.tailing import Tail
 

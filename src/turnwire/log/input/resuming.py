@@ -15,6 +15,7 @@ from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.reading import Stop, opened
+from turnwire.log.input.rotated_names import is_like
 
 HEAD = 1024
 TAIL = 1024
@@ -216,7 +217,7 @@ class Bookmarks:
             return Standing()
         latest, same = self._names.get(name or ""), self.files.get(who[:2])
         fault = None if same is None else changed(same, who, file)
-        if same is not None and fault is None and not _is_used_again(same, latest):
+        if same is not None and fault is None and not _is_used_again(same, latest, who):
             return Standing(place_of(same, file), since=same.written if max(same.read, same.offset) <= BANNER else 0)
         if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
             for mark in sorted(self.files.values(), key=_read, reverse=True):  # several may begin alike
@@ -236,10 +237,16 @@ class Bookmarks:
         return {"turnwire": _VERSION, "record": record, "files": files}
 
 
-def _is_used_again(same: Bookmark, latest: Bookmark | None) -> bool:
-    """Whether a bookmark with the inode of a file says nothing of it: nothing was read then, and another file had the
-    name since."""
-    return latest is not None and latest is not same and latest.name == same.name and not max(same.read, same.offset)
+def _is_used_again(same: Bookmark, latest: Bookmark | None, who: Identity) -> bool:
+    """Whether a bookmark with the inode of a file says nothing of it: another file had the name since, and no more was
+    read under that name, or as a rotated file of that name, than what any file of it may begin with."""
+    if latest is None or latest is same or max(same.read, same.offset) > BANNER:
+        return False
+    if not max(same.read, same.offset):
+        return latest.name == same.name
+    (folder, base), (there, older) = os.path.split(latest.name), os.path.split(same.name)
+    alike = folder == there and (base == older or is_like(older, base))
+    return alike and (who.size, who.written) != (same.size, same.written)
 
 
 def _read(mark: Bookmark) -> int:

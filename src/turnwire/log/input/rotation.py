@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire.log.input.resuming import TAIL, TICK, Bookmark, is_copy
+from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_like, plain_name
 
-_ADDED = re.compile(r"[._-](?:\d[\d._:TZ-]*|old|prev|bak|save)")
 _NUMBER = re.compile(r"\d+")
 _LOOKS = 20
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class Rotated(NamedTuple):
@@ -31,23 +30,6 @@ class Rotated(NamedTuple):
         return self.path.endswith(COMPRESSED)
 
 
-def _plain(name: str) -> str:
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    return name
-
-
-def is_like(name: str, base: str) -> bool:
-    """Whether a file is called as a rotated ``app.log`` is: ``app.log.1``, ``app.log-20260101.gz``, ``app-1.log``."""
-    stem, ending = os.path.splitext(base)
-    plain = _plain(name)
-    if plain.startswith(base):
-        return _ADDED.fullmatch(plain, len(base)) is not None
-    if not (ending and plain.endswith(ending) and plain.startswith(stem)):
-        return False
-    return _ADDED.fullmatch(plain, len(stem), len(plain) - len(ending)) is not None
-
-
 class Bases:
     """Of which names there are rotated files in folders: a look at many logs in one folder lists it once."""
 
@@ -62,7 +44,7 @@ class Bases:
             return kept[1]
         bases: set[str] = set()
         for name in os.listdir(folder or os.curdir):
-            bases.update(_bases(_plain(name)))
+            bases.update(_bases(plain_name(name)))
         found = frozenset(bases)
         if time.time_ns() - written > TICK:  # within a tick of the clock more may come without a trace
             self._found[folder] = written, found
@@ -73,17 +55,17 @@ def _bases(plain: str) -> Iterator[str]:
     stem, ending = os.path.splitext(plain)
     for place, sign in enumerate(plain):
         if place and sign in "._-":
-            if _ADDED.fullmatch(plain, place):
+            if ADDED.fullmatch(plain, place):
                 yield plain[:place]
-            if _ADDED.fullmatch(stem, place):
+            if ADDED.fullmatch(stem, place):
                 yield plain[:place] + ending
 
 
 def is_rotated(name: str) -> bool:
     """Whether a name is that of a file that was rotated already: nobody begins a log under it."""
     base = os.path.basename(name)
-    stem, ending = os.path.splitext(_plain(base))
-    return base.endswith(COMPRESSED) or _ADDED.fullmatch(ending) is not None or bool(re.search(r"[.-]\d+$", stem))
+    stem, ending = os.path.splitext(plain_name(base))
+    return base.endswith(COMPRESSED) or ADDED.fullmatch(ending) is not None or bool(re.search(r"[.-]\d+$", stem))
 
 
 def beside(name: str, *folders: str) -> list[Rotated]:
