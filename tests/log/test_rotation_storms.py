@@ -183,6 +183,30 @@ def test_an_inode_and_a_banner_hide_no_bookmark(older: str, tmp_path: Path) -> N
         assert [number for batch in found for number in batch["conv_id"].tolist()] == [3, 4, 5]
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_copy_that_was_read_itself_is_not_read_again(packed: bool, tmp_path: Path) -> None:
+    """A log is copied, cut and then compressed itself: of what had its name no more than the banner was read, and the
+    copy begins with that, too."""
+    with Log(tmp_path, random.Random(1), True, 100) as log:
+        log.write(3)
+        first = scan_nslip(log.path, resume={})
+        assert [number for batch in first for number in batch["conv_id"].tolist()] == [0, 1, 2]
+        log.write(2)
+        log.copytruncate()
+        if packed:
+            log.compress()
+        second = scan_nslip(log.path, resume=first.position)
+        assert [number for batch in second for number in batch["conv_id"].tolist()] == [3, 4]
+        log.write(1)
+        log.rename()
+        log.compress()
+        log.write(1)
+        for path in tmp_path.glob("app.log.*"):
+            os.utime(path, (1 << 31, 1 << 31))
+        third = scan_nslip(log.path, resume=second.position)
+        assert [number for batch in third for number in batch["conv_id"].tolist()] == [5, 6]
+
+
 def test_a_banner_alone_is_no_proof_of_a_copy(tmp_path: Path) -> None:
     """Where no more than the banner of a log was read, an older file that was read and compressed is not its copy."""
     with Log(tmp_path, random.Random(1), True, 100) as log:

@@ -283,13 +283,19 @@ def _kept(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: J
 
 
 def _may_be(one: Rotated, before: Bookmark, name: str, job: Job) -> bool:
-    """Whether a file may hold what was read of another one: not where that is no more than what all begin with, and it
-    is a compressed one of which more was read under a name of its own."""
+    """Whether a file may hold what was read of another one: not where more was read of itself, and not where what was
+    read is no more than what all begin with, and it is a compressed one of which more was read under an older name."""
     if one.written < before.written:
         return False
-    if not one.packed or before.read > BANNER or (file := _opened(one)) is None:
+    if (file := _opened(one)) is None:
         return True
     with file:
+        own, who = job.bookmarks.files.get(one.file), identity(file)
+        known = own is not None and who is not None and changed(own, who, file) is None
+        if known and own is not None and own.offset > before.offset:
+            return False
+        if not one.packed or before.read > BANNER:
+            return True
         read = _read_before(one, file, name, job)
     return read is None or read.offset <= before.offset
 
