@@ -12,16 +12,18 @@ change; looking for new ones is the work of "soak".
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.halves import is_once
+from tests.halves import is_once, with_once, without_halves
 
 SAME_EXAMPLES = bool(os.environ.get("CI"))
 settings.register_profile("dev", max_examples=40, deadline=None, derandomize=SAME_EXAMPLES)
@@ -82,6 +84,26 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files that the expression of ``-m`` leaves out whole are not imported: the halves need no server or cluster."""
+    if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    part = _part(config)
+    left_out = (part == "halves" and without_halves(collection_path)) or (
+        part == "once" and not with_once(collection_path)
+    )
+    return True if left_out else None
+
+
+def _part(config: pytest.Config) -> str:
+    """ "halves" or "once" where ``-m`` asks for what `make test` gives to its processes, else ""."""
+    expression = config.option.markexpr
+    if "(" in expression or " or " in expression:
+        return ""
+    terms = expression.split(" and ")
+    return "halves" if "not once" in terms else "once" if "once" in terms else ""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks what is run once, which no test is that gets each core in turn. The native half (``TURNWIRE_PURE=0``)
@@ -89,12 +111,39 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if is_once(item.path) and not _cores(item):
             item.add_marker(pytest.mark.once)
+    _see_that_no_part_lacks(items)
     if not NATIVE_HALF:
         return
     left_out = [item for item in items if "pure" in _cores(item) and item.get_closest_marker("once") is None]
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)
     items[:] = [item for item in items if item not in gone]
+
+
+def _see_that_no_part_lacks(items: list[pytest.Item]) -> None:
+    """What `pytest_ignore_collect` reads from the text of a file is so for all its tests."""
+    wrong = [
+        item.nodeid
+        for item in items
+        if (without_halves(item.path) if item.get_closest_marker("once") is None else not with_once(item.path))
+    ]
+    if wrong:
+        raise pytest.UsageError(f"no process of `make test` would run these (tests/halves.py): {wrong}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end: the garbage collector need not look through it at each turn."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -8,6 +8,8 @@ again: the twins give equal values for any bytes, as the tests that compare them
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -64,3 +66,22 @@ def is_once(path: Path) -> bool:
     """Whether a file of tests runs in the native half alone."""
     name = path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
     return name not in BOTH and (name in ONCE or name.partition("/")[0] in ONCE)
+
+
+@cache
+def without_halves(path: Path) -> bool:
+    """Whether the text of a file shows that all its tests are marked ``once``, so that the halves need not import it.
+    False where it does not show."""
+    text = path.read_text("utf-8")
+    return bool(_MARKED.search(text)) or (is_once(path) and not _NAMES_A_CORE.search(text))
+
+
+@cache
+def with_once(path: Path) -> bool:
+    """Whether a file may have tests that are marked ``once``. False only where its text names no such mark and the
+    table does not list it."""
+    return is_once(path) or "mark.once" in path.read_text("utf-8")
+
+
+_MARKED = re.compile(r"^pytestmark = (?:\[[^\]]*)?\bpytest\.mark\.once\b", re.MULTILINE)
+_NAMES_A_CORE = re.compile(r"\b(?:backend|core|twin|scan_core|native|pure)\b|_native\b|_pure\b")
