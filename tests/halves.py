@@ -21,6 +21,7 @@ ONCE = {
     "tokens": "counts of texts",
     "prompts": "texts",
     "packaging": "installations",
+    "convert/test_judges.py": "judges that are asked before they take a message",
     "distributed": "blocks on Dask and Spark",
     "ledger/test_command.py": "commands",
     "ledger/test_memory.py": "a store without a file",

@@ -95,6 +95,15 @@ def found(judge: Judge) -> Any:
     return sorted(judge.faults), sorted(judge.open)
 
 
+def judging_anew(wire: str, taken: list[Any]) -> Judge:
+    """A judge that has judged what was taken and was never asked."""
+    judge = judge_of(wire)
+    for place, one in enumerate(taken, 1):
+        judge.message(one, place)
+    assert not judge.faults
+    return judge
+
+
 @pytest.mark.parametrize("make", [in_kick, in_sap, in_csp], ids=["kick", "sap", "csp"])
 def test_a_judge_that_is_asked_finds_what_judging_anew_finds(
     make: Callable[[random.Random, int, list[Any]], Any],
@@ -103,13 +112,9 @@ def test_a_judge_that_is_asked_finds_what_judging_anew_finds(
     clauses = set()
     for seed in range(60):
         rnd = random.Random(seed)
-        asked, taken, refused = judge_of(wire), [], 0
+        asked, anew, taken, refused = judge_of(wire), judge_of(wire), [], 0
         for number in range(1, 50):
             message = make(rnd, number, taken)
-            anew = judge_of(wire)
-            for place, one in enumerate(taken, 1):
-                anew.message(one, place)
-            assert not anew.faults
             anew.message(message, len(taken) + 1)
             fault = asked.admits(message, len(taken) + 1)
             assert (fault is None) == (not anew.faults)
@@ -119,9 +124,7 @@ def test_a_judge_that_is_asked_finds_what_judging_anew_finds(
                 assert fault in anew.faults
                 clauses.add(fault.clause)
                 refused += 1
-        anew = judge_of(wire)
-        for place, one in enumerate(taken, 1):
-            anew.message(one, place)
+                anew = judging_anew(wire, taken)
         assert found(asked) == found(anew)
         assert len(taken) > 4 and refused > 4
     assert len(clauses) >= 3, clauses

@@ -83,6 +83,7 @@ def assert_comes_back(message: Any, target: str, context: Context) -> None:
     assert turnwire.convert(there, source, context=context, restore=True, nearest=True).message == message
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("source", WIRES)
 @given(data=st.data())
 def test_what_is_not_dropped_survives(source: str, data: st.DataObject) -> None:
@@ -94,6 +95,7 @@ def test_what_is_not_dropped_survives(source: str, data: st.DataObject) -> None:
             assert_survives(message, target, context)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("source", WIRES)
 @given(data=st.data())
 def test_what_is_carried_comes_back_exactly(source: str, data: st.DataObject) -> None:
