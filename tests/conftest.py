@@ -41,6 +41,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 PURE_ONLY = os.environ.get("TURNWIRE_PURE", "") not in ("", "0")
 NATIVE_HALF = os.environ.get("TURNWIRE_PURE") == "0"
 BACKENDS = ["pure"] if PURE_ONLY else ["native", "pure"]
+needs_both = pytest.mark.skipif(PURE_ONLY, reason="compares the cores")
+"""For a test that gets both cores by itself: alone, the pure one would be compared with itself."""
 
 
 @pytest.fixture(params=BACKENDS)

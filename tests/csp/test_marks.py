@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import needs_both
 from tests.csp.generate import ODD_LINES
 from tests.csp.test_bulk import GOOD, TASK, fill
 from tests.nslip.twins import rounds
@@ -191,6 +192,7 @@ FIRST = ["CSP/1", "csp/1", "CSP/1;", "CSP/1; see", "CSP/1; A b", "CSP/1;A B", "C
 FIRST += ["CSP/1;Compact Symbol Protocol"]
 
 
+@needs_both
 def test_twins_agree_on_any_lines() -> None:
     native = pytest.importorskip("turnwire._native.csp.codec")
     chance = random.Random(5)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire._pure.log.line_heads as pure
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, needs_both
 from tests.csp.generate import GOOD_BLOCKS
 from turnwire.finding import assembly, parts
 from turnwire.finding.assembly import Assembly, find, undecided
@@ -298,6 +298,7 @@ def test_cuts_change_nothing(lines: list[str], cuts: list[int], limit: int) -> N
     assert [(one.kind, one.text, one.spans, one.time) for one in pieces] == whole
 
 
+@needs_both
 @given(st.lists(st.sampled_from([*LINES, "CSP/1", " stdout P", "P", "\n"]), max_size=24))
 def test_both_cores_see_the_same_heads(lines: list[str]) -> None:
     data = "".join(lines).encode()

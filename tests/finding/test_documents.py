@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import turnwire._pure.log.line_heads as pure
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, needs_both
 from turnwire.finding import documents
 from turnwire.finding.documents import Document, Documents, fences, first_header
 from turnwire.kick import parse_space
@@ -172,6 +172,7 @@ def test_cuts_change_nothing(lines: list[str], cuts: list[int], inside: bool, li
     )
 
 
+@needs_both
 @given(st.lists(st.sampled_from([*LINES, "\n", "\ufeff", "`` ", "\r\n", " ", "~~"]), max_size=24))
 def test_both_cores_see_the_same_lines(lines: list[str]) -> None:
     data = "".join(lines).encode()

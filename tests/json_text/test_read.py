@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, needs_both
 from turnwire._pure.json import text as pure
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
@@ -250,11 +250,13 @@ BASE = (
 )
 
 
+@needs_both
 def test_twins_agree_when_cut_at_every_byte():
     for cut in range(len(BASE) + 1):
         assert outcome(native, BASE[:cut]) == outcome(pure, BASE[:cut])
 
 
+@needs_both
 def test_twins_agree_on_every_flipped_bit():
     for place in range(len(BASE)):
         for bit in range(8):
@@ -272,6 +274,7 @@ PIECES = st.sampled_from(
 )
 
 
+@needs_both
 @settings(max_examples=1500, deadline=None)
 @given(st.one_of(st.lists(PIECES, max_size=24).map(b"".join), st.binary(max_size=60)), st.booleans())
 def test_twins_agree_on_anything(data, opened):
@@ -281,6 +284,7 @@ def test_twins_agree_on_anything(data, opened):
     assert outcome(native, data, SMALL) == outcome(pure, data, SMALL)
 
 
+@needs_both
 def test_twins_agree_on_splices_of_real_text():
     random.seed(5)
     for _ in range(3000):

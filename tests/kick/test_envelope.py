@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import vectors
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, needs_both
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
 from turnwire.kick import Envelope, MessageType, check, decode, detect, encode, json_schema
@@ -299,6 +299,7 @@ letters = st.text(alphabet="⫻/abc \n\u2028é0", max_size=12)
 values = st.one_of(letters, st.sampled_from([*SEED.values(), "Alert", "⫻alert/error", 7, None, True, [], {}]))
 
 
+@needs_both
 @given(st.dictionaries(st.sampled_from([*SEED, "correlation_id", "extra", "Id"]), values), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_twins_agree(changes: dict[str, Any], shuffled: bool) -> None:
@@ -307,6 +308,7 @@ def test_twins_agree(changes: dict[str, Any], shuffled: bool) -> None:
     assert outcome(NATIVE, data) == outcome(PURE, data)
 
 
+@needs_both
 def test_twins_agree_on_every_cut_and_flipped_bit() -> None:
     data = json.dumps(SEED, ensure_ascii=False).encode()
     for place in range(len(data)):
@@ -317,6 +319,7 @@ def test_twins_agree_on_every_cut_and_flipped_bit() -> None:
             assert outcome(NATIVE, bytes(flipped)) == outcome(PURE, bytes(flipped))
 
 
+@needs_both
 @given(st.text("0123456789abcdefABCDEF-4g", min_size=34, max_size=38), st.text("0123456789-:TZ.+ é", max_size=22))
 @settings(max_examples=100, deadline=None)
 def test_small_judges_agree(word: str, stamp: str) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import turnwire._pure.space.format as pure
 from tests import vectors
-from tests.conftest import BACKENDS
+from tests.conftest import BACKENDS, needs_both
 from turnwire.errors import DecodeError, EncodeError, Reason
 from turnwire.kick import Section, Space, lint, parse_space, salvage_space, space
 
@@ -172,6 +172,7 @@ def test_stuffing(twin: str) -> None:
     assert parse_space(text).sections[0].content == "\\⫻b\n\\\\⫻c\n\\x"
 
 
+@needs_both
 @given(documents, modes, st.booleans(), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffing: bool) -> None:
@@ -180,6 +181,7 @@ def test_twins_agree_and_lose_nothing(text: str, mode: str, fences: bool, stuffi
     assert outcome(native, text.encode(), **options) == outcome(pure, text.encode(), **options)
 
 
+@needs_both
 @given(documents, st.data())
 @settings(max_examples=150, deadline=None)
 def test_twins_agree_on_damage(text: str, data: st.DataObject) -> None:

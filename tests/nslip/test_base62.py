@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import needs_both
 from turnwire import DecodeError, EncodeError, Reason
 from turnwire.nslip import base62
 
@@ -240,6 +241,7 @@ def test_texts_without_width(twin: Any) -> None:
     assert twin.decode_array(column[:0]).tolist() == []
 
 
+@needs_both
 @pytest.mark.parametrize("place", range(16))
 @pytest.mark.parametrize("rows", [1, 3])
 def test_every_byte_is_judged(place: int, rows: int) -> None:
@@ -254,18 +256,21 @@ def test_every_byte_is_judged(place: int, rows: int) -> None:
         )
 
 
+@needs_both
 @given(st.text(alphabet=st.characters(), max_size=20) | st.text(alphabet="09AZaz@[`{:/\0", max_size=14))
 def test_twins_agree_on_digits(digits: str) -> None:
     native, pure = twins()
     assert outcome(native.decode, digits) == outcome(pure.decode, digits)
 
 
+@needs_both
 @given(st.integers(min_value=-(2**65), max_value=2**65) | st.integers(0, MAX))
 def test_twins_agree_on_numbers(number: int) -> None:
     native, pure = twins()
     assert outcome(native.encode, number) == outcome(pure.encode, number)
 
 
+@needs_both
 @given(st.lists(st.integers(0, MAX)), st.integers(0, 8))
 def test_twins_agree_on_columns(numbers: list[int], bits: int) -> None:
     native, pure = twins()
@@ -275,6 +280,7 @@ def test_twins_agree_on_columns(numbers: list[int], bits: int) -> None:
     assert native.decode_array(texts).tolist() == pure.decode_array(texts).tolist() == column.tolist()
 
 
+@needs_both
 @given(st.lists(st.binary(max_size=18) | st.text("019AZaz", max_size=13).map(str.encode), min_size=1))
 def test_twins_agree_on_texts(texts: list[bytes]) -> None:
     native, pure = twins()
