@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <float.h>
 #include <math.h>
-#include "bytes.h"
+#include "runs.h"
 
 #define JSON_ROOM 4096   /* bytes that stand on the stack */
 #define JSON_SLACK 16    /* characters that may always be written behind the room that was asked for */
@@ -35,28 +35,31 @@ static inline void json_end(json_draft *d) {
     if (d->start != (char *)d->small) PyMem_Free(d->start);
 }
 
-#define JSON_WIDEN(FROM, TO)                                            \
-    do {                                                                \
-        const FROM *from = (const FROM *)d->start;                      \
-        TO *to = (TO *)grown;                                           \
-        for (Py_ssize_t at = 0; at < d->size; at++) to[at] = from[at];  \
+/* From the end on, so that it may be done in place. */
+#define JSON_WIDEN(FROM, TO)                                                 \
+    do {                                                                     \
+        const FROM *from = (const FROM *)d->start;                           \
+        TO *to = (TO *)grown;                                                \
+        for (Py_ssize_t at = d->size; at-- > 0;) to[at] = from[at];          \
     } while (0)
 
 /* Room for so many characters more, of at least this many bytes each. */
 static int json_grow(json_draft *d, Py_ssize_t more, int kind) {
-    Py_ssize_t room = 2 * (d->size + more);
-    char *grown;
+    Py_ssize_t room = 2 * (d->size + more), there = JSON_ROOM / kind - JSON_SLACK;
+    const int stays = d->start == (char *)d->small && d->kind == 1 && kind > 1 && d->size + more <= there;
+    char *grown = d->start;
     if (kind < d->kind) kind = d->kind;
-    grown = (char *)PyMem_Malloc((size_t)(room + JSON_SLACK) * (size_t)kind);
+    if (stays) room = there;
+    else grown = (char *)PyMem_Malloc((size_t)(room + JSON_SLACK) * (size_t)kind);
     if (grown == NULL) {
         PyErr_NoMemory();
         return JSON_ERROR;
     }
     if (kind == d->kind) memcpy(grown, d->start, (size_t)d->size * (size_t)kind);
-    else if (kind == 2) JSON_WIDEN(Py_UCS1, Py_UCS2);
+    else if (kind == 2) json_widen_12((Py_UCS2 *)grown, (const Py_UCS1 *)d->start, d->size);
     else if (d->kind == 1) JSON_WIDEN(Py_UCS1, Py_UCS4);
     else JSON_WIDEN(Py_UCS2, Py_UCS4);
-    json_end(d);
+    if (!stays) json_end(d);
     d->start = grown;
     d->room = room;
     d->kind = kind;
@@ -79,64 +82,14 @@ static inline int json_ascii(json_draft *d, const char *letters, Py_ssize_t coun
     if (d->kind == 1) {
         memcpy(d->start + d->size, letters, (size_t)count);
         d->size += count;
-    } else {
-        for (Py_ssize_t at = 0; at < count; at++) json_letter(d, (unsigned char)letters[at]);
+        return JSON_WRITTEN;
     }
-    return JSON_WRITTEN;
-}
-
-/* The first character from ``at`` on that is not written as it stands, or that is not a character; else ``size``. */
-static inline Py_ssize_t json_special_1(const Py_UCS1 *text, Py_ssize_t at, Py_ssize_t size) {
-    const unsigned char *place = text + at, *end = text + size;
-    for (;;) {
-        place = turnwire_plain(place, end);
-        if (place == end || *place < 0x80) return place - text;
-        place++;
-    }
-}
-
-static inline int json_is_special(Py_UCS4 letter) {
-    return letter < 0x20 || letter == '"' || letter == '\\' || (letter & 0xFFFFF800u) == 0xD800;
-}
-
-static inline Py_ssize_t json_special_2(const Py_UCS2 *text, Py_ssize_t at, Py_ssize_t size) {
-#ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi16('"'), slash = _mm_set1_epi16('\\'), top = _mm_set1_epi16((short)0xF800),
-                  surrogate = _mm_set1_epi16((short)0xD800), low = _mm_set1_epi16(0x1F), zero = _mm_setzero_si128();
-    for (; size - at >= 8; at += 8) {
-        __m128i word = _mm_loadu_si128((const __m128i *)(text + at));
-        __m128i hit = _mm_or_si128(
-            _mm_or_si128(_mm_cmpeq_epi16(word, quote), _mm_cmpeq_epi16(word, slash)),
-            _mm_or_si128(_mm_cmpeq_epi16(_mm_and_si128(word, top), surrogate),
-                         _mm_cmpeq_epi16(_mm_subs_epu16(word, low), zero)));
-        unsigned mask = (unsigned)_mm_movemask_epi8(hit);
-        if (mask) return at + (__builtin_ctz(mask) >> 1);
-    }
-#endif
-    while (at < size && !json_is_special(text[at])) at++;
-    return at;
-}
-
-static inline Py_ssize_t json_special_4(const Py_UCS4 *text, Py_ssize_t at, Py_ssize_t size) {
-    while (at < size && !json_is_special(text[at])) at++;
-    return at;
-}
-
-static inline void json_copy(json_draft *d, int kind, const void *text, Py_ssize_t from, Py_ssize_t to) {
-    Py_ssize_t count = to - from;
-    if (kind == d->kind) {
-        memcpy(d->start + d->size * kind, (const char *)text + from * kind, (size_t)(count * kind));
-    } else if (d->kind == 2) {
-        Py_UCS2 *out = (Py_UCS2 *)d->start + d->size;
-        for (Py_ssize_t at = 0; at < count; at++) out[at] = ((const Py_UCS1 *)text)[from + at];
-    } else if (kind == 1) {
-        Py_UCS4 *out = (Py_UCS4 *)d->start + d->size;
-        for (Py_ssize_t at = 0; at < count; at++) out[at] = ((const Py_UCS1 *)text)[from + at];
-    } else {
-        Py_UCS4 *out = (Py_UCS4 *)d->start + d->size;
-        for (Py_ssize_t at = 0; at < count; at++) out[at] = ((const Py_UCS2 *)text)[from + at];
-    }
+    if (d->kind == 2)
+        for (Py_ssize_t at = 0; at < count; at++) ((Py_UCS2 *)d->start)[d->size + at] = (unsigned char)letters[at];
+    else
+        for (Py_ssize_t at = 0; at < count; at++) ((Py_UCS4 *)d->start)[d->size + at] = (unsigned char)letters[at];
     d->size += count;
+    return JSON_WRITTEN;
 }
 
 static inline void json_escape(json_draft *d, Py_UCS4 letter) {
@@ -165,15 +118,14 @@ static int json_text(json_draft *d, PyObject *value) {
     json_letter(d, '"');
     for (;;) {
         Py_UCS4 letter;
-        Py_ssize_t stop = kind == 1   ? json_special_1((const Py_UCS1 *)text, at, size)
-                          : kind == 2 ? json_special_2((const Py_UCS2 *)text, at, size)
-                                      : json_special_4((const Py_UCS4 *)text, at, size);
-        if (stop > at) json_copy(d, kind, text, at, stop);
-        if (stop == size) break;
-        letter = PyUnicode_READ(kind, text, stop);
+        Py_ssize_t run = json_copy(kind, (const char *)text + at * kind, d->kind, d->start + d->size * d->kind, size - at);
+        d->size += run;
+        at += run;
+        if (at == size) break;
+        letter = PyUnicode_READ(kind, text, at);
         if (letter >= 0xD800 && letter <= 0xDFFF) return JSON_DOUBT;
         json_escape(d, letter);
-        at = stop + 1;
+        at++;
         if (json_room(d, size - at + 2, kind)) return JSON_ERROR;  /* the slack holds an escape, never two */
     }
     json_letter(d, '"');
@@ -195,6 +147,11 @@ static int json_digits(json_draft *d, unsigned long long rest, int negative, int
 static int json_integer(json_draft *d, PyObject *value) {
     int overflow = 0;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (number >= 0 && number < 10 && !overflow) {  /* in the slack, as a comma or a bracket */
+        if (json_room(d, 1, 1)) return JSON_ERROR;
+        json_letter(d, (unsigned char)('0' + number));
+        return JSON_WRITTEN;
+    }
     if (overflow) return JSON_DOUBT;
     if (number == -1 && PyErr_Occurred()) return JSON_ERROR;
     return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0, 0);
@@ -278,59 +235,6 @@ static int json_value(json_draft *d, PyObject *value, Py_ssize_t left) {
 static PyObject *json_result(const json_draft *d) {
     PyObject *text = PyUnicode_New(d->size, d->most);
     if (text != NULL) memcpy(PyUnicode_DATA(text), d->start, (size_t)d->size * (size_t)d->kind);
-    return text;
-}
-
-/* Good UTF-8 as a str. */
-#define JSON_UNPACK(NAME, UNIT)                                                                                  \
-    static void NAME(UNIT *out, const unsigned char *p, const unsigned char *end) {                               \
-        while (p < end) {                                                                                         \
-            if (*p < 0x80) {                                                                                      \
-                for (uint64_t word; end - p >= 8; p += 8, out += 8) {                                             \
-                    memcpy(&word, p, 8);                                                                          \
-                    if (word & 0x8080808080808080ULL) break;                                                      \
-                    for (int k = 0; k < 8; k++) out[k] = p[k];                                                    \
-                }                                                                                                 \
-                while (p < end && *p < 0x80) *out++ = *p++;                                                       \
-            } else if (*p < 0xE0) {                                                                               \
-                *out++ = (UNIT)((p[0] & 0x1F) << 6 | (p[1] & 0x3F));                                              \
-                p += 2;                                                                                           \
-            } else if (*p < 0xF0) {                                                                               \
-                *out++ = (UNIT)((p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F));                        \
-                p += 3;                                                                                           \
-            } else {                                                                                              \
-                *out++ = (UNIT)((p[0] & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | (p[3] & 0x3F));  \
-                p += 4;                                                                                           \
-            }                                                                                                     \
-        }                                                                                                         \
-    }
-
-JSON_UNPACK(json_unpack_1, Py_UCS1)
-JSON_UNPACK(json_unpack_2, Py_UCS2)
-JSON_UNPACK(json_unpack_4, Py_UCS4)
-
-/* The text of what was read, bytes that are known to be good UTF-8, or a str. */
-static inline PyObject *json_text_of(PyObject *source) {
-    const unsigned char *p, *end;
-    unsigned char greatest = 0;
-    Py_ssize_t count = 0;
-    PyObject *text;
-    if (!PyBytes_CheckExact(source)) {
-        Py_INCREF(source);
-        return source;
-    }
-    p = (const unsigned char *)PyBytes_AS_STRING(source);
-    end = p + PyBytes_GET_SIZE(source);
-    for (const unsigned char *at = p; at < end; at++) {
-        greatest = *at > greatest ? *at : greatest;
-        count += (signed char)*at > -65;
-    }
-    text = PyUnicode_New(count, greatest < 0x80 ? 127 : greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
-    if (text == NULL) return NULL;
-    if (greatest < 0x80) memcpy(PyUnicode_DATA(text), p, (size_t)count);
-    else if (greatest < 0xC4) json_unpack_1((Py_UCS1 *)PyUnicode_DATA(text), p, end);
-    else if (greatest < 0xF0) json_unpack_2((Py_UCS2 *)PyUnicode_DATA(text), p, end);
-    else json_unpack_4((Py_UCS4 *)PyUnicode_DATA(text), p, end);
     return text;
 }
 

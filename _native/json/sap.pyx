@@ -4,13 +4,27 @@ from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
+from _native.common.slots cimport in_slot, slot_offset
+from _native.json.draft cimport (
+    JSON_DOUBT, JSON_WRITTEN, json_ascii, json_begin, json_draft, json_end, json_letter, json_result, json_room,
+    json_text, json_text_of, json_value, json_written
+)
+from _native.json.names cimport TW_NO_NAME, tw_names, tw_names_add, tw_names_begin, tw_names_place, tw_same_text
+from turnwire.contract import LIMITS
 from turnwire.sap.secrets import SHORTEST as _SHORTEST
 from turnwire.sap.spec import RESULT_MARKS, VERSION, Kind
 from turnwire.sap.times import DIGEST, read_time
 
+cdef extern from "_native/json/forms.h":
+    bint tw_is_uuid(const unsigned char* text, size_t size)
+
 cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
     bint PyDict_Check(object)
+    bint PyDict_CheckExact(object)
+    bint PyList_CheckExact(object)
+    bint PyTuple_CheckExact(object)
+    bint PyUnicode_CheckExact(object)
     bint PyList_Check(object)
     bint PyTuple_Check(object)
     bint PyUnicode_Check(object)
@@ -50,6 +64,7 @@ assert [int(kind) for kind in Kind] == list(range(17)), "the numbers of Kind are
 
 cdef class Field:
     cdef object name
+    cdef bytes member  # what is written of the name: with its quotes, a comma before and a colon behind it
     cdef int kind
     cdef uint64_t must  # a bit of its own where the field is a MUST, else 0
     cdef bint nullable
@@ -57,31 +72,25 @@ cdef class Field:
     cdef Plan plan
 
 
-cdef enum:
-    SLOTS = 128
-
-
 cdef class Plan:
     """A table made ready for :func:`sound`."""
 
     cdef dict fields
     cdef uint64_t musts
-    # The fields by the address of their name: texts that were read share these strings.
-    cdef PyObject* names[SLOTS]
-    cdef PyObject* made[SLOTS]
+    cdef tw_names names
+    cdef PyObject* made[64]
 
     def __init__(self, table):
         cdef Field made
-        cdef size_t slot
         cdef int place
         self.fields = {}
         self.musts = 0
-        for place in range(SLOTS):
-            self.names[place] = self.made[place] = NULL
+        tw_names_begin(&self.names)
         assert len(table.fields) < 64, "a bit each, and room in the slots"
         for place, field in enumerate(table.fields):
             made = Field()
             made.name = field.name
+            made.member = f',"{field.name}":'.encode("ascii")
             made.kind = field.kind
             made.must = (<uint64_t>1 << place) if field.need == "MUST" else 0
             made.nullable = field.nullable
@@ -89,54 +98,29 @@ cdef class Plan:
             made.plan = None if field.table is None else Plan(field.table)
             self.fields[field.name] = made
             self.musts |= made.must
-            slot = slot_of(<PyObject*>made.name)
-            while self.names[slot] is not NULL:
-                slot = (slot + 1) % SLOTS
-            self.names[slot] = <PyObject*>made.name
-            self.made[slot] = <PyObject*>made
+            tw_names_add(&self.names, <PyObject*>made.name, place)
+            self.made[place] = <PyObject*>made
 
     cdef PyObject* field(self, PyObject* name) except? NULL:
         """The field of a name, or NULL for an unknown one."""
-        cdef size_t slot = slot_of(name)
-        while self.names[slot] is not NULL:
-            if self.names[slot] is name:
-                return self.made[slot]
-            slot = (slot + 1) % SLOTS
-        return PyDict_GetItemWithError(self.fields, <object>name)
-
-
-cdef inline size_t slot_of(PyObject* name) noexcept nogil:
-    return ((<size_t>name >> 4) ^ (<size_t>name >> 11)) % SLOTS
+        cdef int place = tw_names_place(&self.names, name)
+        if place >= 0:
+            return self.made[place]
+        return NULL if place == TW_NO_NAME else PyDict_GetItemWithError(self.fields, <object>name)
 
 
 cdef inline bint is_digit(unsigned char byte) noexcept nogil:
     return <unsigned char>(byte - 48) < 10
 
 
-cdef inline bint is_hex(unsigned char byte) noexcept nogil:
-    return is_digit(byte) or <unsigned char>((byte | 32) - 97) < 6
-
-
-cdef unsigned char[256] HEX
-for _byte in range(256):
-    HEX[_byte] = chr(_byte) in "0123456789abcdefABCDEF"
-
-
-cdef bint is_uuid(object value):
-    cdef const unsigned char* text
-    cdef int at, digits = 0
-    if PyUnicode_GET_LENGTH(value) != 36 or not PyUnicode_IS_ASCII(value):
-        return False
-    text = PyUnicode_1BYTE_DATA(value)
-    for at in range(36):
-        digits += HEX[text[at]]
-    return digits == 32 and text[8] == 45 and text[13] == 45 and text[18] == 45 and text[23] == 45
+cdef bint is_uuid(object value) noexcept:
+    return PyUnicode_IS_ASCII(value) and tw_is_uuid(PyUnicode_1BYTE_DATA(value), <size_t>PyUnicode_GET_LENGTH(value))
 
 
 cdef inline bint is_one_of(str value, tuple values):
-    cdef str one
+    """values: of ASCII characters."""
     for one in values:
-        if one == value:
+        if tw_same_text(<PyObject*>one, <PyObject*>value):
             return True
     return False
 
@@ -430,3 +414,6 @@ def clean(Plan task not None, Plan result not None, dict fields not None, /):
         if mark not in fields:
             return False
     return clean_result(fields, result)
+
+
+include "sap_writing.pxi"

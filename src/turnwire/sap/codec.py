@@ -27,6 +27,7 @@ _CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack
 _OF_TASKS, _OF_RESULTS = frozenset(TASK_MARKS), frozenset(RESULT_MARKS)
 _CLEAN = {"Task": "clean_task", "Result": "clean_result"}
 _plans: dict[tuple[Any, str], Any] = {}
+_writers: dict[Any, Any] = {}
 _clearing: dict[Any, Callable[[dict[str, Any]], bool] | None] = {}
 _reader = json_text.reader(WIRE, KEYS)
 
@@ -154,6 +155,11 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
 
     Raises EncodeError with ``path``. A pressure of 41.0 is written 41.
     """
+    core = _core
+    writer = _writers.get(core)
+    text = (_writer_of(core) if writer is None else writer).text(message, strict)
+    if text is not None:
+        return text  # type: ignore[no-any-return]
     whole = _message(message)
     source = whole._source
     fields = whole._fields
@@ -169,6 +175,13 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
     if source is not None and fields is whole._fields:
         return json_text.text_of(source)
     return json_text.write(fields, WIRE)
+
+
+def _writer_of(core: Any) -> Any:
+    """What writes messages of which there is nothing to say."""
+    plans = [(cls, core.Plan(cls.TABLE)) for cls in _CLASSES.values()]
+    _writers[core] = core.Writer(plans, Record, Task, Result)
+    return _writers[core]
 
 
 def _message(message: Record | Mapping[str, Any]) -> Message:

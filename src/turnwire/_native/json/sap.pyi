@@ -1,7 +1,9 @@
+from collections.abc import Iterable
 from typing import Any
 
 from typing_extensions import disjoint_base
 
+from turnwire.contract import LIMITS as LIMITS
 from turnwire.sap.spec import RESULT_MARKS as RESULT_MARKS
 from turnwire.sap.spec import VERSION as VERSION
 from turnwire.sap.spec import Field as Field
@@ -10,6 +12,13 @@ from turnwire.sap.spec import Table
 @disjoint_base
 class Plan:
     def __init__(self, table: Table) -> None: ...
+
+@disjoint_base
+class Writer:
+    def __init__(
+        self, plans: Iterable[tuple[type[Any], Plan]], record: type[Any], task: type[Any], result: type[Any]
+    ) -> None: ...
+    def text(self, message: Any, strict: bool, /) -> str | None: ...
 
 def sound(fields: Any, plan: Plan, /) -> bool: ...
 def quiet(value: Any, /) -> bool: ...

@@ -6,12 +6,13 @@ not sound is judged here, so that both twins say the same words in the same orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Any, NamedTuple
 
 from turnwire._pure.json.canonical import pointer_step
-from turnwire.errors import Reason
+from turnwire._pure.json.write import write
+from turnwire.errors import EncodeError, Reason
 from turnwire.sap.secrets import secrets
 from turnwire.sap.spec import VERSION, Field, Kind, Table
 from turnwire.sap.times import DIGEST, UUID, read_time
@@ -34,6 +35,51 @@ class Plan:
 
     def __init__(self, table: Table) -> None:
         self.table = table
+
+
+class Writer:
+    """Writes the messages that nothing need be said about, and leaves all others to ``turnwire.sap.codec``.
+
+    Args:
+        plans: the classes of messages and their plans.
+        record: the class that has their slots ``_fields`` and ``_source``.
+        task, result: which of the classes are these two.
+    """
+
+    def __init__(
+        self, plans: Iterable[tuple[type[Any], Plan]], record: type[Any], task: type[Any], result: type[Any]
+    ) -> None:
+        self.plans = dict(plans)
+        self.task = task
+        self.result = result
+
+    def text(self, message: Any, strict: bool) -> str | None:
+        """The text of a message that ``strict`` writing takes as it is; None where that is not sure."""
+        plan = self.plans.get(type(message))
+        if plan is None:
+            return None
+        fields, source = message._fields, message._source
+        if strict and ((source is None and not sound(fields, plan)) or self._is_doubtful(message, fields)):
+            return None
+        if source is not None:
+            return source.decode() if isinstance(source, bytes) else str(source)
+        try:
+            return write(fields)
+        except EncodeError:
+            return None
+
+    def _is_doubtful(self, message: Any, fields: dict[str, Any]) -> bool:
+        """Whether a warning is due to more than one field, or a pressure is written as an integer, but is none."""
+        if type(message) is self.task:
+            pressure = fields["constitutionalContext"].get("pressure", {})
+            return any(isinstance(value, float) for value in pressure.values())
+        if type(message) is not self.result:
+            return False
+        if fields["status"] == "FAILED":
+            return "message" not in fields.get("error", ())
+        return bool(
+            fields["status"] == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL"
+        )
 
 
 def sound(fields: Any, plan: Plan) -> bool:

@@ -1,0 +1,262 @@
+/* Characters of JSON strings, copied as wide as the text that is being written and looked at in the same pass; and UTF-8
+   as a str. Sixteen or eight at a time; a short run by two words that overlap, so that nothing is read or written beyond
+   it. */
+#ifndef TURNWIRE_JSON_RUNS_H
+#define TURNWIRE_JSON_RUNS_H
+
+#include <Python.h>
+#include "bytes.h"
+
+#define JSON_ONES 0x0101010101010101ULL
+
+static inline int json_is_special(Py_UCS4 letter) {
+    return letter < 0x20 || letter == '"' || letter == '\\' || (letter & 0xFFFFF800u) == 0xD800;
+}
+
+/* Not 0 where one of these eight characters is not written as it stands. */
+static inline uint64_t json_special_in(uint64_t word) {
+    uint64_t quote = word ^ JSON_ONES * '"', slash = word ^ JSON_ONES * '\\';
+    return (((quote - JSON_ONES) & ~quote) | ((slash - JSON_ONES) & ~slash) | ((word - JSON_ONES * 0x20) & ~word)) &
+           JSON_ONES * 0x80;
+}
+
+#define JSON_RUN(NAME, FROM, TO)                                                                  \
+    static inline Py_ssize_t NAME(TO *to, const FROM *from, Py_ssize_t at, Py_ssize_t size) {     \
+        for (; at < size && !json_is_special(from[at]); at++) to[at] = from[at];                  \
+        return at;                                                                                \
+    }
+
+/* Each copies [0, size) up to the first character that is not written as it stands, or that is not a character, and says
+   where that is; else size. What is behind it may have been copied as well. */
+JSON_RUN(json_run_11, Py_UCS1, Py_UCS1)
+JSON_RUN(json_run_12, Py_UCS1, Py_UCS2)
+JSON_RUN(json_run_14, Py_UCS1, Py_UCS4)
+JSON_RUN(json_run_22, Py_UCS2, Py_UCS2)
+JSON_RUN(json_run_24, Py_UCS2, Py_UCS4)
+JSON_RUN(json_run_44, Py_UCS4, Py_UCS4)
+
+static inline Py_ssize_t json_copy_11(Py_UCS1 *to, const Py_UCS1 *from, Py_ssize_t size) {
+    uint64_t first, last, hit;
+    if (size < 4) return json_run_11(to, from, 0, size);
+    if (size < 8) {
+        uint32_t low, high;
+        memcpy(&low, from, 4);
+        memcpy(&high, from + size - 4, 4);
+        memcpy(to, &low, 4);
+        memcpy(to + size - 4, &high, 4);
+        return json_special_in(low | (uint64_t)high << 32) ? json_run_11(to, from, 0, size) : size;
+    }
+#ifdef __SSE2__
+    if (size >= 16) {
+        const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x1F);
+        for (Py_ssize_t at = 0;;) {
+            __m128i word = _mm_loadu_si128((const __m128i *)(from + at));
+            __m128i special = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(word, quote), _mm_cmpeq_epi8(word, slash)),
+                                           _mm_cmpeq_epi8(_mm_min_epu8(word, low), word));
+            unsigned mask = (unsigned)_mm_movemask_epi8(special);
+            _mm_storeu_si128((__m128i *)(to + at), word);
+            if (mask) return at + __builtin_ctz(mask);
+            at += 16;
+            if (at == size) return size;
+            if (at > size - 16) at = size - 16;
+        }
+    }
+#endif
+    for (Py_ssize_t at = 0; at < size - 8; at += 8) {
+        memcpy(&first, from + at, 8);
+        memcpy(to + at, &first, 8);
+        if (json_special_in(first)) return json_run_11(to, from, at, size);
+    }
+    memcpy(&last, from + size - 8, 8);
+    memcpy(to + size - 8, &last, 8);
+    hit = json_special_in(last);
+    return hit ? json_run_11(to, from, size - 8, size) : size;
+}
+
+static inline Py_ssize_t json_copy_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t size) {
+#ifdef __SSE2__
+    if (size >= 8) {
+        const __m128i zero = _mm_setzero_si128();
+        for (Py_ssize_t at = 0;;) {
+            uint64_t word;
+            memcpy(&word, from + at, 8);
+            _mm_storeu_si128((__m128i *)(to + at),
+                             _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(from + at)), zero));
+            if (json_special_in(word)) return json_run_12(to, from, at, size);
+            at += 8;
+            if (at == size) return size;
+            if (at > size - 8) at = size - 8;
+        }
+    }
+#endif
+    return json_run_12(to, from, 0, size);
+}
+
+static inline Py_ssize_t json_copy_22(Py_UCS2 *to, const Py_UCS2 *from, Py_ssize_t size) {
+#ifdef __SSE2__
+    if (size >= 8) {
+        const __m128i quote = _mm_set1_epi16('"'), slash = _mm_set1_epi16('\\'), top = _mm_set1_epi16((short)0xF800),
+                      surrogate = _mm_set1_epi16((short)0xD800), low = _mm_set1_epi16(0x1F),
+                      zero = _mm_setzero_si128();
+        for (Py_ssize_t at = 0;;) {
+            __m128i word = _mm_loadu_si128((const __m128i *)(from + at));
+            __m128i hit = _mm_or_si128(
+                _mm_or_si128(_mm_cmpeq_epi16(word, quote), _mm_cmpeq_epi16(word, slash)),
+                _mm_or_si128(_mm_cmpeq_epi16(_mm_and_si128(word, top), surrogate),
+                             _mm_cmpeq_epi16(_mm_subs_epu16(word, low), zero)));
+            unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+            _mm_storeu_si128((__m128i *)(to + at), word);
+            if (mask) return at + (__builtin_ctz(mask) >> 1);
+            at += 8;
+            if (at == size) return size;
+            if (at > size - 8) at = size - 8;
+        }
+    }
+#endif
+    return json_run_22(to, from, 0, size);
+}
+
+/* Characters as wide ones, from the end on, so that it may be done in place. */
+static inline void json_widen_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t size) {
+#ifdef __SSE2__
+    const __m128i zero = _mm_setzero_si128();
+    for (; size >= 16; size -= 16) {
+        __m128i word = _mm_loadu_si128((const __m128i *)(from + size - 16));
+        _mm_storeu_si128((__m128i *)(to + size - 16), _mm_unpacklo_epi8(word, zero));
+        _mm_storeu_si128((__m128i *)(to + size - 8), _mm_unpackhi_epi8(word, zero));
+    }
+#endif
+    while (size-- > 0) to[size] = from[size];
+}
+
+/* What json_copy_11 does, for characters of any two widths, the second at least the first. */
+static inline Py_ssize_t json_copy(int kind, const void *from, int wide, void *to, Py_ssize_t size) {
+    if (kind == 1) {
+        if (wide == 1) return json_copy_11((Py_UCS1 *)to, (const Py_UCS1 *)from, size);
+        if (wide == 2) return json_copy_12((Py_UCS2 *)to, (const Py_UCS1 *)from, size);
+        return json_run_14((Py_UCS4 *)to, (const Py_UCS1 *)from, 0, size);
+    }
+    if (kind == 2) {
+        if (wide == 2) return json_copy_22((Py_UCS2 *)to, (const Py_UCS2 *)from, size);
+        return json_run_24((Py_UCS4 *)to, (const Py_UCS2 *)from, 0, size);
+    }
+    return json_run_44((Py_UCS4 *)to, (const Py_UCS4 *)from, 0, size);
+}
+
+/* --- UTF-8 that is known to be good --- */
+
+/* One character at *p, which is not ASCII. */
+static inline Py_UCS4 json_character(const unsigned char **p) {
+    const unsigned char *at = *p;
+    if (*at < 0xE0) {
+        *p = at + 2;
+        return (Py_UCS4)(at[0] & 0x1F) << 6 | (at[1] & 0x3F);
+    }
+    if (*at < 0xF0) {
+        *p = at + 3;
+        return (Py_UCS4)(at[0] & 0x0F) << 12 | (Py_UCS4)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
+    }
+    *p = at + 4;
+    return (Py_UCS4)(at[0] & 0x07) << 18 | (Py_UCS4)(at[1] & 0x3F) << 12 | (Py_UCS4)(at[2] & 0x3F) << 6 | (at[3] & 0x3F);
+}
+
+#ifdef __SSE2__
+static inline void json_widen_1(Py_UCS1 *to, __m128i word) { _mm_storeu_si128((__m128i *)to, word); }
+
+static inline void json_widen_2(Py_UCS2 *to, __m128i word) {
+    const __m128i zero = _mm_setzero_si128();
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi8(word, zero));
+    _mm_storeu_si128((__m128i *)(to + 8), _mm_unpackhi_epi8(word, zero));
+}
+
+static inline void json_widen_4(Py_UCS4 *to, __m128i word) {
+    const __m128i zero = _mm_setzero_si128(), low = _mm_unpacklo_epi8(word, zero), high = _mm_unpackhi_epi8(word, zero);
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi16(low, zero));
+    _mm_storeu_si128((__m128i *)(to + 4), _mm_unpackhi_epi16(low, zero));
+    _mm_storeu_si128((__m128i *)(to + 8), _mm_unpacklo_epi16(high, zero));
+    _mm_storeu_si128((__m128i *)(to + 12), _mm_unpackhi_epi16(high, zero));
+}
+
+#define JSON_UNPACK_FAST(UNIT, WIDEN)                                                             \
+    while (end - p >= 16 && behind - out >= 16) {                                                 \
+        __m128i word = _mm_loadu_si128((const __m128i *)p);                                       \
+        unsigned mask = (unsigned)_mm_movemask_epi8(word);                                        \
+        int run = mask ? __builtin_ctz(mask) : 16;                                                \
+        WIDEN(out, word);                                                                         \
+        out += run;                                                                               \
+        p += run;                                                                                 \
+        while (p < end && *p >= 0x80) *out++ = (UNIT)json_character(&p);                          \
+    }
+#else
+#define JSON_UNPACK_FAST(UNIT, WIDEN)
+#endif
+
+#define JSON_UNPACK(NAME, UNIT, WIDEN)                                                                             \
+    static void NAME(UNIT *out, const UNIT *behind, const unsigned char *p, const unsigned char *end) {            \
+        (void)behind;                                                                                              \
+        JSON_UNPACK_FAST(UNIT, WIDEN)                                                                              \
+        while (p < end) {                                                                                          \
+            if (*p < 0x80) *out++ = *p++;                                                                          \
+            else *out++ = (UNIT)json_character(&p);                                                                \
+        }                                                                                                          \
+    }
+
+JSON_UNPACK(json_unpack_1, Py_UCS1, json_widen_1)
+JSON_UNPACK(json_unpack_2, Py_UCS2, json_widen_2)
+JSON_UNPACK(json_unpack_4, Py_UCS4, json_widen_4)
+
+/* How many characters these bytes are; *greatest: the greatest of the bytes. */
+static inline Py_ssize_t json_count(const unsigned char *p, const unsigned char *end, unsigned char *greatest) {
+    Py_ssize_t count = 0;
+    unsigned char most = 0;
+#ifdef __SSE2__
+    const __m128i inner = _mm_set1_epi8(-65), zero = _mm_setzero_si128();
+    __m128i top = zero;
+    unsigned char tops[16];
+    while (end - p >= 16) {
+        __m128i lanes = zero;
+        for (int turn = 0; turn < 255 && end - p >= 16; turn++, p += 16) {
+            __m128i word = _mm_loadu_si128((const __m128i *)p);
+            top = _mm_max_epu8(top, word);
+            lanes = _mm_sub_epi8(lanes, _mm_cmpgt_epi8(word, inner));
+        }
+        lanes = _mm_sad_epu8(lanes, zero);
+        count += _mm_cvtsi128_si32(lanes) + _mm_cvtsi128_si32(_mm_srli_si128(lanes, 8));
+    }
+    top = _mm_max_epu8(top, _mm_srli_si128(top, 8));
+    _mm_storeu_si128((__m128i *)tops, top);
+    for (int at = 0; at < 8; at++) most = tops[at] > most ? tops[at] : most;
+#endif
+    for (; p < end; p++) {
+        most = *p > most ? *p : most;
+        count += (signed char)*p > -65;
+    }
+    *greatest = most;
+    return count;
+}
+
+/* The text of what was read, bytes that are known to be good UTF-8, or a str. */
+static inline PyObject *json_text_of(PyObject *source) {
+    const unsigned char *p, *end;
+    unsigned char greatest;
+    Py_ssize_t count;
+    PyObject *text;
+    void *out;
+    if (!PyBytes_CheckExact(source)) {
+        Py_INCREF(source);
+        return source;
+    }
+    p = (const unsigned char *)PyBytes_AS_STRING(source);
+    end = p + PyBytes_GET_SIZE(source);
+    count = json_count(p, end, &greatest);
+    text = PyUnicode_New(count, greatest < 0x80 ? 127 : greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
+    if (text == NULL) return NULL;
+    out = PyUnicode_DATA(text);
+    if (greatest < 0x80) memcpy(out, p, (size_t)count);
+    else if (greatest < 0xC4) json_unpack_1((Py_UCS1 *)out, (Py_UCS1 *)out + count, p, end);
+    else if (greatest < 0xF0) json_unpack_2((Py_UCS2 *)out, (Py_UCS2 *)out + count, p, end);
+    else json_unpack_4((Py_UCS4 *)out, (Py_UCS4 *)out + count, p, end);
+    return text;
+}
+
+#endif

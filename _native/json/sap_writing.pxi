@@ -1,0 +1,141 @@
+# Judging and writing in one walk: what strict writing has anything to say about is left to ``turnwire.sap.codec``.
+
+cdef str ITEMS = "items"
+cdef Py_ssize_t NESTING = LIMITS.nesting
+
+
+cdef int put_record(json_draft* draft, object fields, Plan plan, Py_ssize_t left) except -1:
+    """Writes a sound object; JSON_DOUBT for any other, and for what the twin must write."""
+    cdef PyObject* found
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t position = 0
+    cdef uint64_t seen = 0
+    cdef Field field
+    cdef bint first = True
+    if left <= 0 or not PyDict_CheckExact(fields):
+        return JSON_DOUBT
+    json_room(draft, 2, 1)
+    json_letter(draft, b"{")
+    while PyDict_Next(fields, &position, &key, &value):
+        found = plan.field(key)
+        if found is NULL:
+            if not PyUnicode_Check(<object>key):
+                return JSON_DOUBT
+            if not first:
+                json_letter(draft, b",")
+            if json_text(draft, <object>key) != JSON_WRITTEN:
+                return JSON_DOUBT
+            json_letter(draft, b":")
+            if json_value(draft, <object>value, left - 1) != JSON_WRITTEN:
+                return JSON_DOUBT
+        else:
+            field = <Field>found
+            json_ascii(draft, <const char*>field.member + first, len(field.member) - first)
+            if put_value(draft, <object>value, field, left - 1) != JSON_WRITTEN:
+                return JSON_DOUBT
+            seen |= field.must
+        first = False
+        json_room(draft, 2, 1)
+    json_letter(draft, b"}")
+    return JSON_WRITTEN if seen == plan.musts else JSON_DOUBT
+
+
+cdef int put_value(json_draft* draft, object value, Field field, Py_ssize_t left) except -1:
+    """Writes a value of which there is nothing to say."""
+    if field.kind == RECORD:
+        return put_record(draft, value, field.plan, left)
+    if field.kind == RECORDS:
+        return put_records(draft, value, field.plan, left)
+    if PyUnicode_CheckExact(value):
+        if field.kind == TEXT or field.kind == ANY or sound_value(value, field):
+            return json_text(draft, value)
+        return JSON_DOUBT
+    return json_value(draft, value, left) if sound_value(value, field) else JSON_DOUBT
+
+
+cdef int put_records(json_draft* draft, object values, Plan plan, Py_ssize_t left) except -1:
+    """Writes an array of objects."""
+    cdef bint first = True
+    if left <= 0 or not (PyList_CheckExact(values) or PyTuple_CheckExact(values)):
+        return JSON_DOUBT
+    json_room(draft, 2, 1)
+    json_letter(draft, b"[")
+    for value in values:
+        if not first:
+            json_letter(draft, b",")
+        first = False
+        if put_record(draft, value, plan, left - 1) != JSON_WRITTEN:
+            return JSON_DOUBT
+        json_room(draft, 2, 1)
+    json_letter(draft, b"]")
+    return JSON_WRITTEN
+
+
+cdef bint has_floats(dict fields) except -1:
+    """Whether a sound Task has a pressure that is written as an integer, but is none."""
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef Py_ssize_t position = 0
+    cdef PyObject* pressure = PyDict_GetItemWithError(fields["constitutionalContext"], "pressure")
+    if pressure is NULL:
+        return False
+    while PyDict_Next(<object>pressure, &position, &key, &value):
+        if PyFloat_Check(<object>value):
+            return True
+    return False
+
+
+cdef bint conflicts(dict fields) except -1:
+    """Whether a warning is due to more than one field of a sound Result, as ``turnwire.sap.conditions`` has them."""
+    status = fields["status"]
+    if status == "FAILED":
+        error = fields.get("error")
+        return error is None or "message" not in error
+    return status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL"
+
+
+cdef class Writer:
+    """Writes messages that nothing is to be said about; see the pure twin."""
+
+    cdef dict plans
+    cdef object task, result
+    cdef Py_ssize_t fields_at, source_at  # where a message of any class holds its two slots
+
+    def __init__(self, plans, record, task, result):
+        self.plans = dict(plans)
+        self.task, self.result = task, result
+        self.fields_at, self.source_at = slot_offset(record._fields), slot_offset(record._source)
+
+    def text(self, message, bint strict, /):
+        """The text of a message; None for what must be looked at more closely."""
+        cdef PyObject* found = PyDict_GetItemWithError(self.plans, type(message))
+        cdef PyObject* fields
+        cdef PyObject* source
+        if found is NULL:
+            return None
+        fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
+        if fields is NULL or source is NULL or not PyDict_CheckExact(<object>fields):
+            return None
+        if <object>source is not None:
+            if strict and self.doubtful(message, <dict>fields):
+                return None
+            return json_text_of(<object>source)
+        if not strict:
+            return json_written(<object>fields, NESTING, ITEMS)
+        return self.judged(message, <dict>fields, <Plan>found)
+
+    cdef bint doubtful(self, object message, dict fields) except -1:
+        if type(message) is self.task:
+            return has_floats(fields)
+        return type(message) is self.result and conflicts(fields)
+
+    cdef object judged(self, object message, dict fields, Plan plan):
+        cdef json_draft draft
+        json_begin(&draft, ITEMS)
+        try:
+            if put_record(&draft, fields, plan, NESTING) != JSON_WRITTEN or self.doubtful(message, fields):
+                return None
+            return json_result(&draft)
+        finally:
+            json_end(&draft)
