@@ -20,6 +20,16 @@ static inline uint64_t json_special_in(uint64_t word) {
            JSON_ONES * 0x80;
 }
 
+#ifdef __SSE2__
+/* A bit for each of these sixteen characters that is not written as it stands. */
+static inline unsigned json_special_mask(__m128i word) {
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x1F);
+    __m128i special = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(word, quote), _mm_cmpeq_epi8(word, slash)),
+                                   _mm_cmpeq_epi8(_mm_min_epu8(word, low), word));
+    return (unsigned)_mm_movemask_epi8(special);
+}
+#endif
+
 #define JSON_RUN(NAME, FROM, TO)                                                                  \
     static inline Py_ssize_t NAME(TO *to, const FROM *from, Py_ssize_t at, Py_ssize_t size) {     \
         for (; at < size && !json_is_special(from[at]); at++) to[at] = from[at];                  \
@@ -48,12 +58,9 @@ static inline Py_ssize_t json_copy_11(Py_UCS1 *to, const Py_UCS1 *from, Py_ssize
     }
 #ifdef __SSE2__
     if (size >= 16) {
-        const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x1F);
         for (Py_ssize_t at = 0;;) {
             __m128i word = _mm_loadu_si128((const __m128i *)(from + at));
-            __m128i special = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(word, quote), _mm_cmpeq_epi8(word, slash)),
-                                           _mm_cmpeq_epi8(_mm_min_epu8(word, low), word));
-            unsigned mask = (unsigned)_mm_movemask_epi8(special);
+            unsigned mask = json_special_mask(word);
             _mm_storeu_si128((__m128i *)(to + at), word);
             if (mask) return at + __builtin_ctz(mask);
             at += 16;
@@ -75,18 +82,27 @@ static inline Py_ssize_t json_copy_11(Py_UCS1 *to, const Py_UCS1 *from, Py_ssize
 
 static inline Py_ssize_t json_copy_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t size) {
 #ifdef __SSE2__
-    if (size >= 8) {
-        const __m128i zero = _mm_setzero_si128();
+    const __m128i zero = _mm_setzero_si128();
+    if (size >= 16) {
         for (Py_ssize_t at = 0;;) {
-            uint64_t word;
-            memcpy(&word, from + at, 8);
-            _mm_storeu_si128((__m128i *)(to + at),
-                             _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(from + at)), zero));
-            if (json_special_in(word)) return json_run_12(to, from, at, size);
-            at += 8;
+            __m128i word = _mm_loadu_si128((const __m128i *)(from + at));
+            unsigned mask = json_special_mask(word);
+            _mm_storeu_si128((__m128i *)(to + at), _mm_unpacklo_epi8(word, zero));
+            _mm_storeu_si128((__m128i *)(to + at + 8), _mm_unpackhi_epi8(word, zero));
+            if (mask) return at + __builtin_ctz(mask);
+            at += 16;
             if (at == size) return size;
-            if (at > size - 8) at = size - 8;
+            if (at > size - 16) at = size - 16;
         }
+    }
+    if (size >= 8) {
+        uint64_t first, last;
+        memcpy(&first, from, 8);
+        memcpy(&last, from + size - 8, 8);
+        _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)from), zero));
+        _mm_storeu_si128((__m128i *)(to + size - 8),
+                         _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(from + size - 8)), zero));
+        return json_special_in(first) | json_special_in(last) ? json_run_12(to, from, 0, size) : size;
     }
 #endif
     return json_run_12(to, from, 0, size);
@@ -196,7 +212,12 @@ static inline void json_widen_4(Py_UCS4 *to, __m128i word) {
         (void)behind;                                                                                              \
         JSON_UNPACK_FAST(UNIT, WIDEN)                                                                              \
         while (p < end) {                                                                                          \
-            if (*p < 0x80) *out++ = *p++;                                                                          \
+            uint64_t word;                                                                                         \
+            if (end - p >= 8 && (memcpy(&word, p, 8), !(word & JSON_ONES * 0x80))) {                                \
+                for (int at = 0; at < 8; at++) out[at] = p[at];                                                    \
+                out += 8;                                                                                          \
+                p += 8;                                                                                            \
+            } else if (*p < 0x80) *out++ = *p++;                                                                   \
             else *out++ = (UNIT)json_character(&p);                                                                \
         }                                                                                                          \
     }
@@ -223,9 +244,11 @@ static inline Py_ssize_t json_count(const unsigned char *p, const unsigned char 
         lanes = _mm_sad_epu8(lanes, zero);
         count += _mm_cvtsi128_si32(lanes) + _mm_cvtsi128_si32(_mm_srli_si128(lanes, 8));
     }
-    top = _mm_max_epu8(top, _mm_srli_si128(top, 8));
-    _mm_storeu_si128((__m128i *)tops, top);
-    for (int at = 0; at < 8; at++) most = tops[at] > most ? tops[at] : most;
+    for (int half = 8; half; half >>= 1) {
+        _mm_storeu_si128((__m128i *)tops, top);
+        top = _mm_max_epu8(top, _mm_loadl_epi64((const __m128i *)(tops + half)));
+    }
+    most = (unsigned char)_mm_cvtsi128_si32(top);
 #endif
     for (; p < end; p++) {
         most = *p > most ? *p : most;

@@ -6,7 +6,8 @@ The rules stand in ``turnwire.kick.rules``; what is here says "surely nothing wr
 cimport cython
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.ref cimport PyObject
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH
+from libc.stdint cimport uint64_t
 
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_draft, json_end, json_result, json_text as json_put, json_text_of
@@ -17,24 +18,26 @@ from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY
 from turnwire.kick.rules import is_plain_content, judge, judge_other
 from turnwire.kick.spec import FIELDS, TYPES, WIRE, MessageType
+from turnwire.kick.writing import envelope_text
 
 cdef extern from *:
     int PyUnicode_IS_ASCII(object text)
     int PyUnicode_Check(object value)
     int PyObject_GenericSetAttr(object owner, object name, PyObject *value) except -1
-cdef extern from "_native/space/format.h" nogil:
-    int tw_level()
-    int tw_damaged(int kind, const void *d, size_t a, size_t b, int level)
-    int tw_sigil_at(int kind, const void *d, size_t i, size_t n)
-    size_t tw_mark(int kind, const void *d, size_t n)
-    size_t tw_next(int kind, const void *d, size_t first, size_t n, int level)
-
-cdef int LEVEL = tw_level()
+cdef extern from "_native/json/forms.h":
+    bint tw_is_uuid(const unsigned char *text, size_t size)
+cdef extern from "_native/space/plain.h":
+    enum:
+        TW_ASK
+    int tw_plain_content(object text)
+    int tw_plain_channel(object text)
+    uint64_t tw_text_hash(object text)
+    bint tw_equal_texts(object one, object other)
 
 cdef object READ = json_text.reader(WIRE, FIELDS).read_source
 cdef object DEFAULT_LIMITS = LIMITS
 cdef object STANDARD = DEFAULT_POLICY
-cdef dict STANDARD_KNOWN = DEFAULT_POLICY.known
+cdef dict STANDARD_LEARNED = DEFAULT_POLICY.learned
 cdef dict KNOWN_TYPES = TYPES
 cdef object ALL_FIELDS = frozenset(FIELDS)
 cdef tuple FIELD_TUPLE = tuple(FIELDS)
@@ -188,24 +191,8 @@ cpdef build(dict fields, source=None):
 
 cdef bint is_channel(str channel):
     """Plain channels (the sigil, then printable ASCII with a slash inside) here, all others in Python."""
-    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(channel), i, slash = 0
-    cdef int kind = PyUnicode_KIND(channel)
-    cdef const void *data = PyUnicode_DATA(channel)
-    cdef Py_UCS4 letter
-    if size == 0 or PyUnicode_READ(kind, data, 0) != 0x2AFB:
-        return False
-    for i in range(1, size):
-        letter = PyUnicode_READ(kind, data, i)
-        if letter <= 0x20 or letter >= 0x7F:
-            return methods.channel_parts(channel)[0] is not None
-        if letter == c"/" and slash == 0:
-            slash = i
-    return 1 < slash < size - 1
-
-
-cdef unsigned char HEX[256]
-for _place in range(256):
-    HEX[_place] = chr(_place) in "0123456789abcdefABCDEF"
+    cdef int found = tw_plain_channel(channel)
+    return methods.channel_parts(channel)[0] is not None if found == TW_ASK else found
 
 
 def is_uuid4(str text not None):
@@ -215,15 +202,10 @@ def is_uuid4(str text not None):
 
 cdef bint uuid4(str text) noexcept:
     cdef const unsigned char *data
-    cdef int i, good = 0
     if PyUnicode_GET_LENGTH(text) != 36 or not PyUnicode_IS_ASCII(text):
         return False
     data = <const unsigned char *>PyUnicode_DATA(text)
-    if data[8] != c"-" or data[13] != c"-" or data[18] != c"-" or data[23] != c"-":
-        return False
-    for i in range(36):
-        good += HEX[data[i]]
-    return good == 32 and data[14] == c"4" and (data[19] in (c"8", c"9", c"a", c"b", c"A", c"B"))
+    return tw_is_uuid(data, 36) and data[14] == c"4" and (data[19] in (c"8", c"9", c"a", c"b", c"A", c"B"))
 
 
 def is_plain_time(str text not None):
@@ -259,28 +241,8 @@ cdef bint plain_time(str text) noexcept:
 
 cdef bint plain_content(str content) except -1:
     """As ``rules.is_plain_content``, for a content of one ASCII-only header line; that is asked about all others."""
-    cdef Py_ssize_t place = 2, size = PyUnicode_GET_LENGTH(content)
-    cdef int kind = PyUnicode_KIND(content)
-    cdef void *data = PyUnicode_DATA(content)
-    cdef Py_UCS4 letter
-    if size < 2 or PyUnicode_READ(kind, data, 0) != 0x2AFB:
-        return False
-    letter = PyUnicode_READ(kind, data, 1)
-    if letter <= 0x20 or letter == 0x2F or letter == 0x3A or letter >= 0x7F:
-        return is_plain_content(content)
-    while place < size:
-        letter = PyUnicode_READ(kind, data, place)
-        if letter == 0x0A:
-            break
-        if letter <= 0x20 or letter >= 0x7F:
-            return is_plain_content(content)
-        place += 1
-    while place < size:
-        letter = PyUnicode_READ(kind, data, place)
-        if letter == 0x2AFB or letter == 0xFEFF or 0xD800 <= letter <= 0xDFFF:
-            return False
-        place += 1
-    return True
+    cdef int found = tw_plain_content(content)
+    return is_plain_content(content) if found == TW_ASK else found
 
 
 def is_clean(Envelope envelope not None, dict verdicts not None):
@@ -337,7 +299,65 @@ def remarks(Envelope envelope not None, dict known not None):
     return list(issues)
 
 
-def text(envelope, bint strict, policy):
+cdef tuple learned(Envelope envelope, policy):
+    """What the policy is known to say of an envelope whose fields are texts: its sender, receiver, type and channel, whether
+    there must be a correlation_id, and the remarks; None where it is not known. Found by their characters: the strings
+    of an envelope that was read have no hashes yet."""
+    cdef dict table = STANDARD_LEARNED if policy is STANDARD else policy.learned
+    cdef PyObject *found
+    cdef tuple entry
+    cdef uint64_t mixed
+    if type(envelope.type) is not MessageType:
+        return None
+    mixed = tw_text_hash(envelope.sender)
+    mixed = mixed * 31 + tw_text_hash(envelope.receiver)
+    mixed = mixed * 31 + tw_text_hash(envelope.channel)
+    mixed = (mixed * 31 + <size_t><PyObject *>envelope.type) >> 4
+    key = mixed
+    found = PyDict_GetItemWithError(table, key)
+    if found != NULL:
+        entry = <tuple>found
+        if (
+            envelope.type is entry[2] and tw_equal_texts(envelope.sender, entry[0])
+            and tw_equal_texts(envelope.receiver, entry[1]) and tw_equal_texts(envelope.channel, entry[3])
+        ):
+            return entry
+    names = (envelope.sender, envelope.receiver, envelope.type, envelope.channel)
+    found = PyDict_GetItemWithError(policy.known, names)
+    if found != NULL:
+        entry = (*names, <object>found is not None, ())
+    else:
+        found = PyDict_GetItemWithError(policy.remarks, names)
+        if found == NULL:
+            return None
+        entry = (*names, *(<tuple><object>found))
+    table[key] = entry  # no more of them than the policy keeps of its own
+    return entry
+
+
+cdef tuple verdict(Envelope envelope, policy):
+    """The remarks that are all that ``check`` finds, mostly none; None where it must look closer."""
+    cdef tuple entry
+    if not are_texts(envelope):
+        return None
+    entry = learned(envelope, policy)
+    if entry is None or (entry[4] and envelope.correlation_id is None) or not are_plain(envelope):
+        return None
+    return <tuple>entry[5]
+
+
+def encode(envelope, bint strict=True, *, policy=DEFAULT_POLICY):
+    """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
+
+    Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
+    everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
+    form, or is not an envelope (wrong_type).
+    """
+    written = text(envelope, strict, policy)
+    return envelope_text(envelope, Envelope, check, strict, policy) if written is None else written
+
+
+cdef text(envelope, bint strict, policy):
     """The text of a usual envelope of which ``check`` says no more than remarks, where ``strict``; else None."""
     cdef json_draft draft
     cdef Envelope it
@@ -345,7 +365,7 @@ def text(envelope, bint strict, policy):
         return None
     it = <Envelope>envelope
     if strict:
-        if not clean(it, STANDARD_KNOWN if policy is STANDARD else policy.known) and remarks(it, policy.remarks) is None:
+        if verdict(it, policy) is None:
             return None
     elif not are_texts(it) or it.type not in KNOWN_TYPES or not is_channel(<str>it.channel):
         return None
@@ -397,7 +417,7 @@ def all_clear(bytes data not None):
     if data[:1] != b"{":
         return False
     envelope = build(READ(data)[0])
-    return envelope is not None and clean(<Envelope>envelope, STANDARD_KNOWN)
+    return envelope is not None and verdict(<Envelope>envelope, STANDARD) == ()
 
 
 def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
@@ -408,14 +428,10 @@ def check(envelope, policy=DEFAULT_POLICY, *, bint strict=False):
     a JSON pointer; the text of a refusal names the row of the policy that said no. With ``strict`` the first warning
     is raised as RuleError, its ``rule`` being the section of the specification.
     """
-    cdef dict known
+    cdef tuple found
     if not isinstance(envelope, Envelope):
         return judge_other(envelope, Envelope, strict)
-    known = STANDARD_KNOWN if policy is STANDARD else policy.known
-    if clean(<Envelope>envelope, known):
-        return []
-    if not strict:
-        found = remarks(<Envelope>envelope, policy.remarks)
-        if found is not None:
-            return found
+    found = verdict(<Envelope>envelope, policy)
+    if found is not None and (not found or not strict):
+        return list(found)
     return judge(envelope, policy, strict)

@@ -16,8 +16,8 @@ def twin(core: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, req
     """Puts the core modules of the backend under test into the package; its name."""
     monkeypatch.setattr(space, "_core", core("space.format"))
     monkeypatch.setattr(codec, "_core", core("space.envelope"))
-    for module in (request.module, channels, checklist, traffic):
-        for name in ("decode", "check", "Envelope"):  # the package hands out those of its own core
+    for module in (codec, request.module, channels, checklist, traffic):
+        for name in ("decode", "encode", "check", "Envelope"):  # the package hands out those of its own core
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, getattr(core("space.envelope"), name))
     return core("space.format").__name__

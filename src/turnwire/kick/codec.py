@@ -7,53 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
 from turnwire.contract import record_bytes
-from turnwire.errors import Reason
-from turnwire.json import text as json_text
-from turnwire.kick import envelope_methods as methods
-from turnwire.kick.faults import encode_fault
-from turnwire.kick.policy import DEFAULT_POLICY, Policy
-from turnwire.kick.space import Space
-from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES, WIRE
+from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, SIGIL, TYPES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from turnwire._pure.space import envelope as _core
-    from turnwire._pure.space.envelope import all_clear, check, decode
-    from turnwire.kick.messages import Envelope
+    from turnwire._pure.space.envelope import all_clear, check, decode, encode
 else:
     _core = _backend.load("space.envelope")
     decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
     check = _core.check
+    encode = _core.encode
     all_clear = _core.all_clear
 
 __all__ = ["_core", "all_clear", "check", "decode", "detect", "encode", "json_schema"]
-
-
-def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
-    """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
-
-    Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
-    everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
-    form, or is not an envelope (wrong_type).
-    """
-    written: str | None = _core.text(envelope, strict, policy)
-    if written is not None:
-        return written
-    if not isinstance(envelope, _core.Envelope):
-        if isinstance(envelope, Space):
-            return envelope.text(strict=strict)
-        raise encode_fault(Reason.WRONG_TYPE, f"an Envelope is encoded, not {type(envelope).__name__}")
-    if strict:
-        for reason, where, severity, text in _core.check(envelope, policy):
-            if severity == "warning":
-                raise encode_fault(reason, text, str(where))
-    fields = methods.to_dict(envelope)
-    if not strict:
-        fault = methods.field_fault(fields)
-        if fault is not None:
-            raise encode_fault(fault[0], fault[2], f"/{fault[1]}")
-    return json_text.write(fields, WIRE)
 
 
 _CHANNEL = re.compile(rb'"channel"\s*:\s*"(?:\xe2\xab\xbb|\\u2[aA][fF][bB])')

@@ -53,7 +53,7 @@ class Policy:
     A policy does not change; :meth:`with_rows` gives a new one with rows in front.
     """
 
-    __slots__ = ("_families", "_roles", "known", "remarks", "roles", "rows")
+    __slots__ = ("_families", "_roles", "known", "learned", "remarks", "roles", "rows")
     _MEMORY = 4096  # how many (sender, receiver, type, channel) are remembered
 
     def __init__(self, rows: Iterable[Row], roles: Iterable[str] = ROLES) -> None:
@@ -63,6 +63,7 @@ class Policy:
         self._families = frozenset(row.channel.partition("/")[0] for row in self.rows)
         self.known: dict[tuple[Any, ...], str | None] = {}
         self.remarks: dict[tuple[Any, ...], tuple[bool, tuple[Issue, ...]]] = {}
+        self.learned: dict[int, tuple[Any, ...]] = {}  # both once more, as the compiled core finds them
 
     def with_rows(self, *rows: Row) -> Policy:
         """A policy with these rows in front of the present ones."""

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.space.format import content_end, has_section, judge, split
 from turnwire.errors import Reason
 from turnwire.fences import fence_behind
+from turnwire.json import text as json_text
+from turnwire.kick import envelope_methods as methods
 from turnwire.kick.faults import encode_fault
 from turnwire.kick.section_methods import header_text, parts_of, stuffed
-from turnwire.kick.spec import SIGIL
+from turnwire.kick.spec import SIGIL, WIRE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from turnwire._pure.space.format import Section
+    from turnwire.errors import Issue
+    from turnwire.kick.policy import Policy
     from turnwire.kick.space import Space
+
+
+def envelope_text(
+    envelope: Any, cls: type, check: Callable[[Any, Policy], list[Issue]], strict: bool, policy: Policy
+) -> str:
+    """The text of an envelope that a core does not write at once, or why there is none; ``cls`` and ``check`` are the
+    core's. See :func:`turnwire.kick.codec.encode`."""
+    from turnwire.kick.space import Space
+
+    if not isinstance(envelope, cls):
+        if isinstance(envelope, Space):
+            return envelope.text(strict=strict)
+        raise encode_fault(Reason.WRONG_TYPE, f"an Envelope is encoded, not {type(envelope).__name__}")
+    if strict:
+        for reason, where, severity, text in check(envelope, policy):
+            if severity == "warning":
+                raise encode_fault(reason, text, str(where))
+    fields = methods.to_dict(envelope)  # type: ignore[arg-type]
+    if not strict:
+        fault = methods.field_fault(fields)
+        if fault is not None:
+            raise encode_fault(fault[0], fault[2], f"/{fault[1]}")
+    return json_text.write(fields, WIRE)
 
 
 def space_text(space: Space, *, strict: bool) -> str:

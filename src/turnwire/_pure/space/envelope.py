@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from turnwire._pure.json.write import write
 from turnwire.contract import LIMITS, Limits
-from turnwire.errors import EncodeError
 from turnwire.json import text as json_text
 from turnwire.kick import envelope_methods as methods
 from turnwire.kick.policy import DEFAULT_POLICY, Policy
 from turnwire.kick.rules import is_plain_content, is_uuid4, judge, judge_other
 from turnwire.kick.spec import FIELDS, REQUIRED_FIELDS, TYPES, WIRE, MessageType
+from turnwire.kick.writing import envelope_text
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -185,19 +184,14 @@ def remarks(envelope: Envelope, known: dict[tuple[Any, ...], tuple[bool, tuple[I
     return list(found[1])
 
 
-def text(envelope: Any, strict: bool, policy: Policy) -> str | None:
-    """The text of a usual envelope of which ``check`` says no more than remarks, where ``strict``; else None."""
-    if type(envelope) is not Envelope:
-        return None
-    if strict:
-        if not is_clean(envelope, policy.known) and remarks(envelope, policy.remarks) is None:
-            return None
-    elif not _are_texts(envelope) or methods.field_fault(methods.to_dict(envelope)) is not None:
-        return None
-    try:
-        return write(methods.to_dict(envelope))
-    except EncodeError:
-        return None
+def encode(envelope: Envelope | Space, strict: bool = True, *, policy: Policy = DEFAULT_POLICY) -> str:
+    """The JSON text of an envelope: the fields in the order of section 001, then unknown keys, no white space.
+
+    Strict writing raises EncodeError for the first warning of ``check``, the field in ``path``; ``strict=False`` writes
+    everything that ``decode`` reads. Of a Space document it is its text. Both raise EncodeError for what has no JSON
+    form, or is not an envelope (wrong_type).
+    """
+    return envelope_text(envelope, Envelope, check, strict, policy)
 
 
 def decode(
