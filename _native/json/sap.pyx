@@ -4,7 +4,7 @@ from cpython.dict cimport PyDict_Next
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from _native.common.slots cimport in_slot, slot_offset
+from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
 from _native.json.draft cimport (
     JSON_DOUBT, JSON_WRITTEN, json_ascii, json_begin, json_draft, json_end, json_letter, json_result, json_room,
     json_text, json_text_of, json_value, json_written
@@ -366,12 +366,10 @@ cdef bint no_at_sign(dict fields) except -1:
     return True
 
 
-def clean_task(object fields, Plan plan not None, /):
-    """Whether surely nothing is to be said about a Task, lints included; False asks for the long way."""
-    if not sound_object(fields, plan):
-        return False
+cdef bint quiet_task(dict fields) except -1:
+    """Whether surely nothing is to be said about a sound Task, lints included."""
     try:
-        return no_at_sign(<dict>fields) and is_quiet((<dict>fields)["payload"])
+        return no_at_sign(fields) and is_quiet(fields["payload"])
     except UnicodeEncodeError:  # a lone surrogate
         return False
 
@@ -384,17 +382,15 @@ cdef bint no_at_signs(object texts) except -1:
     return True
 
 
-def clean_result(object fields, Plan plan not None, /):
-    """Whether surely nothing is to be said about a Result by itself, lints included; False asks for the long way."""
+cdef bint quiet_result(dict fields) except -1:
+    """The same of a sound Result."""
     cdef object artifact, evidence
-    if not sound_object(fields, plan):
+    if fields["status"] != "SUCCEEDED" or "error" in fields:
         return False
-    if (<dict>fields)["status"] != "SUCCEEDED" or "error" in <dict>fields:
-        return False
-    for artifact in (<dict>fields).get("artifacts", ()):
+    for artifact in fields.get("artifacts", ()):
         if "@" in <str>(<dict>artifact).get("uri", ""):
             return False
-    evidence = (<dict>fields)["constitutionalEvidence"]
+    evidence = fields["constitutionalEvidence"]
     return evidence["alignment"] != "NON_CONSTITUTIONAL" and no_at_signs(evidence.get("citations", ()))
 
 
@@ -402,18 +398,18 @@ cdef tuple MARKS = RESULT_MARKS
 
 
 def clean(Plan task not None, Plan result not None, dict fields not None, /):
-    """The same of a Task or a Result that is surely one by its marks (``turnwire.sap.codec.kind_of``); False for any
-    other message."""
+    """Whether surely nothing is to be said about a Task or a Result that is surely one by its marks
+    (``turnwire.sap.codec.kind_of``); False for any other message."""
     if "issuer" in fields:
         if "target" in fields and "status" not in fields and "producer" not in fields:
-            return clean_task(fields, task)
+            return sound_object(fields, task) and quiet_task(fields)
         return False
     if "target" in fields or "taskId" not in fields:
         return False
     for mark in MARKS:
         if mark not in fields:
             return False
-    return clean_result(fields, result)
+    return sound_object(fields, result) and quiet_result(fields)
 
 
-include "sap_writing.pxi"
+include "sap_messages.pxi"

@@ -53,6 +53,10 @@ def test_sound_is_what_the_judge_is_silent_about(document: dict[str, Any], value
         assert native.sound(bent, native.Plan(table)) is found
 
 
+def _plans(core: Any) -> list[Any]:
+    return [(cls, core.Plan(cls.TABLE)) for cls in (sap.Task, sap.Result)]
+
+
 @needs_native
 @settings(max_examples=400)
 @given(document=st.sampled_from([TASK, RESULT]), value=VALUES, strict=st.booleans(), data=st.data())
@@ -65,8 +69,7 @@ def test_writers_write_the_same_or_leave_it(
     for cls in (sap.Task, sap.Result):
         message = cls.from_dict(bent if isinstance(bent, dict) else {})
         texts = [
-            core.Writer([(cls, core.Plan(cls.TABLE))], Record, sap.Task, sap.Result).text(message, strict)
-            for core in (native, pure)
+            core.Messages(_plans(core), Record, sap.Task, sap.Result).text(message, strict) for core in (native, pure)
         ]
         assert texts[0] in (None, texts[1])  # integers beyond 64 bits are left to others by one of them
 
@@ -78,9 +81,26 @@ def test_good_messages_are_written_by_the_writer(cls: Any, document: dict[str, A
     from turnwire._native.json import sap as native
 
     for core in (native, pure):
-        writer = core.Writer([(cls, core.Plan(cls.TABLE))], Record, sap.Task, sap.Result)
+        writer = core.Messages(_plans(core), Record, sap.Task, sap.Result)
         for message in (cls.from_dict(document), sap.decode(json.dumps(document, separators=(",", ":")))):
             assert json.loads(writer.text(message, strict)) == document
+
+
+@needs_native
+@settings(max_examples=400)
+@given(document=st.sampled_from([TASK, RESULT]), value=VALUES, data=st.data())
+def test_messages_are_made_of_sound_objects_only(document: dict[str, Any], value: Any, data: st.DataObject) -> None:
+    from turnwire._native.json import sap as native
+
+    bent = changed(document, data.draw(st.sampled_from(pointers(document, ""))), value)
+    messages = native.Messages(_plans(native), Record, sap.Task, sap.Result)
+    found = messages.made(bent, None) if isinstance(bent, dict) else None
+    if found is not None:
+        assert type(found) is sap.codec.kind_of(bent) and found._fields is bent
+        assert next(pure.judge(bent, found.TABLE), None) is None
+        found.fields["taskId"] = "none"  # what was known of it is forgotten
+        assert not messages.is_clean(found) and messages.text(found, True) is None
+    assert type(messages.made(document, None)) is (sap.Task if document is TASK else sap.Result)
 
 
 PIECES = st.sampled_from(
@@ -142,14 +162,15 @@ def test_a_clean_message_is_one_that_check_is_silent_about(
     from turnwire._native.json import sap as native
 
     shape = sap.Task if whole is TASK else sap.Result
-    clean = native.clean_task if whole is TASK else native.clean_result
+    is_clean = native.Messages(_plans(native), Record, sap.Task, sap.Result).is_clean
     places = [*pointers(whole, ""), "/attachments", "/artifacts", "/error"]
     bent = changed(whole, data.draw(st.sampled_from(places)), data.draw(st.sampled_from([value, uri, {"a": value}])))
     message = shape.from_dict(bent)
-    if clean(bent, native.Plan(shape.TABLE)):
+    if is_clean(message):
         assert next(pure.judge(bent, shape.TABLE), None) is None
         assert sap.rules.lint(message) == sap.rules.conditions(message) == []
-    assert clean(whole, native.Plan(shape.TABLE))
+    assert is_clean(shape.from_dict(whole)) and is_clean(sap.decode(json.dumps(whole)))
+    assert not is_clean(shape.from_dict({}))
 
 
 def test_a_quiet_payload_is_called_quiet() -> None:

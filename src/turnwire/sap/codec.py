@@ -25,9 +25,8 @@ else:
 
 _CLASSES: dict[str, type[Message]] = {"Task": Task, "Result": Result, "Ack": Ack, "Nack": Nack}
 _OF_TASKS, _OF_RESULTS = frozenset(TASK_MARKS), frozenset(RESULT_MARKS)
-_CLEAN = {"Task": "clean_task", "Result": "clean_result"}
 _plans: dict[tuple[Any, str], Any] = {}
-_writers: dict[Any, Any] = {}
+_messages: dict[Any, Any] = {}
 _clearing: dict[Any, Callable[[dict[str, Any]], bool] | None] = {}
 _reader = json_text.reader(WIRE, KEYS)
 
@@ -42,18 +41,12 @@ def is_sound(fields: Any, table: Table) -> bool:
     return core.sound(fields, plan)
 
 
-def is_clean(fields: Any, name: str) -> bool:
-    """Whether surely nothing is to be said about a message by itself. name: of its table. Only the compiled core can
-    tell in one pass, and only of a Task and a Result."""
+def is_clean(message: Record) -> bool:
+    """Whether surely nothing is to be said about a message by itself. Only the compiled core can tell in one pass, and
+    only of a Task and a Result."""
     core = _core
-    clean = getattr(core, _CLEAN.get(name, ""), None)
-    if clean is None:
-        return False
-    try:
-        plan = _plans[core, name]
-    except KeyError:
-        plan = _plans[core, name] = core.Plan(_CLASSES[name].TABLE)
-    return bool(clean(fields, plan))
+    messages = _messages.get(core) or _messages_of(core)
+    return bool(messages.is_clean(message))
 
 
 def all_clear(data: bytes) -> bool:
@@ -69,7 +62,7 @@ def all_clear(data: bytes) -> bool:
 def _clearing_of(core: Any) -> Callable[[dict[str, Any]], bool] | None:
     """What tells it of the fields."""
     clean = getattr(core, "clean", None)
-    return None if clean is None else partial(clean, *(core.Plan(_CLASSES[name].TABLE) for name in _CLEAN))
+    return None if clean is None else partial(clean, *(core.Plan(_CLASSES[name].TABLE) for name in ("Task", "Result")))
 
 
 def is_quiet(value: Any) -> bool:
@@ -100,15 +93,24 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     """
     raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
     fields, source = _reader.read_source(raw, limits)
+    core = _core
+    found: Any = (_messages.get(core) or _messages_of(core)).made(fields, source)
+    return _closer(raw, fields, source) if found is None else found
+
+
+def _closer(raw: str | bytes, fields: dict[str, Any], source: str | bytes | None) -> Task | Result | Ack | Nack:
+    """The message over an object of which something may be said. Raises DecodeError."""
     kind: Any = kind_of(fields)
     if kind is None or not is_sound(fields, kind.TABLE):
         found = fault(fields)
         if found is not None:
             raise _located(raw, *found)
-        source = None
+        sound: str | bytes | bool | None = None
+    else:
+        sound = True if source is None else source
     message: Task | Result | Ack | Nack = kind.__new__(kind)
     set_fields(message, fields)
-    set_source(message, source)
+    set_source(message, sound)
     return message
 
 
@@ -156,8 +158,7 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
     Raises EncodeError with ``path``. A pressure of 41.0 is written 41.
     """
     core = _core
-    writer = _writers.get(core)
-    text = (_writer_of(core) if writer is None else writer).text(message, strict)
+    text = (_messages.get(core) or _messages_of(core)).text(message, strict)
     if text is not None:
         return text  # type: ignore[no-any-return]
     whole = _message(message)
@@ -172,16 +173,16 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
                 raise EncodeError(issue.reason, issue.text, wire=WIRE, path=str(issue.where))
         if isinstance(whole, Task):
             fields = _whole_pressure(fields)
-    if source is not None and fields is whole._fields:
+    if isinstance(source, (str, bytes)) and fields is whole._fields:
         return json_text.text_of(source)
     return json_text.write(fields, WIRE)
 
 
-def _writer_of(core: Any) -> Any:
-    """What writes messages of which there is nothing to say."""
+def _messages_of(core: Any) -> Any:
+    """What makes, checks and writes messages of which there is nothing to say."""
     plans = [(cls, core.Plan(cls.TABLE)) for cls in _CLASSES.values()]
-    _writers[core] = core.Writer(plans, Record, Task, Result)
-    return _writers[core]
+    _messages[core] = core.Messages(plans, Record, Task, Result)
+    return _messages[core]
 
 
 def _message(message: Record | Mapping[str, Any]) -> Message:

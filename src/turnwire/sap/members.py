@@ -32,9 +32,9 @@ class Record:
     DEFAULTS: ClassVar[dict[str, Any]] = {}
 
     _fields: dict[str, Any]
-    _source: str | bytes | None
-    """The text of a message that was read and found sound, where it is known to be what writing the fields gives, until
-    something that can be changed is handed out or set; else None."""
+    _source: str | bytes | bool | None
+    """Of a message that was read and found sound, until something that can be changed is handed out or set: its text,
+    where it is known to be what writing the fields gives, or True; else None."""
 
     def __init__(self, **values: Any) -> None:
         set_fields(self, {})

@@ -37,8 +37,8 @@ class Plan:
         self.table = table
 
 
-class Writer:
-    """Writes the messages that nothing need be said about, and leaves all others to ``turnwire.sap.codec``.
+class Messages:
+    """Makes, checks and writes messages of which nothing need be said; leaves all others to ``turnwire.sap.codec``.
 
     Args:
         plans: the classes of messages and their plans.
@@ -53,6 +53,14 @@ class Writer:
         self.task = task
         self.result = result
 
+    def made(self, fields: dict[str, Any], source: str | bytes | None) -> Any:
+        """The message over a sound object that was read, or None; this twin leaves them all."""
+        return None
+
+    def is_clean(self, message: Any) -> bool:
+        """Whether surely nothing is to be said about a message by itself, which this twin cannot tell in one pass."""
+        return False
+
     def text(self, message: Any, strict: bool) -> str | None:
         """The text of a message that ``strict`` writing takes as it is; None where that is not sure."""
         plan = self.plans.get(type(message))
@@ -61,8 +69,8 @@ class Writer:
         fields, source = message._fields, message._source
         if strict and ((source is None and not sound(fields, plan)) or self._is_doubtful(message, fields)):
             return None
-        if source is not None:
-            return source.decode() if isinstance(source, bytes) else str(source)
+        if isinstance(source, (str, bytes)):
+            return source.decode() if isinstance(source, bytes) else source
         try:
             return write(fields)
         except EncodeError:

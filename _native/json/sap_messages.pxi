@@ -1,4 +1,5 @@
-# Judging and writing in one walk: what strict writing has anything to say about is left to ``turnwire.sap.codec``.
+# Messages made, checked and written quickly, judging and writing in one walk. What anything is to be said about is left
+# to ``turnwire.sap.codec``.
 
 cdef str ITEMS = "items"
 cdef Py_ssize_t NESTING = LIMITS.nesting
@@ -95,17 +96,53 @@ cdef bint conflicts(dict fields) except -1:
     return status == "SUCCEEDED" and fields["constitutionalEvidence"]["alignment"] == "NON_CONSTITUTIONAL"
 
 
-cdef class Writer:
-    """Writes messages that nothing is to be said about; see the pure twin."""
+cdef class Messages:
+    """Makes, checks and writes messages that nothing is to be said about; see the pure twin."""
 
     cdef dict plans
     cdef object task, result
+    cdef Plan task_plan, result_plan
     cdef Py_ssize_t fields_at, source_at  # where a message of any class holds its two slots
 
     def __init__(self, plans, record, task, result):
         self.plans = dict(plans)
         self.task, self.result = task, result
+        self.task_plan, self.result_plan = self.plans[task], self.plans[result]
         self.fields_at, self.source_at = slot_offset(record._fields), slot_offset(record._source)
+
+    def made(self, dict fields not None, source, /):
+        """The Task or Result over a sound object that was read; None for any other."""
+        if "issuer" in fields:
+            if "target" not in fields or "status" in fields or "producer" in fields:
+                return None
+            cls, plan = self.task, self.task_plan
+        else:
+            if "target" in fields or "taskId" not in fields:
+                return None
+            for mark in MARKS:
+                if mark not in fields:
+                    return None
+            cls, plan = self.result, self.result_plan
+        if not sound_object(fields, plan):
+            return None
+        message = new_object(cls, 0)
+        fill_slot(message, self.fields_at, fields)
+        fill_slot(message, self.source_at, True if source is None else source)
+        return message
+
+    def is_clean(self, message, /):
+        """Whether surely nothing is to be said about a message by itself."""
+        cdef PyObject* fields
+        cdef PyObject* source
+        cdef bint is_task = type(message) is self.task
+        if not is_task and type(message) is not self.result:
+            return False
+        fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
+        if fields is NULL or source is NULL or not PyDict_CheckExact(<object>fields):
+            return False
+        if <object>source is None and not sound_object(<object>fields, self.task_plan if is_task else self.result_plan):
+            return False
+        return quiet_task(<dict>fields) if is_task else quiet_result(<dict>fields)
 
     def text(self, message, bint strict, /):
         """The text of a message; None for what must be looked at more closely."""
@@ -117,15 +154,15 @@ cdef class Writer:
         fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
         if fields is NULL or source is NULL or not PyDict_CheckExact(<object>fields):
             return None
-        if <object>source is not None:
-            if strict and self.doubtful(message, <dict>fields):
-                return None
+        if strict and <object>source is None:
+            return self.judged(message, <dict>fields, <Plan>found)
+        if strict and self.is_doubtful(message, <dict>fields):
+            return None
+        if type(<object>source) is str or type(<object>source) is bytes:
             return json_text_of(<object>source)
-        if not strict:
-            return json_written(<object>fields, NESTING, ITEMS)
-        return self.judged(message, <dict>fields, <Plan>found)
+        return json_written(<object>fields, NESTING, ITEMS)
 
-    cdef bint doubtful(self, object message, dict fields) except -1:
+    cdef bint is_doubtful(self, object message, dict fields) except -1:
         if type(message) is self.task:
             return has_floats(fields)
         return type(message) is self.result and conflicts(fields)
@@ -134,7 +171,7 @@ cdef class Writer:
         cdef json_draft draft
         json_begin(&draft, ITEMS)
         try:
-            if put_record(&draft, fields, plan, NESTING) != JSON_WRITTEN or self.doubtful(message, fields):
+            if put_record(&draft, fields, plan, NESTING) != JSON_WRITTEN or self.is_doubtful(message, fields):
                 return None
             return json_result(&draft)
         finally:
