@@ -17,6 +17,7 @@ include "_native/json/lines_extern.pxi"
 
 tw_nslip_tables()
 tw_other_tables()
+tw_run_tables()
 
 
 def choose_simd(str most="avx512"):
@@ -230,6 +231,7 @@ cdef int attach_nslip(tw_lines *k, tw_among *others, Plan plan, bint keep) excep
     others.flags = TW_KEEP if keep else 0
     k.others = others
     k.find, k.good, k.take, k.look = tw_other_find, tw_other_good, tw_other_take, tw_other_look
+    tw_choose_run(k)
     return 0
 
 

@@ -209,7 +209,7 @@ cdef extern from "_native/json/parts.h" nogil:
         uint8_t wire
     int tw_json_parts(tw_lines *k, const tw_parts *parts, size_t *part)
 
-cdef extern from "_native/json/others.h" nogil:
+cdef extern from "_native/json/token_runs.h" nogil:
     enum:
         TW_KEEP
     ctypedef struct tw_among:
@@ -227,3 +227,5 @@ cdef extern from "_native/json/others.h" nogil:
     int tw_other_look(tw_lines *k, const uint8_t *p, const uint8_t *end) noexcept
     void tw_nslip_tables()
     void tw_other_tables()
+    void tw_run_tables()
+    void tw_choose_run(tw_lines *k)

@@ -13,7 +13,8 @@
 #include "_native/nslip/simd.h"
 
 enum { TW_OTHER_TEXTS = 3 };                 /* sender, receiver, conversation: numbers, as decimal text in the arena */
-enum { TW_DECIMAL_DIGITS = 20 };
+static const int tw_other_heads[TW_OTHER_TEXTS] = { TW_SRC, TW_DST, TW_CONV };
+enum { TW_DECIMAL_ROOM = 28 };               /* twenty digits, the last of them as eight bytes */
 enum { TW_NEAR = 4096 };                     /* no '#' is looked for further on: damage is not searched to its end */
 
 typedef struct tw_among {
@@ -152,22 +153,43 @@ static int tw_other_find(tw_lines *k, tw_region *r, size_t from, size_t to, tw_o
     return other->what = TW_OTHER_REJECT;
 }
 
-static const char tw_two_digits[] =
-    "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
-    "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-
-static void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64_t number, uint64_t *present)
+/* The eight decimal digits of a number below 10^8, a byte each, the first one lowest. */
+static inline uint64_t tw_eight_decimals(uint32_t number)
 {
-    uint8_t digits[TW_DECIMAL_DIGITS];
-    size_t at = TW_DECIMAL_DIGITS;
-    for (; number >= 100; number /= 100) memcpy(digits + (at -= 2), tw_two_digits + 2 * (number % 100), 2);
-    if (number >= 10) memcpy(digits + (at -= 2), tw_two_digits + 2 * number, 2);
-    else digits[--at] = (uint8_t)('0' + number);
-    memcpy(k->arena + k->arena_size, digits + at, TW_DECIMAL_DIGITS - at);
+    uint64_t fours = number / 10000 | (uint64_t)(number % 10000) << 32;
+    uint64_t upper = ((fours * 10486) >> 20) & 0x0000007F0000007Full, twos = upper | (fours - 100 * upper) << 16;
+    upper = ((twos * 103) >> 10) & 0x000F000F000F000Full;
+    return upper | (twos - 10 * upper) << 8;
+}
+
+static size_t tw_put_decimal(uint8_t *to, uint64_t number);
+
+/* The same for a number of more than eight digits. */
+static __attribute__((noinline)) size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
+{
+    size_t before = tw_put_decimal(to, number / 100000000);
+    uint64_t digits = tw_eight_decimals((uint32_t)(number % 100000000)) | 0x3030303030303030ull;
+    memcpy(to + before, &digits, 8);
+    return before + 8;
+}
+
+/* A number as decimal text at `to`, where TW_DECIMAL_ROOM bytes are: how long it is. */
+static inline size_t tw_put_decimal(uint8_t *to, uint64_t number)
+{
+    if (number >= 100000000) return tw_put_long_decimal(to, number);
+    uint64_t digits = tw_eight_decimals((uint32_t)number);
+    unsigned leading = (unsigned)__builtin_ctzll(digits | (uint64_t)1 << 56) & ~7u; /* the last zero is a digit */
+    digits = (digits | 0x3030303030303030ull) >> leading;
+    memcpy(to, &digits, 8);
+    return 8 - leading / 8;
+}
+
+static inline void tw_other_number(tw_lines *k, tw_column *c, size_t row, uint64_t number)
+{
+    size_t size = tw_put_decimal(k->arena + k->arena_size, number);
     c->offset[row] = (int64_t)(k->size + k->arena_size);
-    c->size[row] = (int64_t)(TW_DECIMAL_DIGITS - at);
-    *present |= (uint64_t)1 << c->valid;
-    k->arena_size += TW_DECIMAL_DIGITS - at;
+    c->size[row] = (int64_t)size;
+    k->arena_size += size;
 }
 
 static int tw_other_record(tw_lines *k, tw_region *r, const tw_other *other)
@@ -176,13 +198,15 @@ static int tw_other_record(tw_lines *k, tw_region *r, const tw_other *other)
     const tw_values *v = &o->values;
     uint64_t present;
     int64_t moment;
-    if (!tw_arena_room(k, TW_OTHER_TEXTS * TW_DECIMAL_DIGITS)) { k->json.no_memory = 1; return TW_STOPPED; }
+    if (!tw_arena_room(k, TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) { k->json.no_memory = 1; return TW_STOPPED; }
     size_t n = tw_row_of(k, r, other->at, other->end, &present);
     if (n == SIZE_MAX) return TW_FULL;
-    static const int heads[TW_OTHER_TEXTS] = { TW_SRC, TW_DST, TW_CONV };
     if (k->rows.wire) k->rows.wire[n] = o->wire;
-    for (int i = 0; i < TW_OTHER_TEXTS; i++)
-        if (o->texts[i] && o->texts[i]->offset) tw_other_number(k, o->texts[i], n, v->head[heads[i]], &present);
+    for (int i = 0; i < TW_OTHER_TEXTS; i++) {
+        if (!o->texts[i] || !o->texts[i]->offset) continue;
+        tw_other_number(k, o->texts[i], n, v->head[tw_other_heads[i]]);
+        present |= (uint64_t)1 << o->texts[i]->valid;
+    }
     if (o->kind && o->kind->values) {
         ((uint8_t *)o->kind->values)[n] = o->kinds[v->head[TW_ACT]];
         present |= (uint64_t)1 << o->kind->valid;

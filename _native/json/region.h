@@ -89,6 +89,7 @@ typedef struct tw_lines {
     int (*find)(struct tw_lines *k, tw_region *r, size_t from, size_t to, tw_other *other);
     int (*good)(struct tw_lines *k, size_t at, size_t end, tw_other *other);
     int (*take)(struct tw_lines *k, tw_region *r, const tw_other *other);
+    int (*run)(struct tw_lines *k);
     int (*look)(struct tw_lines *k, const uint8_t *p, const uint8_t *end);
     void *others;                            /* what the hooks need */
     int (*claims)(void *context, const uint8_t *p, size_t size, tw_claim **claims, size_t *count); /* freed by the caller */

@@ -25,6 +25,9 @@
  *                                        on behind it) or TW_OTHER_NONE, which is also returned. It is asked for what stands before a
  *                                        JSON candidate before that is tried: what starts first, wins.
  *   k->take(k, r, &other)                hook: stores what k->find found, with tw_row_of or tw_store_json_reject.
+ *   k->run(k)                            hook: takes the lines from k->position on, the first of which begins with '@', as
+ *                                        long as they hold one good record each and nothing else; NULL, or what it leaves
+ *                                        is read line by line.
  *   k->look(k, p, end)                   hook: whether a string of good JSON (its inside, as written) is worth decoding for
  *                                        that other wire. Strings with an escaped object always are.
  *

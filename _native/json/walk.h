@@ -385,6 +385,10 @@ static int tw_json_lines(tw_lines *k)
             int one = tw_skip_text(k);
             if (k->position != from && (tw_text_shows_sign(k, from, one) || k->position == k->stop)) break;
             from = k->position;
+            if (k->run && k->s[from] == '@') {
+                if ((result = k->run(k)) != TW_FINE) break;
+                if (k->position != from) continue;
+            }
         }
         if (!k->carried && ((result = tw_fitting_line(k, &whole, &met)) != TW_FINE || met)) {
             if (result == TW_FINE && !tw_fitting_shows_sign(k, from)) continue;

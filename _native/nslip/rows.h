@@ -182,7 +182,7 @@ static inline __attribute__((always_inline)) int tw_scan_candidate(tw_scan *k, s
 }
 
 /* Reads from k->position on, until the input, the rows or the rejects are full. */
-static void tw_nslip_scan_scalar(tw_scan *k)
+static inline void tw_nslip_scan_scalar(tw_scan *k)
 {
     const uint8_t *s = k->s;
     size_t size = k->size, p = k->position, counted = p;             /* newlines in front of `counted` are in k->line */
@@ -227,7 +227,7 @@ enum {
     TW_WANTED_SLOTS = TW_WANTED_INTS | TW_WANTED_TEXTS
 };
 
-static uint32_t tw_wanted(const tw_columns *c)
+static inline uint32_t tw_wanted(const tw_columns *c)
 {
     uint32_t wanted = 0, heads = 0, ints = 0, texts = 0;
     int places = c->offset && c->length && c->line && c->present && c->act && c->frame;

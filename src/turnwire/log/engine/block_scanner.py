@@ -144,8 +144,10 @@ class Engine:
     def _wires(self, arrays: Arrays, rows: int) -> dict[str, int]:
         if self._finder.wire is not None:
             return {self._finder.wire: rows}
-        names = registry.names()
-        counts = np.bincount(arrays["wire"][:rows], minlength=len(names)).tolist()
+        names, codes = registry.names(), arrays["wire"][:rows]
+        if rows and (codes == codes[0]).all():  # mostly so, and counting them all would cost more
+            return {name: rows if name == names[codes[0]] else 0 for name in self.wires}
+        counts = np.bincount(codes, minlength=len(names)).tolist()
         return {name: counts[names.index(name)] for name in self.wires}
 
     def _searched(self, block: Block, final: bool, line: int, state: State) -> Read:

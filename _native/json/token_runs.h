@@ -1,0 +1,183 @@
+/* Runs of nSLIP among other wires: where one line after the other begins with a record of the usual shape and ends with it,
+ * these records are read by the code of nSLIP's own scan (nslip/fast_rows.h), some dozens at a time, and become rows column
+ * by column. All that a line may be beside that (an object, a mark, a sign, a time at its head) cannot stand in such a line,
+ * marks apart, which are looked for. The first line that is anything else ends the run: it is read as any line is.
+ */
+#ifndef TURNWIRE_JSON_TOKEN_RUNS_H
+#define TURNWIRE_JSON_TOKEN_RUNS_H
+
+#include "others.h"
+
+#ifdef TW_HAVE_AVX2
+#include "_native/nslip/fast_rows.h"
+
+enum { TW_RUN = 64, TW_USUAL = 8 };          /* records that are read before their rows are filled; bytes that tw_usual looks at */
+
+/* What is known of the records of a run that does not go into the columns as it is. */
+typedef struct {
+    uint64_t head[TW_HEADERS][TW_RUN];       /* those of TW_ACT and TW_FRAME stay unused */
+    uint16_t present[TW_RUN];
+    uint8_t act[TW_RUN];
+} tw_run;
+
+static int tw_run_has_lanes;                /* this processor runs the code of nslip/lanes.h */
+
+/* Up to `room` records, each in a line of its own from k->position on. How many, and *end: behind the last line. */
+#define TW_READ_RUN(name, INLINE, row, state_type, first_state)                                                     \
+    INLINE size_t name(const tw_lines *k, const tw_columns *c, size_t room, size_t *end)                            \
+    {                                                                                                               \
+        const uint8_t *s = k->s;                                                                                    \
+        const uint32_t wanted = TW_WANTED_HEAD | TW_WANTED_TEXTS;                                                   \
+        size_t p = k->position, stop = k->stop, size = k->size, n = 0;                                              \
+        state_type state = first_state(n);                                                                          \
+        for (; n < room && p + TW_READ <= size && tw_usual(s + p); n++) {                                           \
+            size_t behind = p + row(c, s, p, k->limit, 0, 0, n, &state, 0, wanted);                                 \
+            if (behind == p || behind >= stop || s[behind] != '\n') break;                                          \
+            p = behind + 1;                                                                                         \
+        }                                                                                                           \
+        *end = p;                                                                                                   \
+        return n;                                                                                                   \
+    }
+
+TW_READ_RUN(tw_read_run_avx2, TW_AVX2 static, tw_row_avx2, size_t, (size_t))
+TW_READ_RUN(tw_read_run_lanes, TW_LANES static, tw_row_lanes, tw_kept, tw_keep_lanes)
+
+/* Where a row of numbers goes: into its column, or where nobody asked for it into `spare`. */
+static inline uint64_t *tw_run_numbers(const tw_column *c, size_t row, uint64_t *spare)
+{
+    return c && c->values ? (uint64_t *)c->values + row : spare;
+}
+
+/* The numbers of the run as texts, record by record. */
+static void tw_put_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t first, size_t n)
+{
+    uint8_t *arena = k->arena;
+    size_t size = k->size, behind = k->arena_size, count = 0;
+    const uint64_t *numbers[TW_OTHER_TEXTS];
+    int64_t *offset[TW_OTHER_TEXTS], *length[TW_OTHER_TEXTS];
+    for (int text = 0; text < TW_OTHER_TEXTS; text++) {
+        if (!o->texts[text] || !o->texts[text]->offset) continue;
+        numbers[count] = run->head[tw_other_heads[text]];
+        offset[count] = o->texts[text]->offset + first;
+        length[count++] = o->texts[text]->size + first;
+    }
+    if (count == TW_OTHER_TEXTS) {           /* all of them: nothing is asked for each */
+        for (size_t i = 0; i < n; i++) {
+            for (int text = 0; text < TW_OTHER_TEXTS; text++) {
+                offset[text][i] = (int64_t)(size + behind);
+                size_t digits = tw_put_decimal(arena + behind, numbers[text][i]);
+                length[text][i] = (int64_t)digits;
+                behind += digits;
+            }
+        }
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            for (size_t text = 0; text < count; text++) {
+                size_t digits = tw_put_decimal(arena + behind, numbers[text][i]);
+                offset[text][i] = (int64_t)(size + behind);
+                length[text][i] = (int64_t)digits;
+                behind += digits;
+            }
+        }
+    }
+    k->arena_size = behind;
+}
+
+/* Fills rows `first` to `first` + `n` of all columns but those that the run itself has filled: place, size, sequence and
+ * subject. TW_STOPPED where memory ran out. */
+static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t first, size_t n)
+{
+    tw_json_rows *c = &k->rows;
+    const int64_t *place = c->place + first, *size = c->size + first;
+    uint64_t always = 0, tagged = o->subject && o->subject->offset ? (uint64_t)1 << o->subject->valid : 0;
+    size_t i;
+    if (!tw_arena_room(k, n * TW_OTHER_TEXTS * TW_DECIMAL_ROOM)) { k->json.no_memory = 1; return TW_STOPPED; }
+    for (i = 0; i < n; i++) c->offset[first + i] = k->base + place[i];
+    memcpy(c->length + first, size, n * sizeof *size);
+    if (c->depth) memset(c->depth + first, 0, n);
+    if (c->wire) memset(c->wire + first, o->wire, n);
+    if (c->line)
+        for (i = 0; i < n; i++) c->line[first + i] = k->line + (int64_t)i;
+    if (c->inner) memset(c->inner + first, 0, n * sizeof *c->inner);
+    if (c->time) memset(c->time + first, 0, n * sizeof *c->time);
+    if (o->kind && o->kind->values) {
+        always |= (uint64_t)1 << o->kind->valid;
+        for (i = 0; i < n; i++) ((uint8_t *)o->kind->values)[first + i] = o->kinds[run->act[i]];
+    }
+    if (o->sequence && o->sequence->values) always |= (uint64_t)1 << o->sequence->valid;
+    for (int text = 0; text < TW_OTHER_TEXTS; text++)
+        if (o->texts[text] && o->texts[text]->offset) always |= (uint64_t)1 << o->texts[text]->valid;
+    tw_put_run(k, o, run, first, n);
+    for (i = 0; i < n; i++) c->present[first + i] = always | ((run->present[i] >> TW_TAG) & 1 ? tagged : 0);
+    for (uint64_t missing = c->wanted & ~(always | tagged); missing; missing &= missing - 1) {
+        tw_column *empty = c->of_bit[__builtin_ctzll(missing)];
+        if (empty->offset) {
+            memset(empty->offset + first, 0, n * sizeof *empty->offset);
+            memset(empty->size + first, 0, n * sizeof *empty->size);
+        } else {
+            memset((uint8_t *)empty->values + first * empty->width, 0, n * empty->width);
+        }
+    }
+    return TW_FINE;
+}
+
+/* The lines from k->position on, as far as they are a run of records; stores their rows. TW_FINE or TW_STOPPED. */
+static int tw_other_run(tw_lines *k)
+{
+    tw_among *o = (tw_among *)k->others;
+    tw_json_rows *c = &k->rows;
+    int lanes = tw_run_has_lanes && tw_json_level == TW_USE_AVX512;
+    if (k->position < TW_BEFORE || k->stop - k->position < TW_USUAL || !tw_usual(k->s + k->position)) return TW_FINE;
+    for (size_t n = TW_RUN; n == TW_RUN;) {
+        size_t first = c->count, room = c->room - first < TW_RUN ? c->room - first : TW_RUN, end;
+        tw_run run;
+        tw_columns t = { 0 };
+        t.offset = c->place + first;
+        t.length = c->size + first;
+        t.present = run.present;
+        t.act = run.act;
+        for (int head = TW_CONV; head < TW_HEADERS; head++) t.head[head] = run.head[head];
+        t.head[TW_TURN] = tw_run_numbers(o->sequence, first, run.head[TW_TURN]);
+        if (o->subject && o->subject->offset) {
+            t.text_offset[1] = o->subject->offset + first;
+            t.text_length[1] = o->subject->size + first;
+        }
+        t.room = room;
+        n = lanes ? tw_read_run_lanes(k, &t, room, &end) : tw_read_run_avx2(k, &t, room, &end);
+        if (n && k->plan->mark_count) {      /* a mark in a tag: its line is read the other way */
+            size_t mark = tw_first_mark(k, k->position, end);
+            while (n && mark < end) end = (size_t)t.offset[--n];
+        }
+        if (!n) break;
+        int result = tw_fill_run(k, o, &run, first, n);
+        if (result != TW_FINE) return result;
+        k->head = (size_t)t.offset[n - 1];
+        k->head_known = c->time ? 2 : 0;
+        c->count += n;
+        k->line += (int64_t)n;
+        k->position = end;
+    }
+    if (k->looked < k->position) k->looked = k->position;
+    return TW_FINE;
+}
+#endif
+
+/* After tw_other_tables. */
+static void tw_run_tables(void)
+{
+#ifdef TW_HAVE_AVX2
+    tw_lane_tables();
+    tw_run_has_lanes = tw_has_lanes();
+#endif
+}
+
+/* The hook of the search for the code that is in use. */
+static void tw_choose_run(tw_lines *k)
+{
+#ifdef TW_HAVE_AVX2
+    if (tw_other_avx2 && tw_json_level != TW_SCALAR) k->run = tw_other_run;
+#endif
+    (void)k;
+}
+
+#endif
