@@ -72,6 +72,7 @@ cdef class Plan:
         self.tables(found)
         self.demands(found)
         self.wires(found)
+        self.asks(found)
         self.c.inside_count = len(found.inside)
         self.c.inside = self.tokens(found.inside)
         self.c.torn_count = len(found.torn)
@@ -181,6 +182,18 @@ cdef class Plan:
                 for node in range(len(wire["clues"][item])):
                     wires[place].clues[item].nodes[node] = wire["clues"][item][node]
         self.c.wires, self.c.wire_count = wires, len(found.wires)
+        return 0
+
+    cdef int asks(self, found) except -1:
+        cdef tw_ask *asks
+        cdef Py_ssize_t place
+        if found.asks is None:
+            return 0
+        asks = <tw_ask *>self.take(len(found.asks), sizeof(tw_ask))
+        for place, (parts, how, first, count, opening) in enumerate(found.asks):
+            asks[place].parts, asks[place].how, asks[place].first_word, asks[place].words = parts, how, first, count
+            asks[place].opening = self.tokens([opening])[0]
+        self.c.asks = asks
         return 0
 
 
@@ -403,6 +416,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             tw_json_free(&k.json)
             free(k.rows.fills)
             free(k.rows.first_fill)
+            free(k.verdicts)
             free(k.arena)
             free(k)
 

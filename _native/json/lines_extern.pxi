@@ -81,6 +81,12 @@ cdef extern from "_native/json/scan.h" nogil:
     ctypedef struct tw_token:
         const uint8_t *text
         uint32_t size
+    ctypedef struct tw_ask:
+        uint8_t how
+        uint16_t parts
+        uint16_t first_word
+        uint16_t words
+        tw_token opening
     ctypedef struct tw_plan:
         tw_shape shape
         int node_count
@@ -88,6 +94,7 @@ cdef extern from "_native/json/scan.h" nogil:
         const tw_variant *variants
         const tw_fill *fills
         const tw_wire *wires
+        const tw_ask *asks
         int wire_count
         int variant_count
         const tw_token *inside
@@ -185,6 +192,7 @@ cdef extern from "_native/json/scan.h" nogil:
         int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
         int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
         void *others
+        void *verdicts
         int (*claims)(void *, const uint8_t *, size_t, tw_claim **, size_t *) noexcept nogil
     int tw_json_level
     int tw_best_level(int allowed)

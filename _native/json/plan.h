@@ -50,6 +50,12 @@ typedef struct {
 
 typedef struct { const uint8_t *text; uint32_t size; } tw_token;
 
+/* What matters of the value of a node for what a wire's own reading says of an object that the plan is not sure of: `claims` asks
+ * whether it is one of some words, or how it begins, or for all of it; and of some kinds (TW_IS_GOOD, _NUMBERS, _TEXTS,
+ * _RECORDS) `decode` takes only such. */
+enum { TW_ASK_NOTHING, TW_ASK_WORDS, TW_ASK_OPENING, TW_ASK_ALL };
+typedef struct { uint8_t how; uint16_t parts, first_word, words; tw_token opening; } tw_ask;
+
 typedef struct {
     tw_shape shape;
     int node_count;
@@ -57,6 +63,7 @@ typedef struct {
     const tw_variant *variants;
     const tw_fill *fills;
     const tw_wire *wires;
+    const tw_ask *asks;                      /* of each node, or NULL: nobody knows (json/verdicts.h) */
     int wire_count, variant_count;
     const tw_token *inside;                  /* without one of these bytes nothing is a message inside an object */
     int inside_count;

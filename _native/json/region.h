@@ -53,6 +53,8 @@ typedef struct { size_t start, stop, fault; int what, wire, reason; } tw_claim;
 /* The bytes that begin an object, and a message of nSLIP. */
 enum { TW_SIGN_OBJECT, TW_SIGN_TOKEN, TW_SIGNS, TW_SEEK_SIGN = 4096 };
 
+struct tw_kept_verdict;
+
 typedef struct tw_lines {
     const uint8_t *s;
     size_t size, limit, position;
@@ -82,6 +84,7 @@ typedef struct tw_lines {
     int rows_full;                           /* it was the rows that were full */
     size_t partial;                          /* on TW_FULL inside a long object: up to here all is stored; else 0 */
     size_t string_rejects;                   /* stored since the outermost string began */
+    struct tw_kept_verdict *verdicts;        /* of json/verdicts.h */
     void *context;
     int (*whole)(void *context, const uint8_t *p, size_t size, tw_verdict *verdict);
     int (*torn)(void *context, const uint8_t *p, size_t size, int too_large, tw_verdict *verdict);

@@ -37,6 +37,7 @@
 #define TURNWIRE_JSON_SCAN_H
 
 #include "line_wires.h"
+#include "verdicts.h"
 
 /* --- rows and rejects --- */
 
@@ -224,6 +225,20 @@ static int tw_opening(const uint8_t *s, size_t q, size_t end)
     return 0;
 }
 
+/* What the wires' own reading says of the object [p, p + size), which was read last: asked once for all that have its signature. */
+static int tw_ask_wires(tw_lines *k, const uint8_t *p, size_t size, tw_verdict *verdict)
+{
+    tw_signature sign;
+    int doubtful = tw_doubtful(&k->json, k->plan), signed_so = !doubtful && tw_sign(&k->json, k->plan, p, p + size, &sign);
+    if (signed_so && tw_said_before(k, &sign, p, verdict)) return TW_FINE;
+    if (k->whole(k->context, p, size, verdict) != TW_FINE) return TW_STOPPED;
+    if (verdict->what == TW_TRIED_RECORD || doubtful) return TW_FINE;
+    if (signed_so) tw_keep_said(k, &sign, p, verdict);
+    if (!(k->json.fitted && k->json.fitted->what))
+        tw_learn_refusal(&k->json, p, size, verdict->what, verdict->wire, verdict->reason, verdict->fault);
+    return TW_FINE;
+}
+
 static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tried *t)
 {
     const uint8_t *s = tw_text(k, r);
@@ -256,13 +271,11 @@ static int tw_try_object(tw_lines *k, tw_region *r, size_t at, size_t end, tw_tr
         t->what = TW_TRIED_OTHER;
         return TW_FINE;
     }
-    if (k->whole(k->context, s + at, t->end - at, &verdict) != TW_FINE) return TW_STOPPED;
+    if (tw_ask_wires(k, s + at, t->end - at, &verdict) != TW_FINE) return TW_STOPPED;
     t->what = verdict.what;
     t->wire = verdict.wire;
     t->reason = verdict.reason;
     t->fault = at + verdict.fault;
-    if (t->what != TW_TRIED_RECORD && !tw_doubtful(&k->json, k->plan) && !(k->json.fitted && k->json.fitted->what))
-        tw_learn_refusal(&k->json, s + at, t->end - at, verdict.what, verdict.wire, verdict.reason, verdict.fault);
     if (t->what == TW_TRIED_RECORD) {
         t->variant = tw_variant_of(&k->json, &k->plan->wires[t->wire]);
         if (t->variant < 0) t->what = TW_TRIED_OTHER;

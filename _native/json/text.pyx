@@ -138,9 +138,11 @@ cdef class Reader:
         text.end = text.start + size
         if size > most:
             raise self.fault(text, MESSAGE_TOO_LARGE, text.start + most)
+        text.quiet = True  # no words for a fault that is looked for again
         try:
             return self.message(text)
         except DecodeError:
+            text.quiet = False
             text.careful = True
             text.place = text.start
         return self.message(text)

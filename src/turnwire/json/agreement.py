@@ -53,10 +53,18 @@ def _adapted(plan: WirePlan, merged: Mapping[str, Value]) -> WirePlan:
         )
         for variant in plan.variants
     )
+    if any(_is_left_open(need, changed, merged) for variant in plan.variants for need in variant.needs):
+        plan = plan._replace(asks=None)
     plan = plan._replace(values=tuple(merged.get(value.path, value) for value in plan.values), variants=variants)
     if plan.choose == "word" and plan.word in changed:
         return _chosen(plan, changed[plan.word].words, merged[plan.word].words)
     return plan
+
+
+def _is_left_open(need: Need, changed: Mapping[str, Value], merged: Mapping[str, Value]) -> bool:
+    """Whether the form that a plan asks for is not looked at, since others ask for another."""
+    value = changed.get(need.path)
+    return value is not None and "good" in need.kinds and value.form not in ("word", merged[need.path].form)
 
 
 def _need(need: Need, changed: Mapping[str, Value], merged: Mapping[str, Value]) -> Need:

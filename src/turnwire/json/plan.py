@@ -100,6 +100,15 @@ class Variant(NamedTuple):
     fills: tuple[Fill, ...]
 
 
+class Ask(NamedTuple):
+    """What ``claims`` asks of the string at ``path``: whether it is one of ``words`` or begins with ``opening``; with
+    neither, all that stands there."""
+
+    path: str
+    words: tuple[str, ...] = ()
+    opening: str = ""
+
+
 class WirePlan(NamedTuple):
     """A JSON wire.
 
@@ -115,6 +124,11 @@ class WirePlan(NamedTuple):
     claims: whether a good JSON object that is no message is a damaged one; marked: whether damaged bytes are. Neither
     this nor why ``decode`` refuses an object may depend on which one a good UUID, a good time or a number is, nor on
     what a string of form "text" says.
+    asks: what ``claims`` asks of an object beyond which keys of ``values`` it has, how many others, what kinds of
+    values stand there, and words of form "word"; None: who knows. Where it is given, an object is judged as one before
+    it that was the same in all that, and nobody is asked. So ``decode`` may not depend on what a value says whose kind
+    each variant takes or none does, nor on what stands in place of a UUID or a word; and ``detect`` finds whatever
+    ``decode`` takes.
     """
 
     wire: str
@@ -137,6 +151,7 @@ class WirePlan(NamedTuple):
     status: str = ""
     nack: str = ""
     code: int = 0
+    asks: tuple[Ask, ...] | None = None
 
 
 RECORD, REJECT, OTHER = 0, 1, 2
@@ -216,6 +231,7 @@ class Flat(NamedTuple):
     wires: list[dict[str, Any]]
     inside: list[bytes]
     torn: list[bytes]
+    asks: list[tuple[int, int, int, int, bytes]] | None  # of each node: parts, how, first word, words, opening
 
 
 def check_plans(plans: Iterable[WirePlan], columns: Iterable[Column]) -> None:
@@ -267,7 +283,8 @@ def flat(plans: Sequence[WirePlan], columns: Sequence[Column]) -> Flat:
         place = (parents.get(path, -1), parents.get(f"{path}/*", -1))
         nodes.append((*place, form, int(value.text), len(words), len(value.words)))
         words += [word.encode() for word in value.words]
-    result = Flat(nodes, tables, words, [], [], [], [], [], [])
+    asks = _asks(plans, values, words)
+    result = Flat(nodes, tables, words, [], [], [], [], [], [], asks)
     for plan in plans:
         result.wires.append(_wire(plan, numbers, len(result.variants)))
         for variant in plan.variants:
@@ -292,6 +309,42 @@ def _values(plans: Iterable[WirePlan]) -> dict[str, Value]:
             if known is None or known[1:] == Value("")[1:]:
                 values[value.path] = value
     return values
+
+
+_PARTS = {"string": ("good",), "object": ("numbers",), "array": ("texts", "records")}
+"""What a variant may ask of a value of a kind if it does not take all of them."""
+_WORDS, _OPENING, _ALL = 1, 2, 3
+
+
+def _asks(
+    plans: Sequence[WirePlan], values: Iterable[str], words: list[bytes]
+) -> list[tuple[int, int, int, int, bytes]] | None:
+    """What is asked of each node (see ``Flat``), or None where a wire does not say. Words are added to ``words``."""
+    asked: dict[str, list[Ask]] = {}
+    parts: dict[str, int] = {}
+    for plan in plans:
+        if plan.asks is None:
+            return None
+        for ask in plan.asks:
+            asked.setdefault(ask.path, []).append(ask)
+        for need in (need for variant in plan.variants for need in variant.needs):
+            some = (part for kind, kinds in _PARTS.items() if kind not in need.kinds for part in kinds)
+            mask = sum(KINDS[part] for part in some if part in need.kinds)
+            parts[need.path] = parts.get(need.path, 0) | mask
+    result = []
+    for path in values:
+        found = asked.get(path, [])
+        if not found:
+            how, first, count, opening = 0, 0, 0, b""
+        elif len(found) > 1 or not (found[0].words or found[0].opening):
+            how, first, count, opening = _ALL, 0, 0, b""
+        elif found[0].words:
+            how, first, count, opening = _WORDS, len(words), len(found[0].words), b""
+            words += [word.encode() for word in found[0].words]
+        else:
+            how, first, count, opening = _OPENING, 0, 0, found[0].opening.encode()
+        result.append((parts.get(path, 0), how, first, count, opening))
+    return result
 
 
 def _wire(plan: WirePlan, numbers: dict[str, int], first: int) -> dict[str, Any]:

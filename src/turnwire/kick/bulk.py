@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from turnwire.contract import BulkScanner, Column, Refusal
-from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.json.plan import Ask, Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.kick.codec import decode, detect
 from turnwire.kick.documents import read_record
@@ -115,6 +115,10 @@ PLAN = WirePlan(
     clues=(("channel",), ("sender", "receiver", "content")),
     inside=("channel", "sender"),
     torn=("channel", "sender"),
+    asks=(
+        *(Ask(name, words=tuple(sorted(_OWN_ROLES))) for name in ("sender", "receiver")),
+        *(Ask(name, opening=SIGIL) for name in ("channel", "content")),
+    ),
 )
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from turnwire.contract import BulkScanner, Column
-from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
+from turnwire.json.plan import Ask, Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
 from turnwire.sstp.codec import decode, detect, fault
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Field, Kind
@@ -84,6 +84,8 @@ def _values() -> tuple[Value, ...]:
         Value("payload"),
         Value("kind"),
         Value("origin"),
+        Value("protocol"),
+        Value("version"),
         Value("header/kind", "word", tuple(kind.value for kind in Kind)),
         *(Value(f"header/{field.name}") for field in HEADER if field.name != "kind"),
         Value("header/directed_to"),
@@ -163,6 +165,10 @@ PLAN = WirePlan(
     inside=("header", "origin"),
     torn=("header", "origin", *_MARKS),
     doubts=(("header/protocol", "header/protocol"), ("header/directed_to", "payload/directed_to")),
+    asks=(
+        Ask("header/schema_id", opening="ioc."),
+        *(Ask(path) for path in ("header/protocol", "protocol", "version", "kind")),
+    ),
 )
 
 SCANNER: BulkScanner = scanner(
