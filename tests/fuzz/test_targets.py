@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from tests.conftest import PURE_ONLY
 from tests.fuzz.cores import Core
 from tests.fuzz.mutation import mutated
 from tests.fuzz.seeds import dictionary, kept, seeds, words
+from tests.fuzz.several import forked, told
 from tests.fuzz.targets import TARGETS, differs
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
@@ -54,6 +57,21 @@ def test_a_difference_is_seen(cores: tuple[Core, Core]) -> None:
     assert differs(lambda package, data: package.backend, b"", *cores) == (("value", "native"), ("value", "pure"))
     refused = differs(lambda package, data: package.decode(data[package.backend == "pure" :]), b"?@a3#", *cores)
     assert refused is not None and refused[0][0] == refused[1][0] == "DecodeError"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_what_a_target_finds_ends_its_process_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def found() -> None:
+        print("scan-all: 12 runs")
+        raise AssertionError("the cores do not agree")
+
+    for name, run, code in (("good", lambda: print("scan-all: 7 runs"), 0), ("bad", found, 1)):
+        log = tmp_path / name
+        process = forked(run, log)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == code
+        told(name, code, log.read_text())
+    assert capsys.readouterr().out.split()[:7] == ["good", "7", "runs", "bad", "12", "runs", "FAILED"]
+    assert "the cores do not agree" in (tmp_path / "bad").read_text()
 
 
 def test_words_are_those_of_the_specifications() -> None:
