@@ -75,7 +75,7 @@ def damage(rnd: random.Random, text: str) -> str:
         lines.insert(one, lines[other])
     else:
         at = rnd.randrange(len(text))
-        return text[:at] if kind == 3 else text[:at] + rnd.choice("a0|&= \n{%") + text[at + 1 :]
+        return text[:at] if kind == 3 else text[:at] + rnd.choice("a0|&= \n{%あ") + text[at + 1 :]
     return "\n".join(lines)
 
 

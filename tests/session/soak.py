@@ -92,7 +92,7 @@ def damaged(text: str, count: int, rnd: random.Random) -> Iterator[tuple[str, st
             found = text[rnd.randrange(1, len(text)) :]
         else:
             at = rnd.randrange(len(text))
-            found = text[:at] + rnd.choice('ab019|&=+ \n{}"%^.') + text[at + (kind == "edit") :]
+            found = text[:at] + rnd.choice('ab019|&=+ \n{}"%^.あい') + text[at + (kind == "edit") :]
         if kind in ("drop", "swap", "double"):
             found = "\n".join(changed) + "\n"
         if found.rstrip("\n") != text.rstrip("\n") and found.strip("\n"):  # nothing at all is a log without events

@@ -36,7 +36,7 @@ def test_what_is_whole_is_salvaged() -> None:
     """All but two events before the damage, and all after the next anchor."""
     lines = TEXT.split("\n")
     at = next(number for number, line in enumerate(lines) if line.startswith("^40"))
-    spot = at - 20
+    spot = at - 10
     assert not lines[spot].startswith(" ") and lines[spot]
     found = session.salvage("\n".join([*lines[:spot], *lines[spot + 1 :]]))
     assert [part.first for part in found.parts] == [0, 40]

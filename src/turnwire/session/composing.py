@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count, product
 from string import ascii_letters
-from typing import Any, NamedTuple
 
-from turnwire._pure.session.fields import field, one_line
+from turnwire._pure.session.fields import one_line
 from turnwire._pure.session.values import Leaf
 from turnwire.session import definitions
-from turnwire.session.definitions import Member, Told, drafted, told
+from turnwire.session.definitions import Told, drafted, told
 from turnwire.session.shapes import Shape
 from turnwire.session.state import LATER, SAME, State, Template, expected, order_of, written
 
@@ -26,63 +25,6 @@ def names() -> Iterator[str]:
     """a to z, A to Z, then two letters, and so on."""
     for size in count(1):
         yield from map("".join, product(ascii_letters, repeat=size))
-
-
-class Row(NamedTuple):
-    """An event by a template: the fields, and which of them are texts that may have an alias (place, text, place, text
-    and so on), in the order in which a reader meets them."""
-
-    name: str
-    fields: list[str]
-    texts: list[Any]
-
-    def body(self, aliases: Mapping[str, str], made: set[str]) -> str:
-        """The record. made: the aliases that records before it gave."""
-        fields = self.fields
-        if not fields:
-            return self.name
-        if aliases:
-            for place, text in zip(self.texts[::2], self.texts[1::2], strict=True):
-                name = aliases.get(text)
-                if name is not None:
-                    fields[place] = f"&{name}" if text in made else f"&{name}=" + field(text, True)
-                    made.add(text)
-        return f"{self.name} " + "|".join(fields)
-
-
-class Definition(NamedTuple):
-    """An event that defines a template. begin: the names and the mark between them. line: what may come instead."""
-
-    begin: str
-    draft: list[Member]
-    line: str | None = None
-
-    def body(self, aliases: Mapping[str, str], made: set[str]) -> str:
-        """The record. made: the aliases that records before it gave."""
-        named: dict[str, str] = {}
-        if aliases:
-            for told in self.told():
-                name = aliases.get(told.leaf or "")
-                if name is not None and told.leaf is not None:
-                    named[told.leaf] = f"&{name}" if told.leaf in made else f"&{name}="
-        text = self.begin + definitions.written(self.draft, named)
-        made.update(named)
-        if self.line is not None and "&" not in text and len(text) >= len(self.line):
-            return one_line(self.line)
-        return text
-
-    def told(self) -> list[Told]:
-        """The leaves that are told."""
-        return [each for each in definitions.Leaves(self.draft).nodes if isinstance(each, Told)]
-
-
-Record = str | Row | Definition
-
-
-def bodies(records: Iterable[Record], aliases: Mapping[str, str] | None = None) -> list[str]:
-    """The bodies of the records of a block."""
-    made: set[str] = set()
-    return [each if type(each) is str else each.body(aliases or {}, made) for each in records]  # type: ignore[union-attr]
 
 
 class Composer:
@@ -117,7 +59,7 @@ class Composer:
         self.state.enter(None if key is None else leaves[key])
         return order
 
-    def define(self, name: str, shape: Shape, marks: list[str], leaves: list[Leaf], line: str = "") -> Definition:
+    def define(self, name: str, shape: Shape, marks: list[str], leaves: list[Leaf], line: str = "") -> str:
         """An event that defines a template; without a name, one that is told by another or repeats what was seen.
 
         line: its JSON text, which may be written instead where there is no name.
@@ -152,7 +94,8 @@ class Composer:
         if name:
             self.templates.pop(name, None)
             self.templates[name] = template
-        return Definition(f"{name}={prefix}", used, None if name else line)
+        text = f"{name}={prefix}{definitions.written(used)}"
+        return text if name or len(text) < len(line) else one_line(line)
 
     def _bases(self, template: Template, leaves: Sequence[Leaf]) -> list[tuple[str, Template]]:
         """The templates that this one is most like, by the letters that need not be told."""
@@ -181,9 +124,9 @@ class Composer:
             own = expected(mark, path, None)
             if state.expect(own, place, 0) == leaf:
                 return Told(place, "null")
-        return Told(place, told(leaf, mark), leaf if type(leaf) is str else None, mark)
+        return Told(place, told(leaf, mark))
 
-    def row(self, name: str, leaves: list[Leaf]) -> Row:
+    def row(self, name: str, leaves: list[Leaf]) -> str:
         """An event by a template that was defined."""
-        fields, texts = written(self.state, self.templates[name], leaves, self.before)
-        return Row(name, fields, texts)
+        fields, _ = written(self.state, self.templates[name], leaves, self.before)
+        return f"{name} {'|'.join(fields)}" if fields else name

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from turnwire._pure.session.fields import one_line
@@ -290,34 +289,25 @@ def _change(held: Member, member: Member, same: Callable[[int, Any], bool]) -> M
 
 
 class Told(NamedTuple):
-    """A leaf of a target: its number, and its JSON text in a definition. leaf: the text that may have an alias, if it
-    is one, and the mark beside it."""
+    """A leaf of a target: its number, and its JSON text in a definition."""
 
     number: int
     text: str
-    leaf: str | None = None
-    mark: str = ""
 
 
-def written(draft: list[Member], aliases: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The text of a draft whose leaves are ``Told`` (or ``Given`` where they are removed).
-
-    aliases: text -> what stands for it ("&a") or before it ("&a=").
-    """
+def written(draft: list[Member]) -> str:
+    """The text of a draft whose leaves are ``Told`` (or ``Given`` where they are removed)."""
     parts = []
     for name, mark, node in draft:
         if isinstance(node, list):
-            text = written(node, aliases)
+            text = written(node)
         elif isinstance(node, Array):
-            text = "[" + ",".join([written(each, aliases) for each in node.items]) + "]"
+            text = "[" + ",".join([written(each) for each in node.items]) + "]"
         else:
             text = "null" if isinstance(node, Given) else node.text
             if mark and text == "null":
                 parts.append(key_of(name, mark))
                 continue
-            if aliases and isinstance(node, Told) and node.leaf is not None and node.leaf in aliases:
-                alias = aliases[node.leaf]
-                text = told(node.leaf, node.mark, alias) if alias[-1] == "=" else f'"{alias}"'
             text = notation.value(text)
         parts.append(f"{key_of(name, mark)}:{text}")
     return "{" + " ".join(parts) + "}"
@@ -333,15 +323,15 @@ def _short_key(name: str, mark: str) -> str:
     return notation.key(marked(name, mark))
 
 
-def told(leaf: Leaf, mark: str, alias: str = "") -> str:
-    """A leaf as JSON text in a definition, line feeds as they are. alias: what is before a text, "&a="."""
+def told(leaf: Leaf, mark: str) -> str:
+    """A leaf as JSON text in a definition, line feeds as they are."""
     if type(leaf) is bytes:
         text = leaf.decode()
         return '"&!null"' if mark and text == "null" else one_line(text)
     assert isinstance(leaf, str)
-    value: str = leaf
+    value, begin = leaf, ""
     if mark == "~" and value[:1] in ("+", "-"):
-        value, alias = quoted(value), "&!"
-    elif alias == "" and value[:1] == "&":
-        alias = "&"
-    return '"' + alias + "\n".join([one_line(quoted(line))[1:-1] for line in value.split("\n")]) + '"'
+        value, begin = quoted(value), "&!"
+    elif value[:1] == "&":
+        begin = "&"
+    return '"' + begin + "\n".join([one_line(quoted(line))[1:-1] for line in value.split("\n")]) + '"'

@@ -12,9 +12,10 @@ from turnwire._pure.session.fields import folded, one_line
 from turnwire._pure.session.values import Leaf, quoted
 from turnwire.errors import EncodeError, expect_number
 from turnwire.session.checks import Chain, sealed
-from turnwire.session.composing import Composer, Definition, Record, Row, bodies, names
-from turnwire.session.howto import header, howto
+from turnwire.session.composing import Composer, names
+from turnwire.session.howto import header, howto, settings
 from turnwire.session.planning import Event, Plan, Planner
+from turnwire.session.repeats import Shortener
 from turnwire.session.shapes import Shape, shape_of
 from turnwire.session.state import LATER, MORE, SAME, SEEN, TURN, Template
 from turnwire.session.values import event_of, flatten
@@ -31,13 +32,12 @@ MOST_KEYS = 3
 WORTH = 0.97
 """What conversations that are told apart must save."""
 _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|correlation|trace|ctx).*)$").search
-MOST_ALIASES = 200
 
 
 class Options(NamedTuple):
     """What a session may use. every: events from one anchor to the next. prompt: whether it begins with a text that
-    explains it. counters: "one more" and times by distance. before: values that are as they were. aliases: short names
-    for long texts. checks: two marks at the end of each record."""
+    explains it. counters: "one more" and times by distance. before: values that are as they were. aliases: one
+    character for what comes again in a block. checks: two marks at the end of each record."""
 
     every: int = EVERY
     prompt: bool = True
@@ -97,20 +97,29 @@ def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, mea
     """The events as a session, its end included."""
     blocks = [given[start : start + options.every] for start in range(0, len(given), options.every)]
     chain = Chain()
+    shortener = Shortener(measure)
     records: list[str] = []
     used: set[str] = set()
     plan: Plan | None = None
+    first = ""
     done = 0
     for number, block in enumerate(blocks):
-        if number:
-            records.append(" ".join([f"^{done}", *(f"@{key}" for key in keys)]))
-        done += len(block)
         events = [item.event for item in block if item.event is not None]
         again = None if plan is None else plan.again(events)
         plan = Planner(events, keys, options.expectations()).plan() if again is None else again
-        records += _block(block, plan, Composer(keys, before=options.before), options, measure, used)
+        bodies = _block(block, plan, Composer(keys, before=options.before), used)
+        aliases = ""
+        if options.aliases:
+            aliases, bodies = shortener.shortened(bodies)
+            used |= {"&"} if aliases else set()
+        if number:
+            records.append(" ".join([f"^{done}", *settings(keys, aliases)]))
+        else:
+            first = aliases
+        records += map(folded, bodies)
+        done += len(block)
     explained = howto(used, options.checks) if options.prompt else ""
-    lines = [header(keys, explained), *records, f".{done}"]
+    lines = [header(keys, first, explained), *records, f".{done}"]
     return "".join([sealed(line, chain) if options.checks else line + "\n" for line in lines])
 
 
@@ -118,28 +127,23 @@ def _block(
     block: Sequence[Item],
     plan: Plan,
     composer: Composer,
-    options: Options,
-    measure: Callable[[str], int],
     used: set[str],
 ) -> list[str]:
-    """The records of a block; what they need explained is added to ``used``."""
-    records = _run(block, plan, composer)
-    aliases: dict[str, str] = {}
-    if options.aliases and (aliases := _aliases(records, measure)):
-        used.add("&")
+    """The bodies of the records of a block, without aliases; what they need explained is added to ``used``."""
+    bodies = _run(block, plan, composer)
     used |= parts_of(composer.templates.values())
     if composer.derived:
         used.add("b=a")
-    return [folded(body) for body in bodies(records, aliases)]
+    return bodies
 
 
-def _run(block: Sequence[Item], plan: Plan, composer: Composer) -> list[Record]:
-    """The records of a block."""
+def _run(block: Sequence[Item], plan: Plan, composer: Composer) -> list[str]:
+    """The bodies of the records of a block."""
     times = Counter(plan.kinds)
     called: dict[int, str] = {}
     free = names()
     kinds = iter(plan.kinds)
-    records: list[Record] = []
+    records: list[str] = []
     for item in block:
         if item.event is None:
             records.append("{}" if item.line == "{}" else "!" + one_line(quoted(item.line)))
@@ -160,24 +164,6 @@ def parts_of(templates: Iterable[Template]) -> set[str]:
     """What the text that explains a session has to explain of these templates."""
     found = {mark[0] for template in templates for mark in template.marks if mark}
     return found | {"$" for template in templates if template.shape.strings}
-
-
-def _aliases(records: Iterable[Record], measure: Callable[[str], int]) -> dict[str, str]:
-    """Short names for texts that are told more than once, where that saves tokens."""
-    told: Counter[str] = Counter()
-    for record in records:
-        if isinstance(record, Row):
-            told.update(record.texts[1::2])
-        elif isinstance(record, Definition):
-            told.update([each.leaf for each in record.told() if each.leaf is not None])
-    found: dict[str, str] = {}
-    free = names()
-    for text, times in told.items():
-        if times > 1 and len(text) > 6 and len(found) < MOST_ALIASES:
-            size = measure(text)
-            if (times - 1) * (size - 1.5) > 3:
-                found[text] = next(free)
-    return found
 
 
 def encode(
@@ -242,7 +228,7 @@ def _writable(key: str) -> bool:
 
 def _keys(given: Sequence[Item], options: Options, measure: Callable[[str], int]) -> tuple[str, ...]:
     """The paths that tell conversations apart, tried on the first events: each that saves tokens."""
-    sample = given[:TRIED]
+    sample, options = given[:TRIED], options._replace(aliases=False)
     best: tuple[str, ...] = ()
     least = measure(composed(sample, best, options, measure))
     for path in candidates([item.event for item in sample if item.event is not None]):

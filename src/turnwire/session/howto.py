@@ -15,10 +15,10 @@ _PARTS = {
     "~": "~ +n later",
     "#": "# table",
     "$": "$ JSON text",
-    "&": "&x text x",
     "b=a": "b=a{…} changed a",
 }
-ALL = tuple(_PARTS)
+ALIASES = "あxあ: later あ is x."
+ALL = (*_PARTS, "&")
 _END = "Ends are checks."
 
 
@@ -26,7 +26,8 @@ def howto(parts: Collection[str] = ALL, checks: bool = True) -> str:
     """The text that explains a session in which these parts occur; "" where there are no templates."""
     words = [text for part, text in _PARTS.items() if part in parts]
     empty = ["Empty: " + ", ".join(words) + "."] if words else []
-    return " ".join([_BEGIN, *empty, *([_END] if checks else [])])
+    named = [ALIASES] if "&" in parts else []
+    return " ".join([_BEGIN, *empty, *named, *([_END] if checks else [])])
 
 
 def prompt() -> str:
@@ -34,13 +35,21 @@ def prompt() -> str:
     return howto() + "\n"
 
 
-def header(keys: tuple[str, ...], explained: str) -> str:
-    """The first line of a session."""
-    return " ".join([HEADER, *(f"@{key}" for key in keys), *([explained] if explained else [])])
+def header(keys: tuple[str, ...], aliases: str, explained: str) -> str:
+    """The first line of a session. aliases: the first character of their alphabet, if there are any."""
+    return " ".join([HEADER, *settings(keys, aliases), *([explained] if explained else [])])
 
 
-def keys_of(line: str) -> tuple[str, ...]:
-    """The paths that a first line names. Raises ValueError for a line that is none of version 1."""
+def settings(keys: tuple[str, ...], aliases: str) -> list[str]:
+    """What a header or an anchor says of the records after it."""
+    return [*(f"@{key}" for key in keys), *([f"&{aliases}"] if aliases else [])]
+
+
+def settings_of(line: str) -> tuple[tuple[str, ...], str]:
+    """The paths that a first line names, and the first character of the alphabet of aliases ("": there are none).
+
+    Raises ValueError for a line that is none of version 1.
+    """
     first, *words = line.split(" ")
     if first != HEADER:
         raise ValueError("the first line names another version")
@@ -49,4 +58,5 @@ def keys_of(line: str) -> tuple[str, ...]:
         if word[:1] != "@":
             break
         found.append(word[1:])
-    return tuple(found)
+    after = words[len(found)] if len(found) < len(words) else ""
+    return tuple(found), after[1:] if after[:1] == "&" else ""

@@ -12,6 +12,7 @@ from turnwire.errors import DecodeError
 from turnwire.json import text as json_text
 from turnwire.session import definitions
 from turnwire.session.definitions import Given, Leaves, Member
+from turnwire.session.repeats import Expander
 from turnwire.session.shapes import Shape, shape_of
 from turnwire.session.state import LATER, Expected, State, Template, expected, order_of, read
 from turnwire.session.values import flatten
@@ -19,7 +20,6 @@ from turnwire.session.values import flatten
 _ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
 _DISTANCE = re.compile(r"[+-](?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
-_NAME = re.compile(r"[A-Za-z]+").match
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]").search
@@ -40,25 +40,23 @@ def inner_value(line: str) -> Any:
 class Interpreter:
     """Reads the bodies of records. Raises ValueError for what no writer makes.
 
-    values: whether events are given as values, read strictly (which raises DecodeError), or as JSON text.
+    aliases: the first character of their alphabet, if there are any. values: whether events are given as values, read
+    strictly (which raises DecodeError), or as JSON text.
     """
 
-    def __init__(self, keys: tuple[str, ...], values: bool = False) -> None:
+    def __init__(self, keys: tuple[str, ...], aliases: str = "", values: bool = False) -> None:
         self.keys = keys
+        self._expander = Expander(aliases)
         self.values = values
         self._doubtful = False
         self.shapes: dict[tuple[object, ...], Shape] = {}
-        self.anchor()
-
-    def anchor(self) -> None:
-        """Nothing that was said counts any longer."""
         self.state = State()
         self.templates: dict[str, Template] = {}
-        self.aliases: dict[str, str] = {}
         self._numbers = count(1)
 
     def event(self, body: str) -> Any:
         """An event: its minified JSON text or its value; text that is not an object as a JSON string or as text."""
+        body = self._expander.expand(body)
         if not self._doubtful and ("\\u" in body or not body.isascii()) and _SURROGATE(body):
             self._doubtful = True  # a lone surrogate may be among the texts from here on
         found = _ROW(body)
@@ -108,25 +106,6 @@ class Interpreter:
                 self.state.put(path, leaf, False)
         return minified(value)
 
-    def _alias(self, given: str) -> str | None:
-        """The text of an alias that is used, or made, at the beginning of a field."""
-        found = _NAME(given, 1)
-        if found is None:
-            raise ValueError("an alias without a name")
-        name, rest = found[0], given[found.end() :]
-        if not rest:
-            if name not in self.aliases:
-                raise ValueError(f"there is no alias {name}")
-            return self.aliases[name]
-        if rest[0] != "=":
-            raise ValueError("an alias ends a field, or = follows it")
-        return None
-
-    def _named(self, name: str, text: str) -> str:
-        if self.aliases.setdefault(name, text) != text:
-            raise ValueError(f"alias {name} is another text already")
-        return text
-
     def _row(self, name: str, rest: str | None) -> Any:
         template = self.templates.get(name)
         if template is None:
@@ -142,14 +121,7 @@ class Interpreter:
         """The leaf of a field that may be more than a text or a number."""
         first, later = given[0], own.mark == LATER
         if first == "&":
-            known = self.aliases.get(given[1:]) or self._alias(given)
-            if known is not None:
-                return known
-            name, _, rest = given[1:].partition("=")
-            leaf = leaf_of(rest, True) if rest else ""
-            if type(leaf) is not str or not rest:
-                raise ValueError("an alias is a text")
-            return self._named(name, leaf)
+            raise ValueError("a field does not begin with &")
         if later and (first == "+" or (own.text and first == "-")):
             if _DISTANCE(given) is None:
                 raise ValueError("a distance is a sign and a number")
@@ -197,7 +169,7 @@ class Interpreter:
         return shape.text(leaves)
 
     def _given(self, value: Leaf | None, mark: str, path: str, place: int) -> Leaf | None:
-        """A leaf of a definition: a value, an alias, a distance, or what is expected (None)."""
+        """A leaf of a definition: a value, a distance, or what is expected (None)."""
         state = self.state
         if value is None:
             return state.expect(expected(mark, path, None), place, 0)
@@ -208,11 +180,7 @@ class Interpreter:
                 return value[1:]
             if value[1:2] == "!":
                 return leaf_of("=" + value[2:], True)
-            known = self._alias(value)
-            if known is not None:
-                return known
-            name, _, rest = value[1:].partition("=")
-            return self._named(name, rest)
+            raise ValueError("a value that begins with & goes on with & or !")
         if mark == LATER and value[0] in "+-":
             later = state.later(path)
             if _DISTANCE(value) is None or later is None:

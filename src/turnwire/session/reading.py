@@ -7,17 +7,17 @@ from typing import Any
 
 from turnwire._pure.session.values import minified, parsed
 from turnwire.errors import DecodeError, Reason
-from turnwire.session.howto import HEADER, keys_of
+from turnwire.session.howto import HEADER, settings_of
 from turnwire.session.interpreting import Interpreter, value_of
 from turnwire.session.records import Record, Verifier, fault, records
 
-ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: [0-9]{3})?", re.ASCII).fullmatch
+ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: &(\S))?(?: [0-9]{3})?", re.ASCII).fullmatch
 END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
 
 
-def anchor_keys(found: re.Match[str]) -> tuple[str, ...]:
-    """The paths that an anchor names: those of the conversations from there on."""
-    return tuple(key[1:] for key in found[2].split())
+def after_anchor(found: re.Match[str], values: bool) -> Interpreter:
+    """What reads the records after an anchor: by the paths and the alphabet that it names. Raises ValueError."""
+    return Interpreter(tuple(key[1:] for key in found[2].split()), found[3] or "", values)
 
 
 class Session:
@@ -48,7 +48,7 @@ class Session:
     def _event(self, record: Record) -> Any:
         body = record.body
         if self.interpreter is None:
-            self.interpreter = Interpreter(keys_of(body), self.values)
+            self.interpreter = Interpreter(*settings_of(body), self.values)
             return None
         if body[:1] in ("^", ".", "%"):
             self._mark(body, record)
@@ -67,7 +67,7 @@ class Session:
         if body[:1] == ".":
             self.ended = True
         else:
-            self.interpreter = Interpreter(anchor_keys(found), self.values)
+            self.interpreter = after_anchor(found, self.values)
 
 
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:

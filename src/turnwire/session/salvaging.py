@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
-from turnwire.session.interpreting import Interpreter, value_of
-from turnwire.session.reading import ANCHOR, Session, anchor_keys, beginning, plain_events
+from turnwire.session.interpreting import value_of
+from turnwire.session.reading import ANCHOR, Session, after_anchor, beginning, plain_events
 from turnwire.session.records import fault, records
 
 DOUBTED = 2
@@ -141,7 +141,10 @@ class _Salvor:
                 continue
             session = Session(True, values=True)
             session.verifier.resume(anchor)
-            session.interpreter = Interpreter(anchor_keys(found), True)
+            try:
+                session.interpreter = after_anchor(found, True)
+            except ValueError:
+                continue
             session.events = int(found[1])
             if session.events < self.result.missing[-1][0] or not session.verifier.right(self.records[place + 1]):
                 continue

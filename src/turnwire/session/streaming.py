@@ -56,7 +56,7 @@ class _Form:
         fitting = [name for name in called if self._fits(name, event)]
         if fitting:
             name = min(fitting, key=lambda name: self._missed(name, event))
-            return self.composer.row(name, event.leaves).body({}, set())
+            return self.composer.row(name, event.leaves)
         return self._defined(called, item, event)
 
     def _fits(self, name: str, event: Event) -> bool:
@@ -87,7 +87,7 @@ class _Form:
         cluster = next(each for each in planner.clusters() if last in each.members)
         name = next(self.free)
         called.append(name)
-        return self.composer.define(name, event.shape, cluster.marks, event.leaves).body({}, set())
+        return self.composer.define(name, event.shape, cluster.marks, event.leaves)
 
 
 class Writer:
@@ -109,7 +109,7 @@ class Writer:
         self._measure = measure_of(tokenizer)
         self._keys = (key,) if isinstance(key, str) else tuple(key or ())
         explained = howto([part for part in ALL if part != "&"], self._options.checks) if self._options.prompt else ""
-        self._header = header(self._keys, explained)
+        self._header = header(self._keys, "", explained)
         self._form = _Form(self._keys, self._options.expectations(), self._options.before)
         self._shapes: dict[tuple[Any, ...], Shape] = {}
         self._chain: Chain | None = None
