@@ -24,6 +24,7 @@ cdef enum:
     MOST_DIGITS = 18
 
 cdef dict forms = {}
+cdef object FARTHEST = 10**MOST_DIGITS - 1
 cdef int[13] DAYS_BEFORE = [0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
 
 
@@ -324,7 +325,10 @@ cdef class State:
             return far if far >= 0 else None
         read = read_time(value) if type(value) is str else None
         since = held_at(self.times, expected.form)
-        return None if read is None or read[0] != expected.form or since is None else read[1] - since
+        if read is None or read[0] != expected.form or since is None:
+            return None
+        moved = read[1] - since
+        return moved if -FARTHEST <= moved <= FARTHEST else None
 
     cpdef object put(self, object path, object value, bint later):
         """A leaf of the present event; later: whether it is a time that the next ones are told by."""
@@ -369,7 +373,7 @@ cdef object told(object leaf, bint text, bint later):
     cdef const char* letters
     if type(leaf) is str:
         if text:
-            if later and PyUnicode_GET_LENGTH(leaf) and PyUnicode_READ_CHAR(leaf, 0) in (43, 45):
+            if later and is_number(leaf):
                 return "=" + json_field(quoted(leaf))
             if is_plain(leaf):
                 return leaf
@@ -379,7 +383,8 @@ cdef object told(object leaf, bint text, bint later):
         for at in range(PyBytes_GET_SIZE(leaf)):
             if letters[at] < 32 or letters[at] >= 127 or letters[at] == 124:
                 return pure_field(leaf, text)
-        return PyUnicode_DecodeASCII(letters, PyBytes_GET_SIZE(leaf), NULL)
+        found = PyUnicode_DecodeASCII(letters, PyBytes_GET_SIZE(leaf), NULL)
+        return "=" + found if later and is_number(found) else found
     return pure_field(leaf, text)
 
 
@@ -406,7 +411,7 @@ def written(State state not None, template, list leaves not None, bint before):
                     last = at
                 far = state.distance(own, leaf) if own.sign == 126 else None
                 if far is not None:
-                    fields[at] = f"{far:+d}"
+                    fields[at] = f"{far}"
                 else:
                     if type(leaf) is str:
                         texts.append(at)
@@ -463,9 +468,11 @@ def read(State state not None, template, list fields not None, rare):
             leaf = state.expect(own, place, identity)
             if leaf is None:
                 raise ValueError("a field is empty, and no earlier value can fill it")
+        elif own.sign == 126:
+            leaf = rare(field, own)
         elif own.text:
             first = PyUnicode_READ_CHAR(field, 0)
-            if first == 61 or first == 38 or (own.sign == 126 and (first == 43 or first == 45)):
+            if first == 61 or first == 38:
                 leaf = rare(field, own)
             else:
                 leaf = field

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from turnwire.session.state import order_of
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(len(BACKENDS) < 2, reason="compares the cores")]
 
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII).fullmatch
 MARKS = ("", "?", "+", "=", "=id", "^", "~")
 TIMES = st.from_regex(
     r"[0-9]{3,4}-[0-9]{2}-[0-3][0-9][T ][0-2][0-9]:[0-9]{2}:[0-9]{2}(\.[0-9]{0,10})?(Z|[+-]\d\d:\d\d|)"
@@ -129,9 +131,9 @@ def written(core: ModuleType, shape: Any, marks: list[str], alike: list[Event], 
         state.close(1, first)
 
     def rare(field: str, own: Any) -> Any:
-        if own.mark == "~" and (field[0] == "+" or (own.text and field[0] == "-")):
+        if own.mark == "~" and NUMBER(field):
             return states[1].moved(own, int(field))
-        return leaf_of(field, own.text)
+        return leaf_of(field, own.text or (own.mark == "~" and field[0] == "="))
 
     found = []
     for event in alike[1:]:

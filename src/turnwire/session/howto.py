@@ -6,18 +6,18 @@ from collections.abc import Collection
 
 HEADER = "%1"
 """How the first line begins: version 1 of the form."""
-_BEGIN = 'a={…} is an event; "a x|y" is one like it, x and y for its marked members.'
+_BEGIN = 'a={…} is an event; "a x|y" is one like it with x, y at its marks.'
 _PARTS = {
     "?": "? same",
     "+": "+ one more",
     "=": "=p last p",
     "^": "^ last + 1",
-    "~": "~ +n later",
+    "~": "~ n later",
     "#": "# table",
     "$": "$ JSON text",
     "b=a": "b=a{…} changed a",
 }
-ALIASES = "あxあ: later あ is x."
+ALIASES = "あxあ: あ is x."
 ALL = (*_PARTS, "&")
 _END = "Ends are checks."
 

@@ -19,6 +19,7 @@ from turnwire.session.values import flatten
 
 _ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
+_FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
 _DISTANCE = re.compile(r"[+-](?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
 
 
@@ -122,14 +123,14 @@ class Interpreter:
         first, later = given[0], own.mark == LATER
         if first == "&":
             raise ValueError("a field does not begin with &")
-        if later and (first == "+" or (own.text and first == "-")):
-            if _DISTANCE(given) is None:
-                raise ValueError("a distance is a sign and a number")
+        if later and _FAR(given):
+            if first == "-" and not own.text:
+                raise ValueError("the distance of a number is not negative")
             moved = self.state.moved(own, int(given))
             if moved is None:
                 raise ValueError("there is no time to count from")
             return moved
-        return leaf_of(given, own.text)
+        return leaf_of(given, own.text or (later and first == "="))
 
     def _definition(self, name: str, base_name: str, text: str) -> str:
         draft = definitions.read(text)

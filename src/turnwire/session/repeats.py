@@ -40,12 +40,14 @@ PIECES = re.compile(r"\|+| ?[^\W\d_]+|\d{1,3}|\n *| ?[^\w\s|]+|\s|_").findall
 """About the tokens of a text."""
 MOST_PIECES = 16
 """Pieces up to which all that comes again is looked at; longer texts only whole."""
-SHORTEST = 3
+SHORTEST = 2
 """Letters of a text that may have an alias."""
 MOST_LOOKED = 12_000
 """Pieces of a block that are looked at."""
-MOST_CANDIDATES = 1_000
-WORTH = 1.5
+MOST_CANDIDATES = 3_000
+MOST_PLACES, AROUND = 8, 12
+"""Where a text comes, that many times and with that many letters around it, what its alias saves is counted."""
+WORTH = 1.0
 """Tokens that an alias must save."""
 NAMING = 2.0
 """What naming costs: the alias before and after the text."""
@@ -127,12 +129,19 @@ class Shortener:
 
     def _chosen(self, joined: str, texts: Sequence[str], alphabet: Alphabet) -> list[tuple[str, str]]:
         """Texts and their aliases: again and again the one that saves most of what is left."""
-        heap = [(-self._gain(text, joined.count(text)), text) for text in texts]
+        savings = {text: self._measure(text) - 1.0 for text in texts}
+        heap = [(-_gain(savings[text], joined.count(text)), text) for text in texts]
         heapq.heapify(heap)
         found: list[tuple[str, str]] = []
+        seen: set[str] = set()
         while heap and len(found) < len(alphabet.used):
             _, text = heapq.heappop(heap)
-            gain = self._gain(text, joined.count(text))
+            times = joined.count(text)
+            gain = _gain(savings[text], times)
+            if gain >= WORTH and text not in seen:
+                seen.add(text)
+                savings[text] = self._saving(text, joined, alphabet.first)
+                gain = _gain(savings[text], times)
             if gain < WORTH:
                 continue
             if heap and gain < -heap[0][0]:
@@ -143,9 +152,22 @@ class Shortener:
             found.append((text, alias))
         return found
 
-    def _gain(self, text: str, times: int) -> float:
-        """The tokens that an alias saves."""
-        return (times - 1) * (self._measure(text) - 1) - NAMING if times > 1 else 0.0
+    def _saving(self, text: str, joined: str, alias: str) -> float:
+        """The tokens that an alias saves each time, beside what is around it where it comes first."""
+        saved, at, times = 0, joined.find(text), 0
+        while at >= 0 and times < MOST_PLACES:
+            end = at + len(text)
+            before = joined[max(joined.rfind("\0", 0, at) + 1, at - AROUND) : at]
+            after = joined[end : end + AROUND].partition("\0")[0]
+            saved += self._measure(before + text + after) - self._measure(before + alias + after)
+            times += 1
+            at = joined.find(text, end)
+        return saved / times
+
+
+def _gain(saving: float, times: int) -> float:
+    """The tokens that an alias saves that saves so many each time."""
+    return (times - 1) * saving - NAMING if times > 1 else 0.0
 
 
 def _named(joined: str, chosen: Sequence[tuple[str, str]]) -> list[str]:
@@ -172,7 +194,14 @@ def repeated(bodies: Sequence[str], measure: Callable[[str], int]) -> list[str]:
     pieces = list(ids)
     best = heapq.nlargest(MOST_CANDIDATES, _runs(flat, [measure(piece) for piece in pieces]))
     texts = ["".join([pieces[each] for each in flat[start : start + size]]) for _, start, size in best]
-    return [text for text in texts if len(text) >= SHORTEST and (text[-1] != " " or "\n" in text)]
+    return [text for text in texts if len(text) >= SHORTEST and _whole(text)]
+
+
+def _whole(text: str) -> bool:
+    """Whether a text probably cuts no word or number: tokens go over such cuts, and a model would have to join them."""
+    if text[-1] == " ":
+        return "\n" in text
+    return len(text) >= 8 or not (text[0].isdigit() or text[-1].isdigit())
 
 
 def _runs(flat: list[int], weights: Sequence[float]) -> Iterator[tuple[float, int, int]]:

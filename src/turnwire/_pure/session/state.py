@@ -20,6 +20,8 @@ more. SEEN: as was seen last at the same path or at another. TURN: one more than
 LATER: a time, told by its distance to the last one."""
 _NUMBER = re.compile(rb"0|[1-9][0-9]{0,17}").fullmatch
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII).fullmatch
+FARTHEST = 10**18 - 1
+"""The longest distance that is told as one."""
 _TAIL = re.compile(r"(?<![0-9])[0-9]{1,18}\Z", re.ASCII).search
 
 
@@ -139,7 +141,9 @@ class State:
             return found if found >= 0 else None
         read = times.read(value) if type(value) is str else None
         since = self.times.get(expected.form)
-        return None if read is None or read[0] != expected.form or since is None else read[1] - since
+        if read is None or read[0] != expected.form or since is None:
+            return None
+        return moved if -FARTHEST <= (moved := read[1] - since) <= FARTHEST else None
 
     def put(self, path: str, value: Leaf, later: bool) -> None:
         """A leaf of the present event; later: whether it is a time that the next ones are told by."""
@@ -176,7 +180,7 @@ def written(state: State, template: Template, leaves: list[Leaf], before: bool) 
                 last = max(last, at)
                 far = state.distance(own, leaf) if own.mark == LATER else None
                 if far is not None:
-                    fields[at] = f"{far:+d}"
+                    fields[at] = str(far)
                 else:
                     if type(leaf) is str:
                         texts += (at, leaf)
@@ -190,8 +194,11 @@ def written(state: State, template: Template, leaves: list[Leaf], before: bool) 
 
 def told(leaf: Leaf, text: bool, later: bool) -> str:
     """A leaf as a field. text: whether a text is expected; later: whether a distance may be there."""
-    if type(leaf) is str and text and later and leaf[:1] in ("+", "-"):
-        return "=" + json_field(quoted(leaf))
+    if later:
+        if type(leaf) is str and text and _PLAIN_NUMBER(leaf):
+            return "=" + json_field(quoted(leaf))
+        if type(leaf) is bytes and not text and _PLAIN_NUMBER(leaf.decode()):
+            return "=" + leaf.decode()
     return field(leaf, text)
 
 
@@ -211,7 +218,9 @@ def read(state: State, template: Template, fields: list[str], rare: Callable[[st
             if found is None:
                 raise ValueError("a field is empty, and no earlier value can fill it")
             leaf = found
-        elif own.text and field[0] not in "=&" and not (own.mark == LATER and field[0] in "+-"):
+        elif own.mark == LATER:
+            leaf = rare(field, own)
+        elif own.text and field[0] not in "=&":
             leaf = field
         elif not own.text and _PLAIN_NUMBER(field):
             leaf = field.encode()
