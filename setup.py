@@ -18,7 +18,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "_build"))
-from turnwire_build import is_set, lack
+from turnwire_build import clang_cl, is_set, lack
 
 SOURCES = tuple(sorted(path.replace(os.sep, "/") for path in glob("_native/*/*.pyx")))
 """``_native/json/text.pyx`` becomes ``turnwire._native.json.text``."""
@@ -158,6 +158,11 @@ class BuildNative(build_ext):
         cache = shutil.which("ccache")
         if cache and self.compiler.compiler_type == "unix":
             self.compiler.compiler_so = [cache, *self.compiler.compiler_so]
+        clang = clang_cl()
+        if clang and self.compiler.compiler_type == "msvc":  # which knows of no other compiler than cl.exe
+            if not self.compiler.initialized:
+                self.compiler.initialize()
+            self.compiler.cc = clang
         super().build_extensions()
         names = [module.name for module in self.extensions]
         missing = [name for name in names if not os.path.exists(self.get_ext_fullpath(name))]

@@ -37,6 +37,11 @@ def lack():
     return None
 
 
+def clang_cl():
+    """What compiles on Windows in place of Microsoft's compiler, which gets no code for vectors; None: it is not there."""
+    return shutil.which(os.environ.get("CC") or "clang-cl")
+
+
 def _needed():
     wanted = lack() is None or is_set("TURNWIRE_REQUIRE_NATIVE")
     return [SETUPTOOLS, CYTHON] if wanted else [SETUPTOOLS]

@@ -3,22 +3,23 @@
 #ifndef TURNWIRE_PROCESSOR_H
 #define TURNWIRE_PROCESSOR_H
 
+#include "portable.h"
+
 static int tw_feature_count(void);
 
-#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
+#ifdef TW_X86
 static const char *const tw_feature_names[] = { "ssse3", "avx2", "bmi2", "pclmul", "avx512f", "avx512bw" };
 static int tw_feature_count(void) { return 6; }
 
 static int tw_has_feature(int which)
 {
-    __builtin_cpu_init();
     switch (which) {
-    case 0: return __builtin_cpu_supports("ssse3") != 0;
-    case 1: return __builtin_cpu_supports("avx2") != 0;
-    case 2: return __builtin_cpu_supports("bmi2") != 0;
-    case 3: return __builtin_cpu_supports("pclmul") != 0;
-    case 4: return __builtin_cpu_supports("avx512f") != 0;
-    case 5: return __builtin_cpu_supports("avx512bw") != 0;
+    case 0: return TW_PROCESSOR_HAS("ssse3");
+    case 1: return TW_PROCESSOR_HAS("avx2");
+    case 2: return TW_PROCESSOR_HAS("bmi2");
+    case 3: return TW_PROCESSOR_HAS("pclmul");
+    case 4: return TW_PROCESSOR_HAS("avx512f");
+    case 5: return TW_PROCESSOR_HAS("avx512bw");
     default: return 0;
     }
 }

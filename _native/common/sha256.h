@@ -8,11 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#define TURNWIRE_SHA_X86 1
-#include <cpuid.h>
-#include <immintrin.h>
-#endif
+#include "portable.h"
 
 static const uint32_t tw_sha_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -56,9 +52,8 @@ static void tw_sha_portable(uint32_t state[8], const uint8_t *data, size_t block
     }
 }
 
-#ifdef TURNWIRE_SHA_X86
-__attribute__((target("sha,sse4.1,ssse3"))) static void tw_sha_x86(uint32_t state[8], const uint8_t *data,
-                                                                   size_t blocks) {
+#ifdef TW_X86
+TW_TARGET("sha,sse4.1,ssse3") static void tw_sha_x86(uint32_t state[8], const uint8_t *data, size_t blocks) {
     const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
     /* the instructions keep the state as ABEF and CDGH */
     __m128i low = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)state), 0xB1);
@@ -68,7 +63,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) static void tw_sha_x86(uint32_t stat
     for (; blocks; blocks--, data += 64) {
         const __m128i abef_before = abef, cdgh_before = cdgh;
         __m128i w[4];
-#pragma GCC unroll 16
+        TW_UNROLL_16
         for (int group = 0; group < 16; group++) {
             __m128i four;
             if (group < 4) {
@@ -93,14 +88,12 @@ __attribute__((target("sha,sse4.1,ssse3"))) static void tw_sha_x86(uint32_t stat
 }
 
 static int tw_sha_has_x86(void) {
-    unsigned int a, b, c, d;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & (1u << 29))) return 0;
-    return __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("ssse3");
+    return tw_processor_has_sha() && TW_PROCESSOR_HAS("sse4.1") && TW_PROCESSOR_HAS("ssse3");
 }
 #endif
 
 static tw_sha_blocks tw_sha_choose(int portable) {
-#ifdef TURNWIRE_SHA_X86
+#ifdef TW_X86
     if (!portable && tw_sha_has_x86()) return tw_sha_x86;
 #endif
     (void)portable;

@@ -10,10 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define TW_X86 1
-#include <immintrin.h>
-#endif
+#include "portable.h"
 
 static int tw_utf8_valid_scalar(const uint8_t *p, size_t n) {
     const uint8_t *end = p + n;
@@ -100,7 +97,7 @@ static const uint8_t TW_MOST[64] = {
 #define TW_BEHIND(now, before, count)                                                                               \
     _mm256_alignr_epi8(now, _mm256_permute2x128_si256(before, now, 0x21), 16 - (count))
 
-__attribute__((target("avx2"))) static inline __m256i tw_utf8_faults(__m256i now, __m256i before) {
+TW_TARGET("avx2") static inline __m256i tw_utf8_faults(__m256i now, __m256i before) {
     const __m256i nibble = _mm256_set1_epi8(0x0F);
     const __m256i first_high = TW_TABLE(TW_FIRST_HIGH), first_low = TW_TABLE(TW_FIRST_LOW);
     const __m256i second_high = TW_TABLE(TW_SECOND_HIGH);
@@ -116,12 +113,12 @@ __attribute__((target("avx2"))) static inline __m256i tw_utf8_faults(__m256i now
 }
 
 /* Nonzero where a block ends inside a character. */
-__attribute__((target("avx2"))) static inline __m256i tw_utf8_open(__m256i block) {
+TW_TARGET("avx2") static inline __m256i tw_utf8_open(__m256i block) {
     const __m256i most = _mm256_loadu_si256((const __m256i *)(TW_MOST + 32));
     return _mm256_subs_epu8(block, most);
 }
 
-__attribute__((target("avx2"))) static int tw_utf8_valid_avx2(const uint8_t *p, size_t n) {
+TW_TARGET("avx2") static int tw_utf8_valid_avx2(const uint8_t *p, size_t n) {
     __m256i faults = _mm256_setzero_si256(), before = faults, open = faults;
     size_t i = 0;
     /* One branch for four blocks: in text of mixed languages a branch for each would be guessed wrong half the time. */
@@ -157,7 +154,7 @@ __attribute__((target("avx2"))) static int tw_utf8_valid_avx2(const uint8_t *p, 
 /* The same on blocks of 64 bytes. */
 #define TW_TABLE_512(table) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(table)))
 
-__attribute__((target("avx512f,avx512bw"))) static inline __m512i tw_utf8_faults_512(__m512i now, __m512i before) {
+TW_TARGET("avx512f,avx512bw") static inline __m512i tw_utf8_faults_512(__m512i now, __m512i before) {
     const __m512i nibble = _mm512_set1_epi8(0x0F);
     __m512i carried = _mm512_alignr_epi32(now, before, 12);
     __m512i one = _mm512_alignr_epi8(now, carried, 15), two = _mm512_alignr_epi8(now, carried, 14);
@@ -173,7 +170,7 @@ __attribute__((target("avx512f,avx512bw"))) static inline __m512i tw_utf8_faults
     return _mm512_xor_si512(must, pair);
 }
 
-__attribute__((target("avx512f,avx512bw"))) static int tw_utf8_valid_avx512(const uint8_t *p, size_t n) {
+TW_TARGET("avx512f,avx512bw") static int tw_utf8_valid_avx512(const uint8_t *p, size_t n) {
     const __m512i most = _mm512_loadu_si512(TW_MOST);
     __m512i faults = _mm512_setzero_si512(), before = faults, open = faults;
     size_t i = 0;
@@ -208,9 +205,9 @@ __attribute__((target("avx512f,avx512bw"))) static int tw_utf8_valid_avx512(cons
 /* Which instructions this machine has: 0 none of interest, 1 AVX2, 2 AVX-512 (F and BW). */
 static inline int tw_level(void) {
 #ifdef TW_X86
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi"))
+    if (TW_PROCESSOR_HAS("avx512f") && TW_PROCESSOR_HAS("avx512bw") && TW_PROCESSOR_HAS("bmi"))
         return 2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) return 1;
+    if (TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi")) return 1;
 #endif
     return 0;
 }

@@ -12,9 +12,9 @@ cdef extern from "_native/common/fence.h" nogil:
 cdef extern from "_native/csp/lines.h" nogil:
     ctypedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *)
     csp_masks_function csp_starts_of(int level)
-    int csp_ctz(uint64_t mask)
-    int csp_ones(uint64_t mask)
-    int csp_last(uint64_t mask)
+    int tw_low_zeros(uint64_t mask)
+    int tw_ones_64(uint64_t mask)
+    int tw_high_zeros(uint64_t mask)
     bint csp_looks_like_magic(const uint8_t *data, int64_t at, int64_t stop)
 
 cdef enum:
@@ -145,12 +145,12 @@ cdef int64_t run_pass(Pass *p, const uint8_t *data, int64_t size, int64_t room) 
             end = base + (block << 6)
             starts = mask << 1 & matters[block]
             if not (open_line or starts or (p.state[TAIL] == 0 and p.base + end + 64 - p.state[LAST] >= p.every)):
-                p.state[LINE] += csp_ones(mask)
-                line = end + csp_last(mask) + 1
+                p.state[LINE] += tw_ones_64(mask)
+                line = end + 64 - tw_high_zeros(mask)
                 open_line = line < size and is_start(data[line]) if line == end + 64 else False
                 continue
             while mask:
-                newline = end + csp_ctz(mask)
+                newline = end + tw_low_zeros(mask)
                 mask &= mask - 1
                 if p.count + 1 >= room:  # a line makes two cuts at most
                     return line

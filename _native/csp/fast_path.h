@@ -55,18 +55,18 @@ typedef struct {
 #define CSP_BEGINS(word, literal) \
     (csp_prefix((word) ^ csp_load((const uint8_t *)literal "\0\0\0\0\0\0\0"), (int)sizeof(literal) - 1) == 0)
 
-CSP_INLINE void csp_span(const csp_cursor *c, int32_t *span, int start, int stop) {
+TW_ALWAYS void csp_span(const csp_cursor *c, int32_t *span, int start, int stop) {
     span[0] = c->base + start;
     span[1] = stop - start;
 }
 
-CSP_INLINE int csp_is_status(uint64_t word, int length) {
+TW_ALWAYS int csp_is_status(uint64_t word, int length) {
     return (length == 2 && (word & 0xffff) == 0x4b4f) || (length == 4 && (uint32_t)word == 0x4c494146) ||
            (length == 7 && (word & 0xffffffffffffffULL) == 0x4c414954524150ULL);
 }
 
 /* Whether the bytes are digits, at least one. CSP_SLACK bytes can be read from the start of the line on. */
-CSP_INLINE int csp_digits(const uint8_t *text, int start, int stop) {
+TW_ALWAYS int csp_digits(const uint8_t *text, int start, int stop) {
     const uint64_t tops = 0xF0F0F0F0F0F0F0F0ULL, zeros = 0x3030303030303030ULL;
     if (start >= stop) return 0;
     while (start < stop) {
@@ -79,7 +79,7 @@ CSP_INLINE int csp_digits(const uint8_t *text, int start, int stop) {
 }
 
 /* The heredoc behind a line that is a key alone: its lines from c->place on. 1 for yes. */
-CSP_INLINE int csp_fast_heredoc(csp_cursor *c, int32_t *span) {
+TW_ALWAYS int csp_fast_heredoc(csp_cursor *c, int32_t *span) {
     const uint8_t *text = c->text;
     const uint16_t *next;
     int found, run = 0, start, line;
@@ -102,7 +102,7 @@ CSP_INLINE int csp_fast_heredoc(csp_cursor *c, int32_t *span) {
 }
 
 /* Length of the KEY at a line's start that a space or its end follows; 0 for none. */
-CSP_INLINE int csp_fast_key(const uint8_t *text, int start, int stop) {
+TW_ALWAYS int csp_fast_key(const uint8_t *text, int start, int stop) {
     int at = start;
     if (at >= stop || (uint8_t)(text[at] - 'A') > 25) return 0;
     while (at < stop && ((uint8_t)(text[at] - 'A') < 26 || (uint8_t)(text[at] - '0') < 10 || text[at] == '_')) at++;
@@ -110,7 +110,7 @@ CSP_INLINE int csp_fast_key(const uint8_t *text, int start, int stop) {
 }
 
 /* Whether a line is an operation: "+ DEF N = v", "~ DEF N := v" or "- DEF N". */
-CSP_INLINE int csp_fast_change(const uint8_t *text, int start, int stop) {
+TW_ALWAYS int csp_fast_change(const uint8_t *text, int start, int stop) {
     uint8_t sign = text[start];
     int at = start + 6;
     if (at >= stop || memcmp(text + start + 1, " DEF ", 5) != 0) return 0;
@@ -123,13 +123,13 @@ CSP_INLINE int csp_fast_change(const uint8_t *text, int start, int stop) {
     return (sign == '+' || sign == '~') && at < stop && text[at] == '=' && (at + 1 == stop || text[at + 1] == ' ');
 }
 
-CSP_INLINE int csp_fast_checkpoint(const csp_cursor *c, int start, int stop, int32_t *span) {
+TW_ALWAYS int csp_fast_checkpoint(const csp_cursor *c, int start, int stop, int32_t *span) {
     csp_span(c, span, start, stop);
     return start < stop && c->text[start] == 'C' && csp_digits(c->text, start + 1, stop);
 }
 
 /* The lines of a PATCH up to the blank line behind it, which is left: 1 for yes. */
-CSP_INLINE int csp_fast_patch(csp_cursor *c, int32_t *row) {
+TW_ALWAYS int csp_fast_patch(csp_cursor *c, int32_t *row) {
     const uint8_t *text = c->text;
     int found, line = c->place;
     CSP_LINE_END(c, found);
@@ -148,7 +148,7 @@ CSP_INLINE int csp_fast_patch(csp_cursor *c, int32_t *row) {
 }
 
 /* The lines of a PLAN, QUERY or MEM up to the blank line behind it, which is left; keys with values only. 1 for yes. */
-CSP_INLINE int csp_fast_generic(csp_cursor *c) {
+TW_ALWAYS int csp_fast_generic(csp_cursor *c) {
     int64_t fields = 0;
     for (;;) {
         int found, size, line = c->place;
@@ -162,13 +162,13 @@ CSP_INLINE int csp_fast_generic(csp_cursor *c) {
 }
 
 /* Whether a value in one line is of its kind. */
-CSP_INLINE int csp_fast_value(const uint8_t *text, int value, int stop, int way) {
+TW_ALWAYS int csp_fast_value(const uint8_t *text, int value, int stop, int way) {
     if (way == CSP_STATUS) return csp_is_status(csp_load(text + value), stop - value);
     return way == CSP_PRIORITY && stop - value == 2 && text[value] == 'P' && text[value + 1] >= '1' && text[value + 1] <= '3';
 }
 
 /* The lines of a block with keys of its own, up to the blank line behind it, which is left. 1 for yes. */
-CSP_INLINE int csp_fast_fields(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
+TW_ALWAYS int csp_fast_fields(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
     const uint8_t *text = c->text;
     const csp_key *first = k->key[intent], *key = first;
     int seen = 0;
@@ -198,7 +198,7 @@ CSP_INLINE int csp_fast_fields(csp_cursor *c, const csp_keys *k, int intent, int
 }
 
 /* The first line of the block, with the id. 1 for yes. */
-CSP_INLINE int csp_fast_head(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
+TW_ALWAYS int csp_fast_head(csp_cursor *c, const csp_keys *k, int intent, int32_t *row) {
     const uint8_t *text = c->text;
     int found, value = c->place + k->head_size[intent] + 1, stop;
     CSP_LINE_END_AT_HAND(c, found);
@@ -232,7 +232,7 @@ CSP_INLINE int csp_fast_head(csp_cursor *c, const csp_keys *k, int intent, int32
     } while (0)
 
 /* The four headers and the blank line behind them: the intent. */
-CSP_INLINE int csp_fast_header(csp_cursor *c, const csp_keys *k, int32_t *row) {
+TW_ALWAYS int csp_fast_header(csp_cursor *c, const csp_keys *k, int32_t *row) {
     int found, value, intent, slot;
     uint64_t word;
     if (c->behind - c->next < 6) return CSP_CUT_OFF;  /* these lines and the one behind them */
@@ -266,7 +266,7 @@ typedef struct {
 } csp_reading;
 
 /* The line behind a CSP/1 line and all up to the blank line behind the block: the intent, or what is below 0. */
-CSP_INLINE int csp_fast_body(csp_cursor *c, const csp_keys *k, int log, int32_t *row) {
+TW_ALWAYS int csp_fast_body(csp_cursor *c, const csp_keys *k, int log, int32_t *row) {
     int yes, intent = csp_fast_header(c, k, row);
     if (intent < 0) return intent;
     yes = csp_fast_head(c, k, intent, row);
@@ -277,14 +277,7 @@ CSP_INLINE int csp_fast_body(csp_cursor *c, const csp_keys *k, int log, int32_t 
     return yes == 1 ? intent : yes;
 }
 
-/* These bytes are wanted for the next window: memory is slow, and has nothing to do while messages are read. */
-#if defined(__GNUC__) || defined(__clang__)
-#define CSP_SOON(place) __builtin_prefetch(place)
-#else
-#define CSP_SOON(place) ((void)(place))
-#endif
-
-CSP_INLINE int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, int most, int returns, int *why) {
+TW_ALWAYS int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, int most, int returns, int *why) {
     csp_cursor c = {w, r->data + w->base, w->feeds + r->next, w->feeds + w->usable, (int)(r->place - w->base), returns,
                     (int)w->base, r->most_key < CSP_WINDOW ? (int)r->most_key : CSP_WINDOW, r->most_fields};
     const uint16_t *next = c.next;
@@ -313,7 +306,8 @@ CSP_INLINE int csp_fast_of(const csp_window *w, csp_reading *r, int32_t *rows, i
         row[1] = size;
         row[2] = (int32_t)(r->number + (next - (w->feeds + r->next)));
         row[3] = intent;
-        for (int64_t at = start; at < c.place; at += 64) CSP_SOON(c.text + at + CSP_WINDOW);
+        /* Wanted for the next window: memory is slow, and has nothing to do while messages are read. */
+        for (int64_t at = start; at < c.place; at += 64) TW_SOON(c.text + at + CSP_WINDOW);
         start = ++c.place;  /* behind the blank line */
         next = c.next;
     }

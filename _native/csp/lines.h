@@ -6,16 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
-#include <immintrin.h>
-#define CSP_X86 1
-#endif
-
-#if defined(__GNUC__) || defined(__clang__)
-#define CSP_INLINE static inline __attribute__((always_inline))
-#else
-#define CSP_INLINE static inline
-#endif
+#include "_native/common/portable.h"
 
 /* Bit i of *newlines is set where block[i] is LF, bit i of *matters where a line with that first byte may say where a log
    can be cut: one of < > ` ~ white space or a byte order mark, or C with an S behind it (the last byte of a block goes without). */
@@ -34,12 +25,12 @@ static void csp_starts_scalar(const uint8_t *block, size_t blocks, uint64_t *new
     }
 }
 
-#ifdef CSP_X86
+#ifdef TW_X86
 #define CSP_IS(v, byte) _mm256_cmpeq_epi8(v, _mm256_set1_epi8((char)(byte)))
 #define CSP_OR _mm256_or_si256
 #define CSP_BITS(low, top) ((uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top) << 32)
 
-__attribute__((target("avx2")))
+TW_TARGET("avx2")
 static void csp_starts_avx2(const uint8_t *block, size_t blocks, uint64_t *newlines, uint64_t *matters) {
     const __m256i small = _mm256_set1_epi8(32), pair = _mm256_set1_epi8(2), other = _mm256_set1_epi8((char)0xBF);
     for (size_t b = 0; b < blocks; b++, block += 64) {
@@ -62,50 +53,18 @@ static void csp_starts_avx2(const uint8_t *block, size_t blocks, uint64_t *newli
 typedef void (*csp_masks_function)(const uint8_t *, size_t, uint64_t *, uint64_t *);
 
 static inline csp_masks_function csp_starts_of(int level) {
-#ifdef CSP_X86
-    __builtin_cpu_init();
-    if (level >= 2 && __builtin_cpu_supports("avx2")) return csp_starts_avx2;
+#ifdef TW_X86
+    if (level >= 2 && TW_PROCESSOR_HAS("avx2")) return csp_starts_avx2;
 #else
     (void)level;
 #endif
     return csp_starts_scalar;
 }
 
-static inline int csp_ones(uint64_t mask) {
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_popcountll(mask);
-#else
-    int count = 0;
-    for (; mask; mask &= mask - 1) count++;
-    return count;
-#endif
-}
-
-/* The highest bit that is set; the mask is not 0. */
-static inline int csp_last(uint64_t mask) {
-#if defined(__GNUC__) || defined(__clang__)
-    return 63 - __builtin_clzll(mask);
-#else
-    int at = 63;
-    while (!(mask >> at & 1)) at--;
-    return at;
-#endif
-}
-
-static inline int csp_ctz(uint64_t mask) {
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_ctzll(mask);
-#else
-    int at = 0;
-    while (!(mask & 1)) { mask >>= 1; at++; }
-    return at;
-#endif
-}
-
 /* Eight bytes, the first in the lowest bits. */
-CSP_INLINE uint64_t csp_load(const uint8_t *data) {
+TW_ALWAYS uint64_t csp_load(const uint8_t *data) {
     uint64_t word = 0;
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#ifndef TW_BIG_ENDIAN
     memcpy(&word, data, 8);
 #else
     for (int i = 7; i >= 0; i--) word = word << 8 | data[i];
@@ -114,7 +73,7 @@ CSP_INLINE uint64_t csp_load(const uint8_t *data) {
 }
 
 /* The up to eight bytes from place on, the first in the lowest bits; bytes at or behind end read as zero. */
-CSP_INLINE uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
+TW_ALWAYS uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
     uint64_t word = 0;
     if (place + 8 <= end) return csp_load(data + place);
     for (int64_t i = end - place - 1; i >= 0; i--) word = word << 8 | data[place + i];
@@ -126,18 +85,18 @@ CSP_INLINE uint64_t csp_word(const uint8_t *data, int64_t place, int64_t end) {
 static inline int csp_key_length(uint64_t word, int64_t length, const uint8_t *line) {
     uint64_t differs = word ^ 0x2020202020202020ULL;
     uint64_t spaces = (differs - 0x0101010101010101ULL) & ~differs & 0x8080808080808080ULL;
-    int64_t at = spaces ? csp_ctz(spaces) >> 3 : 8;
+    int64_t at = spaces ? tw_low_zeros(spaces) >> 3 : 8;
     if (at >= length) at = length;
     else if (at == 8 && line[8] != ' ') return 9;
     return at > 0 && line[at - 1] == 0 ? 9 : (int)at;
 }
 
-CSP_INLINE uint64_t csp_prefix(uint64_t word, int length) {
+TW_ALWAYS uint64_t csp_prefix(uint64_t word, int length) {
     return length >= 8 ? word : word & ((1ULL << (8 * length)) - 1);
 }
 
 /* Whether the bytes are one token: at least one byte, none a space, a control or DEL. */
-CSP_INLINE int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end) {
+TW_ALWAYS int csp_is_token(const uint8_t *data, int64_t start, int64_t stop, int64_t end) {
     const uint64_t ones = 0x0101010101010101ULL, tops = 0x8080808080808080ULL;
     if (start >= stop) return 0;
     while (start < stop) {

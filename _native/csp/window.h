@@ -22,12 +22,12 @@ typedef struct {
 /* Adds blocks of 64 bytes, from block ``first`` of the window on. */
 typedef void (*csp_lister)(const uint8_t *text, int first, int blocks, csp_window *w);
 
-CSP_INLINE void csp_list(csp_window *w, uint64_t feeds, int base) {
+TW_ALWAYS void csp_list(csp_window *w, uint64_t feeds, int base) {
     uint16_t *into = w->feeds + w->count;
-    w->count += csp_ones(feeds);
+    w->count += tw_ones_64(feeds);
     do {
         for (int i = 0; i < 8; i++) {  /* usually more than there are: no branch is as cheap as a few of these */
-            into[i] = (uint16_t)(base + csp_ctz(feeds | 1ULL << 63));
+            into[i] = (uint16_t)(base + tw_low_zeros(feeds | 1ULL << 63));
             feeds &= feeds - 1;
         }
         into += 8;
@@ -55,11 +55,11 @@ static void csp_list_scalar(const uint8_t *text, int first, int blocks, csp_wind
     }
 }
 
-#ifdef CSP_X86
+#ifdef TW_X86
 #define CSP_MASK32(low, top) \
     ((uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(top) << 32)
 
-__attribute__((target("avx2,bmi,popcnt")))
+TW_TARGET("avx2,bmi,popcnt")
 static void csp_list_avx2(const uint8_t *text, int first, int blocks, csp_window *w) {
     const __m256i feed = _mm256_set1_epi8('\n'), back = _mm256_set1_epi8('\r'), space = _mm256_set1_epi8(' '),
                   del = _mm256_set1_epi8(0x7f);
@@ -76,7 +76,7 @@ static void csp_list_avx2(const uint8_t *text, int first, int blocks, csp_window
     w->returns |= _mm256_movemask_epi8(returns) != 0;
 }
 
-__attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,popcnt")))
+TW_TARGET("avx512f,avx512bw,avx512vbmi2,bmi,popcnt")
 static void csp_list_avx512(const uint8_t *text, int first, int blocks, csp_window *w) {
     const __m512i feed = _mm512_set1_epi8('\n'), back = _mm512_set1_epi8('\r'), space = _mm512_set1_epi8(' '),
                   del = _mm512_set1_epi8(0x7f);
@@ -90,7 +90,7 @@ static void csp_list_avx512(const uint8_t *text, int first, int blocks, csp_wind
         uint64_t feeds = _mm512_cmpeq_epi8_mask(bytes, feed);
         __m512i found = _mm512_maskz_compress_epi8(feeds, places), base = _mm512_set1_epi16((short)(64 * b));
         uint16_t *into = w->feeds + w->count;
-        int count = csp_ones(feeds);
+        int count = tw_ones_64(feeds);
         _mm512_storeu_si512(into, _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(found)), base));
         if (count > 32)
             _mm512_storeu_si512(into + 32,
@@ -106,10 +106,9 @@ static void csp_list_avx512(const uint8_t *text, int first, int blocks, csp_wind
 
 /* The lister of a level, or the best one below it that the machine has: 0 plain C, 1 AVX2, 2 AVX-512. */
 static inline csp_lister csp_lister_of(int level) {
-#ifdef CSP_X86
-    __builtin_cpu_init();
-    if (level >= 2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2")) return csp_list_avx512;
-    if (level >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi")) return csp_list_avx2;
+#ifdef TW_X86
+    if (level >= 2 && TW_PROCESSOR_HAS("avx512bw") && TW_PROCESSOR_HAS("avx512vbmi2")) return csp_list_avx512;
+    if (level >= 1 && TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi")) return csp_list_avx2;
 #else
     (void)level;
 #endif
@@ -137,19 +136,19 @@ static inline void csp_fill(csp_window *w, csp_lister list, const uint8_t *data,
 
 /* Whether the bytes from start to the line feed at stop, both counted from base, are one token: at least one byte, none
    a space, a control or DEL. */
-CSP_INLINE int csp_is_token_at(const csp_window *w, const uint8_t *text, int start, int stop) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+TW_ALWAYS int csp_is_token_at(const csp_window *w, const uint8_t *text, int start, int stop) {
+#ifndef TW_BIG_ENDIAN
     uint64_t bits = csp_load((const uint8_t *)w->breaks + (start >> 3)) >> (start & 7);  /* 57 of them, or more */
 #else
     int shift = start & 63;
     uint64_t bits = w->breaks[start >> 6] >> shift | w->breaks[(start >> 6) + 1] << 1 << (63 - shift);
 #endif
-    if (bits) return stop > start && csp_ctz(bits) == stop - start;
+    if (bits) return stop > start && tw_low_zeros(bits) == stop - start;
     return csp_is_token(text, start, stop, stop);
 }
 
 /* Whether a byte of data[start:stop] may be no ASCII: the window knows, or it says yes. */
-CSP_INLINE int csp_may_be_high(const csp_window *w, int64_t start, int64_t stop) {
+TW_ALWAYS int csp_may_be_high(const csp_window *w, int64_t start, int64_t stop) {
     int64_t first = (start - w->base) >> 6, blocks = ((stop - 1 - w->base) >> 6) - first + 1;
     if (start < w->base || stop > w->stop || blocks > 8) return 1;
     return csp_prefix(csp_load(w->highs + first), (int)blocks) != 0;

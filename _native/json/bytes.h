@@ -5,14 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+
+#include "_native/common/portable.h"
 
 /* The end of the run of plain ASCII (no quote, backslash, control, non-ASCII byte) at p. */
 static inline const unsigned char *turnwire_plain(const unsigned char *p, const unsigned char *end) {
     const uint64_t ones = 0x0101010101010101ULL, high = 0x8080808080808080ULL;
-#ifdef __SSE2__
+#ifdef TW_SSE2
     const __m128i quote16 = _mm_set1_epi8('"'), slash16 = _mm_set1_epi8('\\'), space16 = _mm_set1_epi8(0x20);
     while (end - p >= 16) {
         __m128i word = _mm_loadu_si128((const __m128i *)p);
@@ -20,7 +19,7 @@ static inline const unsigned char *turnwire_plain(const unsigned char *p, const 
         __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(word, quote16), _mm_cmpeq_epi8(word, slash16)),
                                    _mm_cmplt_epi8(word, space16));
         unsigned mask = (unsigned)_mm_movemask_epi8(hit);
-        if (mask) return p + __builtin_ctz(mask);
+        if (mask) return p + tw_low_zeros_32(mask);
         p += 16;
     }
 #endif

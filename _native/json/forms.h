@@ -8,7 +8,7 @@
 /* One word of a list; `padded` is its text with zeros behind it, where it has at most 16 bytes. */
 typedef struct { const uint8_t *text; uint32_t size; uint8_t padded[16]; } tw_choice;
 
-#ifdef TW_JSON_SSE2
+#ifdef TW_SSE2
 /* A bit for each of the 16 bytes at p that is a hex digit; *dashes: a bit for each '-'. */
 static inline uint32_t tw_hex_16(const uint8_t *p, uint32_t *dashes)
 {
@@ -53,14 +53,14 @@ static inline int tw_is_uuid(const uint8_t *p, size_t size)
 static inline int tw_word_of(const tw_choice *words, int count, const uint8_t *p, size_t size, const uint8_t *hard)
 {
     int found = -1;
-#ifdef TW_JSON_SSE2
+#ifdef TW_SSE2
     static const uint8_t ones[32] = { 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255 };
     if (size <= 16 && hard - p >= 16) {      /* no branch depends on which of them it is */
         __m128i v = _mm_loadu_si128((const __m128i *)p);
         v = _mm_and_si128(v, _mm_loadu_si128((const __m128i *)(ones + 16 - size)));
         for (int i = 0; i < count; i++) {
             __m128i same = _mm_cmpeq_epi8(v, _mm_loadu_si128((const __m128i *)words[i].padded));
-            found = (_mm_movemask_epi8(same) == 0xFFFF) & (words[i].size == size) ? i : found;
+            found = ((_mm_movemask_epi8(same) == 0xFFFF) & (words[i].size == size)) ? i : found;
         }
         return found;
     }

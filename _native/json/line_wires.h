@@ -28,7 +28,7 @@ TW_JSON_AVX2 static size_t tw_find_pair_avx2(const uint8_t *s, size_t from, size
         if (!_mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d)))) continue;
         uint64_t low = (uint32_t)_mm256_movemask_epi8(a) | (uint64_t)(uint32_t)_mm256_movemask_epi8(b) << 32;
         uint64_t high = (uint32_t)_mm256_movemask_epi8(c) | (uint64_t)(uint32_t)_mm256_movemask_epi8(d) << 32;
-        return from + (size_t)(low ? __builtin_ctzll(low) : 64 + __builtin_ctzll(high));
+        return from + (size_t)(low ? tw_low_zeros(low) : 64 + tw_low_zeros(high));
     }
     return from;
 }
@@ -40,7 +40,6 @@ static size_t tw_find_bytes(const uint8_t *s, size_t from, size_t to, const tw_t
     size_t sign = 0;                         /* a byte of them that is rarer than letters */
     while (sign < bytes->size && (uint8_t)((bytes->text[sign] | 32) - 'a') < 26) sign++;
     if (sign == bytes->size) sign = 0;
-    size_t pair = sign ? sign - 1 : 0;
     while (from < to && to - from >= bytes->size) {
         const uint8_t *at = (const uint8_t *)memchr(s + from + sign, bytes->text[sign], to - from - bytes->size + 1);
         if (!at) return to;
@@ -49,6 +48,7 @@ static size_t tw_find_bytes(const uint8_t *s, size_t from, size_t to, const tw_t
         from++;
 #ifdef TW_JSON_AVX2
         /* Where it does stand elsewhere, it may do so often: with the one beside it, it is rare. */
+        size_t pair = sign ? sign - 1 : 0;
         if (bytes->size > 1 && tw_json_level != TW_SCALAR && to - from > bytes->size + 128)
             from = tw_find_pair_avx2(s, from + pair, to - bytes->size + pair + 1, bytes->text + pair) - pair;
 #endif

@@ -9,8 +9,7 @@ TW_HERE static const uint8_t *TW_AT(tw_array)(tw_json *x, const uint8_t *p, int 
 
 #if TW_BLOCKS
 /* The same as tw_json_string, for a string that does not end in its first 64 bytes or has more than plain ASCII there. */
-TW_HERE static __attribute__((noinline)) const uint8_t *TW_AT(tw_long_string)(tw_json *x, const uint8_t *p,
-                                                                              uint8_t *has_escapes)
+TW_HERE static TW_APART const uint8_t *TW_AT(tw_long_string)(tw_json *x, const uint8_t *p, uint8_t *has_escapes)
 {
     const uint8_t *start = p;
     size_t skipped = 0;                      /* bytes of this block that belong to an escape in the last one */
@@ -23,7 +22,7 @@ TW_HERE static __attribute__((noinline)) const uint8_t *TW_AT(tw_long_string)(tw
         TW_AT(tw_structurals_of)(p, &m);
         uint64_t escaped = tw_escaped_bytes(m.slash, &carried), close = m.quote & ~escaped;
         uint64_t inside = close ? (close - 1) & ~close : ~(uint64_t)0;
-        size_t size = close ? (size_t)__builtin_ctzll(close) : 64;
+        size_t size = close ? (size_t)tw_low_zeros(close) : 64;
         if (m.control & inside) break;
         slashes |= m.slash & inside;
         escaped &= inside & ~(uint64_t)0 << skipped;
@@ -31,7 +30,7 @@ TW_HERE static __attribute__((noinline)) const uint8_t *TW_AT(tw_long_string)(tw
         if (escaped) {
             escaped &= ~TW_AT(tw_simple)(p); /* what is left is \u, or bad */
             while (escaped) {
-                int slash = __builtin_ctzll(escaped) - 1, long_one = tw_escape_size(p + slash, x->end);
+                int slash = tw_low_zeros(escaped) - 1, long_one = tw_escape_size(p + slash, x->end);
                 if (!long_one) goto bad;
                 size_t behind = (size_t)(slash + long_one);
                 skipped = behind < 64 ? 0 : behind - 64;
@@ -60,7 +59,7 @@ TW_HERE static inline const uint8_t *TW_AT(tw_string)(tw_json *x, const uint8_t 
     if (x->hard - p >= 64) {
         uint64_t others, quotes = TW_AT(tw_quotes)(p, &others);
         if (quotes && !(others & (quotes ^ (quotes - 1)))) {
-            p += __builtin_ctzll(quotes);
+            p += tw_low_zeros(quotes);
             if (p < x->end) return p + 1;
             return tw_json_fault(x, p, 1);
         }

@@ -35,7 +35,7 @@ static int tw_other_avx2;                    /* this processor runs the code of 
 /* After tw_nslip_tables. */
 static void tw_other_tables(void)
 {
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
     tw_simd_tables();
     tw_other_avx2 = tw_has_avx2();
 #endif
@@ -55,7 +55,7 @@ static size_t tw_other_next(const uint8_t *s, size_t p, size_t to, size_t end, s
     return to;
 }
 
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
 /* Whether the record at `at`, which is tw_usual, is read by AVX2: what columns are made of goes into o->values and
  * o->fields. s[at - TW_BEFORE .. at + TW_READ) must be readable. */
 TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size_t end)
@@ -86,7 +86,7 @@ TW_AVX2 static int tw_other_usual(tw_among *o, const uint8_t *s, size_t at, size
 static int tw_other_parse(tw_among *o, const uint8_t *s, size_t at, size_t end, size_t hard)
 {
     tw_fields *f = &o->fields;
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
     if (tw_other_avx2 && tw_json_level != TW_SCALAR && at >= TW_BEFORE && hard - at >= TW_READ && tw_usual(s + at) &&
         tw_other_usual(o, s, at, end))
         return o->code = TW_OK;
@@ -165,7 +165,7 @@ static inline uint64_t tw_eight_decimals(uint32_t number)
 static size_t tw_put_decimal(uint8_t *to, uint64_t number);
 
 /* The same for a number of more than eight digits. */
-static __attribute__((noinline)) size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
+TW_APART static size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
 {
     size_t before = tw_put_decimal(to, number / 100000000);
     uint64_t digits = tw_eight_decimals((uint32_t)(number % 100000000)) | 0x3030303030303030ull;
@@ -178,7 +178,7 @@ static inline size_t tw_put_decimal(uint8_t *to, uint64_t number)
 {
     if (number >= 100000000) return tw_put_long_decimal(to, number);
     uint64_t digits = tw_eight_decimals((uint32_t)number);
-    unsigned leading = (unsigned)__builtin_ctzll(digits | (uint64_t)1 << 56) & ~7u; /* the last zero is a digit */
+    unsigned leading = (unsigned)tw_low_zeros(digits | (uint64_t)1 << 56) & ~7u; /* the last zero is a digit */
     digits = (digits | 0x3030303030303030ull) >> leading;
     memcpy(to, &digits, 8);
     return 8 - leading / 8;

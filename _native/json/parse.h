@@ -238,7 +238,7 @@ static inline const uint8_t *tw_json_colon(tw_json *x, const uint8_t *p)
 
 /* --- values --- */
 
-#ifdef TW_JSON_SSE2
+#ifdef TW_SSE2
 /* The number at p where all of it is plain to see in 16 bytes (no exponent, no fault), or NULL: ask tw_json_number. */
 static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p)
 {
@@ -247,10 +247,10 @@ static inline const uint8_t *tw_short_number(tw_json *x, const uint8_t *p)
     p += minus;
     __m128i v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
     uint32_t other = ~(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v));
-    int whole = __builtin_ctz(other), size = whole, fraction = p[whole] == '.'; /* 16 at most: bit 16 is set */
+    int whole = tw_low_zeros_32(other), size = whole, fraction = p[whole] == '.'; /* 16 at most: bit 16 is set */
     if (!whole || whole == 16 || (*p == '0' && whole > 1)) return NULL;
     if (fraction) {
-        size = whole + 1 + __builtin_ctz(other >> (whole + 1));
+        size = whole + 1 + tw_low_zeros_32(other >> (whole + 1));
         if (size == whole + 1 || size >= 16) return NULL;
     }
     if ((p[size] | 32) == 'e' || size > x->end - p || (size_t)whole > x->shape->digits) return NULL;

@@ -103,17 +103,17 @@ static int tw_meets(const tw_json *x, const tw_plan *plan, const tw_variant *var
 {
     for (int w = 0; w < TW_NODE_WORDS; w++) {
         for (uint64_t there = variant->asked[w] & x->noted[w]; there; there &= there - 1) {
-            int node = w * 64 + __builtin_ctzll(there);
+            int node = w * 64 + tw_low_zeros(there);
             if (!(x->v[node].b.is & variant->kinds[node])) return 0;
         }
         for (uint64_t there = variant->worded[w] & x->noted[w]; there; there &= there - 1) {
-            int node = w * 64 + __builtin_ctzll(there);
+            int node = w * 64 + tw_low_zeros(there);
             const tw_value *v = &x->v[node];
             uint64_t words = plan->needs[variant->need_of[node]].words;
             if (v->b.is & TW_IS_STRING && !(v->b.word < 64 && words >> v->b.word & 1)) return 0;
         }
         for (uint64_t missing = variant->must[w] & ~x->noted[w]; missing; missing &= missing - 1)
-            if (tw_asked(x, &plan->needs[variant->need_of[w * 64 + __builtin_ctzll(missing)]])) return 0;
+            if (tw_asked(x, &plan->needs[variant->need_of[w * 64 + tw_low_zeros(missing)]])) return 0;
     }
     return 1;
 }

@@ -20,7 +20,7 @@ static inline uint64_t json_special_in(uint64_t word) {
            JSON_ONES * 0x80;
 }
 
-#ifdef __SSE2__
+#ifdef TW_SSE2
 /* A bit for each of these sixteen characters that is not written as it stands. */
 static inline unsigned json_special_mask(__m128i word) {
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x1F);
@@ -56,13 +56,13 @@ static inline Py_ssize_t json_copy_11(Py_UCS1 *to, const Py_UCS1 *from, Py_ssize
         memcpy(to + size - 4, &high, 4);
         return json_special_in(low | (uint64_t)high << 32) ? json_run_11(to, from, 0, size) : size;
     }
-#ifdef __SSE2__
+#ifdef TW_SSE2
     if (size >= 16) {
         for (Py_ssize_t at = 0;;) {
             __m128i word = _mm_loadu_si128((const __m128i *)(from + at));
             unsigned mask = json_special_mask(word);
             _mm_storeu_si128((__m128i *)(to + at), word);
-            if (mask) return at + __builtin_ctz(mask);
+            if (mask) return at + tw_low_zeros_32(mask);
             at += 16;
             if (at == size) return size;
             if (at > size - 16) at = size - 16;
@@ -81,7 +81,7 @@ static inline Py_ssize_t json_copy_11(Py_UCS1 *to, const Py_UCS1 *from, Py_ssize
 }
 
 static inline Py_ssize_t json_copy_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t size) {
-#ifdef __SSE2__
+#ifdef TW_SSE2
     const __m128i zero = _mm_setzero_si128();
     if (size >= 16) {
         for (Py_ssize_t at = 0;;) {
@@ -89,7 +89,7 @@ static inline Py_ssize_t json_copy_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize
             unsigned mask = json_special_mask(word);
             _mm_storeu_si128((__m128i *)(to + at), _mm_unpacklo_epi8(word, zero));
             _mm_storeu_si128((__m128i *)(to + at + 8), _mm_unpackhi_epi8(word, zero));
-            if (mask) return at + __builtin_ctz(mask);
+            if (mask) return at + tw_low_zeros_32(mask);
             at += 16;
             if (at == size) return size;
             if (at > size - 16) at = size - 16;
@@ -109,7 +109,7 @@ static inline Py_ssize_t json_copy_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize
 }
 
 static inline Py_ssize_t json_copy_22(Py_UCS2 *to, const Py_UCS2 *from, Py_ssize_t size) {
-#ifdef __SSE2__
+#ifdef TW_SSE2
     if (size >= 8) {
         const __m128i quote = _mm_set1_epi16('"'), slash = _mm_set1_epi16('\\'), top = _mm_set1_epi16((short)0xF800),
                       surrogate = _mm_set1_epi16((short)0xD800), low = _mm_set1_epi16(0x1F),
@@ -122,7 +122,7 @@ static inline Py_ssize_t json_copy_22(Py_UCS2 *to, const Py_UCS2 *from, Py_ssize
                              _mm_cmpeq_epi16(_mm_subs_epu16(word, low), zero)));
             unsigned mask = (unsigned)_mm_movemask_epi8(hit);
             _mm_storeu_si128((__m128i *)(to + at), word);
-            if (mask) return at + (__builtin_ctz(mask) >> 1);
+            if (mask) return at + (tw_low_zeros_32(mask) >> 1);
             at += 8;
             if (at == size) return size;
             if (at > size - 8) at = size - 8;
@@ -134,7 +134,7 @@ static inline Py_ssize_t json_copy_22(Py_UCS2 *to, const Py_UCS2 *from, Py_ssize
 
 /* Characters as wide ones, from the end on, so that it may be done in place. */
 static inline void json_widen_12(Py_UCS2 *to, const Py_UCS1 *from, Py_ssize_t size) {
-#ifdef __SSE2__
+#ifdef TW_SSE2
     const __m128i zero = _mm_setzero_si128();
     for (; size >= 16; size -= 16) {
         __m128i word = _mm_loadu_si128((const __m128i *)(from + size - 16));
@@ -176,7 +176,7 @@ static inline Py_UCS4 json_character(const unsigned char **p) {
     return (Py_UCS4)(at[0] & 0x07) << 18 | (Py_UCS4)(at[1] & 0x3F) << 12 | (Py_UCS4)(at[2] & 0x3F) << 6 | (at[3] & 0x3F);
 }
 
-#ifdef __SSE2__
+#ifdef TW_SSE2
 static inline void json_widen_1(Py_UCS1 *to, __m128i word) { _mm_storeu_si128((__m128i *)to, word); }
 
 static inline void json_widen_2(Py_UCS2 *to, __m128i word) {
@@ -197,7 +197,7 @@ static inline void json_widen_4(Py_UCS4 *to, __m128i word) {
     while (end - p >= 16 && behind - out >= 16) {                                                 \
         __m128i word = _mm_loadu_si128((const __m128i *)p);                                       \
         unsigned mask = (unsigned)_mm_movemask_epi8(word);                                        \
-        int run = mask ? __builtin_ctz(mask) : 16;                                                \
+        int run = mask ? tw_low_zeros_32(mask) : 16;                                                \
         WIDEN(out, word);                                                                         \
         out += run;                                                                               \
         p += run;                                                                                 \
@@ -230,7 +230,7 @@ JSON_UNPACK(json_unpack_4, Py_UCS4, json_widen_4)
 static inline Py_ssize_t json_count(const unsigned char *p, const unsigned char *end, unsigned char *greatest) {
     Py_ssize_t count = 0;
     unsigned char most = 0;
-#ifdef __SSE2__
+#ifdef TW_SSE2
     const __m128i inner = _mm_set1_epi8(-65), zero = _mm_setzero_si128();
     __m128i top = zero;
     unsigned char tops[16];

@@ -7,30 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SSE2__) || defined(_M_X64)
-#include <emmintrin.h>
-#define TW_JSON_SSE2 1
-#endif
+#include "_native/common/portable.h"
 
 /* The first byte from p on that is a quote, a backslash, a control character or not ASCII; or end. */
 static inline const uint8_t *tw_plain(const uint8_t *p, const uint8_t *end)
 {
-#ifdef TW_JSON_SSE2
+#ifdef TW_SSE2
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(' ');
     while (end - p >= 16) {
         __m128i part = _mm_loadu_si128((const __m128i *)p);
         __m128i hit = _mm_or_si128(_mm_cmplt_epi8(part, space), /* signed: bytes over 127 are below zero */
                                    _mm_or_si128(_mm_cmpeq_epi8(part, quote), _mm_cmpeq_epi8(part, slash)));
         int mask = _mm_movemask_epi8(hit);
-        if (mask) {
-#if defined(_MSC_VER)
-            unsigned long place;
-            _BitScanForward(&place, (unsigned long)mask);
-            return p + place;
-#else
-            return p + __builtin_ctz((unsigned)mask);
-#endif
-        }
+        if (mask) return p + tw_low_zeros_32((unsigned)mask);
         p += 16;
     }
 #else

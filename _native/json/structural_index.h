@@ -8,9 +8,8 @@
 enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
 
 #ifdef TW_X86
-#define TW_JSON_AVX2 __attribute__((target("avx2,bmi,bmi2")))
-#define TW_JSON_AVX512 __attribute__((target("avx2,bmi,bmi2,avx512f,avx512bw")))
-#define TW_ALWAYS static inline __attribute__((always_inline))
+#define TW_JSON_AVX2 TW_TARGET("avx2,bmi,bmi2")
+#define TW_JSON_AVX512 TW_TARGET("avx2,bmi,bmi2,avx512f,avx512bw")
 
 /* A bit for each byte: quotes, backslashes, control characters, bytes over 127. */
 typedef struct { uint64_t quote, slash, control, high; } tw_structurals;
@@ -30,11 +29,11 @@ static inline uint64_t tw_escaped_bytes(uint64_t slash, uint64_t *carried)
 
 /* By the low and by the high half of a byte: both have a bit where it is one of those that stand behind a backslash by
  * themselves: "/ \ b f n r t and the quote. */
-static const uint8_t tw_simple_low[16] __attribute__((aligned(16))) = { 0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1 };
-static const uint8_t tw_simple_high[16] __attribute__((aligned(16))) = { 0, 0, 1, 0, 0, 2, 4, 8 };
+static TW_ALIGNED(16) const uint8_t tw_simple_low[16] = { 0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1 };
+static TW_ALIGNED(16) const uint8_t tw_simple_high[16] = { 0, 0, 1, 0, 0, 2, 4, 8 };
 
 /* Filled at import: constants the compiler knows it would make anew for each string instead of reading them. */
-static struct { uint8_t quote[64], slash[64], space[64]; } tw_signs __attribute__((aligned(64)));
+static struct { uint8_t quote[64], slash[64], space[64]; } TW_ALIGNED(64) tw_signs;
 #define TW_SIGN_256(name) _mm256_load_si256((const __m256i *)tw_signs.name)
 #define TW_SIGN_512(name) _mm512_load_si512(tw_signs.name)
 
@@ -207,10 +206,9 @@ static int tw_best_level(int allowed)
     memset(tw_signs.quote, '"', 64);
     memset(tw_signs.slash, '\\', 64);
     memset(tw_signs.space, ' ', 64);
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+    if (TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi") && TW_PROCESSOR_HAS("bmi2")) {
         best = TW_USE_AVX2;
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) best = TW_USE_AVX512;
+        if (TW_PROCESSOR_HAS("avx512f") && TW_PROCESSOR_HAS("avx512bw")) best = TW_USE_AVX512;
     }
 #endif
     return best < allowed ? best : allowed;

@@ -272,7 +272,7 @@ static int tw_cast(tw_template *m, const tw_json *x, const uint8_t *p, size_t si
         for (int w = 0; w < TW_NODE_WORDS; w++) {
             uint64_t nodes = x->noted[w] & (asked ? x->asked[w] : ~x->asked[w]);
             for (; nodes; nodes &= nodes - 1) {
-                int node = w * 64 + __builtin_ctzll(nodes);
+                int node = w * 64 + tw_low_zeros(nodes);
                 if (!tw_make_note(m, x, p, node)) return 0;
                 tw_guard_items(m, x, p, node);
             }
@@ -351,7 +351,7 @@ static void tw_open_slots(const tw_json *x, const uint8_t *p, tw_leaf *leaves, i
     for (int i = 0; i < count; i++) leaves[i].slot = leaves[i].size >= (leaves[i].kind == TW_IS_STRING ? 64 : 8);
     for (int w = 0; w < TW_NODE_WORDS; w++) {
         for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
-            int node = w * 64 + __builtin_ctzll(nodes), form = x->shape->nodes[node].form, leaf;
+            int node = w * 64 + tw_low_zeros(nodes), form = x->shape->nodes[node].form, leaf;
             if (!(x->v[node].b.is & TW_IS_STRING) || (form != TW_FORM_UUID && form != TW_FORM_TIME)) continue;
             if ((leaf = tw_leaf_at(leaves, count, (size_t)(x->v[node].p - p))) >= 0) leaves[leaf].slot = 1;
         }
@@ -456,7 +456,7 @@ static void tw_open_refusal_slots(const tw_json *x, const uint8_t *p, tw_leaf *l
 {
     for (int w = 0; w < TW_NODE_WORDS; w++) {
         for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
-            int node = w * 64 + __builtin_ctzll(nodes), form = x->shape->nodes[node].form, leaf;
+            int node = w * 64 + tw_low_zeros(nodes), form = x->shape->nodes[node].form, leaf;
             const tw_value *v = &x->v[node];
             int known = (form == TW_FORM_UUID || form == TW_FORM_TIME) && v->b.is & TW_IS_GOOD;
             known = (known || (form == TW_FORM_TEXT && v->b.is & TW_IS_STRING)) && !v->b.escaped;

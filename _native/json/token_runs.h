@@ -8,7 +8,7 @@
 
 #include "others.h"
 
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
 #include "_native/nslip/fast_rows.h"
 
 enum { TW_RUN = 64, TW_USUAL = 8 };          /* records that are read before their rows are filled; bytes that tw_usual looks at */
@@ -110,7 +110,7 @@ static int tw_fill_run(tw_lines *k, const tw_among *o, const tw_run *run, size_t
     tw_put_run(k, o, run, first, n);
     for (i = 0; i < n; i++) c->present[first + i] = always | ((run->present[i] >> TW_TAG) & 1 ? tagged : 0);
     for (uint64_t missing = c->wanted & ~(always | tagged); missing; missing &= missing - 1) {
-        tw_column *empty = c->of_bit[__builtin_ctzll(missing)];
+        tw_column *empty = c->of_bit[tw_low_zeros(missing)];
         if (empty->offset) {
             memset(empty->offset + first, 0, n * sizeof *empty->offset);
             memset(empty->size + first, 0, n * sizeof *empty->size);
@@ -165,7 +165,7 @@ static int tw_other_run(tw_lines *k)
 /* After tw_other_tables. */
 static void tw_run_tables(void)
 {
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
     tw_lane_tables();
     tw_run_has_lanes = tw_has_lanes();
 #endif
@@ -174,7 +174,7 @@ static void tw_run_tables(void)
 /* The hook of the search for the code that is in use. */
 static void tw_choose_run(tw_lines *k)
 {
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
     if (tw_other_avx2 && tw_json_level != TW_SCALAR) k->run = tw_other_run;
 #endif
     (void)k;

@@ -92,7 +92,7 @@ static int tw_sign(const tw_json *x, const tw_plan *plan, const uint8_t *p, cons
     *to++ = tw_count_members(p, end, x->hard);
     for (int w = 0; w < TW_NODE_WORDS; w++) {
         for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
-            int node = w * 64 + __builtin_ctzll(nodes);
+            int node = w * 64 + tw_low_zeros(nodes);
             const tw_value *v = &x->v[node];
             const tw_ask *ask = &plan->asks[node];
             int class = 0, asked = tw_asked_of(plan, ask, v, x->hard);

@@ -7,10 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__SSE2__) || defined(_M_X64)
-#define TW_ARROW_SSE2 1
-#include <emmintrin.h>
-#endif
+#include "_native/common/portable.h"
 
 enum { TW_VIEW = 16, TW_INLINE_TEXT = 12, TW_AHEAD = 32 };
 
@@ -27,14 +24,7 @@ typedef struct tw_array {
 /* How many arrays consumers hold; counted from any thread. */
 static int64_t tw_exported;
 
-static inline int64_t tw_count_exported(int64_t more)
-{
-#if defined(_MSC_VER)
-    return _InterlockedExchangeAdd64(&tw_exported, more) + more;
-#else
-    return __atomic_add_fetch(&tw_exported, more, __ATOMIC_RELAXED);
-#endif
-}
+static inline int64_t tw_count_exported(int64_t more) { return tw_add_counted(&tw_exported, more); }
 
 static inline unsigned tw_ones(unsigned word)
 {
@@ -50,7 +40,7 @@ static inline uint64_t tw_mask_at(const void *masks, int width, size_t row)
     return width == 4 ? ((const uint32_t *)masks)[row] : ((const uint64_t *)masks)[row];
 }
 
-#ifdef TW_ARROW_SSE2
+#ifdef TW_SSE2
 /* The bit of sixteen masks; `up` moves it to the highest one of a mask, where packing and movemask see it. */
 static inline unsigned tw_sixteen(const void *masks, int width, size_t row, __m128i up)
 {
@@ -79,7 +69,7 @@ static inline unsigned tw_sixteen(const void *masks, int width, size_t row, __m1
 static inline size_t tw_bitmap_of(const void *masks, int width, size_t count, int bit, uint8_t *out)
 {
     size_t row = 0, set = 0;
-#ifdef TW_ARROW_SSE2
+#ifdef TW_SSE2
     __m128i up = _mm_cvtsi32_si128(8 * width - 1 - bit);
     for (; row + 16 <= count; row += 16) {
         unsigned word = tw_sixteen(masks, width, row, up);
@@ -119,7 +109,7 @@ static inline void tw_view_slowly(uint8_t *view, const uint8_t *s, int64_t size,
 /* The same in no time where 16 bytes can be read at the offset. */
 static inline void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_t offset, int64_t length, int32_t number)
 {
-#ifdef TW_ARROW_SSE2
+#ifdef TW_SSE2
     /* By length: the bytes of text that a view holds, behind its first four. */
     static const uint8_t kept[14][16] = {
 #define TW_KEPT(n) { 0, 0, 0, 0, (n > 0) * 255, (n > 1) * 255, (n > 2) * 255, (n > 3) * 255, (n > 4) * 255, (n > 5) * 255, \
@@ -144,7 +134,7 @@ static inline void tw_view(uint8_t *view, const uint8_t *s, int64_t size, int64_
 /* The scan is a whole block ahead by now: the text that is wanted next has left the nearest cache. */
 static inline void tw_soon(const uint8_t *s, const int64_t *offsets, size_t row, size_t count)
 {
-#ifdef TW_ARROW_SSE2
+#ifdef TW_SSE2
     if (row + TW_AHEAD < count) _mm_prefetch((const char *)((uintptr_t)s + (uintptr_t)offsets[row + TW_AHEAD]), _MM_HINT_T0);
 #else
     (void)s, (void)offsets, (void)row, (void)count;

@@ -8,11 +8,7 @@
 #include <string.h>
 
 #include "_native/common/fence.h"
-
-#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
-#include <immintrin.h>
-#define TW_SIGNS_AVX2 __attribute__((target("avx2,bmi")))
-#endif
+#include "_native/common/portable.h"
 
 enum { TW_SIGN_CRI = 1, TW_SIGN_DOCKER = 2, TW_SIGN_MAGIC_BEHIND = 4, TW_SIGN_SIGIL = 8, TW_SIGN_FENCE = 16 };
 enum { TW_GAP_TOKENS = 0, TW_GAP_LINES = 1 };
@@ -39,10 +35,10 @@ static int tw_sign_magic(const uint8_t *s, size_t p, size_t end)
 static inline size_t tw_sign_gap(const uint8_t *p)
 {
     size_t at = 0;
-#ifdef TW_SIGNS_AVX2                         /* SSE2, which any of these processors has */
+#ifdef TW_X86                         /* SSE2, which any of these processors has */
     unsigned gaps = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p),
                                                                _mm_set1_epi8(' ')));
-    if (gaps) return (size_t)__builtin_ctz(gaps);
+    if (gaps) return (size_t)tw_low_zeros_32(gaps);
     at = 16;
 #endif
     while (at < 24 && p[at] != ' ') at++;
@@ -126,9 +122,9 @@ static int tw_line_signs_plain(const uint8_t *s, size_t start, size_t stop, size
     return signs;
 }
 
-#ifdef TW_SIGNS_AVX2
+#ifdef TW_X86
 /* The same, with the newlines of 128 bytes at a time: most lines are short, and a search for each end would cost more. */
-TW_SIGNS_AVX2 static int tw_line_signs_avx2(const uint8_t *s, size_t start, size_t stop, size_t *magic)
+TW_TARGET("avx2,bmi") static int tw_line_signs_avx2(const uint8_t *s, size_t start, size_t stop, size_t *magic)
 {
     const __m256i newline = _mm256_set1_epi8('\n');
     size_t p = start;
@@ -146,7 +142,7 @@ TW_SIGNS_AVX2 static int tw_line_signs_avx2(const uint8_t *s, size_t start, size
         };
         for (int half = 0; half < 2; half++) {
             for (uint64_t left = ends[half]; left; left &= left - 1) {
-                size_t end = at + 64 * (size_t)half + (size_t)__builtin_ctzll(left);
+                size_t end = at + 64 * (size_t)half + (size_t)tw_low_zeros(left);
                 int first = 0, more = tw_sign_line(s, p, end, &first);
                 if (first && magic) {
                     *magic = p;
@@ -197,8 +193,8 @@ static int tw_sign_template(const uint8_t *s, size_t start, size_t stop)
 
 static int tw_lines_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
 {
-#ifdef TW_SIGNS_AVX2
-    if (stop - start >= 128 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+#ifdef TW_X86
+    if (stop - start >= 128 && TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi"))
         return tw_line_signs_avx2(s, start, stop, magic);
 #endif
     return tw_line_signs_plain(s, start, stop, magic);

@@ -59,10 +59,7 @@ static size_t base62_read_rows_plain(const uint8_t *rows, size_t width, size_t c
     return count;
 }
 
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
-#define BASE62_SSE 1
-#include <immintrin.h>
-
+#ifdef TW_X86
 /* Sixteen bytes from base62_align + length put the first `length` bytes of a row at the end of a register. */
 static const uint8_t base62_align[32] = {
     128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
@@ -70,7 +67,7 @@ static const uint8_t base62_align[32] = {
 
 /* By the high half of a byte: the first character that half can hold, how many follow it, the digit of the first.
  * A half that holds none gets a first character that is out of reach. */
-__attribute__((target("ssse3"))) static inline int base62_read_register(__m128i row, uint64_t *number) {
+TW_TARGET("ssse3") static inline int base62_read_register(__m128i row, uint64_t *number) {
     const __m128i first = _mm_setr_epi8(-1, -1, -1, 48, 65, 80, 97, 112, -1, -1, -1, -1, -1, -1, -1, 0);
     const __m128i count = _mm_setr_epi8(0, 0, 0, 9, 14, 10, 14, 10, 0, 0, 0, 0, 0, 0, 0, 0);
     const __m128i start = _mm_setr_epi8(0, 0, 0, 0, 10, 25, 36, 51, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -81,7 +78,7 @@ __attribute__((target("ssse3"))) static inline int base62_read_register(__m128i 
     unsigned digits = (unsigned)_mm_movemask_epi8(good);
     /* Each byte is a digit or NUL, and the digits are the first bytes. */
     if (!digits || (digits ^ empty) != 0xffffu || (digits & (digits + 1))) return 0;
-    unsigned length = (unsigned)__builtin_ctz(~digits);
+    unsigned length = (unsigned)tw_low_zeros_32(~digits);
     __m128i align = _mm_loadu_si128((const __m128i *)(base62_align + length));
     __m128i value = _mm_shuffle_epi8(_mm_add_epi8(step, _mm_shuffle_epi8(start, half)), align);
     __m128i pairs = _mm_maddubs_epi16(value, _mm_set1_epi16(62 | 1 << 8));
@@ -95,8 +92,8 @@ __attribute__((target("ssse3"))) static inline int base62_read_register(__m128i 
     return top <= UINT64_MAX / BASE62_POW8 && *number >= rest;
 }
 
-__attribute__((target("ssse3"))) static size_t base62_read_rows_sse(const uint8_t *rows, size_t width, size_t count,
-                                                                    uint64_t *numbers) {
+TW_TARGET("ssse3") static size_t base62_read_rows_sse(const uint8_t *rows, size_t width, size_t count,
+                                                      uint64_t *numbers) {
     uint8_t inside[16];
     size_t index = 0, whole = count * width < 16 ? 0 : (count * width - 16) / width + 1; /* rows with 16 bytes there */
     for (size_t place = 0; place < 16; place++) inside[place] = place < width ? 255 : 0;
@@ -111,8 +108,8 @@ __attribute__((target("ssse3"))) static size_t base62_read_rows_sse(const uint8_
 #endif
 
 static int base62_uses_ssse3(void) {
-#ifdef BASE62_SSE
-    return __builtin_cpu_supports("ssse3") != 0;
+#ifdef TW_X86
+    return TW_PROCESSOR_HAS("ssse3");
 #else
     return 0;
 #endif
@@ -120,7 +117,7 @@ static int base62_uses_ssse3(void) {
 
 /* Integers of `count` rows of `width` bytes; returns the index of the first row that is none, or `count`. */
 static size_t base62_read_rows(const uint8_t *rows, size_t width, size_t count, uint64_t *numbers) {
-#ifdef BASE62_SSE
+#ifdef TW_X86
     if (width <= 16 && base62_uses_ssse3()) return base62_read_rows_sse(rows, width, count, numbers);
 #endif
     return base62_read_rows_plain(rows, width, count, numbers);

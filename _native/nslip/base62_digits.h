@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_native/common/portable.h"
+
 #define BASE62_WIDTH 11
 #define BASE62_POW2 3844ull
 #define BASE62_POW4 14776336ull
@@ -18,7 +20,7 @@ static uint16_t base62_pair[3844];  /* both digits, the higher one in the lower 
 static uint16_t base62_short[3844]; /* the same without a leading zero */
 
 /* Fills the tables; called once, when the module is imported. */
-static __attribute__((unused)) void base62_prepare(void) {
+static TW_UNUSED void base62_prepare(void) {
     memset(base62_value, 255, sizeof base62_value);
     for (unsigned value = 0; value < 62; value++) base62_value[(uint8_t)BASE62_DIGITS[value]] = (uint8_t)value;
     for (unsigned number = 0; number < 3844; number++) {
@@ -60,8 +62,8 @@ static inline void base62_words(uint64_t number, uint64_t *low, uint64_t *high) 
 }
 
 static inline uint64_t base62_little(uint64_t word) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return __builtin_bswap64(word);
+#ifdef TW_BIG_ENDIAN
+    return tw_swapped(word);
 #else
     return word;
 #endif
@@ -69,7 +71,7 @@ static inline uint64_t base62_little(uint64_t word) {
 
 /* How many digits a word of base62_words holds; there must be one. */
 static inline unsigned base62_count(uint64_t word) {
-    return 8 - (unsigned)__builtin_clzll(word) / 8;
+    return 8 - (unsigned)tw_high_zeros(word) / 8;
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "simd.h"
 #include "lanes.h"
 
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
 enum { TW_ZEROED = 64 };
 
 /* Zeros in the columns of slots for the next rows: what a record has not then needs no store of its own. */

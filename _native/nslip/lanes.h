@@ -8,21 +8,20 @@
 #include "rows.h"
 #include "simd.h"
 
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
 #define TW_LANES                                                                                                    \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2," \
-                          "avx2,bmi,bmi2,pclmul,popcnt,lzcnt")))
-#define TW_INLINE_LANES TW_LANES static inline __attribute__((always_inline))
+    TW_TARGET("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2," \
+              "avx2,bmi,bmi2,pclmul,popcnt,lzcnt")
+#define TW_INLINE_LANES TW_LANES TW_ALWAYS
 
 static int tw_has_lanes(void)
 {
-    __builtin_cpu_init();
-    return tw_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
+    return tw_has_avx2() && TW_PROCESSOR_HAS("avx512f") && TW_PROCESSOR_HAS("avx512bw") &&
+           TW_PROCESSOR_HAS("avx512dq") && TW_PROCESSOR_HAS("avx512vl") &&
+           TW_PROCESSOR_HAS("avx512vbmi") && TW_PROCESSOR_HAS("avx512vbmi2");
 }
 
-enum { TW_UNORDERED = 0xFFFFFFFFu };         /* a good record perhaps, for tw_record_avx2 */
+#define TW_UNORDERED 0xFFFFFFFFu             /* a good record perhaps, for tw_record_avx2 */
 /* The kind of a byte: as the prefix of a field, its slot, or one of TW_C to TW_T for the header's, or TW_NONE; a quote;
  * bad in a string (what a plain one does not hold); bad outside of one; bad anywhere here. */
 enum { TW_C = TW_SLOTS, TW_S, TW_D, TW_T, TW_NONE = 15, TW_IS_PREFIX = 15 };
@@ -34,7 +33,7 @@ static struct {
     uint8_t kind[128], digit[128], iota[64], from[64], to[64], two[64], before[64], corner[64], edge[64];
     uint8_t bar[64], quote[64], hash[64], inside[64], outside[64], high[64], quoted[64];
     uint8_t bit[16], prefix[16], status[16], tag[16], three[16], nine[16], ten[16];
-} tw_lanes __attribute__((aligned(64)));
+} TW_ALIGNED(64) tw_lanes;
 #define TW_LANE(name) _mm512_load_si512((const void *)(tw_lanes.name))
 #define TW_SHORT_LANE(name) _mm_load_si128((const __m128i *)tw_lanes.name)
 

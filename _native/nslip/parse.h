@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_native/common/portable.h"
+
 /* Reasons; the order is that of REASONS in slip/spec.py. */
 enum {
     TW_OK = 0, TW_BAD_FRAMING, TW_EMPTY_MESSAGE, TW_EMPTY_FIELD, TW_UNKNOWN_PREFIX, TW_EMPTY_VALUE, TW_BAD_DIGIT,
@@ -142,17 +144,16 @@ static inline uint64_t tw_find_two(uint64_t w, uint8_t a, uint8_t b)
 /* Index in memory of the lowest marked byte. */
 static inline int tw_lowest_byte(uint64_t found)
 {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return __builtin_clzll(found) >> 3;
+#ifdef TW_BIG_ENDIAN
+    return tw_high_zeros(found) >> 3;
 #else
-    return __builtin_ctzll(found) >> 3;
+    return tw_low_zeros(found) >> 3;
 #endif
 }
 
 /* Where the next '"' or '\\' (in a log also newline) stands in s[p..end), or end. Sets *high where a byte in front of it
  * is not ASCII. */
-static inline __attribute__((always_inline)) size_t tw_string_stop(const uint8_t *s, size_t p, size_t end, int log,
-                                                                   int *high)
+TW_ALWAYS size_t tw_string_stop(const uint8_t *s, size_t p, size_t end, int log, int *high)
 {
     const uint64_t tops = 0x8080808080808080ull;
     uint64_t w, found;
@@ -351,8 +352,8 @@ static int tw_nslip_parse(const uint8_t *s, size_t start, size_t end, size_t siz
 
 /* The closing quote of a string that has escapes or is not ASCII, or 0 where it is not good; `stop` and `high` are what
  * tw_string_stop said of its beginning. Sets the string's bits in *f. */
-static __attribute__((noinline)) size_t tw_rare_string(const uint8_t *s, size_t first, size_t stop, size_t end, int log,
-                                                       int high, int which, tw_fields *f)
+static TW_APART size_t tw_rare_string(const uint8_t *s, size_t first, size_t stop, size_t end, int log,
+                                      int high, int which, tw_fields *f)
 {
     while (stop + 1 < end && s[stop] == '\\' && (s[stop + 1] == '\\' || s[stop + 1] == '"')) {
         f->escaped |= (uint8_t)(1 << which);
@@ -368,8 +369,7 @@ static __attribute__((noinline)) size_t tw_rare_string(const uint8_t *s, size_t 
  * The loops over digits have no bound of their own: a '#' must stand at s[size - 1] or before it, behind s[0]. A record
  * of a log (log != 0) may be followed by anything; otherwise the message must fill s[0..size). 1 with *f filled
  * (f->end behind its '#'), or 0: then ask tw_nslip_parse. */
-static inline __attribute__((always_inline)) int tw_nslip_fast(const uint8_t *restrict s, size_t size, int log,
-                                                               tw_fields *restrict f)
+TW_ALWAYS int tw_nslip_fast(const uint8_t *restrict s, size_t size, int log, tw_fields *restrict f)
 {
     static const uint8_t header[] = "SdT";
     tw_values *v = f->v;
@@ -433,7 +433,7 @@ enum { TW_MORE = -1 };                       /* what is there may still become a
 
 /* One record of a stream at s[start], of which s[start..size) has arrived. It is one line, like a record of a log; but
  * its line may not be complete yet, so the end of the line is looked for no further than the parser came. */
-static __attribute__((unused)) int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
+static TW_UNUSED int tw_nslip_record(const uint8_t *s, size_t start, size_t size, int final, int flags, size_t limit, tw_fields *f)
 {
     /* Not far: a stream of damaged records without a '#' must not be searched to its end for each of them. */
     const uint8_t *hash = (const uint8_t *)memchr(s + start, '#', size - start < 4096 ? size - start : 4096);

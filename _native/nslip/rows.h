@@ -158,7 +158,7 @@ static int tw_scan_slow(tw_scan *k, size_t at)
 }
 
 /* Whether the common record begins at p: *f has its fields then. */
-static inline __attribute__((always_inline)) int tw_scan_common(const tw_scan *k, size_t p, tw_fields *f)
+TW_ALWAYS int tw_scan_common(const tw_scan *k, size_t p, tw_fields *f)
 {
     if (p + 19 > k->sentinel || !tw_nslip_fast(k->s + p, k->sentinel - p, 1, f) || f->end > k->limit) return 0;
     f->end += p;
@@ -168,7 +168,7 @@ static inline __attribute__((always_inline)) int tw_scan_common(const tw_scan *k
 }
 
 /* The candidate at p, for which there is room; k->line is its line. */
-static inline __attribute__((always_inline)) int tw_scan_candidate(tw_scan *k, size_t p)
+TW_ALWAYS int tw_scan_candidate(tw_scan *k, size_t p)
 {
     tw_values values;
     tw_fields f;

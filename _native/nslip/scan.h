@@ -4,7 +4,7 @@
 
 #include "fast_rows.h"
 
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
 /* From k->position on, as tw_nslip_scan_scalar: the usual records by `row`, the others by the scalar code. */
 #define TW_SCAN_LOOP(name, INLINE, next_at, row, state_type, first_state)                                            \
     INLINE void name(tw_scan *k, int all, uint32_t wanted)                                                           \
@@ -69,7 +69,7 @@ static void tw_nslip_scan(tw_scan *k)
 {
     k->sentinel = k->size;
     while (k->sentinel > k->position && k->s[k->sentinel - 1] != '#') k->sentinel--;
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
     if (tw_level == TW_LEVEL_LANES) tw_scan_lanes(k, tw_wanted(&k->columns));
     else if (tw_level == TW_LEVEL_AVX2) tw_scan_avx2(k, tw_wanted(&k->columns));
     else tw_nslip_scan_scalar(k);
@@ -82,7 +82,7 @@ static void tw_nslip_scan(tw_scan *k)
 static int tw_choose_level(int most)
 {
     tw_level = TW_SCALAR;
-#ifdef TW_HAVE_AVX2
+#ifdef TW_X86
     tw_simd_tables();
     tw_lane_tables();
     if (most >= TW_LEVEL_AVX2 && tw_has_avx2()) tw_level = TW_LEVEL_AVX2;

@@ -7,16 +7,14 @@
 
 #include "parse.h"
 
-#if (defined(__x86_64__) || defined(_M_X64)) && (defined(__GNUC__) || defined(__clang__))
-#define TW_HAVE_AVX2 1
-#include <immintrin.h>
-#define TW_AVX2 __attribute__((target("avx2,bmi,bmi2,pclmul,popcnt,lzcnt")))
-#define TW_INLINE_AVX2 TW_AVX2 static inline __attribute__((always_inline))
+#ifdef TW_X86
+#define TW_AVX2 TW_TARGET("avx2,bmi,bmi2,pclmul,popcnt,lzcnt")
+#define TW_INLINE_AVX2 TW_AVX2 TW_ALWAYS
 
 /* Bytes that must be readable in front of the '@', and from it on: two windows, and what tw_eight reads behind them. */
 enum { TW_BEFORE = 16, TW_WINDOW = 128, TW_READ = TW_WINDOW + 16 };
 
-typedef unsigned __int128 tw_bits;
+typedef tw_bits_128 tw_bits;
 
 /* Where the fields of a record stand: field i (conv_id, src, dst, turn, then the slots) ends in front of place[i]. */
 typedef struct {
@@ -28,9 +26,8 @@ typedef struct {
 
 static int tw_has_avx2(void)
 {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("popcnt");
+    return TW_PROCESSOR_HAS("avx2") && TW_PROCESSOR_HAS("bmi") && TW_PROCESSOR_HAS("bmi2") &&
+           TW_PROCESSOR_HAS("pclmul") && TW_PROCESSOR_HAS("popcnt");
 }
 
 /* A bit for each byte: '|', '"', '#', a base62 digit, what a plain string does not hold (a backslash, a newline, a byte
@@ -43,8 +40,8 @@ typedef struct { uint64_t bar, quote, hash, word, special, text; } tw_masks;
 #define TW_HIGH 0x10, 0, 0x06, 0x20, 0x40, 0x88, 0x40, 0x81, 0, 0, 0, 0, 0, 0, 0, 0
 
 /* Filled at import: constants the compiler knows it would make anew for each record instead of reading them. */
-static struct { uint8_t low[32], high[32], nibble[32], digits[32], one[32], u[32]; } tw_classes
-    __attribute__((aligned(32)));
+static struct { uint8_t low[32], high[32], nibble[32], digits[32], one[32], u[32]; } TW_ALIGNED(32)
+    tw_classes;
 #define TW_CLASS(name) _mm256_load_si256((const __m256i *)tw_classes.name)
 
 /* Masks of s[0..64). */

@@ -97,12 +97,12 @@ TW_SURROGATES(tw_surrogates_scalar_4, uint32_t)
 
 #ifdef TW_X86
 
-__attribute__((target("avx2"))) TW_SURROGATES(tw_surrogates_avx2_2, uint16_t)
-__attribute__((target("avx2"))) TW_SURROGATES(tw_surrogates_avx2_4, uint32_t)
+TW_TARGET("avx2") TW_SURROGATES(tw_surrogates_avx2_2, uint16_t)
+TW_TARGET("avx2") TW_SURROGATES(tw_surrogates_avx2_4, uint32_t)
 
 #define TW_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
 
-__attribute__((target("avx2,bmi"))) static size_t tw_next_avx2_1(const uint8_t *d, size_t from, size_t n) {
+TW_TARGET("avx2,bmi") static size_t tw_next_avx2_1(const uint8_t *d, size_t from, size_t n) {
     const __m256i newline = _mm256_set1_epi8('\n'), lead = _mm256_set1_epi8((char)0xE2);
     size_t i = from;
     for (; i + 128 <= n; i += 128) {
@@ -115,7 +115,7 @@ __attribute__((target("avx2,bmi"))) static size_t tw_next_avx2_1(const uint8_t *
         for (int k = 0; k < 4; k++) {
             uint32_t mask = (uint32_t)_mm256_movemask_epi8(hit[k]);
             for (; mask; mask &= mask - 1) {
-                size_t place = i + 32 * (size_t)k + (size_t)__builtin_ctz(mask);
+                size_t place = i + 32 * (size_t)k + (size_t)tw_low_zeros_32(mask);
                 if (tw_sigil_at_1(d + place, d + n)) return place;
             }
         }
@@ -125,7 +125,7 @@ __attribute__((target("avx2,bmi"))) static size_t tw_next_avx2_1(const uint8_t *
 
 /* A sigil is rare in wide text, so it alone is searched; the newline is looked at where one is found. */
 #define TW_AVX2_NEXT(KIND, UNIT, LANE, STEP)                                                                        \
-    __attribute__((target("avx2,bmi"))) static size_t tw_next_avx2_##KIND(const UNIT *d, size_t from, size_t n) {    \
+    TW_TARGET("avx2,bmi") static size_t tw_next_avx2_##KIND(const UNIT *d, size_t from, size_t n) {    \
         const __m256i sigil = _mm256_set1_epi##LANE(TW_SIGIL);                                                       \
         size_t i = from;                                                                                             \
         for (; i + 4 * STEP <= n; i += 4 * STEP) {                                                                   \
@@ -136,7 +136,7 @@ __attribute__((target("avx2,bmi"))) static size_t tw_next_avx2_1(const uint8_t *
             for (int k = 0; k < 4; k++) {                                                                            \
                 uint32_t mask = (uint32_t)_mm256_movemask_epi8(hit[k]);                                              \
                 while (mask) {                                                                                       \
-                    unsigned bit = (unsigned)__builtin_ctz(mask);                                                    \
+                    unsigned bit = (unsigned)tw_low_zeros_32(mask);                                                    \
                     size_t place = i + STEP * (size_t)k + bit / sizeof(UNIT);                                        \
                     if (d[place - 1] == '\n') return place;                                                          \
                     mask &= ~((uint32_t)((1u << (sizeof(UNIT) - 1) << 1) - 1) << bit);                               \
@@ -149,7 +149,7 @@ __attribute__((target("avx2,bmi"))) static size_t tw_next_avx2_1(const uint8_t *
 TW_AVX2_NEXT(2, uint16_t, 16, 16)
 TW_AVX2_NEXT(4, uint32_t, 32, 8)
 
-__attribute__((target("avx512f,avx512bw,bmi"))) static size_t tw_next_avx512_1(const uint8_t *d, size_t from, size_t n) {
+TW_TARGET("avx512f,avx512bw,bmi") static size_t tw_next_avx512_1(const uint8_t *d, size_t from, size_t n) {
     const __m512i newline = _mm512_set1_epi8('\n'), lead = _mm512_set1_epi8((char)0xE2);
     size_t i = from;
     for (; i + 256 <= n; i += 256) {
@@ -161,7 +161,7 @@ __attribute__((target("avx512f,avx512bw,bmi"))) static size_t tw_next_avx512_1(c
         if (!(hit[0] | hit[1] | hit[2] | hit[3])) continue;
         for (int k = 0; k < 4; k++) {
             for (uint64_t mask = hit[k]; mask; mask &= mask - 1) {
-                size_t place = i + 64 * (size_t)k + (size_t)__builtin_ctzll(mask);
+                size_t place = i + 64 * (size_t)k + (size_t)tw_low_zeros(mask);
                 if (tw_sigil_at_1(d + place, d + n)) return place;
             }
         }
@@ -170,7 +170,7 @@ __attribute__((target("avx512f,avx512bw,bmi"))) static size_t tw_next_avx512_1(c
 }
 
 #define TW_AVX512_NEXT(KIND, UNIT, LANE, STEP)                                                                      \
-    __attribute__((target("avx512f,avx512bw,bmi"))) static size_t tw_next_avx512_##KIND(const UNIT *d, size_t from,  \
+    TW_TARGET("avx512f,avx512bw,bmi") static size_t tw_next_avx512_##KIND(const UNIT *d, size_t from,  \
                                                                                         size_t n) {                  \
         const __m512i sigil = _mm512_set1_epi##LANE(TW_SIGIL);                                                       \
         size_t i = from;                                                                                             \
@@ -181,7 +181,7 @@ __attribute__((target("avx512f,avx512bw,bmi"))) static size_t tw_next_avx512_1(c
             if (!(hit[0] | hit[1] | hit[2] | hit[3])) continue;                                                      \
             for (int k = 0; k < 4; k++) {                                                                            \
                 for (uint32_t mask = hit[k]; mask; mask &= mask - 1) {                                               \
-                    size_t place = i + STEP * (size_t)k + (size_t)__builtin_ctz(mask);                               \
+                    size_t place = i + STEP * (size_t)k + (size_t)tw_low_zeros_32(mask);                               \
                     if (d[place - 1] == '\n') return place;                                                          \
                 }                                                                                                    \
             }                                                                                                        \
@@ -192,7 +192,7 @@ __attribute__((target("avx512f,avx512bw,bmi"))) static size_t tw_next_avx512_1(c
 TW_AVX512_NEXT(2, uint16_t, 16, 32)
 TW_AVX512_NEXT(4, uint32_t, 32, 16)
 
-__attribute__((target("avx512f,avx512bw"))) static int tw_surrogates_avx512_2(const uint16_t *d, size_t a, size_t b) {
+TW_TARGET("avx512f,avx512bw") static int tw_surrogates_avx512_2(const uint16_t *d, size_t a, size_t b) {
     const __m512i high = _mm512_set1_epi16((short)0xF800), lead = _mm512_set1_epi16((short)0xD800);
     for (; a + 128 <= b; a += 128) {
         uint32_t found = 0;
@@ -257,8 +257,13 @@ TW_ANY(size_t, tw_next, (size_t from, size_t n, int level), from, n, level)
 TW_ANY(size_t, tw_next_outside, (size_t from, size_t n, tw_fence *fence), from, n, fence)
 TW_ANY(size_t, tw_line_end, (size_t from, size_t n), from, n)
 TW_ANY(ptrdiff_t, tw_judge, (size_t a, size_t b, int *empty), a, b, empty)
-TW_ANY(void, tw_split, (size_t a, size_t b, tw_header *header), a, b, header)
 TW_ANY(size_t, tw_content_end, (size_t a, size_t b), a, b)
+
+static inline void tw_split(int kind, const void *d, size_t a, size_t b, tw_header *header) {
+    if (kind == 1) tw_split_1((const uint8_t *)d, a, b, header);
+    else if (kind == 2) tw_split_2((const uint16_t *)d, a, b, header);
+    else tw_split_4((const uint32_t *)d, a, b, header);
+}
 
 static inline int tw_is_return(int kind, const void *d, size_t i) {
     if (kind == 1) return ((const uint8_t *)d)[i] == '\r';

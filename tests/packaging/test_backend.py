@@ -67,6 +67,18 @@ def test_what_is_lacking_is_said(backend: ModuleType, monkeypatch: pytest.Monkey
     assert backend.lack() == "TURNWIRE_SKIP_NATIVE was set when installed"
 
 
+def test_clang_stands_in_for_the_compiler_of_windows(
+    backend: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert backend.clang_cl() is None
+    for name in ("clang-cl", "another"):
+        (tmp_path / name).touch(mode=0o755)
+    assert backend.clang_cl() == str(tmp_path / "clang-cl")
+    monkeypatch.setenv("CC", "another")
+    assert backend.clang_cl() == str(tmp_path / "another")
+
+
 def test_the_hooks_of_setuptools_are_there(backend: ModuleType) -> None:
     for hook in ("build_wheel", "build_sdist", "build_editable", "prepare_metadata_for_build_wheel"):
         assert callable(getattr(backend, hook))

@@ -1,0 +1,184 @@
+"""Compilers: what is theirs is in one header; each compiles the core without a warning, also as one that is unknown."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+NATIVE = ROOT / "_native"
+PORTABLE = NATIVE / "common" / "portable.h"
+THEIRS = re.compile(
+    r"__attribute__|__declspec|__builtin_|__atomic_|_Interlocked|__asm|__int128|__restrict|__forceinline|_Pragma|_Alignas"
+    r"|#\s*pragma|_Thread_local|intrin\.h|cpuid\.h|arm_neon|xgetbv"
+    r"|_MSC_VER|__GNUC__|__clang__|__BYTE_ORDER__|_M_X64|__x86_64__|__i386__|__aarch64__|__SSE|__AVX|__ARM"
+)
+"""Words that some compiler has and another lacks, and those that tell which one it is."""
+SOURCES = sorted(path for path in NATIVE.rglob("*") if path.suffix in (".h", ".pyx", ".pxd", ".pxi"))
+MODULES = [path for path in SOURCES if path.suffix == ".pyx"]
+WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter", "-Werror")
+"""Functions of a header that one module uses and another does not are no fault."""
+COMPILERS = {
+    "gcc": ("gcc",),
+    "clang": ("clang",),
+    "plain C": ("gcc", "-DTW_PLAIN_C", "-pedantic"),
+}
+BY_HAND = ("gcc", "-DTW_ASK_BY_HAND")
+pytestmark = pytest.mark.once
+
+
+def headers(module: Path) -> list[str]:
+    """The headers that a module asks for, in its order; those of the parts it includes, too."""
+    found: list[str] = []
+    for kind, quoted, package in re.findall(
+        r'^(?:cdef extern from|(include)) "([^"]+)"|^from (_native[\w.]+) cimport',
+        module.read_text("utf-8"),
+        re.MULTILINE,
+    ):
+        if kind:
+            found += headers(ROOT / quoted if (ROOT / quoted).is_file() else module.parent / quoted)
+        elif package:
+            found += headers(ROOT / f"{package.replace('.', '/')}.pxd")
+        else:
+            found.append(quoted)
+    return [name for name in dict.fromkeys(found) if name.endswith(".h")]
+
+
+def compiler(command: tuple[str, ...]) -> list[str]:
+    found = shutil.which(command[0])
+    if found is None:
+        pytest.skip(f"there is no {command[0]} here")
+    return [found, *command[1:]]
+
+
+def built(command: list[str], source: str, folder: Path) -> str:
+    """What a program in C prints."""
+    (folder / "a.c").write_text(source, "utf-8")
+    subprocess.run([*command, *WARNINGS, f"-I{ROOT}", folder / "a.c", "-o", folder / "a"], check=True, timeout=120)
+    return subprocess.run([folder / "a"], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(NATIVE)))
+def test_what_is_the_compilers_own_is_in_one_header(path: Path) -> None:
+    found = THEIRS.findall(path.read_text("utf-8"))
+    assert found if path == PORTABLE else not found
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_the_headers_of_each_module_compile_without_a_warning(name: str, tmp_path: Path) -> None:
+    command = compiler(COMPILERS[name])
+    include = sysconfig.get_path("include")
+    if not os.path.exists(os.path.join(include, "Python.h")):
+        pytest.skip("there are no headers of Python here")
+    wanted = {tuple(headers(module)) for module in MODULES} - {()}
+    assert len(wanted) > 12
+    for at, names in enumerate(sorted(wanted)):
+        source = tmp_path / f"{at}.c"
+        source.write_text("".join(f'#include "{name}"\n' for name in ("Python.h", *names)), "utf-8")
+        subprocess.run([*command, *WARNINGS, f"-I{ROOT}", "-isystem", include, "-fsyntax-only", source], check=True)
+
+
+BITS = """
+#include <stdio.h>
+#include "_native/common/portable.h"
+
+int main(void)
+{
+    uint64_t word = 88172645463325252ull;
+    int64_t count = 5;
+    for (int turn = 0; turn < 300; turn++) {
+        uint64_t one = (turn % 3 ? word >> (turn % 64) : (uint64_t)1 << (turn % 64));
+        if (turn % 5 == 0) one |= (uint64_t)1 << 63;
+        if (!one) one = 1;
+        printf("%d %d %d %d %llx\\n", tw_low_zeros_32((uint32_t)one | 1u << 31), tw_low_zeros(one), tw_high_zeros(one),
+               tw_ones_64(one), (unsigned long long)tw_swapped(one));
+        word ^= word << 13, word ^= word >> 7, word ^= word << 17;
+    }
+    printf("%d %d", tw_ones_64(0), tw_ones_64(~(uint64_t)0));
+    printf(" %d", (int)tw_add_counted(&count, -2));
+    printf(" %d", (int)count);
+    return 0;
+}
+"""
+
+
+def test_bits_are_counted_alike_in_plain_c(tmp_path: Path) -> None:
+    plain = built(compiler(COMPILERS["plain C"]), BITS, tmp_path)
+    assert plain == built(compiler(COMPILERS["gcc"]), BITS, tmp_path)
+    assert plain.endswith("0 64 3 3")
+    words = [line.split() for line in plain.splitlines()[:-1]]
+    assert len(words) == 300
+    for low_32, low, high, ones, swapped in words:
+        word = int.from_bytes(int(swapped, 16).to_bytes(8, "little"), "big")
+        assert int(low) == (word & -word).bit_length() - 1
+        assert (int(high), int(ones)) == (64 - word.bit_length(), word.bit_count())
+        half = word & 0xFFFFFFFF | 1 << 31
+        assert int(low_32) == (half & -half).bit_length() - 1
+
+
+FEATURES = ["ssse3", "sse4.1", "popcnt", "pclmul", "avx2", "bmi", "bmi2"]
+FEATURES += ["avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512vbmi2"]
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="asks an x86-64")
+def test_the_processor_says_the_same_when_it_is_asked_by_hand(tmp_path: Path) -> None:
+    """As it is asked on Windows, where the compiler's own answer needs a library that is not linked with."""
+    asked = "".join(f'    printf("%d ", TW_PROCESSOR_HAS("{name}"));\n' for name in FEATURES)
+    program = (
+        f'#include <stdio.h>\n#include "_native/common/portable.h"\nint main(void)\n{{\n{asked}    return 0;\n}}\n'
+    )
+    by_hand = built(compiler(BY_HAND), program, tmp_path)
+    assert by_hand == built(compiler(COMPILERS["gcc"]), program, tmp_path)
+    assert len(by_hand.split()) == len(FEATURES)
+
+
+def test_each_name_that_the_core_asks_for_is_known_by_hand() -> None:
+    asked = {name for path in SOURCES for name in re.findall(r'TW_PROCESSOR_HAS\("([^"]+)"\)', path.read_text("utf-8"))}
+    assert asked == set(FEATURES)
+    known = set(re.findall(r'\{ "([^"]+)", [17], [01], \d+, ', PORTABLE.read_text("utf-8")))
+    assert known == set(FEATURES)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the vectors of Linux's headers")
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_clang_takes_it_for_windows_as_far_as_headers_go(machine: str, tmp_path: Path) -> None:
+    """Those of the C library and of Python are not here: only what includes neither them nor names of them."""
+    clang = compiler(COMPILERS["clang"])
+    (tmp_path / "string.h").write_text(
+        "#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\nvoid *memset(void *, int, size_t);\n"
+        "int memcmp(const void *, const void *, size_t);\nvoid *memchr(const void *, int, size_t);\n"
+        "size_t strlen(const char *);\nchar *strchr(const char *, int);\nint strcmp(const char *, const char *);\n"
+        "void *memmove(void *, const void *, size_t);\nvoid *memrchr(const void *, int, size_t);\n",
+        "utf-8",
+    )
+    (tmp_path / "stdlib.h").write_text(
+        "#include <stddef.h>\nvoid *malloc(size_t);\nvoid *realloc(void *, size_t);\nvoid *calloc(size_t, size_t);\n"
+        "void free(void *);\n",
+        "utf-8",
+    )
+    wanted = {tuple(headers(module)) for module in MODULES} - {()}
+    free_standing = sorted(names for names in wanted if not any(asks_for_python(ROOT / name, set()) for name in names))
+    assert len(free_standing) >= 8
+    for names in free_standing:
+        source = tmp_path / "a.c"
+        source.write_text("".join(f'#include "{name}"\n' for name in names), "utf-8")
+        target = (f"--target={machine}-pc-windows-msvc", "-ffreestanding", "-fsyntax-only")
+        subprocess.run([*clang, *target, *WARNINGS, "-isystem", tmp_path, f"-I{ROOT}", source], check=True, timeout=120)
+
+
+def asks_for_python(path: Path, seen: set[Path]) -> bool:
+    """Whether a header includes Python's, or one that does."""
+    if path in seen or not path.is_file():
+        return path.name == "Python.h"
+    seen.add(path)
+    names = re.findall(r'^#\s*include [<"]([^">]+)', path.read_text("utf-8"), re.MULTILINE)
+    places = [path.parent / name if (path.parent / name).is_file() else ROOT / name for name in names]
+    return any(asks_for_python(place, seen) for place in places)
