@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import uuid
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ from turnwire.errors import DecodeError, Reason, WireError
 if TYPE_CHECKING:
     from turnwire.conversion import Converted
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\d|\d{9,}$|\d\d?:\d\d|(now|today|yesterday|tomorrow)$")
+"""What somebody may take for the value of --now."""
 _UNCLOSED = Reason.INSIDE_UNCLOSED_HEREDOC
 
 
@@ -74,6 +77,9 @@ def command(
     what the checklist of the wire would find wrong is refused. Exits with 1 when a record could not be read or
     converted, with 5 when something is unfinished that its source had finished.
     """
+    if use_clock and (times := [name for name in files if _TIME.match(name) and inputs.problem(name)]):
+        missing = printable(times[0])
+        raise click.UsageError(f"--now takes no time: {missing} is read as a file; 'now' in --context can be a time")
     names = inputs.checked(files)
     context = turnwire.Context() if context_file is None else context_of(context_file)
     if use_clock:
