@@ -23,7 +23,15 @@ pytest.importorskip("pyarrow")
 
 both_cores = pytest.mark.usefixtures("scan_core")
 c = pl.col
+RECENT = tuple(int(part) for part in pl.__version__.split(".")[:2]) > (1, 22)
+"""Polars 1.22, the lowest that is allowed, gives the same rows, but has no engine that takes batches, and writes some
+predicates (of times, and some of several columns) in another way, which is not told to the scan."""
 NOON = datetime(2026, 1, 4, 12, tzinfo=UTC)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two frames are equal; before 1.32 ``equals`` said no where words were learnt in another order."""
+    return bool(one.schema == other.schema and one.rows() == other.rows())
 
 
 def line(number: int) -> bytes:
@@ -118,24 +126,25 @@ def named(one: Any) -> str:
 def test_filters(predicate: Any, pushed: dict[str, Any], asked: list[dict[str, Any]]) -> None:
     wanted = full("nslip").filter(predicate)
     frame = lazy("nslip")
-    assert frame.filter(predicate).collect().equals(wanted)
-    assert asked[-1].get("where", {}) == pushed
-    assert frame.filter(predicate).collect(engine="streaming").equals(wanted)
-    assert frame.filter(predicate).select("subject", "dst").collect().equals(wanted.select("subject", "dst"))
+    assert same(frame.filter(predicate).collect(), wanted)
+    if RECENT:
+        assert asked[-1].get("where", {}) == pushed
+        assert same(frame.filter(predicate).collect(engine="streaming"), wanted)
+    assert same(frame.filter(predicate).select("subject", "dst").collect(), wanted.select("subject", "dst"))
     assert frame.filter(predicate).select(pl.len()).collect().item() == wanted.height
-    assert frame.filter(predicate).head(3).collect().equals(wanted.head(3))
-    assert frame.head(50).filter(predicate).collect().equals(full("nslip").head(50).filter(predicate))
+    assert same(frame.filter(predicate).head(3).collect(), wanted.head(3))
+    assert same(frame.head(50).filter(predicate).collect(), full("nslip").head(50).filter(predicate))
 
 
 @both_cores
 def test_the_schema_is_that_of_a_scan() -> None:
     for wire in (None, *turnwire.WIRES):
         assert lazy(wire).collect_schema() == full(wire).schema
-        assert lazy(wire).collect().equals(full(wire))
+        assert same(lazy(wire).collect(), full(wire))
         nothing = turnwire.polars.scan(b"", wire=wire).collect()
         assert (nothing.schema, nothing.height) == (full(wire).schema, 0)
     chosen = lazy("nslip", columns=iter(["tag", "act"]))
-    assert chosen.collect().equals(full("nslip").select("tag", "act"))
+    assert same(chosen.collect(), full("nslip").select("tag", "act"))
 
 
 @both_cores
@@ -152,9 +161,9 @@ def test_only_what_is_wanted_is_made(asked: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("rows", [0, 1, 5, 199, 200, 1000])
 def test_head(rows: int) -> None:
     frame = lazy("nslip")
-    assert frame.head(rows).collect().equals(full("nslip").head(rows))
-    assert frame.slice(3, rows).collect().equals(full("nslip").slice(3, rows))
-    assert frame.tail(rows).collect().equals(full("nslip").tail(rows))
+    assert same(frame.head(rows).collect(), full("nslip").head(rows))
+    assert same(frame.slice(3, rows).collect(), full("nslip").slice(3, rows))
+    assert same(frame.tail(rows).collect(), full("nslip").tail(rows))
 
 
 def test_head_ends_the_scan() -> None:
@@ -184,7 +193,7 @@ def test_a_column_that_is_named_text() -> None:
     """``where`` has another meaning for that name."""
     frame = full("sstp")
     [wanted, *_] = frame["text"].drop_nulls()
-    assert lazy("sstp").filter(c("text") == wanted).collect().equals(frame.filter(c("text") == wanted))
+    assert same(lazy("sstp").filter(c("text") == wanted).collect(), frame.filter(c("text") == wanted))
 
 
 @both_cores
@@ -192,10 +201,10 @@ def test_numbers_that_are_no_integers(asked: list[dict[str, Any]]) -> None:
     frame = full("sstp")
     [value, *_] = frame["confidence"].drop_nulls()
     for predicate in (c("confidence") == value, c("confidence") > value, c("confidence") >= value):
-        assert lazy("sstp").filter(predicate).collect().equals(frame.filter(predicate))
+        assert same(lazy("sstp").filter(predicate).collect(), frame.filter(predicate))
         assert "confidence" in asked[-1]["where"]
     predicate = c("confidence") > float("nan")
-    assert lazy("sstp").filter(predicate).collect().equals(frame.filter(predicate))
+    assert same(lazy("sstp").filter(predicate).collect(), frame.filter(predicate))
 
 
 _NUMBERS = st.sampled_from([-1, 0, 1, 3, 6, 2**63, 2**64 - 1])
@@ -232,7 +241,7 @@ def test_any_filter(predicate: Any) -> None:
         with pytest.raises(type(refused)):
             lazy("nslip").filter(predicate).collect()
         return
-    assert lazy("nslip").filter(predicate).collect().equals(wanted)
+    assert same(lazy("nslip").filter(predicate).collect(), wanted)
 
 
 def test_what_can_be_read_only_once() -> None:
@@ -287,8 +296,9 @@ def test_a_relation(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         relation = turnwire.duckdb.scan(path, wire="nslip", connection=connection)
         assert relation.columns == full("nslip").columns
-        whole = turnwire.scan(path, wire="nslip")
-        connection.register("whole", whole)
+        once = turnwire.scan(path, wire="nslip")
+        connection.execute("create table whole as select * from once")
+        assert once
         for query in (
             "select * from {} limit 5",
             "select count(*) from {}",
