@@ -165,7 +165,7 @@ static inline uint64_t tw_eight_decimals(uint32_t number)
 static size_t tw_put_decimal(uint8_t *to, uint64_t number);
 
 /* The same for a number of more than eight digits. */
-TW_APART static size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
+static TW_APART size_t tw_put_long_decimal(uint8_t *to, uint64_t number)
 {
     size_t before = tw_put_decimal(to, number / 100000000);
     uint64_t digits = tw_eight_decimals((uint32_t)(number % 100000000)) | 0x3030303030303030ull;
