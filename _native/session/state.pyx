@@ -241,7 +241,8 @@ def expected(str mark not None, str path not None, leaf):
     """What a mark says of a leaf whose first value is known (None: it is not)."""
     read = read_time(leaf) if mark == "~" and type(leaf) is str else None
     char = "?" if mark[:1] == "#" else mark[:1]
-    return Expected(char, mark[1:] if char == "=" else "", path, leaf, type(leaf) is str, read[0] if read else None)
+    text = type(leaf) is str or leaf == b"null"
+    return Expected(char, mark[1:] if char == "=" else "", path, leaf, text, read[0] if read else None)
 
 
 cdef class Scope:

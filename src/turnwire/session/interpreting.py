@@ -124,7 +124,7 @@ class Interpreter:
         if first == "&":
             raise ValueError("a field does not begin with &")
         if later and _FAR(given):
-            if first == "-" and not own.text:
+            if first == "-" and own.form is None:
                 raise ValueError("the distance of a number is not negative")
             moved = self.state.moved(own, int(given))
             if moved is None:

@@ -29,7 +29,8 @@ class Expected(NamedTuple):
     """What a template says of one leaf.
 
     mark: one of the above. source: the path that SEEN looks at. path: of the leaf. first: the value in the event that
-    defined the template. text: whether that is a string. form: of a time, None where numbers are told by distance.
+    defined the template. text: whether that is a string or null. form: of a time, None where numbers are
+    told by distance.
     """
 
     mark: str
@@ -42,7 +43,7 @@ class Expected(NamedTuple):
 
 def expected(mark: str, path: str, leaf: Leaf | None) -> Expected:
     """What a mark says of a leaf whose first value is known (None: it is not)."""
-    text = type(leaf) is str
+    text = type(leaf) is str or leaf == b"null"
     read = times.read(leaf) if mark == LATER and isinstance(leaf, str) else None
     char = SAME if mark[:1] == "#" else mark[:1]
     return Expected(char, mark[1:] if char == SEEN else "", path, leaf, text, read[0] if read else None)
