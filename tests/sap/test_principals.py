@@ -181,7 +181,7 @@ def test_http_asks_everywhere(tmp_path: Path) -> None:
             assert len(received) == 1
 
             async def slow() -> AsyncIterator[bytes]:
-                for _ in range(100):  # never as long without a byte as the limit says
+                for _ in range(50):  # never as long without a byte as the limit says
                     yield b" "
                     await asyncio.sleep(0.02)
 

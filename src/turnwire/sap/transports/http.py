@@ -17,7 +17,8 @@ import asyncio
 import hmac
 import inspect
 import unicodedata
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 from turnwire.errors import DecodeError, MissingDependency
@@ -66,6 +67,9 @@ Identify = Callable[[Request], Named | Awaitable[Named]]
 Receive = Callable[[Result], Awaitable[None]]
 BODY_SECONDS = 30.0
 """How long the body of a request may take."""
+LINGER = 5.0
+"""Seconds for which what is sent on after an answer is taken and dropped, at most; then the connection ends."""
+_READ = "turnwire.read"  # in the scope of a request whose body was read to its end
 
 
 class _Unread(Exception):
@@ -102,7 +106,8 @@ def app(
     """The Starlette app of an agent, or of the agents of a bus; they are started by whoever made them.
 
     Args:
-        max_body: bytes a request may have; more is 413. body_seconds: how long it may take; more is 408.
+        max_body: bytes a request may have; more is 413. body_seconds: how long it may take; more is 408. A
+            request that is answered before its body is read to its end ends its connection.
         identify: who the sender of a request is: a callable, or a table of bearer tokens. Where it is set, None is
             denied everything, and nobody is taken at a task's word. Without it all senders are ANONYMOUS.
         receive: takes the Results that other agents post to /results.
@@ -114,7 +119,7 @@ def app(
         Route("/tasks/{task_id}", endpoint.get_task, methods=["GET"]),
     ]
     if receive is not None:
-        routes.append(Route("/results", endpoint.post_result, methods=["POST"]))
+        routes.append(Route("/results", _Posted(endpoint.post_result), methods=["POST"]))
     return Starlette(routes=routes)
 
 
@@ -126,7 +131,26 @@ class _Posted:
 
     async def __call__(self, scope: Scope, receive: Receiving, send: Send) -> None:
         response = await self._handler(Request(scope, receive, send))
-        await response(scope, receive, send)
+        if response.status_code >= 400 and _READ not in scope and scope["http_version"].startswith("1"):
+            response.headers["Connection"] = "close"  # else who sends on, byte by byte, keeps the connection
+            await _parting(response, scope, receive, send)
+        else:
+            await response(scope, receive, send)
+
+
+async def _parting(response: Response, scope: Scope, receive: Receiving, send: Send) -> None:
+    """Sends the last answer of a connection; then takes what still comes, for a short time: where a connection is
+    closed while its client sends, many clients do not see the answer any more."""
+
+    async def unended(message: MutableMapping[str, Any]) -> None:
+        await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
+    await response(scope, receive, unended)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LINGER):
+            while (await receive()).get("more_body", False):
+                pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class _ResultResponse(Response):
@@ -222,6 +246,7 @@ class _Endpoint:
         body = b""
         try:
             body = await within(self.body_seconds, _body(request.receive, headers, self.max_body))
+            request.scope[_READ] = True
             return decode(body)
         except _Unread as unread:
             return _problem(request, ErrorCode.INVALID_TASK, str(unread), status=unread.status)
