@@ -26,9 +26,9 @@ from hypothesis import HealthCheck, settings
 from tests.halves import is_once, with_once, without_halves
 
 SAME_EXAMPLES = bool(os.environ.get("CI"))
-settings.register_profile("dev", max_examples=40, deadline=None, derandomize=SAME_EXAMPLES)
+settings.register_profile("dev", max_examples=25, deadline=None, derandomize=SAME_EXAMPLES)
 settings.register_profile("few", max_examples=8, deadline=None, derandomize=True)
-settings.register_profile("ci", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile(
     "soak",
     max_examples=int(os.environ.get("SOAK_EXAMPLES", "20000")),

@@ -176,7 +176,10 @@ async def awaited(data: bytes) -> int:
 def test_all_doors_agree(wire: str, tmp_path: Path) -> None:
     file, packed = tmp_path / "a.log", tmp_path / "a.log.gz"
     for number, (_, container, good) in enumerate(cell for cell in cells() if cell[0] == wire):
-        for end in [*ENDS][number % 3 :: 3] if turnwire.backend == "native" else [[*ENDS][number % len(ENDS)]]:
+        if turnwire.backend == "pure" and number % 3 == 2:
+            continue  # what opens the doors stands above the cores
+        ends = [*ENDS][number % 3 :: 3] if turnwire.backend == "native" else [[*ENDS][number % len(ENDS)]]
+        for end in [ends[number // 3 % len(ends)]]:  # one for each cell: cells in turn have all of them
             data = ENDS[end](contained(wire, container, good))
             found = read(turnwire.scan(data))
             mine = [one for one in found if one[0] == wire and one[2] not in (0, data.rfind(NEIGHBOUR.encode()))]

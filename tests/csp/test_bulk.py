@@ -126,7 +126,7 @@ def check(data: bytes, found: Found, limits: tuple[int, int, int]) -> None:
 @pytest.mark.parametrize("start", range(0, 600, 150))
 def test_twins_agree_however_the_bytes_are_cut(csp_core, start):
     bad = rows = 0
-    for seed in range(start, start + 150):
+    for seed in range(start, start + 60):
         data = log(seed)
         rng = random.Random(seed)
         limit = rng.choice((LIMIT, LIMIT, 300, 120, 40))
@@ -137,8 +137,8 @@ def test_twins_agree_however_the_bytes_are_cut(csp_core, start):
         assert fill(csp_core, data, cuts=cuts, limit=limit) == expected, seed
         assert fill(csp_core, data, cuts=cuts, limit=limit, room=rng.randrange(1, 4)) == expected, seed
         bad, rows = bad + len(expected.rejects["offset"]), rows + len(expected.columns["offset"])
-    assert bad > 60
-    assert rows > 250
+    assert bad > 20
+    assert rows > 90
 
 
 def values(message: Any) -> dict[str, Any]:

@@ -275,7 +275,7 @@ PIECES = st.sampled_from(
 
 
 @needs_both
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(st.one_of(st.lists(PIECES, max_size=24).map(b"".join), st.binary(max_size=60)), st.booleans())
 def test_twins_agree_on_anything(data, opened):
     if opened:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.csp.generate import document
 from tests.csp.test_bulk import log
+from tests.nslip.twins import rounds
 from turnwire import LIMITS, DecodeError, Reason, Scan, csp, scan
 from turnwire.csp import bulk
 from turnwire.log.output import rejects
@@ -62,7 +63,7 @@ def add_up(data: bytes, found: Scan) -> tuple[dict[str, list[Any]], list[dict[st
 
 def test_bytes_add_up_however_they_are_cut() -> None:
     bad = 0
-    for seed in range(60):
+    for seed in range(rounds(25)):
         data = log(seed)
         limits = LIMITS._replace(message=random.Random(seed).choice((1 << 24, 1 << 24, 200, 60)))
         once = add_up(data, scan(data, wire="csp", limits=limits))

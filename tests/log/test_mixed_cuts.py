@@ -51,7 +51,7 @@ def log(chance: random.Random) -> bytes:
 def test_small_limits_do_not_make_cuts_visible() -> None:
     chance = random.Random(17)
     too_large = rows = 0
-    for _ in range(rounds(2)):
+    for _ in range(rounds(1)):
         data = log(chance)
         for message in (*range(1, 8), chance.randrange(8, 40), chance.randrange(40, 400), 16 << 20):
             limits = LIMITS._replace(message=message)
@@ -72,7 +72,7 @@ def test_small_limits_do_not_make_cuts_visible() -> None:
 def test_little_room_for_rejects_does_not_show(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The core is called again, in the middle of what lies between messages and in the middle of damaged ones."""
     chance = random.Random(room)
-    for _ in range(rounds(25)):
+    for _ in range(rounds(12)):
         data = log(chance)
         once = everything(scan(data))
         with monkeypatch.context() as patch:

@@ -98,14 +98,14 @@ def test_the_blocks_of_any_wire_are_one_scan(tmp_path: Path, wire: str | None) -
     chance = random.Random(3)
     path = tmp_path / "mixed.log"
     cut = met = 0
-    for _ in range(rounds(40)):
+    for _ in range(rounds(15)):
         path.write_bytes(b"".join((mixed_logs.damaged_log(chance), b"\n", mixed_logs.good_log(chance)[0])))
         blocks = plan(str(path), wire=wire, block_bytes=chance.choice((1, 50, 300)))
         scan = turnwire.scan(str(path), wire=wire)
         expected = rows(scan), scan.rejects.rows(), list(scan.counts[:4])
         assert together(blocks) == expected, path.read_bytes()
         cut, met = cut + len(blocks) - 1, met + len(expected[0])
-    assert cut > 40 and met > 20
+    assert cut > 40 and met > 6
 
 
 def test_an_object_over_several_lines_is_never_cut(tmp_path: Path) -> None:

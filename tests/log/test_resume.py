@@ -54,7 +54,7 @@ def test_a_scan_goes_on_where_another_stopped(tmp_path: Path) -> None:
 def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
     """However much of a file is there the first time."""
     chance = random.Random(3)
-    for _ in range(rounds(25)):
+    for _ in range(rounds(12)):
         data = damaged_log(chance, LINES) + b"\n"
         path = tmp_path / "a.log"
         columns, rejects, _ = everything(scan_nslip(data))

@@ -15,7 +15,7 @@ from turnwire.log.input import memory
 from turnwire.log.input.memory import Pool, Room, rounded
 from turnwire.registry import WIRES
 
-SEEDS = range(25)
+SEEDS = range(10)
 
 
 @pytest.mark.usefixtures("scan_core")

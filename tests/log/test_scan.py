@@ -84,7 +84,7 @@ def test_the_upstream_lines_are_what_decoding_one_by_one_gives() -> None:
 def test_bytes_add_up_in_damaged_logs_however_they_are_cut() -> None:
     chance = random.Random(5)
     bad = 0
-    for _ in range(rounds(30)):
+    for _ in range(rounds(15)):
         data = damaged_log(chance, LINES)
         options = {"unknown": chance.choice(("error", "keep"))}
         options["limits"] = LIMITS._replace(message=chance.choice((LIMIT, 30, 50)))

@@ -41,7 +41,7 @@ def batches(source: Any, **options: Any) -> list[Any]:
 
 def test_the_same_from_any_number_of_threads(tmp_path: Path) -> None:
     chance = random.Random(12)
-    for round_number in range(rounds(12)):
+    for round_number in range(rounds(6)):
         data = damaged_log(chance, LINES)
         options: dict[str, Any] = {"batch_bytes": chance.choice((1, 7, 100, 1000, 1 << 20))}
         options["limits"] = LIMITS._replace(message=chance.choice((1 << 20, 40)))

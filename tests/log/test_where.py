@@ -179,7 +179,7 @@ def test_truth_and_signed_numbers() -> None:
 
 def test_random_conditions_on_damaged_logs() -> None:
     chance = random.Random(8)
-    for _ in range(rounds(15)):
+    for _ in range(rounds(8)):
         data = damaged_log(chance, LINES)
         columns = table(scan_nslip(data))
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
