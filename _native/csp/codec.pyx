@@ -36,6 +36,7 @@ cdef extern from "_native/common/draft.h" nogil:
     size_t tw_draft_size(const tw_draft *draft)
     int tw_put(tw_draft *draft, const char *text, size_t size)
     bint tw_has_feed(const char *text, size_t size)
+    bint tw_is_ascii(const char *text, size_t size)
 
 cdef extern from "_native/csp/lines.h" nogil:
     uint64_t csp_load(const uint8_t *data)

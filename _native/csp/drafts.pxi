@@ -261,11 +261,21 @@ def usual_text(message, bint strict):
     try:
         if not put_message(&draft, message, strict) or (strict and not reads_back(&draft)):
             return None
-        return PyUnicode_DecodeUTF8(draft.start, tw_draft_size(&draft), NULL)
+        return drafted(&draft)
     except UnicodeEncodeError:  # a lone surrogate
         return None
     finally:
         tw_draft_free(&draft)
+
+
+cdef inline object drafted(const tw_draft *draft):
+    """What was written, as a str."""
+    cdef size_t size = tw_draft_size(draft)
+    if not tw_is_ascii(draft.start, size):
+        return PyUnicode_DecodeUTF8(draft.start, size, NULL)
+    text = PyUnicode_New(size, 127)
+    memcpy(PyUnicode_DATA(text), draft.start, size)
+    return text
 
 
 cdef bint is_doubtful(object block) except -1:

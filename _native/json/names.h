@@ -4,7 +4,7 @@
 #define TURNWIRE_JSON_NAMES_H
 
 #include <Python.h>
-#include <string.h>
+#include "strings.h"
 
 enum { TW_NAME_SLOTS = 128, TW_NO_NAME = -1, TW_ODD_NAME = -2 };
 
@@ -32,7 +32,7 @@ static inline void tw_names_add(tw_names *table, PyObject *name, int place) {
 static inline int tw_same_text(PyObject *one, PyObject *other) {
     Py_ssize_t size = PyUnicode_GET_LENGTH(one);
     return PyUnicode_IS_ASCII(other) && PyUnicode_GET_LENGTH(other) == size &&
-           memcmp(PyUnicode_DATA(one), PyUnicode_DATA(other), (size_t)size) == 0;
+           tw_same_bytes((const uint8_t *)PyUnicode_DATA(one), (const uint8_t *)PyUnicode_DATA(other), (size_t)size);
 }
 
 /* The place of the name that a key is, TW_NO_NAME, or TW_ODD_NAME for a key that is not just a str. */

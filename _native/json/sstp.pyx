@@ -5,6 +5,7 @@ from cpython.object cimport PyObject
 
 from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
 from _native.json.draft cimport json_text_of, json_written
+from _native.json.names cimport TW_ODD_NAME, tw_names, tw_names_add, tw_names_begin, tw_names_place
 from turnwire.contract import LIMITS
 
 cdef extern from "Python.h":
@@ -47,6 +48,7 @@ cdef class Table:
     cdef unsigned char codes[ROWS]
     cdef unsigned int needs
     cdef PyObject* keys[ROWS]
+    cdef tw_names places
 
     def __init__(self, rows):
         cdef int row
@@ -56,32 +58,33 @@ cdef class Table:
         self.names = tuple([name for name, _, _ in rows])
         self.count = len(rows)
         self.needs = 0
+        tw_names_begin(&self.places)
         for row in range(self.count):
             self.keys[row] = <PyObject*>self.names[row]
+            tw_names_add(&self.places, self.keys[row], row)
             self.codes[row] = CODES[rows[row][1]]
             self.needs |= <unsigned int>bool(rows[row][2]) << row
 
     cdef int follows(self, object part) except -1:
-        """1 where every key of ``part`` is one of the shared strings of this table and every field is plain, 0 where a
-        field is not plain or missing, 2 where there are other keys."""
-        cdef Py_ssize_t place = 0
+        """1 where no field is missing and each is plain, 0 where not, 2 where a key is not just a str."""
+        cdef Py_ssize_t position = 0
         cdef PyObject* key
         cdef PyObject* value
-        cdef int row = 0, tried
+        cdef int row = 0, place
         cdef unsigned int found = 0
-        while PyDict_Next(part, &place, &key, &value):
-            for tried in range(self.count):
-                if row >= self.count:
-                    row = 0
-                if self.keys[row] == key:
-                    break
-                row += 1
+        while PyDict_Next(part, &position, &key, &value):
+            if row < self.count and self.keys[row] == key:  # mostly they stand in the order of the table
+                place = row
             else:
-                return 2
-            if not is_plain(<object>value, self.codes[row]):
+                place = tw_names_place(&self.places, key)
+                if place == TW_ODD_NAME:
+                    return 2
+                if place < 0:
+                    continue
+            if not is_plain(<object>value, self.codes[place]):
                 return 0
-            found |= <unsigned int>1 << row
-            row += 1
+            found |= <unsigned int>1 << place
+            row = place + 1
         return found & self.needs == self.needs
 
     cdef bint conforms(self, object part, object fallback) except -1:
