@@ -1,7 +1,9 @@
 """Arrow string views and what stands behind them, in C: the twin of ``_pure/log/views.py``."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 cdef extern from "_native/json/strings.h" nogil:
     size_t tw_unescape(const uint8_t *p, const uint8_t *end, uint8_t *out)
@@ -113,3 +115,40 @@ def decimals(const uint64_t[::1] numbers, uint8_t[:, ::1] out, int64_t[::1] leng
             for place in range(length):
                 out[row, place] = digits[length - 1 - place]
             lengths[row] = length
+
+
+def gathered(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int64_t[::1] places, const int64_t[::1] sizes,
+             int64_t[::1] moved):
+    """The records at these places of ``buffer``, or behind its end of ``arena``, one behind the other, each with the
+    end of a line; ``moved`` is filled with how much further on each was."""
+    cdef Py_ssize_t count = places.shape[0], row
+    cdef int64_t size = buffer.shape[0], behind = arena.shape[0], at = 0, place, length
+    cdef const uint8_t *source
+    cdef uint8_t *to
+    cdef bytes found
+    if sizes.shape[0] != count or moved.shape[0] != count:
+        raise ValueError("places, sizes and moved do not match")
+    for row in range(count):
+        place, length = places[row], sizes[row]
+        if place >= size:
+            place -= size
+            if length < 0 or place > behind or length > behind - place:
+                raise ValueError("a record lies outside of the arena")
+        elif place < 0 or length < 0 or length > size - place:
+            raise ValueError("a record lies outside of the buffer")
+        at += length + 1
+    found = PyBytes_FromStringAndSize(NULL, at)
+    to = <uint8_t *>PyBytes_AS_STRING(found)
+    with nogil:
+        at = 0
+        for row in range(count):
+            place, length = places[row], sizes[row]
+            moved[row] = place - at
+            if length:
+                source = &buffer[place] if place < size else &arena[place - size]
+                memcpy(to + at, source, <size_t>length)
+            at += length
+            if not length or to[at - 1] != c"\n":
+                to[at] = c"\n"
+                at += 1
+    return found if at == len(found) else found[:at]

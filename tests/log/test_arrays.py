@@ -94,6 +94,30 @@ def test_spans_outside_the_buffer_are_not_followed() -> None:
         assert not out[: int((offsets < 40).sum())].any()
 
 
+@pytest.mark.parametrize("count", [0, 1, 7, 300])
+def test_records_are_gathered(count: int) -> None:
+    chance = random.Random(count)
+    parts = [bytes(chance.choice(b"ab\n") for _ in range(size)) for size in (400, 90)]
+    found = spans(chance, (400, 90), count)
+    records = [parts[number][start : start + length] for number, start, length in found]
+    expected = [record if record.endswith(b"\n") else record + b"\n" for record in records]
+    places = np.array([start + number * 400 for number, start, _ in found], np.int64)
+    sizes = np.array([length for _, _, length in found], np.int64)
+    for views in modules("log.views"):
+        moved = np.full(count, -7, np.int64)
+        assert views.gathered(*map(memoryview, parts), places, sizes, moved) == b"".join(expected)
+        starts = np.cumsum([0, *map(len, expected)])[:count]
+        assert (places - moved).tolist() == starts.tolist()
+
+
+def test_no_record_outside_is_gathered() -> None:
+    for views in modules("log.views"):
+        for place, length in ((-1, 5), (39, 2), (50, 1), (45, 6), (0, -1), (0, 41), (1 << 62, 5), (5, 1 << 62)):
+            places, sizes, moved = (np.array([number], np.int64) for number in (place, length, 0))
+            with pytest.raises(ValueError, match="a record lies outside"):
+                views.gathered(b"x" * 40, b"y" * 10, places, sizes, moved)
+
+
 TEXTS = ("", "plain", 'a "b"', "é\n", "long " * 5, "\\" * 20, 'tab\t"' * 9, "\U0001f600" * 2)
 
 

@@ -103,3 +103,25 @@ def decimals(numbers: Any, out: Any, lengths: Any) -> None:
         digits = str(number).encode()
         out[row, : len(digits)] = np.frombuffer(digits, np.uint8)
         lengths[row] = len(digits)
+
+
+def gathered(
+    buffer: Any, arena: Any, places: NDArray[np.int64], sizes: NDArray[np.int64], moved: NDArray[np.int64]
+) -> bytes:
+    """The records at these places of ``buffer``, or behind its end of ``arena``, one behind the other, each with the
+    end of a line; ``moved`` is filled with how much further on each was."""
+    if not len(places) == len(sizes) == len(moved):
+        raise ValueError("places, sizes and moved do not match")
+    parts: list[bytes] = []
+    size, at = len(buffer), 0
+    for row, (place, length) in enumerate(zip(places.tolist(), sizes.tolist(), strict=True)):
+        source, first = (buffer, place) if place < size else (arena, place - size)
+        if first < 0 or length < 0 or first + length > len(source):
+            raise ValueError(f"a record lies outside of the {'buffer' if place < size else 'arena'}")
+        raw = bytes(source[first : first + length])
+        if not raw.endswith(b"\n"):
+            raw += b"\n"
+        moved[row] = place - at
+        parts.append(raw)
+        at += len(raw)
+    return b"".join(parts)

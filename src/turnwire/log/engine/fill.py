@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from turnwire import _backend
 from turnwire.contract import BulkScanner
 from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     Arrays = dict[str, Any]
 
+_views = _backend.load("log.views")
 LOCATION = {
     "offset": "i8",
     "length": "i8",
@@ -65,22 +65,6 @@ def records_at(view: memoryview, arena: memoryview, places: Any, sizes: Any) -> 
         yield view[place : place + length] if place < size else arena[place - size : place - size + length]
 
 
-def gathered(view: memoryview, arena: memoryview, places: Any, sizes: Any) -> tuple[bytes, NDArray[np.int64]]:
-    """The records at these places, one behind the other, each with the end of a line; and how far each was moved."""
-    parts: list[bytes | memoryview] = []
-    starts = np.empty(len(places), np.int64)
-    at = 0
-    for row, raw in enumerate(records_at(view, arena, places, sizes)):
-        length = len(raw)
-        starts[row] = at
-        parts.append(raw)
-        at += length
-        if not length or raw[-1] != 10:
-            parts.append(b"\n")
-            at += 1
-    return b"".join(parts), places - starts
-
-
 def read_again(
     scanner: BulkScanner, view: memoryview, arena: memoryview, places: Any, sizes: Any, dtypes: Arrays, keep: bool
 ) -> Arrays:
@@ -89,7 +73,8 @@ def read_again(
     arrays: Arrays = {name: np.zeros(count, dtype) for name, dtype in dtypes.items()}
     if not count:
         return arrays
-    data, moved = gathered(view, arena, places, sizes)
+    moved = np.empty(count, np.int64)
+    data = _views.gathered(view, arena, places, sizes, moved)
     state = {} if scanner.state is None else {"state": scanner.state()}
     table = quarantine.table(1)
     rows, bad, _, _ = scanner.scan(
