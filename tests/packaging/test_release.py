@@ -28,6 +28,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "src" / "turnwire").mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "0.1.0"\n')
     (tmp_path / "src" / "turnwire" / "__init__.py").write_text('__version__ = "0.1.0"\n')
+    (tmp_path / "conda").mkdir()
+    (tmp_path / "conda" / "recipe.yaml").write_text('context:\n  version: "0.1.0"\n')
     (tmp_path / "CHANGELOG.md").write_text(CHANGES)
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "add", ".")
@@ -47,6 +49,7 @@ def test_a_release(tree: Path) -> None:
     assert git(tree, "status", "--porcelain") == ""
     assert '"0.2.0"' in (tree / "pyproject.toml").read_text()
     assert '"0.2.0"' in (tree / "src" / "turnwire" / "__init__.py").read_text()
+    assert '  version: "0.2.0"' in (tree / "conda" / "recipe.yaml").read_text()
     changes = (tree / "CHANGELOG.md").read_text()
     assert re.search(r"## \[Unreleased\]\n\n## \[0\.2\.0\] - \d{4}-\d\d-\d\d\n\n### Fixed\n- A fault\.\n", changes)
     assert git(tree, "rev-list", "-n", "1", "v0.2.0") == git(tree, "rev-parse", "HEAD")
