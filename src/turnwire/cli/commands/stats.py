@@ -92,7 +92,10 @@ def _decimals(seconds: list[float | None]) -> int:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with the numbers of its latencies beside the others."""
+    """A row with the numbers of its latencies beside the others, and its times as tables have them."""
+    from turnwire.cli.sinks import milliseconds
+
+    row |= {name: milliseconds(row[name]) for name in ("first", "last") if name in row}
     seconds = row.pop("seconds", None)
     if seconds is None:
         return row
@@ -104,6 +107,8 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _overview(total: dict[str, Any]) -> str:
+    from turnwire.cli.sinks import milliseconds
+
     lines = [
         f"{name:<8}{count:>12}{total[size]:>18,} bytes\n"
         for name, count, size in (
@@ -114,5 +119,5 @@ def _overview(total: dict[str, Any]) -> str:
         )
     ]
     if total["first"] is not None:
-        lines.append(f"time    {total['first']} to {total['last']}\n")
+        lines.append(f"time    {milliseconds(total['first'])} to {milliseconds(total['last'])}\n")
     return "".join(lines)
