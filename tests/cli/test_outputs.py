@@ -204,6 +204,28 @@ def test_a_signal_leaves_nothing(tmp_path: Path, name: str, number: signal.Signa
     assert os.listdir(tmp_path) == []
 
 
+@needs_posix
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.csv", "x.ndjson"])
+def test_kill_9_leaves_what_was_there_and_the_next_run_sweeps(tmp_path: Path, log: Path, name: str) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / name).write_bytes(b"what was there before")
+    arguments = ("scan", "-", "-o", out / name, "--rejects", out / "bad.ndjson", "--batch-bytes", "1000")
+    with subprocess.Popen(command(*arguments), stdin=subprocess.PIPE, env=environment()) as running:
+        assert running.stdin is not None
+        running.stdin.write((GOOD + b"\n") * 1000)
+        running.stdin.flush()
+        deadline = time.monotonic() + 30
+        while len(os.listdir(out)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        running.kill()
+    left = sorted(path for path in os.listdir(out) if path != name)
+    assert len(left) == 2 and all(path.endswith(".tmp") for path in left), "it was in the middle of both"
+    assert (out / name).read_bytes() == b"what was there before"
+    assert turnwire("scan", log, "-o", out / name).code == 1, "the log has damage"
+    assert os.listdir(out) == [name]
+
+
 def test_a_damaged_record_that_is_raised_leaves_nothing(log: Path, tmp_path: Path) -> None:
     done = turnwire("scan", log, "--errors", "raise", "-o", tmp_path / "x.parquet")
     assert done.code == 1

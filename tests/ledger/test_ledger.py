@@ -287,7 +287,7 @@ def test_a_row_taken_out_of_the_middle(ledger: Ledger) -> None:
     assert (fault.where, fault.seq) == ("rows", 4)
 
 
-def test_a_ledger_forged_from_the_start_needs_a_kept_head(tmp_path: Path) -> None:
+def test_a_ledger_forged_from_the_start_needs_a_kept_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger(tmp_path / "a") as ledger:
         ledger.append("x", b"true")
         head = ledger.head()
@@ -297,6 +297,34 @@ def test_a_ledger_forged_from_the_start_needs_a_kept_head(tmp_path: Path) -> Non
         assert not forged.verify()
         fault = forged.verify(head).fault
         assert fault is not None
+    monkeypatch.setattr("turnwire.ledger.connection.secrets.token_hex", lambda _: head.ledger)
+    with Ledger(tmp_path / "c") as forged:  # by who knows this library, under the same id
+        forged.append("x", b"false")
+        assert forged.id == head.ledger and forged.verify(), "nothing inside the file shows it"
+        assert forged.verify(head).fault == ("head", None, "the first 1 entries are not those of the kept head")
+
+
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [
+        ("entries", "(?, 'soon', 'x', '', x'00', zeroblob(32))"),
+        ("entries", "(?, 1.5, 'x', '', x'00', zeroblob(32))"),
+        ("entries", "(?, 1, x'78', '', x'00', zeroblob(32))"),
+        ("entries", "(?, 1, 'x', NULL, x'00', zeroblob(32))"),
+        ("entries", "(?, 1, 'x', '', 'text', zeroblob(32))"),
+        ("entries", "(?, 1, 'x', '', 7, zeroblob(32))"),
+        ("entries", "(?, 1, 'x', '', x'00', 'text')"),
+        ("nodes", "('high', ?, zeroblob(32))"),
+        ("nodes", "(8, ?, 'text')"),
+        ("about", "('more', CAST(? AS BLOB))"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(ledger: Ledger, table: str, values: str) -> None:
+    ledger.append_many([("x", b"b", "k")] * 5)
+    columns = "(rowid, at, kind, key, body, chain)" if table == "entries" else ""
+    with pytest.raises(sqlite3.IntegrityError, match=r"cannot store|NOT NULL"):
+        raw(ledger).execute(f"INSERT INTO {table} {columns} VALUES {values}", (6,))
+    assert ledger.verify()
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
