@@ -47,7 +47,7 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     """
     found = specification(wire)
     judge = judge_of(wire, **options)
-    several = pieces(data, None if found.around else wire, fences=fences)
+    several = pieces(data, None if found.around else wire, fences=fences, explained=wire)
     if found.around:
         several = list(several)  # type: ignore[assignment]
         judge.look(Found(data, several))  # type: ignore[attr-defined, arg-type]

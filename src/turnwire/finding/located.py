@@ -106,8 +106,10 @@ def pieces(
     limits: Limits = LIMITS,
     fences: bool = False,
     rejects: bool = True,
+    explained: str | None = None,
 ) -> Iterator[Piece]:
-    """What :func:`located` gives, batch by batch; takes and raises what it does."""
+    """What :func:`located` gives, batch by batch; takes and raises what it does. explained: the wire whose rejects say
+    what is wrong with them, if others need not (their ``error`` is None): to find the words takes longest."""
     from turnwire.log.output.rejects import Explainer
     from turnwire.log.scan import scan
 
@@ -117,11 +119,11 @@ def pieces(
     found = scan(source, wire=wire, columns=columns, unknown=unknown, limits=limits, fences=fences, errors=errors)
     done = 0
     for batch in found:
-        new = [_of_reject(reject, explainer) for reject in found.rejects.since(done)] if rejects else []
+        new = [_of_reject(one, explainer, explained) for one in found.rejects.since(done)] if rejects else []
         done += len(new)
         yield Piece(batch, new)
     if rejects:
-        yield Piece(None, [_of_reject(reject, explainer) for reject in found.rejects.since(done)])
+        yield Piece(None, [_of_reject(one, explainer, explained) for one in found.rejects.since(done)])
 
 
 class Found:
@@ -141,10 +143,14 @@ class Found:
         parts: list[tuple[Any, ...]] = [
             (batch["offset"], batch["length"], batch["wire"], batch.valid("inner"), batch["inner"]) for batch in batches
         ]
-        names = registry.names()
-        for one in (one for piece in self.pieces for one in piece.rejects):
-            inner = one.inner is not None
-            parts.append(([one.offset], [one.length], [names.index(one.wire)], [inner], [one.inner or 0]))
+        numbers = {name: number for number, name in enumerate(registry.names())}
+        rejects = [
+            (one.offset, one.length, numbers[one.wire], one.inner is not None, one.inner or 0)
+            for piece in self.pieces
+            for one in piece.rejects
+        ]
+        if rejects:
+            parts.append(tuple(zip(*rejects, strict=True)))
         kinds = (np.int64, np.int64, np.int64, bool, np.int64)
         columns = zip(*parts, strict=True) if parts else [[] for _ in kinds]
         whole = [
@@ -285,10 +291,14 @@ def _of_batch(batch: Batch) -> Iterator[Located]:
         yield Located(file, offset, length, line, inner, names[code], raw, decoders[code](raw), None, doubtful)
 
 
-def _of_reject(reject: dict[str, Any], explainer: Explainer) -> Located:
+def _of_reject(reject: dict[str, Any], explainer: Explainer, explained: str | None = None) -> Located:
     from turnwire.log.output.rejects import fault_line
 
-    reason, wire = Reason(reject["reason"]), reject["wire"]
+    wire = reject["wire"]
+    if explained is not None and wire != explained:
+        places = (reject["offset"], reject["length"], reject["line"], reject["inner"])
+        return Located(reject["file"], *places, wire, reject["raw"], None, None)
+    reason = Reason(reject["reason"])
     text, path = explainer(reject)
     line = fault_line(reject)
     error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=wire, path=path)
