@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-codecs build demo browser test test-native test-pure test-codecs test-dist test-wheel test-lowest \
         test-sanitize lint typecheck stubtest bench tables tables-quick token-tables quiz constraints locked audit gate \
-        fuzz fuzz-native test-emulated plant soak site pictures dist wheels release clean
+        fuzz fuzz-native test-emulated test-aarch64 cross plant soak site pictures dist wheels release clean
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -106,7 +106,7 @@ test-wheel: dist ## look at the installed wheel, away from the source tree: vect
 # The lower bounds of pyproject.toml, installed exactly, in an environment of their own.
 LOWEST := cbor protobuf zstd fsspec cli sql files dask sign schema http mcp nats tokens formats plot
 BOUNDED := tests/packaging/test_lowest.py tests/log/test_arrow.py tests/nslip/test_cbor.py tests/nslip/test_protobuf.py \
-    tests/ledger/test_trust.py tests/distributed/test_manifest.py
+    tests/ledger/test_trust.py tests/distributed/test_manifest.py tests/log/test_lazy.py
 .venv-lowest/.done: pyproject.toml .ci/lowest
 	@echo "installing the lower bounds"
 	@$(INTERPRETER) -m venv .venv-lowest
@@ -158,6 +158,20 @@ LEVELLED := tests/log/test_scan_differential.py tests/log/test_json_differential
 test-emulated: $(VENV)/.extra-test build/.native-$(TAG) ## run the code for AVX-512, its intrinsics in plain C, against scalar code and twin
 	@$(PY) -m tests.emulated.build build/emulated
 	PYTHONPATH=build/emulated/site TURNWIRE_PURE=0 $(PYTEST) $(LEVELLED) -m "$(MARKED)" -p no:cacheprovider $(ARGS)
+
+# Debian's Python for ARM, in a folder of its own, on an emulated processor; the core is compiled here, for there.
+ARM_TESTED := tests/nslip/test_vectors.py tests/csp/test_vectors.py tests/sstp/test_vectors.py
+test-aarch64: $(VENV)/.extra-test build/.native-$(TAG) ## compile the core for ARM and run vectors and ten scans there, emulated
+	@PY=$(CURDIR)/$(PY) sh .ci/aarch64 -q -m "$(MARKED)" $(ARM_TESTED) $(ARGS)
+
+.venv-cross/.done:
+	@echo "installing zig"
+	@$(INTERPRETER) -m venv .venv-cross
+	@.venv-cross/bin/python -m pip install --quiet --disable-pip-version-check 'ziglang>=0.13'
+	@touch $@
+
+cross: build/.native-$(TAG) .venv-cross/.done ## compile the core for musl, macOS and Windows with zig: ARGS=x86_64-linux-musl for one
+	@.venv-cross/bin/python .ci/cross $(ARGS)
 
 plant: $(VENV)/.extra-test build/.native-$(TAG) ## plant 60 faults in the native code; the suite must find 95 %: make plant ARGS='--seed 2'
 	$(PY) -m tests.planting $(ARGS)
