@@ -107,6 +107,8 @@ test-wheel: dist ## look at the installed wheel, away from the source tree: vect
 LOWEST := cbor protobuf zstd fsspec cli sql files dask sign schema http mcp nats tokens formats plot
 BOUNDED := tests/packaging/test_lowest.py tests/log/test_arrow.py tests/nslip/test_cbor.py tests/nslip/test_protobuf.py \
     tests/ledger/test_trust.py tests/distributed/test_manifest.py tests/log/test_lazy.py
+# DuckDB 1.5.0 aborts at times where the interpreter ends with a result that is half fetched.
+BOUNDED += --deselect tests/log/test_arrow.py::test_the_interpreter_ends_with_live_frames
 .venv-lowest/.done: pyproject.toml .ci/lowest
 	@echo "installing the lower bounds"
 	@$(INTERPRETER) -m venv .venv-lowest

@@ -300,14 +300,14 @@ ERRORS = [OSError(5, "the disk is gone"), ValueError("the disk is gone"), Keyboa
     "reader", ["polars", "duckdb", *(pytest.param(name, marks=native_only) for name in ("pyarrow", "pyarrow batches"))]
 )
 def test_an_error_in_the_stream_surfaces(reader: str, error: BaseException) -> None:
-    with pytest.raises(Exception, match="the disk is gone") as caught:
+    with pytest.raises(BaseException, match="the disk is gone") as caught:  # Polars 1.22 calls it a panic
         READERS[reader](scan_nslip(Failing(error), batch_bytes=100))
     assert type(error).__name__ in str(caught.value)
     del caught
 
 
 def test_a_damaged_record_surfaces_as_an_error_where_asked() -> None:
-    with pytest.raises(Exception, match="unknown_prefix at byte 4, line 1"):
+    with pytest.raises(BaseException, match="unknown_prefix at byte 4, line 1"):  # as above
         pl.DataFrame(scan_nslip(b"@a3| \n", errors="raise"))
 
 
