@@ -49,6 +49,8 @@ MOST_PLACES, AROUND = 8, 12
 """Where a text comes, that many times and with that many letters around it, what its alias saves is counted."""
 WORTH = 1.0
 """Tokens that an alias must save."""
+SAYING = 12.0
+"""What it costs to say that there are aliases, and what they are."""
 NAMING = 2.0
 """What naming costs: the alias before and after the text."""
 
@@ -134,6 +136,7 @@ class Shortener:
         heapq.heapify(heap)
         found: list[tuple[str, str]] = []
         seen: set[str] = set()
+        total = 0.0
         while heap and len(found) < len(alphabet.used):
             _, text = heapq.heappop(heap)
             times = joined.count(text)
@@ -150,7 +153,8 @@ class Shortener:
             alias = alphabet.used[len(found)]
             joined = joined.replace(text, alias)
             found.append((text, alias))
-        return found
+            total += gain
+        return found if total > SAYING else []
 
     def _saving(self, text: str, joined: str, alias: str) -> float:
         """The tokens that an alias saves each time, beside what is around it where it comes first."""
