@@ -108,7 +108,10 @@ static inline void json_escape(json_draft *d, Py_UCS4 letter) {
     }
 }
 
-static int json_text(json_draft *d, PyObject *value) {
+#if defined(__GNUC__)
+__attribute__((noinline)) /* of what is rare */
+#endif
+static int json_any_text(json_draft *d, PyObject *value) {
     const int kind = PyUnicode_KIND(value);
     const void *text = PyUnicode_DATA(value);
     const Py_ssize_t size = PyUnicode_GET_LENGTH(value);
@@ -130,6 +133,27 @@ static int json_text(json_draft *d, PyObject *value) {
     }
     json_letter(d, '"');
     return JSON_WRITTEN;
+}
+
+#define JSON_ASCII_TEXT(UNIT, COPY)                                             \
+    do {                                                                        \
+        UNIT *to = (UNIT *)d->start + d->size;                                  \
+        to[0] = '"';                                                            \
+        if (COPY(to + 1, (const Py_UCS1 *)PyUnicode_DATA(value), size) != size) \
+            break;                                                              \
+        to[size + 1] = '"';                                                     \
+        d->size += size + 2;                                                    \
+        return JSON_WRITTEN;                                                    \
+    } while (0)
+
+/* A string; one of ASCII characters that are written as they stand, and for which there is room, at once. */
+static inline int json_text(json_draft *d, PyObject *value) {
+    const Py_ssize_t size = PyUnicode_GET_LENGTH(value);
+    if (PyUnicode_IS_COMPACT_ASCII(value) && size + 2 <= d->room - d->size) {
+        if (d->kind == 1) JSON_ASCII_TEXT(Py_UCS1, json_copy_11);
+        else if (d->kind == 2) JSON_ASCII_TEXT(Py_UCS2, json_copy_12);
+    }
+    return json_any_text(d, value);
 }
 
 static int json_digits(json_draft *d, unsigned long long rest, int negative, int point) {
