@@ -6,6 +6,7 @@ is kept in the file NOT_COMPILED beside the modules, for ``turnwire info``. Envi
 TURNWIRE_REQUIRE_NATIVE=1   a module that cannot be built is an error (CI, and ``make build``)
 TURNWIRE_SKIP_NATIVE=1      build nothing native
 TURNWIRE_SANITIZE=LIST      build with ``-fsanitize=LIST``, e.g. ``address,undefined``, with debug information
+TURNWIRE_QUICK=1            build with -O1, in less time: for tests of what does not depend on how the code is compiled
 """
 
 import os
@@ -24,8 +25,11 @@ SOURCES = tuple(sorted(path.replace(os.sep, "/") for path in glob("_native/*/*.p
 """``_native/json/text.pyx`` becomes ``turnwire._native.json.text``."""
 REQUIRED = is_set("TURNWIRE_REQUIRE_NATIVE")
 SKIPPED = is_set("TURNWIRE_SKIP_NATIVE")
+QUICK = is_set("TURNWIRE_QUICK")
 SANITIZE = os.environ.get("TURNWIRE_SANITIZE", "")
-BUILD_DIR = f"build/sanitize-{SANITIZE.replace(',', '-')}" if SANITIZE else "build"
+C_DIR = "build"
+"""Where Cython writes the C, which is the same whatever it is compiled with."""
+BUILD_DIR = f"{C_DIR}/sanitize-{SANITIZE.replace(',', '-')}" if SANITIZE else f"{C_DIR}/quick" if QUICK else C_DIR
 WHY_NOT = os.path.join("turnwire", "_native", "NOT_COMPILED")
 """Where it is kept why there are no compiled modules, below the folder that modules are built into."""
 SHARED = "turnwire._native.cython_shared"
@@ -55,7 +59,10 @@ def flags() -> tuple[list[str], list[str]]:
         chosen = [f"-fsanitize={SANITIZE}"]
         return [*chosen, "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g", "-O1"], chosen
     strip = {"linux": ["-Wl,-s"], "darwin": ["-Wl,-S,-x"]}.get(sys.platform, [])
-    return ["-O3", "-g0"], strip  # debug information of code that no debugger sees costs a quarter of the time
+    return [
+        "-O1" if QUICK else "-O3",
+        "-g0",
+    ], strip  # debug information of code that no debugger sees costs a quarter of the time
 
 
 def needed(source: str) -> list[str]:
@@ -106,11 +113,11 @@ def translate(modules: list[Extension]) -> None:
 
     for module, source in zip(modules, SOURCES, strict=False):
         module.sources = [source]  # setuptools has written .c here where it came before Cython
-    generated = glob(f"{BUILD_DIR}/_native/*/*.c")
+    generated = glob(f"{C_DIR}/_native/*/*.c")
     written = cythonize(
         modules,
         include_path=["."],
-        build_dir=BUILD_DIR,
+        build_dir=C_DIR,
         compiler_directives=DIRECTIVES,
         shared_utility_qualified_name=SHARED,
         quiet="--quiet" in sys.argv,
