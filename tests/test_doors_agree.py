@@ -173,6 +173,21 @@ async def awaited(data: bytes) -> int:
 
 @pytest.mark.usefixtures("scan_core", "toys")
 @pytest.mark.parametrize("wire", GOOD)
+@pytest.mark.parametrize("end", ENDS)
+def test_every_container_with_every_end(wire: str, end: str) -> None:
+    """By a scan alone, which is cheap; the doors take turns with the ends."""
+    neighbours = 2 * (end == "neighbours")
+    for _, container, good in (cell for cell in cells() if cell[0] == wire):
+        found = read(turnwire.scan(ENDS[end](contained(wire, container, good))))
+        mine = [one for one in found if one[0] == wire]
+        if wire == "nslip" and neighbours:
+            assert mine.pop(0)[1] is mine.pop()[1] is None, (container, good, found)
+        assert [one[1] is None for one in mine] == [good], (container, good, found)
+        assert len(found) == 1 + neighbours, (container, good, found)
+
+
+@pytest.mark.usefixtures("scan_core", "toys")
+@pytest.mark.parametrize("wire", GOOD)
 def test_all_doors_agree(wire: str, tmp_path: Path) -> None:
     file, packed = tmp_path / "a.log", tmp_path / "a.log.gz"
     for number, (_, container, good) in enumerate(cell for cell in cells() if cell[0] == wire):

@@ -316,7 +316,7 @@ class TextPlan(NamedTuple):
     opening: each record begins with one of these bytes; of style "lines", at the start of a line.
     whole: a pattern of bytes for a whole record from its opening on. A token ends within its line. A record of lines
     ends within ``limits.message``, before the next line that begins with an opening of the wire. The match must not
-    depend on more than one byte after it.
+    depend on more than one byte after it. Lines end with LF or CRLF, and the pattern and ``decode`` see the CR.
 
     A match is a record if the wire's ``decode`` takes it, else a reject with the reason and place that ``decode``
     gives. Where nothing matches, the wire's ``damaged`` gets the bytes up to the next opening or the end of the line:

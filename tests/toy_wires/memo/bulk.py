@@ -8,7 +8,7 @@ from .codec import Memo
 
 PLAN = TextPlan(
     opening=(b"MEMO ",),
-    whole=re.compile(rb"MEMO [a-z]+\n(?:(?!END$|MEMO ).*\n)*END$", re.MULTILINE),
+    whole=re.compile(rb"MEMO [a-z]+\r?\n(?:(?!END[\r\n]|MEMO ).*\n)*END(?=[\r\n]|\Z)", re.MULTILINE),
     columns=(
         Column("sender", "text"),
         Column("lines", "u64"),

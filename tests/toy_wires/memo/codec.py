@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from turnwire.contract import record_bytes
 from turnwire.errors import DecodeError, Issue, Reason
 
-MEMO = re.compile(r"^MEMO ([a-z]+)\n((?:(?!END$|MEMO ).*\n)*)END$", re.MULTILINE)
+MEMO = re.compile(r"^MEMO ([a-z]+)\r?\n((?:(?!END[\r\n]|MEMO ).*\n)*)END(?=[\r\n]|\Z)", re.MULTILINE)
 
 
 class Memo(NamedTuple):
@@ -29,7 +29,13 @@ def decode(data: Any, /) -> Memo:
     found = MEMO.fullmatch((record_bytes(data) or b"").decode("utf-8", "replace").strip())
     if found is None:
         raise DecodeError(Reason.BAD_FRAMING, "a memo ends with END", offset=0, line=1, wire="memo")
-    return Memo(*found.groups())
+    return memo(found)
+
+
+def memo(found: re.Match[str]) -> Memo:
+    """What was found; a line of it ends with LF, whatever ends it in the text."""
+    sender, text = found.groups()
+    return Memo(sender, text.replace("\r\n", "\n"))
 
 
 def encode(message: Memo, /, strict: bool = True) -> str:
@@ -50,7 +56,7 @@ def damaged(first: bytes) -> bool:
 def search(text: str) -> Iterator[tuple[Memo, int, int]]:
     """Each memo in plain text."""
     for found in MEMO.finditer(text):
-        yield Memo(*found.groups()), found.start(), found.end()
+        yield memo(found), found.start(), found.end()
 
 
 def plain(message: Memo) -> dict[str, Any]:
