@@ -3,6 +3,7 @@
     python -m tests.planting [--number 60] [--seed 1] [--only nslip]
 
 Works in a tree of its own, ``build/planted``, with the code for AVX-512 emulated, so that a fault there counts as one.
+The tests that will be asked run first without a fault: one that fails then would find every fault.
 Only the modules that a header is part of are compiled anew, and the tests nearest to it are asked first; a run of tests
 ends with the first that fails, and a test that does not end by the CPU time it took, whatever else the machine does.
 Prints a line for each fault with its CPU time, and lists the survivors; fails where fewer than 95 % are found. A
@@ -134,6 +135,13 @@ def asked(tests: tuple[str, ...]) -> str:
     return failed[0].split(" - ")[0] if failed else f"the process ended with {done.returncode}"
 
 
+def failing(faults: list[Fault]) -> list[str]:
+    """What fails, of all that will be asked, before anything is planted."""
+    folders = {name for fault in faults for name in nearest(fault.header)}
+    groups = [*(tuple(name for name in tests if name in folders) for tests in TESTS.values()), LAST]
+    return [finder for tests in dict.fromkeys(groups) if tests and (finder := asked(tests))]
+
+
 def spent() -> float:
     """CPU seconds of compilers and tests so far."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -153,6 +161,9 @@ def main() -> int:
     for fault in judged:
         print(f"changes nothing: {fault}: {SAME[fault.header, fault.row]}")
     faults = [fault for fault in faults if fault not in judged]
+    if found := failing(faults):
+        print("without a fault this fails:", *found, sep="\n", file=sys.stderr)
+        return 2
     survivors = []
     for number, fault in enumerate(faults, 1):
         before, finder = spent(), tried(fault)
