@@ -11,6 +11,7 @@ cdef enum:
     STRING = 5
     MOST_OBJECTS = 8
     MOST_BRACKETS = 32
+    MOST_LETTERS = 1 << 20
 
 
 def flatten(event):
@@ -109,7 +110,12 @@ cdef inline object number_value(bytes leaf, object strict):
 
 
 def built(node, list leaves not None, strict):
-    """The value of a node; see the twin."""
+    """The value of an event's tree; see the twin."""
+    cdef Py_ssize_t at, letters = 0
+    for at in range(len(leaves)):
+        letters += len(leaves[at])
+    if letters > MOST_LETTERS:
+        raise Doubtful
     return built_value(node, leaves, strict)
 
 

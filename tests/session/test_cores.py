@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from tests.conftest import BACKENDS
 from tests.session.material import sessions
 from turnwire._pure.session import times
-from turnwire._pure.session.fields import leaf_of
+from turnwire._pure.session.fields import leaf_of, split
 from turnwire._pure.session.values import Doubtful
 from turnwire.errors import DecodeError
-from turnwire.session.encoding import Options, items
-from turnwire.session.interpreting import inner_value
+from turnwire.session.encoding import Options, composed, guessed, items
+from turnwire.session.howto import settings_of
+from turnwire.session.interpreting import Interpreter, inner_value
 from turnwire.session.planning import Event, _tellable
+from turnwire.session.records import record_at
 from turnwire.session.state import order_of
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(len(BACKENDS) < 2, reason="compares the cores")]
@@ -140,8 +142,50 @@ def written(core: ModuleType, shape: Any, marks: list[str], alike: list[Event], 
         leaves = [leaf if mark else own for leaf, mark, own in zip(event.leaves, marks, first, strict=True)]
         fields, texts = core.written(states[0], template, leaves, True)
         found.append((fields, texts))
-        assert core.read(states[1], template, fields, rare) == leaves
+        told = split("|".join(fields)) if fields else []
+        assert core.read(states[1], template, told, rare) == leaves
     return found
+
+
+@given(sessions, st.data())
+def test_runs_of_rows(given: list[Any], data: st.DataObject) -> None:
+    """Both stop at the same record with the same events, also where one letter is another."""
+    checks = data.draw(st.booleans())
+    text = composed(items([*given, *given, *given]), (), Options(checks=checks, every=7), guessed)
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(text) - 1))
+        text = text[:at] + data.draw(st.sampled_from('ab|&=+ \n\\éあいя"^%\ud800')) + text[at + 1 :]
+    try:
+        header = record_at(text, checks, at_ := [0, 1])
+        found = [read_on(core, text, list(at_), header.raw, checks) for core in both("rows")]
+    except ValueError:
+        return  # the header is damaged
+    assert found[0] == found[1]
+
+
+def read_on(core: ModuleType, text: str, at: list[int], header: str, checks: bool) -> Any:
+    """What one core reads of the records behind the header, and where; what is no event is passed by."""
+    name = core.__name__.replace("rows", "{}")
+    chain = import_module(name.format("checks")).Chain() if checks else None
+    if chain is not None:
+        chain.pair(header)
+    interpreter, found = Interpreter(*settings_of(header), True), []
+    told: list[Any] = []
+    while at[0] < len(text):
+        before = (chain.since, chain.all) if chain is not None else None
+        told.append((list(at), len(found), before))
+        try:
+            expand = interpreter._expander.expand if interpreter._expander.first else None
+            run = (expand, interpreter._rare, interpreter._given_back, interpreter._event)
+            core.rows(text, at, chain, interpreter.templates, interpreter.state, *run, found)
+            told.append((list(at), len(found)))
+            record = record_at(text, checks, at)
+            if chain is not None and not chain.follows(record.raw, record.pair):
+                break
+        except (ValueError, DecodeError) as error:
+            told.append((list(at), str(error)))
+            break
+    return told, repr(found)
 
 
 def judge_the_same(given: list[Any], plain: bool) -> None:

@@ -6,47 +6,14 @@ qwen3, as the line feed alone would be.
 
 from __future__ import annotations
 
-from zlib import crc32
+from typing import TYPE_CHECKING
 
-PAIRS = r"""
-!! !' !( !) !, !; '' ') ', '. ': '; '> '] '} () ([ (` ({ )! )' )( )) ), ). ): ); )> )? )] )` ){ )} *) **
-*/ ++ ,) ,{ -- .' .) .* ., .. .; ._ /) /* /, /. // /> :) :: :; :[ :] :{ ;; ;} <> <? == =[ ={ >' >( >) >,
->. >; >> >[ >` >{ >} ?) ?, ?; ?> [] ]' ]) ], ]. ]: ]; ]> ]] ]} _) _, _; __ `) `, `. `; `} ." }' }) }, }.
-}; }> }] }` }{ }} %% ## %; &) ") ", ". "; "} "] )" }" "> ": ," :" /"
-""".split()  # noqa: SIM905 - one look at the table says more than 128 quoted strings
-"""128 pairs of marks. None of them is a JSON line, which what is left of a session could begin with."""
+from turnwire import _backend
+from turnwire._pure.session.checks import PAIRS
 
+if TYPE_CHECKING:
+    from turnwire._pure.session.checks import Chain
+else:
+    Chain = _backend.load("session.checks").Chain
 
-class Chain:
-    """The checks of a session's records in order. Begins anew at each anchor, but for the sum of everything.
-
-    before: the JSON lines in front of the header, which its check covers.
-    """
-
-    def __init__(self, before: str = "") -> None:
-        self.since = self.all = crc32(before.encode("utf-8", "surrogatepass"))
-
-    def pair(self, body: str) -> str:
-        """The two marks that end the next record."""
-        data = (body + "\n").encode("utf-8", "surrogatepass")
-        self.since = crc32(data, self.since)
-        self.all = crc32(data, self.all)
-        return PAIRS[self.since & 127]
-
-    def sum(self) -> str:
-        """Three digits over all records so far."""
-        return f"{(self.all >> 7) % 1000:03}"
-
-    def anchor(self, body: str) -> None:
-        """The records after this one are chained to it alone."""
-        self.since = crc32(body.encode("utf-8", "surrogatepass"))
-
-
-def sealed(body: str, chain: Chain) -> str:
-    """A record with its check, folded or not. Anchors and ends get the sum of all before them, too."""
-    if body[:1] in ("^", "."):
-        body = f"{body} {chain.sum()}"
-    whole = f"{body}{chain.pair(body)}\n"
-    if body[:1] == "^":
-        chain.anchor(body)
-    return whole
+__all__ = ["PAIRS", "Chain"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from turnwire._pure.session.fields import folded, one_line
 from turnwire._pure.session.values import Leaf, quoted
 from turnwire.errors import EncodeError, expect_number
-from turnwire.session.checks import Chain, sealed
+from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
 from turnwire.session.howto import header, howto, settings
 from turnwire.session.planning import Event, Plan, Planner
@@ -120,7 +120,7 @@ def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, mea
         done += len(block)
     explained = howto(used, options.checks) if options.prompt else ""
     lines = [header(keys, first, explained), *records, f".{done}"]
-    return "".join([sealed(line, chain) if options.checks else line + "\n" for line in lines])
+    return "".join([chain.sealed(line) if options.checks else line + "\n" for line in lines])
 
 
 def _block(

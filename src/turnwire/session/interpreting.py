@@ -6,24 +6,22 @@ import re
 from itertools import count
 from typing import Any
 
-from turnwire._pure.session.fields import leaf_of, split
+from turnwire._pure.session.fields import leaf_of
+from turnwire._pure.session.rows import fields_of, row, surrogate
 from turnwire._pure.session.values import Doubtful, Leaf, minified, parsed
 from turnwire.errors import DecodeError
 from turnwire.json import text as json_text
 from turnwire.session import definitions
+from turnwire.session.checks import Chain
 from turnwire.session.definitions import Given, Leaves, Member
 from turnwire.session.repeats import Expander
 from turnwire.session.shapes import Shape, shape_of
-from turnwire.session.state import LATER, Expected, State, Template, expected, order_of, read
+from turnwire.session.state import LATER, Expected, State, Template, expected, order_of, read, rows
 from turnwire.session.values import flatten
 
-_ROW = re.compile(r"([A-Za-z]+)(?: (.*))?", re.DOTALL).fullmatch
 _DEFINITION = re.compile(r"([A-Za-z]*)=([A-Za-z]*)(\{.*\})", re.DOTALL).fullmatch
 _FAR = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
 _DISTANCE = re.compile(r"[+-](?:0|[1-9][0-9]{0,17})", re.ASCII).fullmatch
-
-
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]").search
 
 
 def value_of(line: str) -> Any:
@@ -57,14 +55,22 @@ class Interpreter:
 
     def event(self, body: str) -> Any:
         """An event: its minified JSON text or its value; text that is not an object as a JSON string or as text."""
-        body = self._expander.expand(body)
-        if not self._doubtful and ("\\u" in body or not body.isascii()) and _SURROGATE(body):
+        return self._event(self._expander.expand(body))
+
+    def _event(self, body: str) -> Any:
+        """An event of a body without aliases."""
+        if not self._doubtful and ("\\u" in body or not body.isascii()) and surrogate(body):
             self._doubtful = True  # a lone surrogate may be among the texts from here on
-        found = _ROW(body)
+        found = row(body)
         if found is not None:
             return self._row(found[1], found[2])
         text = self._other(body)
         return value_of(text) if self.values else text
+
+    def rows(self, text: str, at: list[int], chain: Chain | None, found: list[Any]) -> None:
+        """Reads the records of events from a place on: see ``_pure/session/rows.py``."""
+        expand = self._expander.expand if self._expander.first else None
+        rows(text, at, chain, self.templates, self.state, expand, self._rare, self._given_back, self._event, found)
 
     def _given_back(self, shape: Shape, leaves: list[Leaf]) -> Any:
         if not self.values:
@@ -111,11 +117,7 @@ class Interpreter:
         template = self.templates.get(name)
         if template is None:
             raise ValueError(f"there is no template {name}")
-        fields: list[str] = []
-        if rest is not None:
-            fields = split(rest)
-            if not rest or len(fields) > len(template.open):
-                raise ValueError(f"{len(fields)} fields where template {name} has {len(template.open)} open members")
+        fields = fields_of(rest, name, len(template.open))
         return self._given_back(template.shape, read(self.state, template, fields, self._rare))
 
     def _rare(self, given: str, own: Expected) -> Leaf:

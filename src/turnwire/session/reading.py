@@ -9,7 +9,7 @@ from turnwire._pure.session.values import minified, parsed
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.howto import HEADER, settings_of
 from turnwire.session.interpreting import Interpreter, value_of
-from turnwire.session.records import Record, Verifier, fault, records
+from turnwire.session.records import Record, Verifier, fault, record_at
 
 ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: &(\S))?(?: [0-9]{3})?", re.ASCII).fullmatch
 END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
@@ -44,6 +44,20 @@ class Session:
             raise fault(error.reason, error.text, record) from None
         except (ValueError, RecursionError) as error:
             raise fault(Reason.BAD_ENCODING, str(error), record) from None
+
+    def rows(self, text: str, at: list[int], found: list[Any]) -> None:
+        """Reads the events from an offset and line on, which become those of the first record that is none, and adds
+        them. Raises what ``read`` raises."""
+        if self.interpreter is None or self.ended:
+            return
+        before = len(found)
+        try:
+            self.interpreter.rows(text, at, self.verifier.chain if self.sealed else None, found)
+        except DecodeError as error:
+            raise fault(error.reason, error.text, record_at(text, self.sealed, at)) from None
+        except (ValueError, RecursionError) as error:
+            raise fault(Reason.BAD_ENCODING, str(error), record_at(text, self.sealed, at)) from None
+        self.events += len(found) - before
 
     def _event(self, record: Record) -> Any:
         body = record.body
@@ -90,10 +104,12 @@ def _events(text: str, strict: bool, sealed: bool, values: bool) -> list[Any]:
     session = Session(sealed, text[:begin], values)
     session.events = len(found)
     try:
-        for record in records(text, sealed, begin):
-            event = session.read(record)
+        at = [begin, 1 + text.count("\n", 0, begin)]
+        while at[0] < len(text):
+            event = session.read(record_at(text, sealed, at))
             if event is not None:
                 found.append(event)
+            session.rows(text, at, found)
     except DecodeError as error:
         raise in_bytes(error, text) from None
     if strict and not session.ended:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from turnwire._pure.session.rows import record_end, unfolded
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import Chain
 
@@ -34,46 +35,27 @@ def fault(reason: Reason, text: str, record: Record | None = None) -> DecodeErro
 def records(text: str, checks: bool, begin: int = 0) -> Iterator[Record]:
     """The records of a text in order, from ``begin`` on. Their checks are not compared yet; a last line without its
     feed is one, too."""
-    line, offset, size = 1 + text.count("\n", 0, begin), begin, len(text)
-    while offset < size:
-        end = record_end(text, offset)
-        closed = end >= 0 or text[-1] == "\n"
-        if end < 0:
-            end = size - closed
-        whole = text[offset:end]
-        yield record_of(whole, checks, line, offset, closed)
-        line += whole.count("\n") + 1
-        offset = end + 1
+    at = [begin, 1 + text.count("\n", 0, begin)]
+    while at[0] < len(text):
+        yield record_at(text, checks, at)
+
+
+def record_at(text: str, checks: bool, at: list[int]) -> Record:
+    """The record at an offset and a line, which become those of the next one."""
+    offset, line = at
+    end = record_end(text, offset)
+    closed = end >= 0 or text[-1] == "\n"
+    if end < 0:
+        end = len(text) - closed
+    whole = text[offset:end]
+    at[0], at[1] = end + 1, line + whole.count("\n") + 1
+    return record_of(whole, checks, line, offset, closed)
 
 
 def record_of(whole: str, checks: bool, line: int, offset: int = 0, closed: bool = True) -> Record:
     """The record of a text that is one."""
     raw, pair = (whole[:-2], whole[-2:]) if checks else (whole, "")
     return Record(unfolded(raw), raw, line, offset, pair, closed)
-
-
-def record_end(text: str, start: int) -> int:
-    """Where the record that starts there ends: at the feed before a line that begins another one; -1 if none does."""
-    at = text.find("\n", start)
-    while at >= 0:
-        after = at + 1
-        while text[after : after + 1] == "\n":
-            after += 1
-        following = text[after : after + 1]
-        if following == "":
-            return -1
-        if following != " ":
-            return at
-        at = text.find("\n", after)
-    return -1
-
-
-def unfolded(raw: str) -> str:
-    """A body as one text: lines after the first lose the space that they begin with."""
-    if "\n" not in raw:
-        return raw
-    first, *rest = raw.split("\n")
-    return "\n".join([first, *(line[1:] for line in rest)])
 
 
 class Verifier:
@@ -92,7 +74,7 @@ class Verifier:
         """Whether a record is the one that was written here."""
         raw = record.raw
         if raw[:1] not in ("^", "."):
-            return record.pair == self.chain.pair(raw)
+            return self.chain.follows(raw, record.pair)
         summed = not self.whole or raw.endswith(f" {self.chain.sum()}")
         good = record.pair == self.chain.pair(raw) and summed
         if raw[:1] == "^":

@@ -66,12 +66,17 @@ def _pattern(first: str, last: str, captured: bool = False) -> re.Pattern[str]:
 
 
 class Expander:
-    """Puts back what aliases are, body by body. first: the alphabet's first character; "": there are none."""
+    """Puts back what aliases are, body by body.
+
+    Attributes:
+        first: the alphabet's first character; "": there are none.
+    """
 
     def __init__(self, first: str = "") -> None:
         alphabet = alphabet_of(first) if first else None
         if first and alphabet is None:
             raise ValueError(f"there is no alphabet of aliases that begins with {first!r}")
+        self.first = first
         self._split = None if alphabet is None else _pattern(alphabet.first, alphabet.last, True).split
         self._known: dict[str, str] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwire.errors import DecodeError
-from turnwire.session.checks import Chain, sealed
+from turnwire.session.checks import Chain
 from turnwire.session.howto import HEADER
 from turnwire.session.reading import Session, beginning, in_bytes, plain_events
 from turnwire.session.records import records
@@ -26,9 +26,9 @@ def seal(text: str) -> str:
             if not record.raw.strip():
                 continue
             session.read(record)
-            parts.append(sealed(record.raw, chain))
+            parts.append(chain.sealed(record.raw))
     except DecodeError as error:
         raise in_bytes(error, text) from None
     if not session.ended:
-        parts.append(sealed(f".{session.events}", chain))
+        parts.append(chain.sealed(f".{session.events}"))
     return "".join(parts)

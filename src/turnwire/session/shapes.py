@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, MOST_LETTERS, OPEN, Doubtful, Leaf, quoted
+from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, Doubtful, Leaf, quoted
 from turnwire.session.values import built, text_of
 
 MOST_DEPTH, LONGEST_KEY = 64, 1024
@@ -95,7 +95,7 @@ class Shape:
 
     def value(self, leaves: Sequence[Leaf], strict: Callable[[str], Any]) -> Any:
         """The event with these leaves. strict: reads JSON text. Raises Doubtful where only its text can be read."""
-        if not self.plain or sum(map(len, leaves)) > MOST_LETTERS:
+        if not self.plain:
             raise Doubtful
         return built(self._node, leaves, strict)
 

@@ -11,11 +11,13 @@ from turnwire.session.definitions import drafted
 from turnwire.session.shapes import Shape
 
 if TYPE_CHECKING:
+    from turnwire._pure.session.rows import rows
     from turnwire._pure.session.state import Expected, State, expected, one_more, read, written
 else:
     _core = _backend.load("session.state")
     Expected, State, expected, one_more = _core.Expected, _core.State, _core.expected, _core.one_more
     read, written = _core.read, _core.written
+    rows = _backend.load("session.rows").rows
 
 __all__ = [
     "FIXED",
@@ -31,6 +33,7 @@ __all__ = [
     "one_more",
     "order_of",
     "read",
+    "rows",
     "written",
 ]
 

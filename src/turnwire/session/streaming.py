@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.session.fields import folded, one_line
+from turnwire._pure.session.rows import record_end
 from turnwire._pure.session.values import quoted
 from turnwire.errors import DecodeError, Reason
-from turnwire.session.checks import Chain, sealed
+from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
 from turnwire.session.encoding import DEFAULT, Item, checked, item_of, measure_of, plain_line
 from turnwire.session.howto import ALL, HEADER, header, howto
 from turnwire.session.interpreting import value_of
 from turnwire.session.planning import Event, Planner
 from turnwire.session.reading import Session, plain_events
-from turnwire.session.records import record_end, record_of
+from turnwire.session.records import record_of
 from turnwire.session.shapes import Shape
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Writer:
 
     def _record(self, body: str) -> str:
         assert self._chain is not None
-        return sealed(body, self._chain) if self._options.checks else body + "\n"
+        return self._chain.sealed(body) if self._options.checks else body + "\n"
 
     def anchor(self) -> str:
         """The text that makes all that follows readable without what came before: "" where there is no header yet."""

@@ -179,19 +179,25 @@ _QUICK = re.compile(rb"0|-?[1-9][0-9]{0,17}").fullmatch
 
 
 def built(node: Any, leaves: Sequence[Leaf], strict: Callable[[str], Any]) -> Any:
-    """The value of a node: a dict or a list of nodes, a leaf's number, or the text of a string that holds JSON.
+    """The value of an event's tree: of a dict or a list of nodes, a leaf, or a string that holds JSON.
 
     node: the number of a leaf; (keys, nodes); ("[", nodes); ("#", number, columns); or ("$", pieces, columns, style).
-    strict: reads JSON text. Raises Doubtful, and what ``strict`` raises.
+    strict: reads JSON text. Raises Doubtful (too many letters, too), and what ``strict`` raises.
     """
+    if sum(map(len, leaves)) > MOST_LETTERS:
+        raise Doubtful
+    return _built(node, leaves, strict)
+
+
+def _built(node: Any, leaves: Sequence[Leaf], strict: Callable[[str], Any]) -> Any:
     if type(node) is int:
         leaf = leaves[node]
         return leaf if type(leaf) is str else _other_value(leaf, strict)  # type: ignore[arg-type]
     kind = node[0]
     if type(kind) is tuple:
-        return {key: built(each, leaves, strict) for key, each in zip(kind, node[1], strict=True)}
+        return {key: _built(each, leaves, strict) for key, each in zip(kind, node[1], strict=True)}
     if kind == "[":
-        return [built(each, leaves, strict) for each in node[1]]
+        return [_built(each, leaves, strict) for each in node[1]]
     if kind == "$":
         return string_of(node[1], node[3], leaves, node[2])
     leaf = leaves[node[1]]

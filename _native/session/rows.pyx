@@ -1,0 +1,82 @@
+"""All the events that follow each other, read in one go. The rules are those of ``_pure/session/rows.py``."""
+
+from cpython.dict cimport PyDict_GetItem
+from cpython.list cimport PyList_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR, PyUnicode_Substring
+
+from turnwire._native.session.state import read
+from turnwire._pure.session.rows import fields_of, record_end, surrogate, unfolded
+
+cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 letter, Py_ssize_t start, Py_ssize_t end, int direction)
+    bint PyUnicode_IS_ASCII(object text)
+
+
+cdef inline bint is_letter(Py_UCS4 letter) noexcept:
+    return 97 <= letter <= 122 or 65 <= letter <= 90
+
+
+def rows(
+    str text not None, list at not None, chain, dict templates not None, state, expand, rare, given_back, other,
+    list found not None
+):
+    """Reads the records of events for as long as each is whole and its check fits; see the twin."""
+    cdef Py_ssize_t start = at[0], line = at[1], size = PyUnicode_GET_LENGTH(text), end, stop, cut, width
+    cdef Py_ssize_t check = 0 if chain is None else 2
+    cdef Py_UCS4 letter
+    cdef str raw, body, name, rest
+    cdef list fields
+    cdef bint many, slashes
+    cdef PyObject* template
+    follows = None if chain is None else chain.follows
+    try:
+        while True:
+            end = PyUnicode_FindChar(text, 10, start, size, 1)
+            if end < 0 or end + 1 >= size:
+                return
+            letter = PyUnicode_READ_CHAR(text, end + 1)
+            many = letter == 10 or letter == 32
+            if many:
+                end = record_end(text, start)
+            stop = end - check
+            if stop <= start:
+                return
+            letter = PyUnicode_READ_CHAR(text, start)
+            if letter == 94 or letter == 46 or letter == 37:  # ^ . %
+                return
+            body = raw = PyUnicode_Substring(text, start, stop)
+            if follows is not None and not follows(raw, PyUnicode_Substring(text, stop, end)):
+                return
+            if many:
+                body = unfolded(raw)
+            if expand is not None and not PyUnicode_IS_ASCII(body):
+                body = expand(body)
+            width = PyUnicode_GET_LENGTH(body)
+            cut = 0
+            while cut < width and is_letter(PyUnicode_READ_CHAR(body, cut)):
+                cut += 1
+            template = NULL
+            if cut == width or (cut and PyUnicode_READ_CHAR(body, cut) == 32):
+                name = PyUnicode_Substring(body, 0, cut)
+                template = PyDict_GetItem(templates, name)
+            slashes = template is not NULL and PyUnicode_FindChar(body, 92, 0, width, 1) >= 0
+            if template is NULL or ((slashes or not PyUnicode_IS_ASCII(body)) and surrogate(body) is not None):
+                found.append(other(body))
+            else:
+                owner = <object>template
+                if cut == width:
+                    fields = []
+                else:
+                    rest = PyUnicode_Substring(body, cut + 1, width)
+                    if slashes or cut + 1 == width:
+                        fields = fields_of(rest, name, len(owner.open))
+                    else:
+                        fields = rest.split("|")
+                        if PyList_GET_SIZE(fields) > len(owner.open):
+                            fields = fields_of(rest, name, len(owner.open))
+                found.append(given_back(owner.shape, read(state, owner, fields, rare)))
+            start = end + 1
+            line += raw.count("\n") + 1 if many else 1
+    finally:
+        at[0], at[1] = start, line
