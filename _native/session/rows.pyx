@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR, PyUnicode_Substring
 
 from turnwire._native.session.state import read
-from turnwire._pure.session.rows import fields_of, record_end, surrogate, unfolded
+from turnwire._pure.session.rows import fields_of, surrogate, unfolded
 
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 letter, Py_ssize_t start, Py_ssize_t end, int direction)
@@ -15,6 +15,21 @@ cdef extern from "Python.h":
 
 cdef inline bint is_letter(Py_UCS4 letter) noexcept:
     return 97 <= letter <= 122 or 65 <= letter <= 90
+
+
+cdef Py_ssize_t folded_end(str text, Py_ssize_t at, Py_ssize_t size):
+    """Where a record ends whose first feed is at ``at``; -1 where no other begins behind it."""
+    cdef Py_ssize_t after
+    while at >= 0:
+        after = at + 1
+        while after < size and PyUnicode_READ_CHAR(text, after) == 10:
+            after += 1
+        if after == size:
+            return -1
+        if PyUnicode_READ_CHAR(text, after) != 32:
+            return at
+        at = PyUnicode_FindChar(text, 10, after, size, 1)
+    return -1
 
 
 def rows(
@@ -38,7 +53,7 @@ def rows(
             letter = PyUnicode_READ_CHAR(text, end + 1)
             many = letter == 10 or letter == 32
             if many:
-                end = record_end(text, start)
+                end = folded_end(text, end, size)
             stop = end - check
             if stop <= start:
                 return

@@ -374,7 +374,7 @@ cdef object told(object leaf, bint text, bint later):
     cdef const char* letters
     if type(leaf) is str:
         if text:
-            if later and is_number(leaf):
+            if later and is_number(leaf, False):
                 return "=" + json_field(quoted(leaf))
             if is_plain(leaf):
                 return leaf
@@ -385,7 +385,7 @@ cdef object told(object leaf, bint text, bint later):
             if letters[at] < 32 or letters[at] >= 127 or letters[at] == 124:
                 return pure_field(leaf, text)
         found = PyUnicode_DecodeASCII(letters, PyBytes_GET_SIZE(leaf), NULL)
-        return "=" + found if later and is_number(found) else found
+        return "=" + found if later and is_number(found, False) else found
     return pure_field(leaf, text)
 
 
@@ -425,9 +425,9 @@ def written(State state not None, template, list leaves not None, bint before):
     return fields[: last + 1], texts
 
 
-cdef bint is_number(object text) noexcept:
-    """Whether a field is a whole number as JSON writes it."""
-    cdef Py_ssize_t at = 0, size
+cdef bint is_number(object text, bint fractions) noexcept:
+    """Whether a field is a whole number, or perhaps a decimal fraction, as JSON writes it without an exponent."""
+    cdef Py_ssize_t at = 0, begin, size
     cdef const char* letters
     if not PyUnicode_IS_ASCII(text):
         return False
@@ -435,13 +435,39 @@ cdef bint is_number(object text) noexcept:
     letters = <const char*>PyUnicode_1BYTE_DATA(text)
     if size and letters[0] == 45:
         at = 1
-    if at == size or (letters[at] == 48 and size > at + 1):
-        return False
-    while at < size:
-        if not is_digit(letters[at]):
-            return False
+    begin = at
+    while at < size and is_digit(letters[at]):
         at += 1
-    return True
+    if at == begin or (letters[begin] == 48 and at > begin + 1):
+        return False
+    if at == size:
+        return True
+    if not fractions or letters[at] != 46 or at + 1 == size:
+        return False
+    at += 1
+    while at < size and is_digit(letters[at]):
+        at += 1
+    return at == size
+
+
+cdef object gone(State state, Expected own, object text):
+    """The value that a distance of at most 18 digits gives; None where the field is another one, or there is none."""
+    cdef Py_ssize_t at, begin, size = PyUnicode_GET_LENGTH(text)
+    cdef const char* letters
+    cdef long long far = 0
+    if not PyUnicode_IS_ASCII(text):
+        return None
+    letters = <const char*>PyUnicode_1BYTE_DATA(text)
+    begin = letters[0] == 45
+    if size == begin or size > begin + MOST_DIGITS or (begin and own.form is None):
+        return None
+    if letters[begin] == 48 and size > begin + 1:
+        return None
+    for at in range(begin, size):
+        if not is_digit(letters[at]):
+            return None
+        far = far * 10 + letters[at] - 48
+    return state.moved(own, -far if begin else far)
 
 
 def read(State state not None, template, list fields not None, rare):
@@ -470,14 +496,16 @@ def read(State state not None, template, list fields not None, rare):
             if leaf is None:
                 raise ValueError("a field is empty, and no earlier value can fill it")
         elif own.sign == 126:
-            leaf = rare(field, own)
+            leaf = gone(state, own, field)
+            if leaf is None:
+                leaf = rare(field, own)
         elif own.text:
             first = PyUnicode_READ_CHAR(field, 0)
             if first == 61 or first == 38:
                 leaf = rare(field, own)
             else:
                 leaf = field
-        elif is_number(field):
+        elif is_number(field, True):
             leaf = PyBytes_FromStringAndSize(<const char*>PyUnicode_1BYTE_DATA(field), PyUnicode_GET_LENGTH(field))
         else:
             leaf = rare(field, own)

@@ -12,6 +12,10 @@ cdef enum:
     MOST_OBJECTS = 8
     MOST_BRACKETS = 32
     MOST_LETTERS = 1 << 20
+    MOST_DIGITS = 18
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char* text, char** end, void* overflow) except? -1.0
 
 
 def flatten(event):
@@ -78,20 +82,28 @@ cdef int an_array(object value, list structure, list leaves) except -1:
     return 0
 
 
+cdef inline bint is_digit(unsigned char letter) noexcept:
+    return 48 <= letter <= 57
+
+
 cdef inline object number_value(bytes leaf, object strict):
     """The value of a leaf that is not text."""
     cdef const unsigned char* letters = leaf
-    cdef Py_ssize_t size = len(leaf), at = 0, brackets = 0
+    cdef Py_ssize_t size = len(leaf), brackets = 0, at, begin
     cdef long long number = 0
-    cdef bint minus = size > 1 and letters[0] == 45
-    if minus:
-        at = 1
-    if size and size - at <= 18 and (letters[at] != 48 or size == 1):
-        while at < size and 48 <= letters[at] <= 57:
+    begin = at = size > 1 and letters[0] == 45
+    if size - begin <= MOST_DIGITS:
+        while at < size and is_digit(letters[at]):
             number = number * 10 + letters[at] - 48
             at += 1
-        if at == size:
-            return -number if minus else number
+        if at == size and (letters[begin] != 48 or size == 1):
+            return -number if begin else number
+        if begin < at < size - 1 and letters[at] == 46 and (letters[begin] != 48 or at == begin + 1):
+            at += 1
+            while at < size and is_digit(letters[at]):
+                at += 1
+            if at == size:
+                return PyOS_string_to_double(<const char*>letters, NULL, NULL)
     if leaf == b"null":
         return None
     if leaf == b"true":

@@ -19,7 +19,8 @@ FIXED, SAME, MORE, SEEN, TURN, LATER = "", "?", "+", "=", "^", "~"
 more. SEEN: as was seen last at the same path or at another. TURN: one more than at the same path in the conversation.
 LATER: a time, told by its distance to the last one."""
 _NUMBER = re.compile(rb"0|[1-9][0-9]{0,17}").fullmatch
-_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII).fullmatch
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII).fullmatch
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", re.ASCII).fullmatch
 FARTHEST = 10**18 - 1
 """The longest distance that is told as one."""
 _TAIL = re.compile(r"(?<![0-9])[0-9]{1,18}\Z", re.ASCII).search
@@ -196,9 +197,9 @@ def written(state: State, template: Template, leaves: list[Leaf], before: bool) 
 def told(leaf: Leaf, text: bool, later: bool) -> str:
     """A leaf as a field. text: whether a text is expected; later: whether a distance may be there."""
     if later:
-        if type(leaf) is str and text and _PLAIN_NUMBER(leaf):
+        if type(leaf) is str and text and _WHOLE(leaf):
             return "=" + json_field(quoted(leaf))
-        if type(leaf) is bytes and not text and _PLAIN_NUMBER(leaf.decode()):
+        if type(leaf) is bytes and not text and _WHOLE(leaf.decode()):
             return "=" + leaf.decode()
     return field(leaf, text)
 
