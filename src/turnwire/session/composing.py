@@ -8,7 +8,7 @@ from string import ascii_letters
 
 from turnwire._pure.session.fields import one_line
 from turnwire._pure.session.values import Leaf
-from turnwire.session import definitions
+from turnwire.session import definitions, notation
 from turnwire.session.definitions import Told, drafted, told
 from turnwire.session.shapes import Shape
 from turnwire.session.state import LATER, SAME, State, Template, expected, order_of, written
@@ -84,18 +84,18 @@ class Composer:
             state.put(path, leaf, own.mark == LATER)
         state.close(template.number, leaves)
         target = drafted(shape.root, marks, texts.__getitem__)
-        used, prefix = target, ""
-        least = len(definitions.written(target))
+        used, prefix, text = target, "", definitions.written(target)
+        least = len(text)
         for at, (base_name, base) in enumerate(bases):
             draft = definitions.changes(base.draft, target, lambda one, other: (one, other.number) in unsaid[at])  # noqa: B023
-            if draft is not None and (size := len(definitions.written(draft)) + 2) < least:
-                least, used, prefix = size, draft, base_name
+            if draft is not None and (size := len(shorter := definitions.written(draft)) + 2) < least:
+                least, used, prefix, text = size, draft, base_name, shorter
         self.derived |= bool(prefix)
         if name:
             self.templates.pop(name, None)
             self.templates[name] = template
-        text = f"{name}={prefix}{definitions.written(used)}"
-        return text if name or len(text) < len(line) else one_line(line)
+        whole = f"{name}={prefix}{text}"
+        return whole if name or len(whole) < len(line) else one_line(line)
 
     def _bases(self, template: Template, leaves: Sequence[Leaf]) -> list[tuple[str, Template]]:
         """The templates that this one is most like, by the letters that need not be told."""
@@ -119,12 +119,12 @@ class Composer:
         if char == LATER:
             later = state.later(path)
             if later is not None and (far := state.distance(later, leaf)) is not None:
-                return Told(place, f'"{far:+d}"')
+                return Told(place, notation.value(f'"{far:+d}"'))
         elif mark and leaf != b"null":
             own = expected(mark, path, None)
             if state.expect(own, place, 0) == leaf:
                 return Told(place, "null")
-        return Told(place, told(leaf, mark))
+        return Told(place, notation.value(told(leaf, mark)))
 
     def row(self, name: str, leaves: list[Leaf]) -> str:
         """An event by a template that was defined."""

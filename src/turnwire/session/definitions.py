@@ -289,7 +289,7 @@ def _change(held: Member, member: Member, same: Callable[[int, Any], bool]) -> M
 
 
 class Told(NamedTuple):
-    """A leaf of a target: its number, and its JSON text in a definition."""
+    """A leaf of a target: its number, and its text in a definition."""
 
     number: int
     text: str
@@ -299,17 +299,19 @@ def written(draft: list[Member]) -> str:
     """The text of a draft whose leaves are ``Told`` (or ``Given`` where they are removed)."""
     parts = []
     for name, mark, node in draft:
-        if isinstance(node, list):
+        kind = type(node)
+        if kind is Told:
+            text = node.text
+        elif kind is list:
             text = written(node)
-        elif isinstance(node, Array):
+        elif kind is Array:
             text = "[" + ",".join([written(each) for each in node.items]) + "]"
         else:
-            text = "null" if isinstance(node, Given) else node.text
-            if mark and text == "null":
-                parts.append(key_of(name, mark))
-                continue
-            text = notation.value(text)
-        parts.append(f"{key_of(name, mark)}:{text}")
+            text = "null"
+        if mark and text == "null":
+            parts.append(key_of(name, mark))
+        else:
+            parts.append(f"{key_of(name, mark)}:{text}")
     return "{" + " ".join(parts) + "}"
 
 

@@ -93,31 +93,47 @@ def plain_line(item: Item) -> str:
     return item.line if item.event is not None or item.line == "{}" else quoted(item.line)
 
 
+class Draft(NamedTuple):
+    """A session before its aliases. blocks: the bodies of the records of each. used: what they need explained."""
+
+    blocks: list[list[str]]
+    used: set[str]
+
+
 def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, measure: Callable[[str], int]) -> str:
     """The events as a session, its end included."""
-    blocks = [given[start : start + options.every] for start in range(0, len(given), options.every)]
-    chain = Chain()
-    shortener = Shortener(measure)
-    records: list[str] = []
-    used: set[str] = set()
+    return _finished(_drafted(given, keys, options), keys, options, measure)
+
+
+def _drafted(given: Sequence[Item], keys: tuple[str, ...], options: Options) -> Draft:
+    draft = Draft([], set())
     plan: Plan | None = None
-    first = ""
-    done = 0
-    for number, block in enumerate(blocks):
+    for start in range(0, len(given), options.every):
+        block = given[start : start + options.every]
         events = [item.event for item in block if item.event is not None]
         again = None if plan is None else plan.again(events)
         plan = Planner(events, keys, options.expectations()).plan() if again is None else again
-        bodies = _block(block, plan, Composer(keys, before=options.before), used)
-        aliases = ""
-        if options.aliases:
-            aliases, bodies = shortener.shortened(bodies)
-            used |= {"&"} if aliases else set()
+        draft.blocks.append(_block(block, plan, Composer(keys, before=options.before), draft.used))
+    return draft
+
+
+def _finished(draft: Draft, keys: tuple[str, ...], options: Options, measure: Callable[[str], int]) -> str:
+    """A draft with aliases, a header, anchors, an end and checks."""
+    shortener = Shortener(measure)
+    chain = Chain()
+    records: list[str] = []
+    used = set(draft.used)
+    first = ""
+    done = 0
+    for number, bodies in enumerate(draft.blocks):
+        aliases, short = shortener.shortened(bodies) if options.aliases else ("", bodies)
+        used |= {"&"} if aliases else set()
         if number:
             records.append(" ".join([f"^{done}", *settings(keys, aliases)]))
         else:
             first = aliases
-        records += map(folded, bodies)
-        done += len(block)
+        records += map(folded, short)
+        done += len(bodies)
     explained = howto(used, options.checks) if options.prompt else ""
     lines = [header(keys, first, explained), *records, f".{done}"]
     return "".join([chain.sealed(line) if options.checks else line + "\n" for line in lines])
@@ -188,13 +204,14 @@ def encode(
     plain = plain_lines(given)
     if not given:
         return plain
+    draft = None
     if key is None:
-        keys = _keys(given, chosen, measure)
+        keys, draft = _keys(given, chosen, measure)
     else:
         keys = (key,) if isinstance(key, str) else tuple(key)
         if any(not _writable(each) for each in keys):
             raise ValueError("a path has no white space in it")
-    text = composed(given, keys, chosen, measure)
+    text = _finished(_drafted(given, keys, chosen) if draft is None else draft, keys, chosen, measure)
     return text if measure(text) < measure(plain) else plain
 
 
@@ -226,16 +243,23 @@ def _writable(key: str) -> bool:
     return bool(key) and not re.search(r"\s", key)
 
 
-def _keys(given: Sequence[Item], options: Options, measure: Callable[[str], int]) -> tuple[str, ...]:
-    """The paths that tell conversations apart, tried on the first events: each that saves tokens."""
-    sample, options = given[:TRIED], options._replace(aliases=False)
+def _keys(given: Sequence[Item], options: Options, measure: Callable[[str], int]) -> tuple[tuple[str, ...], Draft | None]:
+    """The paths that tell conversations apart, tried on the first events: each that saves tokens. And the session by
+    them where those are all events, else None."""
+    sample, plain = given[:TRIED], options._replace(aliases=False)
+    paths = candidates([item.event for item in sample if item.event is not None])
     best: tuple[str, ...] = ()
-    least = measure(composed(sample, best, options, measure))
-    for path in candidates([item.event for item in sample if item.event is not None]):
-        size = measure(composed(sample, (*best, path), options, measure))
+    if not paths:
+        return best, None
+    draft = _drafted(sample, best, plain)
+    least = measure(_finished(draft, best, plain, measure))
+    for path in paths:
+        keys = (*best, path)
+        tried = _drafted(sample, keys, plain)
+        size = measure(_finished(tried, keys, plain, measure))
         if size < least * WORTH:
-            best, least = (*best, path), size
-    return best
+            best, least, draft = keys, size, tried
+    return best, draft if len(sample) == len(given) else None
 
 
 def candidates(events: Sequence[Event]) -> list[str]:

@@ -6,6 +6,7 @@ A guess at cost decides (about a token a word, or three digits); what a plan is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire import _backend
@@ -30,6 +31,8 @@ BAR = 0.5
 """What a field costs in a row though it is empty."""
 MOST_CANDIDATES = 12
 """Leaves that are tried to tell kinds of event apart: the dearest."""
+MOST_SPLITS = 4
+"""How often events of one structure are parted."""
 MOST_MISSED = 20
 """One of so many events may fit no template before all are planned anew."""
 
@@ -111,10 +114,29 @@ class Planner:
         groups: dict[tuple[object, ...], list[int]] = {}
         for number, event in enumerate(self.events):
             groups.setdefault(event.structure, []).append(number)
-        found = [cluster for members in groups.values() for cluster in self._split(members, 4)]
+        found = [cluster for members in groups.values() for cluster in self._split(members, MOST_SPLITS)]
         return sorted(found, key=lambda cluster: cluster.members[0])
 
+    def cluster_of(self, number: int) -> Cluster:
+        """The cluster of one event: that of ``clusters``, without the others."""
+        structure = self.events[number].structure
+        members, depth = [at for at, event in enumerate(self.events) if event.structure == structure], MOST_SPLITS
+        while True:
+            marks, parts = self._best(members, depth)
+            if parts is None:
+                return Cluster(members, marks)
+            members, depth = next(part for part in parts if number in part), depth - 1
+
     def _split(self, members: list[int], depth: int) -> Iterator[Cluster]:
+        marks, parts = self._best(members, depth)
+        if parts is None:
+            yield Cluster(members, marks)
+        else:
+            for part in parts:
+                yield from self._split(part, depth - 1)
+
+    def _best(self, members: list[int], depth: int) -> tuple[list[str], list[list[int]] | None]:
+        """The marks of a template for all these events, and the parts that cost less with one each, if any do."""
         costs, marks = self._judged(members)
         least = sum(costs) + _bars(marks, members)
         best: list[list[int]] | None = None
@@ -132,11 +154,7 @@ class Planner:
                 total = self._apart(parts)
                 if total < least:
                     best, least = parts, total
-        if best is None:
-            yield Cluster(members, marks)
-        else:
-            for part in best:
-                yield from self._split(part, depth - 1)
+        return marks, best
 
     def _apart(self, parts: list[list[int]]) -> float:
         """What parts cost with a template each, derived from that of the first."""
@@ -171,6 +189,7 @@ def _bars(marks: list[str], members: list[int]) -> float:
     return BAR * (len(members) - 1) * sum(map(bool, marks))
 
 
+@lru_cache(4096)
 def _tellable(path: str) -> bool:
     """Whether a mark can name a path."""
     return cut(marked("x", SEEN + path)) == ("x", SEEN + path)

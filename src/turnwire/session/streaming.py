@@ -84,8 +84,7 @@ class _Form:
             return self.composer.bare(item.line, event.shape, event.leaves)
         self.planned += 1
         planner = Planner(list(self.window), self.keys, self.expectations)
-        last = len(self.window) - 1
-        cluster = next(each for each in planner.clusters() if last in each.members)
+        cluster = planner.cluster_of(len(self.window) - 1)
         name = next(self.free)
         called.append(name)
         return self.composer.define(name, event.shape, cluster.marks, event.leaves)

@@ -30,6 +30,9 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"ensure_ascii": False, "indent": 2},
 )
 """How JSON in strings may be written: as ``json.dumps`` does with these arguments."""
+INDENTED = 4
+"""The style that begins another line behind the first bracket."""
+_ENCODERS = [json.JSONEncoder(**style).encode for style in STYLES]
 _COLUMN = re.compile(r"\w[\w .:/-]*").fullmatch
 MOST_OBJECTS = 8
 """Objects of an array that are looked into one by one; a longer array is one leaf or a table."""
@@ -153,18 +156,19 @@ def opened(text: str) -> tuple[int, dict[str, Any]] | None:
     """The object that a string holds and the style in which it is written, where that gives back the very string."""
     try:
         value = json.loads(text)
-        found = next((style for style in range(len(STYLES)) if restyled(value, style) == text), None)
+        styles = (INDENTED,) if text[1:2] == "\n" else range(INDENTED)
+        found = next((style for style in styles if restyled(value, style) == text), None)
         if found is None or not value:
             return None
         json_text.write(value)
-        return found, parsed(json.dumps(value, **STYLES[0]))
+        return found, parsed(text)  # its lexemes are those that json.dumps writes
     except (ValueError, RecursionError):
         return None
 
 
 def restyled(value: Any, style: int) -> str:
     """A value as ``json.dumps`` writes it in a style."""
-    return json.dumps(value, **STYLES[style])
+    return _ENCODERS[style](value)
 
 
 class Doubtful(Exception):
