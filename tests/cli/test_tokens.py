@@ -137,6 +137,27 @@ def test_a_log_is_compared_with_json_toon_and_a_session(good: Path) -> None:
     assert lines[-1].startswith("not tried: nslip as csp, sstp, sap, kick: they need what this log does not say")
 
 
+def test_a_log_of_several_wires_is_also_compared_as_a_whole() -> None:
+    header = b'{"kind":"query","actor_id":"a","schema_id":"ioc.query.v0","logical_clock":%d}'
+    lines = [b'{"header":%s,"payload":{"question":"why?"}}\n' % (header % number) for number in range(1, 31)]
+    log = b"".join(line + GOOD + b"\n" + WIDE + b"\n" for line in lines)
+    given = [*lines, *[GOOD] * 30, *[WIDE] * 30]
+    *_, last = turnwire("tokens", "-", "--compare", "--json", stdin=log).records
+    found = last["comparison"]
+    assert (found["wire"], found["messages"], found["sampled"], found["first"]) == ("all wires", 90, 90, 90)
+    rows = {each["format"]: each for each in found["rows"]}
+    assert {"each in its own wire", "json", "toon", "session"} == set(rows)
+    assert all(each["round_trip"] for each in rows.values())
+    own = rows["each in its own wire"]
+    assert own["alone"] == pytest.approx(sum(count(*[each.strip() for each in given])) / 90)
+    assert own["ratio"] == pytest.approx(own["alone"] / rows["json"]["alone"])
+    assert rows["session"]["together"] < min(own["together"], rows["json"]["together"])
+    shown = turnwire("tokens", "-", "--compare", stdin=log).out.decode()
+    assert shown.index("all wires, tokens of o200k_base") > shown.index("nslip, tokens of o200k_base")
+    assert "\neach in its own wire " in shown
+    assert "all wires" not in turnwire("tokens", "-", "--wire", "nslip", "--compare", stdin=log).out.decode()
+
+
 def test_advice_alone_compares_and_explains_what_is_cached() -> None:
     shown = turnwire("tokens", REAL, "--wire", "nslip", "--advise", "--sample", 50).out.decode()
     assert all(f"\n{name} " in shown for name in ("json", "toon", "session", "cached:"))

@@ -68,11 +68,13 @@ class Spent:
 
 
 class Tally(NamedTuple):
-    """A log, counted: (wire, tokenizer) -> Spent; wire -> sample of its messages; how many records were damaged."""
+    """A log, counted: (wire, tokenizer) -> Spent; wire -> sample of its messages; how many records were damaged; a
+    sample of all messages in their order."""
 
     spent: dict[tuple[str, str], Spent]
     samples: dict[str, Sample]
     damaged: int
+    whole: Sample
 
 
 class Sample:
@@ -119,15 +121,20 @@ def spend(
     sample: int = 0,
     threads: int = 1,
 ) -> Tally:
-    """Counts all messages of a log, or those of one wire, in one scan; ``sample`` messages of each wire are kept."""
+    """Counts all messages of a log, or those of one wire, in one scan; ``sample`` messages of each wire are kept, and
+    as many of all together."""
     import turnwire
 
     spent: dict[tuple[str, str], Spent] = {}
     names = registry.names()
     samples: dict[str, Sample] = {}
+    whole = Sample(sample)
     scan = turnwire.scan(source, wire=wire, columns=COLUMNS, errors="skip")
     for batch in scan:
         codes = batch["wire"]
+        for row in range(len(codes)) if sample else ():
+            if (place := whole.wants()) is not None:
+                whole.put(place, batch.message(row))
         for code in np.unique(codes).tolist():
             name, rows = names[code], np.flatnonzero(codes == code).tolist()
             kept = samples.setdefault(name, Sample(sample))
@@ -144,4 +151,4 @@ def spend(
                 own.add(counter.count_many(texts, threads), known, batch.file, lines[rows], budget)
     ordered = {key: spent[key] for key in sorted(spent, key=lambda key: names.index(key[0]))}
     samples = {name: samples[name] for name in names if name in samples}
-    return Tally(ordered, samples, sum(scan.counts.reasons.values()))
+    return Tally(ordered, samples, sum(scan.counts.reasons.values()), whole)

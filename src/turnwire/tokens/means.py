@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
-from turnwire.tokens.budget import Tally
-from turnwire.tokens.comparison import Comparison, Row, compare
+from turnwire.tokens.budget import Sample, Tally
+from turnwire.tokens.comparison import OWN, Comparison, Row, compare
 from turnwire.tokens.tokenizer import Tokenizer
 
 BASE, TABULAR, SESSION = "json", "toon", "session"
 REFERENCES = (BASE, TABULAR, SESSION)
 """The formats that are always there, in this order; of one that cannot be measured it is said why."""
+ALL = "all wires"
+"""Stands for the wire of a log that has messages of several."""
 
 
 class Mean(NamedTuple):
@@ -42,8 +44,8 @@ class Mean(NamedTuple):
 class Means(NamedTuple):
     """The formats for the messages of one wire of a log, with one tokenizer, the cheapest together first.
 
-    messages: how many there are. sampled: how many were measured alone. first: how many together. absent: wires that
-    were not tried, and why.
+    wire: its name; ``ALL`` for the messages of all wires, in the order of the log. messages: how many there are.
+    sampled: how many were measured alone. first: how many together. absent: wires that were not tried, and why.
     """
 
     wire: str
@@ -60,7 +62,8 @@ class Means(NamedTuple):
 
 
 def means(found: Tally, counters: Sequence[Tokenizer], *, context: Any = None) -> list[Means]:
-    """The means for each wire of a log and each tokenizer, in the order in which it was counted."""
+    """The means for each wire of a log and each tokenizer, in the order in which it was counted. Of several wires,
+    those for all messages follow: each in its own wire, and in REFERENCES."""
     result = []
     for (wire, name), own in found.spent.items():
         counter = next(each for each in counters if each.name == name)
@@ -70,10 +73,22 @@ def means(found: Tally, counters: Sequence[Tokenizer], *, context: Any = None) -
         alone = compare(kept.messages, [wire, *others], [counter], formats=REFERENCES[:-1], context=context)
         together = compare(kept.first, [wire], [counter], formats=REFERENCES, per="conversation")
         absent = {each: why for each, why in alone.absent.items() if each not in REFERENCES}
-        rows = sorted(_rows(wire, others, alone, together), key=lambda row: (_least(row) is None, _least(row)))
         sizes = own.meter.messages, len(kept.messages), len(kept.first)
-        result.append(Means(wire, name, *sizes, tuple(rows), absent))
-    return result
+        result.append(Means(wire, name, *sizes, _sorted(_rows(wire, others, alone, together)), absent))
+    return result + [_of_all(found.whole, counter) for counter in counters if len(found.samples) > 1]
+
+
+def _of_all(kept: Sample, counter: Tokenizer) -> Means:
+    """The means for the messages of several wires."""
+    alone = compare(kept.messages, [], [counter], formats=REFERENCES[:-1])
+    together = compare(kept.first, [], [counter], formats=REFERENCES, per="conversation")
+    sizes = kept.seen, len(kept.messages), len(kept.first)
+    return Means(ALL, counter.name, *sizes, _sorted(_rows(OWN, (), alone, together)), {})
+
+
+def _sorted(rows: list[Mean]) -> tuple[Mean, ...]:
+    """The cheapest together first."""
+    return tuple(sorted(rows, key=lambda row: (_least(row) is None, _least(row))))
 
 
 def _least(mean: Mean) -> float | None:
