@@ -196,11 +196,11 @@ def drafted(node: Node, marks: list[str], leaf: Callable[[int], Any]) -> Any:
         return Array([drafted(each, marks, leaf) for each in node.items])
     found = []
     for name, each in node.items:
-        mark = ""
-        if isinstance(each, Place):
+        if type(each) is Place:
             mark = marks[each.number] if each.columns is None else "#" + ",".join(each.columns)
-        elif isinstance(each, Members) and each.style is not None:
-            mark = f"${each.style or ''}"
+            found.append(Member(name, mark, leaf(each.number)))
+            continue
+        mark = f"${each.style or ''}" if isinstance(each, Members) and each.style is not None else ""
         found.append(Member(name, mark, drafted(each, marks, leaf)))
     return found
 
@@ -269,22 +269,20 @@ class _NotSo(Exception):
 
 def _change(held: Member, member: Member, same: Callable[[int, Any], bool]) -> Member | None:
     """What is to be told of a member that the base has, too; None: nothing."""
-    if isinstance(held.node, list) and isinstance(member.node, list) and held.mark == member.mark:
-        inner = changes(held.node, member.node, same)
+    before, after = held.node, member.node
+    if held.mark == member.mark and type(before) is int and type(after) is Told:
+        return None if same(before, after) else member
+    if isinstance(before, list) and isinstance(after, list):
+        inner = changes(before, after, same) if held.mark == member.mark else None
         if inner is None:
             raise _NotSo
         return Member(member.name, "", inner) if inner else None
-    if isinstance(held.node, list) and isinstance(member.node, list):
-        raise _NotSo
-    if held.mark == member.mark:
-        if isinstance(held.node, Array) and isinstance(member.node, Array):
-            pairs = list(zip(held.node.items, member.node.items, strict=False))
-            if len(pairs) == len(held.node.items) == len(member.node.items):
-                inners = [changes(one, other, same) for one, other in pairs]
-                if all(inner == [] for inner in inners):
-                    return None
-        elif isinstance(held.node, int) and isinstance(member.node, Told) and same(held.node, member.node):
-            return None
+    if held.mark == member.mark and isinstance(before, Array) and isinstance(after, Array):
+        pairs = list(zip(before.items, after.items, strict=False))
+        if len(pairs) == len(before.items) == len(after.items):
+            inners = [changes(one, other, same) for one, other in pairs]
+            if all(inner == [] for inner in inners):
+                return None
     return member
 
 

@@ -69,7 +69,10 @@ class Plan(NamedTuple):
         for event in events:
             leaves = event.leaves
             for fixed, at in self.known.get(event.structure, ()):
-                if all(leaves[place] == leaf for place, leaf in fixed):
+                for place, leaf in fixed:
+                    if leaves[place] != leaf:
+                        break
+                else:
                     kinds.append(at)
                     break
             else:

@@ -56,16 +56,16 @@ class _Form:
             return self.composer.bare(item.line, event.shape, event.leaves)
         fitting = [name for name in called if self._fits(name, event)]
         if fitting:
-            name = min(fitting, key=lambda name: self._missed(name, event))
+            name = fitting[0] if len(fitting) == 1 else min(fitting, key=lambda name: self._missed(name, event))
             return self.composer.row(name, event.leaves)
         return self._defined(called, item, event)
 
     def _fits(self, name: str, event: Event) -> bool:
         template = self.composer.templates[name]
-        return all(
-            mark or own.first == leaf
-            for mark, own, leaf in zip(template.marks, template.leaves, event.leaves, strict=True)
-        )
+        for mark, own, leaf in zip(template.marks, template.leaves, event.leaves, strict=True):
+            if not mark and own.first != leaf:
+                return False
+        return True
 
     def _missed(self, name: str, event: Event) -> int:
         """How much a row would have to tell."""
