@@ -6,7 +6,8 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR, PyUnicode_Substring
 
 from turnwire._native.session.state import read
-from turnwire._pure.session.rows import fields_of, surrogate, unfolded
+from turnwire._pure.session.rows import fields_of, unfolded
+from turnwire._pure.session.rows import surrogate as _surrogate
 
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 letter, Py_ssize_t start, Py_ssize_t end, int direction)
@@ -76,7 +77,7 @@ def rows(
                 name = PyUnicode_Substring(body, 0, cut)
                 template = PyDict_GetItem(templates, name)
             slashes = template is not NULL and PyUnicode_FindChar(body, 92, 0, width, 1) >= 0
-            if template is NULL or ((slashes or not PyUnicode_IS_ASCII(body)) and surrogate(body) is not None):
+            if template is NULL or ((slashes or not PyUnicode_IS_ASCII(body)) and _surrogate(body) is not None):
                 found.append(other(body))
             else:
                 owner = <object>template
