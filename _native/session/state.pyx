@@ -249,9 +249,9 @@ cdef object told(object leaf, bint text, bint later):
 
 
 def written(State state not None, template, list leaves not None, bint before):
-    """An event as the fields of a row, and which of them are told texts: place, text, place, text, and so on."""
+    """An event as the fields of a row; see the twin."""
     cdef list places = template.open, order = template.order, owns = template.leaves
-    cdef list fields = [""] * len(places), texts = []
+    cdef list fields = [""] * len(places)
     cdef Py_ssize_t at, last = -1, place, number = len(places)
     cdef Expected own
     cdef object leaf, far, key = template.key, identity = template.number, place_
@@ -273,15 +273,12 @@ def written(State state not None, template, list leaves not None, bint before):
                 if far is not None:
                     fields[at] = f"{far}"
                 else:
-                    if type(leaf) is str:
-                        texts.append(at)
-                        texts.append(leaf)
                     fields[at] = told(leaf, own.text, own.sign == 126)
         if place == key_place:
             state.enter(leaf)
         state.put(own.path, leaf, own.sign == 126)
     state.close(identity, leaves)
-    return fields[: last + 1], texts
+    return fields[: last + 1]
 
 
 cdef bint is_number(object text, bint fractions) noexcept:

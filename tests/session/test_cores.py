@@ -140,8 +140,8 @@ def written(core: ModuleType, shape: Any, marks: list[str], alike: list[Event], 
     found = []
     for event in alike[1:]:
         leaves = [leaf if mark else own for leaf, mark, own in zip(event.leaves, marks, first, strict=True)]
-        fields, texts = core.written(states[0], template, leaves, True)
-        found.append((fields, texts))
+        fields = core.written(states[0], template, leaves, True)
+        found.append(fields)
         told = split("|".join(fields)) if fields else []
         assert core.read(states[1], template, told, rare) == leaves
     return found

@@ -84,12 +84,12 @@ class Composer:
             state.put(path, leaf, own.mark == LATER)
         state.close(template.number, leaves)
         target = drafted(shape.root, marks, texts.__getitem__)
-        used, prefix, text = target, "", definitions.written(target)
+        prefix, text = "", definitions.written(target)
         least = len(text)
         for at, (base_name, base) in enumerate(bases):
             draft = definitions.changes(base.draft, target, lambda one, other: (one, other.number) in unsaid[at])  # noqa: B023
             if draft is not None and (size := len(shorter := definitions.written(draft)) + 2) < least:
-                least, used, prefix, text = size, draft, base_name, shorter
+                least, prefix, text = size, base_name, shorter
         self.derived |= bool(prefix)
         if name:
             self.templates.pop(name, None)
@@ -128,5 +128,5 @@ class Composer:
 
     def row(self, name: str, leaves: list[Leaf]) -> str:
         """An event by a template that was defined."""
-        fields, _ = written(self.state, self.templates[name], leaves, self.before)
+        fields = written(self.state, self.templates[name], leaves, self.before)
         return f"{name} {'|'.join(fields)}" if fields else name

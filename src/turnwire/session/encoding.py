@@ -106,6 +106,7 @@ def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, mea
 
 
 def _drafted(given: Sequence[Item], keys: tuple[str, ...], options: Options) -> Draft:
+    """The events as bodies of records, without aliases."""
     draft = Draft([], set())
     plan: Plan | None = None
     for start in range(0, len(given), options.every):
@@ -243,7 +244,9 @@ def _writable(key: str) -> bool:
     return bool(key) and not re.search(r"\s", key)
 
 
-def _keys(given: Sequence[Item], options: Options, measure: Callable[[str], int]) -> tuple[tuple[str, ...], Draft | None]:
+def _keys(
+    given: Sequence[Item], options: Options, measure: Callable[[str], int]
+) -> tuple[tuple[str, ...], Draft | None]:
     """The paths that tell conversations apart, tried on the first events: each that saves tokens. And the session by
     them where those are all events, else None."""
     sample, plain = given[:TRIED], options._replace(aliases=False)

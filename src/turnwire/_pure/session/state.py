@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire._pure.session import times
 from turnwire._pure.session.fields import field, json_field
@@ -163,15 +163,14 @@ class State:
             self.current.rows[template] = leaves
 
 
-def written(state: State, template: Template, leaves: list[Leaf], before: bool) -> tuple[list[str], list[Any]]:
-    """An event as the fields of a row, and which of them are told texts: place, text, place, text, and so on.
+def written(state: State, template: Template, leaves: list[Leaf], before: bool) -> list[str]:
+    """An event as the fields of a row, without those that are empty at its end.
 
     before: whether what is as in the last event of the template may be left out.
     """
     state.enter(None)
     places = template.open
     fields = [""] * len(places)
-    texts: list[Any] = []
     last = -1
     for place in template.order:
         own, leaf = template.leaves[place], leaves[place]
@@ -184,14 +183,12 @@ def written(state: State, template: Template, leaves: list[Leaf], before: bool) 
                 if far is not None:
                     fields[at] = str(far)
                 else:
-                    if type(leaf) is str:
-                        texts += (at, leaf)
                     fields[at] = told(leaf, own.text, own.mark == LATER)
         if place == template.key:
             state.enter(leaf)
         state.put(own.path, leaf, own.mark == LATER)
     state.close(template.number, leaves)
-    return fields[: last + 1], texts
+    return fields[: last + 1]
 
 
 def told(leaf: Leaf, text: bool, later: bool) -> str:
