@@ -7,6 +7,7 @@ file holds a lock on it (``flock``), which ends with the process whatever ends i
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import secrets
 import shutil
@@ -18,8 +19,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from turnwire.errors import NotFlushed
+
 # Windows has other locks, and none on directories: nothing is known to be left there.
 fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+
+# What file systems say that cannot flush a directory at all.
+_NO_FLUSH = (errno.EINVAL, errno.ENOTSUP)
 
 PREFIX = ".turnwire-"
 SUFFIX = ".tmp"
@@ -138,14 +144,34 @@ def _remove_begun() -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Flushes the names in a directory to the disk; does nothing where the system cannot."""
+    """Flushes the names in a directory to the disk; does nothing where the system cannot. Raises OSError."""
     if os.name != "posix":
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        sync_names(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_names(descriptor: int) -> None:
+    """As :func:`sync_directory`, of a directory that is open."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FLUSH:
+            raise
+
+
+@contextmanager
+def done_before(name: str | os.PathLike[str]) -> Iterator[None]:
+    """For the flush of a directory once what has that name is written and in its place: an OSError in the block is
+    raised as NotFlushed, so that nobody takes what is done for undone."""
+    try:
+        yield
+    except OSError as error:
+        text = f"it is written, but its directory could not be flushed to the disk: {error.strerror or error}"
+        raise NotFlushed(error.errno or errno.EIO, text, os.fspath(name)) from error
 
 
 @contextmanager
@@ -172,6 +198,9 @@ class AtomicFile:
 
     A symbolic link is followed, the permissions of a file that is replaced are kept. What is there already and is no
     regular file (``/dev/stdout``, a named pipe) cannot be replaced and is written to as it is.
+
+    Raises OSError where nothing has changed, and NotFlushed where the file is there, but may not outlast a loss of
+    power.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -243,7 +272,8 @@ class AtomicFile:
         os.replace(self._beside, self._place)
         _begun.pop(self._beside, None)
         self._beside = None
-        sync_directory(self._place.parent)
+        with done_before(self.name):
+            sync_directory(self._place.parent)
 
     def _drop(self) -> None:
         if self.file is not None:
@@ -261,7 +291,8 @@ class AtomicFile:
 class AtomicDirectory:
     """A directory for a ``with`` block: ``path`` is where to write; it gets its name when the block ends well.
 
-    Its name must be free, or an empty directory: FileExistsError says otherwise, before anything is written.
+    Its name must be free, or an empty directory: FileExistsError says otherwise, before anything is written. Raises as
+    :class:`AtomicFile` does.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -293,7 +324,8 @@ class AtomicDirectory:
                 for directory in {self.path, *(found for found in self.path.rglob("*") if found.is_dir())}:
                     sync_directory(directory)
                 os.rename(self.path, self._place)
-                sync_directory(self._place.parent)
+                with done_before(self.name):
+                    sync_directory(self._place.parent)
         except OSError as failure:
             failure.filename = self.name
             del failure.filename2  # None would be shown, as "-> None"

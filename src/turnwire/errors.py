@@ -280,27 +280,20 @@ class WireError(ValueError):
 
     def __str__(self) -> str:
         """The whole text, made on request: a log of refusals needs the parts alone."""
-        return self._render()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._render()!r})"
-
-    def _place(self) -> str:
-        place = ""
-        if self.offset is not None:
-            place = f" at byte {self.offset}"
-            if self.line is not None:
-                place += f", line {self.line}"
-        elif self.line is not None:
-            place = f" at line {self.line}"
-        if self.path:
-            place += f" in {self.path}"
-        return place
-
-    def _render(self) -> str:
         head = f"{self.wire}: " if self.wire else ""
         tail = f": {self.text}" if self.text else ""
         return f"{head}{self.reason}{self._place()}{tail}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def _place(self) -> str:
+        place = "" if self.offset is None else f" at byte {self.offset}"
+        if self.line is not None:
+            place += f", line {self.line}" if place else f" at line {self.line}"
+        if self.path:
+            place += f" in {self.path}"
+        return place
 
     def relocated(self) -> WireError:
         """This error, after a reader higher up has corrected a position: its text follows."""
@@ -388,6 +381,12 @@ class Unanswered(CallError, TimeoutError):
 
 class BadAnswer(CallError):
     """The answer cannot be used: unreadable, too large, or of another task, correlation or producer than was asked."""
+
+
+class NotFlushed(OSError):
+    """A file or a directory is written and has its name, but the system could not flush that name to the disk: all see
+    it now, and a loss of power may undo it. ``errno`` is the system's, ``filename`` what was written. Where a file
+    operation of CSP/1 raises it, the operation is done."""
 
 
 class UnknownName(ValueError):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
+import stat
 import subprocess
 from hashlib import sha256
 
@@ -11,7 +13,7 @@ import pytest
 
 from turnwire import csp
 from turnwire.csp.fileop import apply
-from turnwire.errors import RuleError
+from turnwire.errors import NotFlushed, RuleError
 
 
 def op(word, path, content=None, base=None):
@@ -164,6 +166,56 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("turnwire.csp.fileop.os.fsync", full)
     with pytest.raises(OSError):
         op("CREATE", "a/b/c", "x\n").apply(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="directories are flushed on POSIX systems")
+@pytest.mark.parametrize(
+    ("block", "left"),
+    [
+        (op("CREATE", "new/a", "x\n"), {"f": "a\n", "new/a": "x\n"}),
+        (op("PATCH", "f", "@@ -1 +1 @@\n-a\n+b\n"), {"f": "b\n"}),
+        (op("DELETE", "f"), {}),
+    ],
+)
+def test_what_is_done_but_not_flushed_is_told_as_done(tmp_path, monkeypatch, block, left):
+    (tmp_path / "f").write_bytes(b"a\n")
+    fsync = os.fsync
+
+    def failing(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(descriptor)
+
+    monkeypatch.setattr("turnwire.atomic.os.fsync", failing)
+    with pytest.raises(NotFlushed, match=r"it is written, but .*Input/output error") as caught:
+        block.apply(tmp_path)
+    assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(tmp_path / block.get("PATH")))
+    assert {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == left
+
+
+@pytest.mark.skipif(os.name != "posix", reason="directories are flushed on POSIX systems")
+def test_a_file_system_that_cannot_flush_directories_is_none_that_fails(tmp_path, monkeypatch):
+    fsync = os.fsync
+
+    def unable(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        fsync(descriptor)
+
+    monkeypatch.setattr("turnwire.atomic.os.fsync", unable)
+    assert op("CREATE", "new/a", "x\n").apply(tmp_path).done
+
+
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("turnwire.csp.fileop.os.fsync", full)
+    with pytest.raises(OSError) as caught:
+        op("CREATE", "a/b", "x\n").apply(tmp_path)
+    assert not isinstance(caught.value, NotFlushed)
+    assert caught.value.filename == str(tmp_path / "a/b")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from turnwire.cli.program import run
-from turnwire.errors import RuleError
+from turnwire.errors import NotFlushed, RuleError
 from turnwire.ledger import Checkpoint, ConsistencyProof, Ledger, verify_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -167,6 +168,25 @@ def test_a_backup_is_one_whole_file(path: Path, tmp_path: Path) -> None:
     with Ledger(copy, after=head) as again:
         assert again.append("x", b"goes on") == 702
         assert again.verify(head)
+
+
+@posix
+def test_a_backup_that_may_not_outlast_a_loss_of_power_is_told_as_written(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if os.path.samestat(os.fstat(descriptor), tmp_path.stat()):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(descriptor)
+
+    copy = tmp_path / "copy.ledger"
+    monkeypatch.setattr(os, "fsync", failing)
+    with Ledger(path) as ledger, pytest.raises(NotFlushed) as caught:
+        ledger.backup(copy)
+    assert caught.value.filename == str(copy)
+    assert verify_file(copy)
 
 
 READER = """

@@ -22,6 +22,7 @@ import turnwire
 from tests.log.engines import GOOD, UPSTREAM
 from turnwire.atomic import AtomicFile
 from turnwire.contract import Column
+from turnwire.errors import NotFlushed
 from turnwire.log import guarded, unguarded, write
 from turnwire.log.output.writers import FORMATS, GROUP_BYTES
 from turnwire.registry import WIRES
@@ -245,6 +246,31 @@ def test_nothing_is_left_behind(tmp_path: Path, name: str, error: BaseException)
     assert os.listdir(tmp_path) == ([] if part else [name])
     if part is None:
         assert (tmp_path / name).read_bytes() == b"what was there before"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="directories are flushed on POSIX systems")
+@pytest.mark.parametrize("name", ["out.csv", "out"])
+def test_a_directory_that_is_not_flushed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Once the output has its name nobody is told that there is none."""
+    fsync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if os.path.samestat(os.fstat(descriptor), tmp_path.stat()):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    with pytest.raises(NotFlushed, match="it is written, but") as caught:
+        write(scanned(), tmp_path / name, partition_by=None if "." in name else "wire")
+    assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(tmp_path / name))
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == [name]
+    write(scanned(), tmp_path / "again.csv")
+    written = tmp_path / name
+    if written.is_dir():
+        assert len(list(written.rglob("*.parquet"))) == 1
+    else:
+        assert written.read_bytes() == (tmp_path / "again.csv").read_bytes()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
-from turnwire.atomic import create, locked, sweep, sync_directory, temporary_name
+from turnwire.atomic import create, done_before, locked, sweep, sync_directory, sync_names, temporary_name
 from turnwire.characters import visible
 from turnwire.csp.diff import apply_diff
 from turnwire.csp.messages import FileOp
@@ -87,9 +87,9 @@ def apply(
     is refused; with ``allow``, so is what that does not match. The folders of version control (``.git``, ``.hg``, ...)
     are refused unless a pattern of ``allow`` names them. Both hold for the path and for where its links lead.
 
-    Raises RuleError (unknown_op, unsafe_path, file_exists,
-    file_missing, not_a_file, base_mismatch, bad_diff, diff_mismatch, missing_path), and OSError from the system; either
-    way nothing has changed.
+    Raises RuleError (unknown_op, unsafe_path, file_exists, file_missing, not_a_file, base_mismatch, bad_diff,
+    diff_mismatch, missing_path) and OSError from the system; either way nothing has changed. Only NotFlushed, an
+    OSError, says that the operation is done, but may not outlast a loss of power.
     """
     path = block.get("PATH")
     if path is None:
@@ -239,8 +239,12 @@ def _write(top: Path, parts: tuple[str, ...], old: bytes | None, new: bytes | No
                 os.unlink(name, dir_fd=folder)
             else:
                 _replace(name, folder, new, mode, path, fresh=old is None)
-            _sync(folder, made)
-    except BaseException:
+            with done_before(top.joinpath(*parts)):
+                _sync(folder, made)
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename = os.fspath(top.joinpath(*parts))
+            del error.filename2  # None would be shown, as "-> None"
         for directory in reversed(made):
             with suppress(OSError):  # somebody else has put something into it: it is theirs now
                 directory.rmdir()
@@ -304,7 +308,7 @@ def _replace(name: str, folder: int | None, content: bytes, mode: int | None, pa
             else:
                 os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # it is not there any more; or it stays, and who writes there next sweeps it
             os.unlink(beside, dir_fd=folder)
 
 
@@ -319,6 +323,6 @@ def _name(beside: str, name: str, folder: int | None, path: str) -> None:
 def _sync(folder: int | None, made: list[Path]) -> None:
     """Flushes names to the disk: of the file in its folder, and of the folders that were made in theirs."""
     if folder is not None:
-        os.fsync(folder)
+        sync_names(folder)
         for directory in {place.parent for place in made}:
             sync_directory(directory)

@@ -147,7 +147,8 @@ class FileOp(Block):
         :func:`turnwire.csp.fileop.apply`.
 
         Raises RuleError and changes nothing when the path leaves ``root`` (``..``, absolute, through a symbolic
-        link), the BASE is another, or the diff names another file or does not fit.
+        link), the BASE is another, or the diff names another file or does not fit. Raises NotFlushed, an OSError, where
+        the operation is done, but may not outlast a loss of power.
         """
         from turnwire.csp.fileop import apply
 

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from turnwire.atomic import create, scratch, sync_directory
+from turnwire.atomic import create, done_before, scratch, sync_directory
 from turnwire.ledger.checkpoint import Checkpoint
 from turnwire.ledger.connection import connect, input_output
 from turnwire.ledger.verify import require, verify_file
@@ -26,7 +26,8 @@ def copied(source: sqlite3.Connection, identity: str, path: str | os.PathLike[st
             os.fsync(descriptor)
             verdict = require(verify_file(beside))
             os.link(beside, place)  # refuses what has come to that name meanwhile
-            sync_directory(place.parent)
+            with done_before(path):
+                sync_directory(place.parent)
         finally:
             os.close(descriptor)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -463,7 +463,7 @@ class Ledger:
         """Copies the ledger to a new file while it is written, proves the copy, and answers its head (unsigned).
 
         The copy is one file and needs no others beside it. It is there when it is whole, or not at all. Raises
-        FileExistsError, OSError, RuleError(ledger_broken).
+        FileExistsError, OSError (NotFlushed where it is there), RuleError(ledger_broken).
         """
         from turnwire.ledger.copying import copied
 
