@@ -319,6 +319,8 @@ class AtomicDirectory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, OSError) and error.filename is None:  # of a file in it that is open
+            error.filename = self.name
         try:
             if error is None:
                 for directory in {self.path, *(found for found in self.path.rglob("*") if found.is_dir())}:

@@ -302,6 +302,8 @@ def test_a_backup_to_a_full_disk_leaves_nothing(path: Path, tmp_path: Path) -> N
     code += "from turnwire.ledger import Ledger; Ledger(sys.argv[1]).backup(sys.argv[2])"
     failed = subprocess.run([sys.executable, "-c", code, path, folder / "copy.db"], capture_output=True, text=True)
     assert failed.returncode == 1 and "OSError" in failed.stderr
+    assert f"{str(folder / 'copy.db')!r}" in failed.stderr, "what was asked for is named"
+    assert ".turnwire-" not in failed.stderr.splitlines()[-1]
     assert list(folder.iterdir()) == []
 
 

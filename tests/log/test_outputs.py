@@ -248,6 +248,20 @@ def test_nothing_is_left_behind(tmp_path: Path, name: str, error: BaseException)
         assert (tmp_path / name).read_bytes() == b"what was there before"
 
 
+def test_a_full_disk_under_a_directory_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsync = os.fsync
+
+    def full(descriptor: int) -> None:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(scanned(), tmp_path / "out", partition_by="wire")
+    assert (caught.value.filename, os.listdir(tmp_path)) == (str(tmp_path / "out"), [])
+
+
 @pytest.mark.skipif(os.name != "posix", reason="directories are flushed on POSIX systems")
 @pytest.mark.parametrize("name", ["out.csv", "out"])
 def test_a_directory_that_is_not_flushed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from turnwire.atomic import create, done_before, scratch, sync_directory
 from turnwire.ledger.checkpoint import Checkpoint
 from turnwire.ledger.connection import connect, input_output
-from turnwire.ledger.verify import require, verify_file
+from turnwire.ledger.verify import Verdict, require, verify_file
 
 
 def copied(source: sqlite3.Connection, identity: str, path: str | os.PathLike[str]) -> Checkpoint:
@@ -18,6 +18,17 @@ def copied(source: sqlite3.Connection, identity: str, path: str | os.PathLike[st
     place = Path(os.path.abspath(path))
     if os.path.lexists(place):
         raise FileExistsError(17, "exists already", os.fspath(path))
+    try:
+        verdict = _placed(source, place)
+    except OSError as error:
+        error.filename = os.fspath(path)  # and not that of what is written beside it
+        del error.filename2  # None would be shown, as "-> None"
+        raise
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return Checkpoint(identity, verdict.size, verdict.root, verdict.chain, now)
+
+
+def _placed(source: sqlite3.Connection, place: Path) -> Verdict:
     with scratch(place.parent) as folder:
         beside = folder / "copy"
         descriptor = create(str(beside), 0o600)
@@ -26,12 +37,11 @@ def copied(source: sqlite3.Connection, identity: str, path: str | os.PathLike[st
             os.fsync(descriptor)
             verdict = require(verify_file(beside))
             os.link(beside, place)  # refuses what has come to that name meanwhile
-            with done_before(path):
+            with done_before(place):
                 sync_directory(place.parent)
+            return verdict
         finally:
             os.close(descriptor)
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    return Checkpoint(identity, verdict.size, verdict.root, verdict.chain, now)
 
 
 def _copy(source: sqlite3.Connection, path: Path) -> None:
