@@ -18,6 +18,10 @@ cdef struct Columns:
     uint8_t *status
     uint8_t *priority
     int32_t *spans
+    int64_t *text_offset[TEXTS]  # of the texts that are asked for one by one
+    int64_t *text_length[TEXTS]
+    int text[TEXTS]  # their numbers
+    int texts  # how many these are
 
 cdef struct Refused:
     int64_t *offset
@@ -176,6 +180,11 @@ cdef inline void store(Bulk *b, int32_t *row) noexcept nogil:
         c.intent[at] = kind
     if c.inside != NULL:
         c.inside[at] = row[3] >> 8 & 1
+    for span in range(c.texts):
+        there = span_of[kind][c.text[span]]
+        length = -1 if there == NO_SPAN else row[5 + 2 * there]
+        c.text_offset[span][at] = 0 if length < 0 else row[4 + 2 * there]
+        c.text_length[span][at] = 0 if length < 0 else length
     b.rows += 1
 
 
@@ -246,6 +255,15 @@ cdef int take_columns(Bulk *b, dict columns, dict rejects) except -1:
     c.status = <uint8_t *>memory(columns, "status", b.room, 1)
     c.priority = <uint8_t *>memory(columns, "priority", b.room, 1)
     c.spans = <int32_t *>memory(columns, "spans", b.room, 24 * sizeof(int32_t))
+    c.texts = 0
+    for number, name in enumerate(_spec.BULK_TEXTS):
+        if f"{name}.offset" in columns:
+            c.text[c.texts] = number
+            c.text_offset[c.texts] = <int64_t *>memory(columns, f"{name}.offset", b.room, 8)
+            c.text_length[c.texts] = <int64_t *>memory(columns, f"{name}.length", b.room, 8)
+            if c.text_length[c.texts] == NULL:
+                raise ValueError(f"the text {name} needs its lengths, too")
+            c.texts += 1
     b.refused.offset = <int64_t *>memory(rejects, "offset", b.refusal_room, 8)
     b.refused.length = <int64_t *>memory(rejects, "length", b.refusal_room, 8)
     b.refused.line = <int64_t *>memory(rejects, "line", b.refusal_room, 8)
@@ -265,7 +283,8 @@ def scan_block(data, int64_t start, int64_t size, bint final, dict columns, int6
         data: bytes-like, under 2 GiB; ``final`` says that the input ends with ``data[:size]``.
         columns: name -> writable array with ``room`` rows: offset, length, line (i64), present (u32), intent, status,
             priority, inside_unclosed_heredoc (u8), and spans (96 bytes), in which the texts are: ``text_spans`` tells
-            them. Columns that are not there are not written.
+            them. Of single texts ``<name>.offset`` and ``<name>.length`` (i64; 0 and 0 where there is none). Columns
+            that are not there are not written.
         rejects: offset, length, line, fault (i64) and reason (u8) with ``reject_room`` rows.
         base: offset of ``data[0]`` in the input; line: line of ``data[start]``, from 1.
         keep: nothing; every wire has it. limit: bytes of a message.

@@ -7,6 +7,8 @@ cdef extern from "_native/log/line_signs.h" nogil:
     int tw_line_signs(const uint8_t *s, size_t start, size_t stop, size_t *magic)
     int tw_signs_between(const uint8_t *s, const int64_t *starts, const int64_t *stops, size_t count, size_t start,
                          size_t stop)
+    bint tw_only_records(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
+                         size_t stop, size_t size)
     bint tw_plain_gaps(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
                        size_t start, size_t stop, int kind, int escapes)
 
@@ -39,6 +41,26 @@ def signs_between(const uint8_t[::1] data, const int64_t[::1] starts, const int6
     with nogil:
         found = tw_signs_between(&data[0], &starts[0] if count else NULL, &stops[0] if count else NULL, count, start, stop)
     return found
+
+
+def only_records(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] lengths, Py_ssize_t rows,
+                 int64_t base, Py_ssize_t stop):
+    """Whether ``data`` shows no signs outside of the records, and ``data[:stop]`` has no brace, quote or at sign there:
+    then it has no record of JSON or nSLIP, and nothing that was meant as one.
+
+    offsets, lengths: of ``rows`` records in ``data`` in order, from ``base`` on. Lines begin with ``data`` and behind
+    the records.
+    """
+    cdef bint only
+    cdef Py_ssize_t size = data.shape[0]
+    if not 0 <= stop <= size or min(offsets.shape[0], lengths.shape[0]) < rows:
+        raise ValueError("stop and rows must lie in the data")
+    if size == 0:
+        return True
+    with nogil:
+        only = tw_only_records(&data[0], &offsets[0] if rows else NULL, &lengths[0] if rows else NULL, rows, base, stop,
+                               size)
+    return only
 
 
 def plain_gaps(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] lengths, Py_ssize_t rows,

@@ -220,6 +220,31 @@ static inline int tw_signs_between(const uint8_t *s, const int64_t *starts, cons
     return start < stop ? signs | tw_line_signs(s, start, stop, NULL) : signs;
 }
 
+/* Whether s[p .. stop) has a brace, a quote or an at sign. */
+static inline int tw_sign_of_opening(const uint8_t *s, size_t p, size_t stop)
+{
+    if (stop - p > 64) return memchr(s + p, '{', stop - p) || memchr(s + p, '"', stop - p) || memchr(s + p, '@', stop - p);
+    for (; p < stop; p++)
+        if (s[p] == '{' || s[p] == '"' || s[p] == '@') return 1;
+    return 0;
+}
+
+/* Whether s[0 .. size) shows no sign outside of `rows` records, which are in order, and s[0 .. stop) has nothing there that can
+ * belong to a record of JSON or nSLIP. */
+static inline int tw_only_records(const uint8_t *s, const int64_t *offset, const int64_t *length, size_t rows, int64_t base,
+                                  size_t stop, size_t size)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= rows; i++) {
+        size_t first = i < rows ? (size_t)(offset[i] - base) : size, end = first < stop ? first : stop;
+        while (start < first && s[start] == '\n') start++; /* what is empty shows nothing */
+        if (start < end && tw_sign_of_opening(s, start, end)) return 0;
+        if (start < first && tw_line_signs(s, start, first, NULL)) return 0;
+        if (i < rows && first + (size_t)length[i] > start) start = first + (size_t)length[i];
+    }
+    return 1;
+}
+
 static inline int tw_sign_blank(uint8_t c) { return tw_sign_space(c) || c == '\n' || c == '\r'; }
 
 /* Whether the key MESSAGE of an array stands at p: it may be one of bytes. */

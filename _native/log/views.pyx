@@ -2,7 +2,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 cdef extern from "_native/json/strings.h" nogil:
@@ -92,6 +92,29 @@ def escaped_views(const uint8_t[::1] buffer, const uint8_t[::1] arena, const int
         return written
     finally:
         PyBuffer_Release(&view)
+
+
+def moved_bits(const uint32_t[::1] masks, list moves not None, uint64_t[::1] out):
+    """Sets bits of ``out`` (u64) where masks (u32) have them: (bit of a mask, bit of ``out``) of each."""
+    cdef Py_ssize_t row, count = masks.shape[0]
+    cdef int move, found = <int>len(moves)
+    cdef int[32] bits
+    cdef int[32] there
+    cdef uint64_t mask, moved
+    if out.shape[0] != count:
+        raise ValueError("masks and out do not match")
+    if found > 32:
+        raise ValueError("a mask has 32 bits")
+    for move in range(found):
+        bits[move], there[move] = moves[move]
+        if not (0 <= bits[move] < 32 and 0 <= there[move] < 64):
+            raise ValueError("a mask has 32 bits, and out 64")
+    with nogil:
+        for row in range(count):
+            mask, moved = masks[row], out[row]
+            for move in range(found):
+                moved |= (mask >> bits[move] & 1) << there[move]
+            out[row] = moved
 
 
 def decimals(const uint64_t[::1] numbers, uint8_t[:, ::1] out, int64_t[::1] lengths):

@@ -53,9 +53,11 @@ def fill(core: Any, data: bytes, *, cuts=(), limit=LIMIT, wanted=tuple(DTYPES), 
         while True:
             tables = {name: np.full(most * np.dtype(DTYPES[name]).itemsize, 77, "u1") for name in wanted}
             tables = {name: table.view(DTYPES[name]) for name, table in tables.items()}
+            texts = [f"{text}.{part}" for text in spec.BULK_TEXTS for part in PARTS if "spans" in wanted]
+            singly = {name: np.full(most, 77) for name in texts}
             bad_tables = {name: np.full(most, 77, dtype) for name, dtype in REJECTS.items()}
             rows, bad, position, line = core.scan_block(
-                *(data, position, size, size == len(data), tables, 0, most, bad_tables, 0, most),
+                *(data, position, size, size == len(data), tables | singly, 0, most, bad_tables, 0, most),
                 base=base,
                 line=line,
                 limit=limit,
@@ -65,6 +67,7 @@ def fill(core: Any, data: bytes, *, cuts=(), limit=LIMIT, wanted=tuple(DTYPES), 
                 spans = np.full((2, rows), 77)
                 core.text_spans(tables["spans"], rows, spec.BULK_TEXTS.index(text), *spans)
                 for part, numbers in zip(PARTS, spans.tolist(), strict=True):
+                    assert singly[f"{text}.{part}"][:rows].tolist() == numbers
                     columns[f"{text}.{part}"] += numbers
             tables.pop("spans", None)
             for name, table in tables.items():

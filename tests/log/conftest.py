@@ -17,6 +17,8 @@ def scan_core(backend: str, monkeypatch: pytest.MonkeyPatch) -> str:
         ("turnwire.log.engine.block_pass", "_core", "json.lines"),
         ("turnwire.log.engine.block_pass", "_heads", "log.line_heads"),
         ("turnwire.log.engine.shortcut", "_heads", "log.line_heads"),
+        ("turnwire.log.engine.claimed_rows", "_heads", "log.line_heads"),
+        ("turnwire.log.engine.claimed_rows", "_views", "log.views"),
         ("turnwire.finding.assembly", "_heads", "log.line_heads"),
         ("turnwire.log.output.batch", "_views", "log.views"),
         ("turnwire.log.output.batch", "_times", "log.times"),

@@ -199,3 +199,17 @@ def test_what_cannot_be_exported_is_let_go() -> None:
             assert not made.release
         del good
         assert (arrays.exported(), sys.getrefcount(numbers)) == (before, free)
+
+
+def test_bits_of_masks_move() -> None:
+    chance = random.Random(5)
+    masks = np.array([chance.getrandbits(32) for _ in range(50)], np.uint32)
+    moves = [(0, 63), (31, 0), (7, 7), (8, 7)]
+    for views in modules("log.views"):
+        out = np.full(50, 1 << 40, np.uint64)
+        views.moved_bits(masks, moves, out)
+        for mask, found in zip(masks.tolist(), out.tolist(), strict=True):
+            there = {to for bit, to in moves if mask >> bit & 1}
+            assert found == 1 << 40 | sum(1 << to for to in there)
+        with pytest.raises(ValueError, match="do not match"):
+            views.moved_bits(masks, moves, out[1:])

@@ -59,7 +59,7 @@ def spans(chance: random.Random, size: int) -> tuple[Any, Any]:
 def test_the_twins_see_the_same(core: Callable[[str], ModuleType]) -> None:
     heads = core("log.line_heads")
     chance = random.Random(4)
-    met, plain = 0, set()
+    met, plain, alone = 0, set(), set()
     for _ in range(rounds(600)):
         data = b"".join(chance.choice(PIECES) for _ in range(chance.randrange(12)))
         found = heads.signs(data, 0, len(data))
@@ -68,12 +68,16 @@ def test_the_twins_see_the_same(core: Callable[[str], ModuleType]) -> None:
         offsets, lengths = spans(chance, len(data))
         claims = (data, offsets, offsets + lengths, 0, len(data))
         assert heads.signs_between(*claims) == pure.signs_between(*claims), claims
+        stop = chance.randrange(len(data) + 1)
+        records = (data, offsets + 7, lengths, len(offsets), 7, stop)
+        assert heads.only_records(*records) == pure.only_records(*records), records
+        alone.add(pure.only_records(*records))
         for lines in (True, False):
             for escapes in (True, False):
                 asked = (data, offsets, lengths, len(offsets), 0, 0, len(data), lines, escapes)
                 assert heads.plain_gaps(*asked) == pure.plain_gaps(*asked), asked
                 plain.add(pure.plain_gaps(*asked))
-    assert met == 31 and plain == {True, False}
+    assert met == 31 and plain == alone == {True, False}
 
 
 def test_signs_are_those_in_front_of_the_first_message_and_between_claims(core: Callable[[str], ModuleType]) -> None:
@@ -99,6 +103,24 @@ def test_only_what_lies_outside_of_records_counts(core: Callable[[str], ModuleTy
     assert not heads.plain_gaps(data, offsets, lengths, 0, 0, 0, len(data), False, False)
     with pytest.raises(ValueError, match="lie in the data"):
         heads.plain_gaps(data, offsets, lengths, 2, 0, 0, len(data), False, False)
+
+
+def test_records_are_alone_where_nothing_else_could_be_one(core: Callable[[str], ModuleType]) -> None:
+    heads = core("log.line_heads")
+    data = b"\nCSP/1 {\n\nwords\nCSP/1 @\n\nCSP/1 {"
+    offsets, lengths = np.array([101, 117], np.int64), np.array([7, 7], np.int64)
+    last = data.rindex(b"CSP")
+    assert heads.only_records(data, offsets, lengths, 2, 100, last)
+    assert not heads.only_records(data, offsets, lengths, 2, 100, len(data))
+    assert not heads.only_records(data, offsets, lengths, 1, 100, last)
+    for words in (b'wor"s', b"wor@s", b"wor{s", b"```xx", b"w;CSP/1;", b"\xe2\xab\xbbxx"):
+        other = data.replace(b"words", words)
+        moved = np.array([101, 117 + len(words) - len(b"words")], np.int64)
+        assert not heads.only_records(other, moved, lengths, 2, 100, last), other
+    assert heads.only_records(b"", offsets[:0], lengths[:0], 0, 0, 0)
+    for rows, stop in ((3, 0), (2, len(data) + 1), (2, -1)):
+        with pytest.raises(ValueError, match="lie in the data"):
+            heads.only_records(data, offsets, lengths, rows, 100, stop)
 
 
 def _fence_line_by_line(data: bytes, start: int, fence: bytes, found: list[tuple[int, int]]) -> tuple[bytes, int]:

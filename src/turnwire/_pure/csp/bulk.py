@@ -145,7 +145,10 @@ def _store(data: bytes, row: tuple[int, ...], base: int, line: int, columns: dic
         start, length = found.get(name, (0, 0))
         values[name] = words.index(data[start : start + length].decode()) if name in found else _ABSENT
     for name, array in columns.items():
-        if name == "spans":
+        text, _, part = name.partition(".")
+        if part:
+            array[place] = found.get(text, (0, 0))[part == "length"]
+        elif name == "spans":
             lines = found.get(BULK_LINES.get(BULK_KINDS[row[3] & 0xFF], ""), (-1, -1))
             _ROW.pack_into(array, place * _ROW.size, *row[:22], *lines)
         else:

@@ -36,6 +36,7 @@ _HEADER = re.compile(rb"(?<!.)\xe2\xab\xbb")  # (?<!.): at the start of a line, 
 _FENCE = re.compile(rb"(?<!.)" + BEGINNING.encode())
 _FENCE_LINE = re.compile(rb"(?<!.)" + FENCE_PATTERN.pattern)
 _PIECE = 4096
+_RECORD = re.compile(rb'[{"@]')
 _MAYBE = rb"\xe2\xab\xbb|```|~~~| P[ :]|[Cc][Ss][Pp][ \t\\]*/"
 _IN_TOKENS = re.compile(rb'\{[ \t\r\n]*(?:["}\\]|\Z)|"|' + _MAYBE)
 _IN_LINES = re.compile(_MAYBE + rb'|MESSAGE\\*"[ \t\r\n]*:[ \t\r\n]*\[|\\u00(?:[4-7].|2[fF]|31)', re.DOTALL)
@@ -68,6 +69,21 @@ def signs_between(data: Any, starts: Any, stops: Any, start: int, stop: int) -> 
             found |= _signs(text[start:first])
         start = max(start, behind)
     return found | _signs(text[start:])
+
+
+def only_records(data: Any, offsets: Any, lengths: Any, rows: int, base: int, stop: int) -> bool:
+    """Whether nothing but the records is in a block: see the native twin."""
+    text = _checked(data, 0, len(memoryview(data).cast("B")))
+    if not 0 <= stop <= len(text) or min(len(offsets), len(lengths)) < rows:
+        raise ValueError("stop and rows must lie in the data")
+    place = 0
+    for row in range(rows + 1):
+        first = int(offsets[row]) - base if row < rows else len(text)
+        if _RECORD.search(text, place, min(first, stop)) is not None or _signs(text[place:first]):
+            return False
+        if row < rows:
+            place = max(place, first + int(lengths[row]))
+    return True
 
 
 def _signs(text: bytes) -> int:

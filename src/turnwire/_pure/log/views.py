@@ -56,6 +56,14 @@ def string_views(
     return bool((lengths > INLINE).any())
 
 
+def moved_bits(masks: Any, moves: list[tuple[int, int]], out: Any) -> None:
+    """Sets bits of ``out`` (u64) where masks (u32) have them: (bit of a mask, bit of ``out``) of each."""
+    if len(masks) != len(out):
+        raise ValueError("masks and out do not match")
+    for bit, there in moves:
+        out |= (masks >> np.uint32(bit) & np.uint32(1)).astype(np.uint64) << np.uint64(there)
+
+
 def escaped_size(masks: Any, both: int, lengths: Any) -> tuple[int, int]:
     """How many rows have all the bits of ``both`` in their mask (unsigned integers), and the sum of their lengths."""
     if len(masks) != len(lengths):

@@ -25,7 +25,7 @@ from turnwire.contract import COMMON, LIMITS, LINES, OBJECT, TOKEN, BulkScanner,
 from turnwire.errors import Reason
 from turnwire.finding.documents import Documents
 from turnwire.log.engine.block_pass import Pass
-from turnwire.log.engine.claims import TEXTS, Claims, ShortTexts
+from turnwire.log.engine.claims import TEXTS, Claims, LineWire, ShortTexts
 from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.engine.document_rows import DocumentWire
 from turnwire.log.engine.fill import LOCATION, filled, only
@@ -35,10 +35,6 @@ from turnwire.log.engine.text_wires import TextWires
 from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
     Arrays = dict[str, Any]
 
 _heads = _backend.load("log.line_heads")
@@ -111,22 +107,6 @@ class State:
     def within(self) -> None:
         """The input does not begin here: assumes that something comes before it, and that no fence is open."""
         self.documents.begun = self.documents.touched = True
-
-
-class LineWire(NamedTuple):
-    """A wire whose records are lines, as a part of the search: its scanner, its number, codes of its kinds and reasons
-    among those of all wires, the column that its kind comes from."""
-
-    scanner: BulkScanner
-    code: int
-    kinds: NDArray[np.uint8]
-    reasons: NDArray[np.uint8]
-    kind: str
-
-    def sources(self, name: str) -> Iterable[Column]:
-        """The wire's own column that a common one comes from, if any."""
-        way = self.scanner.common.get(name)
-        return [column for column in self.scanner.columns if way == ("column", column.name)]
 
 
 class Finder:

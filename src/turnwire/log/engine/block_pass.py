@@ -12,7 +12,7 @@ from turnwire.errors import DecodeError
 from turnwire.fences import BEGINNING
 from turnwire.finding.assembly import undecided
 from turnwire.finding.documents import BOM, Document
-from turnwire.log.engine.claimed_rows import fill_records, fill_strings
+from turnwire.log.engine.claimed_rows import fill_directly, fill_records, fill_strings
 from turnwire.log.engine.claims import CLAIMED, DOCUMENT, REFUSED, TEXT, Claims, ShortTexts, nothing
 from turnwire.log.engine.document_rows import DocumentWire, fill_documents, read_document
 from turnwire.log.engine.left_to_right import LeftToRight
@@ -364,10 +364,10 @@ class Pass:
         self.strings = self.strings or found is not None
         return found
 
-    def claims(self, start: int, size: int, final: bool) -> Claims:
+    def claims(self, start: int, size: int, final: bool, *, direct: bool = False) -> Claims:
         """What wires of lines claim: CSP/1 first, then those that have a plan."""
         before = self.state.csp[:]
-        found = self._claimed_by_csp(start, size, final)
+        found = self._claimed_by_csp(start, size, final, direct)
         wires = self.finder.lines
         while self.openings and (held := claim(self, wires, found, start, final)) is not None:
             self.state.csp = before[:]  # these lines are read with the next block
@@ -377,7 +377,7 @@ class Pass:
             found.position = self._with_mark(found.position)
         return found
 
-    def _claimed_by_csp(self, start: int, size: int, final: bool) -> Claims:
+    def _claimed_by_csp(self, start: int, size: int, final: bool, direct: bool = False) -> Claims:
         return Claims(
             self.finder.csp,
             self.data,
@@ -391,6 +391,7 @@ class Pass:
             limit=self.limit,
             state=self.state.csp,
             columns=self.space.arrays,
+            direct=direct,
         )
 
     def _around_claims(self, start: int) -> tuple[int, int] | None:
@@ -399,7 +400,10 @@ class Pass:
         if self.magic < 0 or self.signs or self.state.between or self.inside or self.openings:
             return None
         before = self.state.copy()
-        found = self.claims(start, self.size, self.final)
+        found = self.claims(start, self.size, self.final, direct=start == 0)
+        if fill_directly(self, found):
+            return self._behind_claims(found, None)
+        found.detach()
         none = found.starts[:0]
         last = max(found.position, self.magic, start)  # from there on the next block reads, or what is behind the parts
         held: int | None = -1

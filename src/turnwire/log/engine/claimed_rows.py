@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from turnwire import _backend
 from turnwire.log.engine.claims import TEXTS
 from turnwire.log.engine.columns import table_dtypes, text_spans
 from turnwire.log.engine.fill import read_again
@@ -14,35 +15,61 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turnwire.log.engine.block_pass import Pass
+    from turnwire.log.engine.claims import Claims
 
     Arrays = dict[str, Any]
 
 
-def fill_records(search: Pass, values: Arrays, rows: NDArray[np.int64]) -> None:
-    """Fills the rows that were left open for the records of CSP/1, in the order of ``values``."""
-    count = len(rows)
+_heads = _backend.load("log.line_heads")
+_views = _backend.load("log.views")
+
+
+def fill_records(search: Pass, values: Arrays, rows: NDArray[np.int64] | slice, *, direct: bool = False) -> None:
+    """Fills the rows that were left open for the records of CSP/1, in the order of ``values``. direct: what both have
+    is in its rows already, but for the numbers of kinds."""
+    count = len(values["offset"])
     if not count:
         return
     wire, arrays, valid = search.finder.csp, search.space.arrays, search.finder.valid
-    into: Any = slice(rows[0], rows[-1] + 1) if rows[-1] - rows[0] + 1 == count else rows
+    into: Any = rows
+    if not isinstance(rows, slice) and rows[-1] - rows[0] + 1 == count:
+        into = slice(rows[0], rows[-1] + 1)
     known = sum(1 << valid[name] for name in ("wire", "kind") if name in valid and search.finder.code is None)
-    present = np.full(count, known, np.uint64) | _texts(search, values, into, count)
+    present = arrays["present"][into] if direct else np.empty(count, np.uint64)
+    present[:] = known
+    _views.moved_bits(values["present"], _moves(search), present)
     plain = {
-        "offset": values["offset"],
-        "length": values["length"],
         "place": values["offset"] - search.base,
         "size": values["length"],
-        "line": values["line"],
         "present": present,
         "wire": wire.code,
         **dict.fromkeys(("inner", "sequence", "time", "depth"), 0),
     }
     if search.finder.code is None:
         plain["kind"] = wire.kinds[values[wire.kind]]
-    plain |= {name: values[name] for name in search.finder.flags if name in values}
+    for name, there in wire.claimed(arrays)[1].items():
+        if name in values and name != wire.kind and not direct:
+            plain[there] = values[name]
+    if direct:
+        del plain["present"]
     for name, value in plain.items():
         if name in arrays:
             arrays[name][into] = value
+
+
+def fill_directly(search: Pass, found: Claims) -> bool:
+    """Fills the rows of a block of which good records of CSP/1 are all there is, up to where their scan goes on. False
+    where there may be more."""
+    records, count = found.records, len(found.records["offset"])
+    if not found.direct or search.finder.tokens:
+        return False
+    if not _heads.only_records(search.view, records["offset"], records["length"], count, search.base, found.position):
+        return False
+    fill_records(search, records, slice(count), direct=True)
+    search.rows = count
+    lines = search.state.lines
+    lines.at = lines.held = -1  # what was open in the block before is closed, or is text
+    return True
 
 
 def fill_strings(search: Pass) -> None:
@@ -61,18 +88,17 @@ def fill_strings(search: Pass) -> None:
     present = arrays["present"][rows] | np.uint64(1 << valid["kind"] | 1 << valid["wire"])
     if "kind" in arrays:
         arrays["kind"][rows] = wire.kinds[values[wire.kind]]
-    arrays["present"][rows] = present | _texts(search, values, rows, len(rows))
-
-
-def _texts(search: Pass, values: Arrays, into: Any, count: int) -> Any:
-    """Fills the common columns that are texts, for records of CSP/1; the bits of ``present`` of those there are."""
-    wire, arrays, valid = search.finder.csp, search.space.arrays, search.finder.valid
-    present = np.zeros(count, np.uint64)
     for name in TEXTS:
-        for source in wire.sources(name) if f"{name}.offset" in arrays and search.finder.code is None else ():
-            offsets, lengths = text_spans(wire.scanner, values, count, source.name)
-            arrays[f"{name}.offset"][into] = offsets
-            arrays[f"{name}.length"][into] = lengths
-            there = values["present"] >> np.uint32(wire.scanner.bits[source.name]) & np.uint32(1)
-            present |= there.astype(np.uint64) << np.uint64(valid[name])
-    return present
+        for source in wire.sources(name) if f"{name}.offset" in arrays else ():
+            offsets, lengths = text_spans(wire.scanner, values, len(rows), source.name)
+            arrays[f"{name}.offset"][rows] = offsets
+            arrays[f"{name}.length"][rows] = lengths
+    _views.moved_bits(values["present"], _moves(search), present)
+    arrays["present"][rows] = present
+
+
+def _moves(search: Pass) -> list[tuple[int, int]]:
+    """Bits of ``present`` that say which texts a record of CSP/1 has: its own, and that of the common column."""
+    wire, finder = search.finder.csp, search.finder
+    asked = [name for name in TEXTS if finder.code is None and f"{name}.offset" in search.space.arrays]
+    return [(wire.scanner.bits[source.name], finder.valid[name]) for name in asked for source in wire.sources(name)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from turnwire.log.engine.columns import table_dtypes
 from turnwire.log.output import rejects as quarantine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from turnwire.log.engine.all_wires import LineWire
+    from turnwire.contract import BulkScanner, Column
     from turnwire.log.engine.text_wires import Found
 
     Arrays = dict[str, Any]
@@ -28,12 +28,44 @@ TEXTS = ("sender", "receiver", "conversation", "subject")
 """The common columns that are texts."""
 
 
+class LineWire(NamedTuple):
+    """A wire whose records are lines, as a part of the search: its scanner, its number, codes of its kinds and reasons
+    among those of all wires, the column that its kind comes from."""
+
+    scanner: BulkScanner
+    code: int
+    kinds: NDArray[np.uint8]
+    reasons: NDArray[np.uint8]
+    kind: str
+
+    def sources(self, name: str) -> Iterable[Column]:
+        """The wire's own column that a common one comes from, if any."""
+        way = self.scanner.common.get(name)
+        return [column for column in self.scanner.columns if way == ("column", column.name)]
+
+    def claimed(self, columns: Arrays) -> tuple[dict[str, str], dict[str, str]]:
+        """The arrays that the scanner fills for these common columns, with their dtypes; and which of them become a
+        common column as they are, but for the numbers of kinds, with its name."""
+        dtypes = {**table_dtypes(self.scanner, []), "line": "i8", self.kind: "u1"}
+        same = {"offset": "offset", "length": "length", "line": "line", self.kind: "kind"}
+        for name in TEXTS:
+            for source in self.sources(name) if f"{name}.offset" in columns else ():
+                for part in ("offset", "length"):
+                    dtypes[f"{source.name}.{part}"] = "i8"
+                    same[f"{source.name}.{part}"] = f"{name}.{part}"
+        for column in self.scanner.columns:
+            if column.kind == "bool" and column.name in columns:
+                dtypes[column.name], same[column.name] = "?", column.name
+        return dtypes, {name: there for name, there in same.items() if there in columns}
+
+
 class Claims:
     """What the scan of a line wire finds in ``data[start:size]``, in order.
 
     starts, stops (places there), lines; what: a record or a damaged message, and of the latter faults (in the input)
     and reasons (their codes among those of all wires). records: the arrays of the records. position, line: where the
-    scan goes on.
+    scan goes on. direct: whether ``records`` are the first rows of ``columns``, as far as these have such columns, and
+    there is nothing else here until ``detach``: asked for, and so where there is room and nothing was damaged.
     """
 
     def __init__(
@@ -51,17 +83,17 @@ class Claims:
         limit: int,
         state: Any,
         columns: Any,
+        direct: bool = False,
     ) -> None:
-        asked = [source for name in TEXTS if f"{name}.offset" in columns for source in wire.sources(name)]
-        dtypes = {**table_dtypes(wire.scanner, asked), "line": "i8", wire.kind: "u1"}
-        dtypes |= {
-            column.name: "?" for column in wire.scanner.columns if column.kind == "bool" and column.name in columns
-        }
+        dtypes, same = wire.claimed(columns)
         records: list[Arrays] = []
         rejects: list[Arrays] = []
         position, room, reject_room = start, max((size - start) // 40, 64), quarantine.ROOM
+        if direct:
+            room = len(columns["offset"])
         while True:
-            arrays = {name: np.empty(room, dtype) for name, dtype in dtypes.items()}
+            arrays = {name: np.empty(room, dtype) for name, dtype in dtypes.items() if not (direct and name in same)}
+            arrays |= {name: columns[there] for name, there in same.items() if direct}
             table = quarantine.table(reject_room)
             before = position
             rows, bad, position, line = wire.scanner.scan(
@@ -85,11 +117,19 @@ class Claims:
             rejects.append({name: array[:bad] for name, array in table.items()})
             if position == size or (position == before and not rows and not bad):
                 break
+            if direct:
+                direct, records = False, [copied(records[0])]
             if bad == reject_room:  # each round may cost a look at the whole block, for the end of a heredoc
                 reject_room = min(reject_room * 4, quarantine.MOST_ROOM)
         self.position, self.line = position, line
         self.records = together(records)
-        self._order(together(rejects), base, wire.reasons)
+        refused = together(rejects)
+        self.direct = direct and not len(refused["offset"])
+        if direct and not self.direct:
+            self.records = copied(self.records)
+        self._rejects = refused, base, wire.reasons
+        if not self.direct:
+            self._order(*self._rejects)
 
     def _order(self, rejects: Arrays, base: int, reasons: NDArray[np.uint8]) -> None:
         names = ("offset", "length", "line")
@@ -108,6 +148,12 @@ class Claims:
             self.what[damaged] = DAMAGED
             self.faults[damaged] = rejects["fault"]
             self.reasons[damaged] = reasons[rejects["reason"]]
+
+    def detach(self) -> None:
+        """Takes the records out of the columns, which may then be filled with others."""
+        if self.direct:
+            self.direct, self.records = False, copied(self.records)
+            self._order(*self._rejects)
 
     def cut(self, count: int) -> None:
         """Keeps the first ``count`` claims: what the others cover is something else's."""
@@ -241,6 +287,11 @@ def empty_parts(count: int, wire: int) -> Arrays:
     parts: Arrays = {name: np.zeros(count, np.int64) for name in ("start", "stop", "fault", "row")}
     parts |= {name: np.zeros(count, np.uint8) for name in ("what", "reason")}
     return parts | {"line": np.zeros(count + 1, np.int64), "wire": wire}
+
+
+def copied(arrays: Arrays) -> Arrays:
+    """The same values in memory of their own."""
+    return {name: array.copy() for name, array in arrays.items()}
 
 
 def together(found: list[Arrays]) -> Arrays:
