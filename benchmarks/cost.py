@@ -62,7 +62,7 @@ class Timed:
 def timed_cores(spent: list[float]) -> Iterator[None]:
     """The scans of all cores are timed."""
     from turnwire.csp import bulk as csp
-    from turnwire.log.engine import block_pass, shortcut
+    from turnwire.log.engine import block_pass, claimed_rows, shortcut
     from turnwire.nslip import bulk as nslip
 
     with (
@@ -70,6 +70,7 @@ def timed_cores(spent: list[float]) -> Iterator[None]:
         patch.object(csp, "_core", Timed(csp._core, spent)),
         patch.object(block_pass, "_core", Timed(block_pass._core, spent)),
         patch.object(block_pass, "_heads", Timed(block_pass._heads, spent)),
+        patch.object(claimed_rows, "_heads", Timed(claimed_rows._heads, spent)),
         patch.object(shortcut, "_heads", Timed(shortcut._heads, spent)),
     ):
         yield
