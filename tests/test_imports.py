@@ -109,6 +109,31 @@ def test_importing_turnwire_loads_no_part_of_it() -> None:
     assert {name.split(".")[1] for name in done.stdout.split()} <= light
 
 
+def test_a_scan_imports_no_codec_of_what_it_does_not_find() -> None:
+    """Every command starts with such imports: what few of them need waits until it is asked for."""
+    code = """if True:
+        import sys
+        from turnwire.cli import main
+        main(["scan", "-"])
+        dear = {"asyncio", "email", "hashlib", "importlib.metadata", "msgspec", "tempfile"}
+        print(*sorted(name for name in sys.modules if name in dear or name.endswith(".codec")))
+    """
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input="@a1|f0|c0|S1|d2|T0#\n",
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *table, loaded = done.stdout.splitlines()
+    assert len(table) == 2
+    assert {name for name in loaded.split() if not name.startswith(("turnwire._native.", "turnwire._pure."))} <= {
+        "turnwire.nslip.codec"
+    }
+
+
 def imported(path: Path) -> Iterator[str]:
     """The modules that a file imports when it is imported itself; a core module by the name of its twin."""
     body = list(ast.parse(path.read_text("utf-8")).body)

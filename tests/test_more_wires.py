@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +176,53 @@ def test_an_entry_point_names_a_wire(tmp_path: Path) -> None:
     names, told = fresh(code, tmp_path, Path(__file__).parents[1]).splitlines()
     assert names == "nslip csp sstp sap kick memo"
     assert "the wire 'lost' (tests.toy_wires.lost:DESCRIPTOR) cannot be loaded" in told
+
+
+METADATA = "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n"
+ENTRY = "[turnwire.wires]\nmemo = tests.toy_wires.memo.wire:DESCRIPTOR\n"
+
+
+def archive(place: Path) -> str:
+    with zipfile.ZipFile(place / "toy.zip", "w") as file:
+        file.writestr("toy-1.0.dist-info/METADATA", METADATA)
+        file.writestr("toy-1.0.dist-info/entry_points.txt", ENTRY)
+    return f"sys.path.append({str(place / 'toy.zip')!r})"
+
+
+def egg(place: Path) -> str:
+    within = place / "toy-1.0-py3.11.egg" / "EGG-INFO"
+    within.mkdir(parents=True)
+    (within / "PKG-INFO").write_text(METADATA)
+    (within / "entry_points.txt").write_text(ENTRY)
+    return f"sys.path.append({str(within.parent)!r})"
+
+
+def finder(place: Path) -> str:
+    return f"""
+import importlib.metadata
+class Finder(importlib.metadata.DistributionFinder):
+    def find_spec(self, *place):
+        return None
+    def find_distributions(self, context=None):
+        from pathlib import Path
+        return [importlib.metadata.Distribution.at(Path({folder(place)!r}))]
+sys.meta_path.append(Finder())
+"""
+
+
+def folder(place: Path) -> str:
+    within = place / "elsewhere" / "toy-1.0.dist-info"
+    within.mkdir(parents=True)
+    (within / "METADATA").write_text(METADATA)
+    (within / "entry_points.txt").write_text(ENTRY)
+    return str(within)
+
+
+@pytest.mark.parametrize("kind", [archive, egg, finder])
+def test_an_entry_point_is_found_wherever_python_finds_it(kind: Callable[[Path], str], tmp_path: Path) -> None:
+    """Folders with metadata are looked into without the import of ``importlib.metadata``; all else is left to that."""
+    code = f"import sys\n{kind(tmp_path)}\nimport turnwire\nprint(*turnwire.wires())"
+    assert fresh(code, Path(__file__).parents[1]) == "nslip csp sstp sap kick memo"
 
 
 def test_an_object_of_no_wire_is_not_checked() -> None:

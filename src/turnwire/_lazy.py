@@ -8,6 +8,7 @@ from importlib import import_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
 
 def lazy(
@@ -34,3 +35,29 @@ def lazy(
         return sorted({*home, *whole})
 
     return get, names
+
+
+class Deferred:
+    """A function of a module that is imported when it is first called.
+
+    module: its name; name: that of the function.
+    """
+
+    __slots__ = ("_found", "_place")
+
+    def __init__(self, module: str, name: str) -> None:
+        self._place = module, name
+        self._found: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """What the function gives."""
+        return (self._found or self.function)(*args, **options)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function itself, for who calls it many times."""
+        if self._found is None:
+            module, name = self._place
+            self._found = getattr(import_module(module), name)
+        found: Callable[..., Any] = self._found
+        return found

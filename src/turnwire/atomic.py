@@ -9,8 +9,6 @@ from __future__ import annotations
 import atexit
 import errno
 import os
-import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -38,7 +36,7 @@ _swept: set[tuple[int, Path]] = set()  # by this process
 
 def temporary_name() -> str:
     """A new name, hidden, and of the same length whatever it becomes: no name is too long for it."""
-    return f"{PREFIX}{secrets.token_hex(8)}{SUFFIX}"
+    return f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}"
 
 
 def temporary(directory: Path) -> Path:
@@ -113,9 +111,15 @@ def _sweep_one(place: str, folder: int | None) -> None:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.unlink(place, dir_fd=folder)
         elif folder is None:
-            shutil.rmtree(place, ignore_errors=True)
+            _remove_folder(place)
     finally:
         os.close(descriptor)
+
+
+def _remove_folder(place: str | Path) -> None:
+    import shutil  # which imports much, and hardly ever is there a folder
+
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _sweep_once(directory: Path) -> None:
@@ -129,7 +133,7 @@ def _sweep_once(directory: Path) -> None:
 def _remove(path: Path) -> None:
     """Removes what was begun under a temporary name, file or directory, if it is there."""
     if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
+        _remove_folder(path)
     else:
         path.unlink(missing_ok=True)
     _begun.pop(path, None)

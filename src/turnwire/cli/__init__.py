@@ -5,6 +5,7 @@ Exit codes: 0 good, 1 bad records found, 2 usage, 3 input or output failed, 130 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -13,6 +14,8 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs ``turnwire`` with these arguments (``sys.argv`` by default) and gives its exit code; nothing is raised."""
+    if "numpy" not in sys.modules:  # whose library for matrices, unused here, starts a thread for each core at once
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from turnwire.cli.program import run
 

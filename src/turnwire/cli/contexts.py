@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +22,8 @@ def context_of(path: str) -> Context:
 
     text = inputs.content(path, inputs.SETTINGS)
     form = "JSON" if path.lower().endswith(".json") else "TOML"
+    import tomllib
+
     try:
         values = json.loads(text) if form == "JSON" else tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
@@ -49,6 +48,8 @@ def check(settings: dict[str, Any]) -> None:
     if settings["output"] in (None, "-") and settings["resume"] is None:
         raise click.UsageError("--dask writes files: --output DIRECTORY")
     if settings["output"] is not None and settings["resume"] is not None:
+        from pathlib import Path
+
         place = Path(settings["resume"])
         if os.path.realpath(place.parent) != os.path.realpath(settings["output"]):
             raise click.UsageError("--resume with --dask is the manifest in the --output directory")
@@ -56,6 +57,8 @@ def check(settings: dict[str, Any]) -> None:
 
 def spread(names: tuple[str, ...], wire: str | None, columns: list[str] | None, settings: dict[str, Any]) -> int:
     """Runs the scan and says what became of its blocks: the exit code, 3 where not all of them are done."""
+    from pathlib import Path
+
     from turnwire.distributed import Manifest, dask_scan
 
     output = settings["output"] or Path(settings["resume"]).parent

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from turnwire import _backend
+from turnwire._lazy import Deferred
 from turnwire.contract import LIMITS, BulkScanner, Column, Packed, Refusal
-from turnwire.csp.codec import parse
 from turnwire.csp.faults import explain
-from turnwire.csp.messages import CspMessage, Template
 from turnwire.csp.spec import BULK_ENUMS, BULK_KINDS, BULK_TEXTS, REASONS, ROW_WIDTH, SETTLED, STATE_WIDTH, WIRE
 from turnwire.errors import Reason
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from turnwire.csp.messages import CspMessage, Template
+
+_PARSE = Deferred("turnwire.csp.codec", "parse")
 _OPENS = re.compile(rb"CSP/1\r?\n")
 _NEWLINE, _SPACE, _OPENING = b"\n <"
 _core = _backend.load("csp.codec")
@@ -28,9 +30,7 @@ def decode(raw: Any, *, unknown: str = "error") -> CspMessage | Template:
     """One record of a scan as a message or a template. What a record may hold does not depend on ``unknown``."""
     text = bytes(raw)
     limits = LIMITS if len(text) <= LIMITS.message else LIMITS._replace(message=len(text))
-    records = parse(text, limits=limits).records
-    record = records[0]
-    assert isinstance(record, (CspMessage, Template)), "a scan gives these only"
+    record: CspMessage | Template = _PARSE(text, limits=limits).records[0]
     return record
 
 

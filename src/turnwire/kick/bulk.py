@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column, Refusal
 from turnwire.json.plan import Ask, Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.kick.codec import decode, detect
-from turnwire.kick.documents import read_record
-from turnwire.kick.envelope_methods import field_fault
 from turnwire.kick.spec import DOCUMENT, FIELDS, REQUIRED_FIELDS, ROLES, SIGIL, TYPES, WIRE
 
 COLUMNS = (
@@ -107,8 +105,8 @@ PLAN = WirePlan(
     values=tuple(Value(name, *_FORMS.get(name, ())) for name in FIELDS),
     variants=(_VARIANT,),
     choose="only",
-    detect=detect,
-    decode=decode,
+    detect=Deferred("turnwire.kick.codec", "detect"),
+    decode=Deferred("turnwire.kick.codec", "decode"),
     claims=claims,
     marked=marked,
     variant_of=lambda fields: 0,
@@ -123,6 +121,8 @@ PLAN = WirePlan(
 
 
 def _fault(fields: dict[str, Any]) -> Refusal | None:
+    from turnwire.kick.envelope_methods import field_fault
+
     found = field_fault(fields)
     return None if found is None else (found[0], found[2], f"/{found[1]}")
 
@@ -131,7 +131,7 @@ SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
     smallest=len('{"id":"","timestamp":"","sender":"","receiver":"",'),
-    decode=read_record,
+    decode=Deferred("turnwire.kick.documents", "read_record"),
     fault=_fault,
     common={
         "kind": ("column", "type"),

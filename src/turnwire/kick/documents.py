@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from turnwire._lazy import Deferred
 from turnwire._pure.space.format import header_line, judge
 from turnwire.contract import DocumentPlan, record_bytes
 from turnwire.errors import DecodeError, Reason
-from turnwire.kick import codec
 from turnwire.kick.faults import input_source, space_fault, space_words
 from turnwire.kick.space import Space, parse_space
 from turnwire.kick.spec import DOCUMENT, SIGIL_BYTES, TYPES, WIRE
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DOCUMENTS", "columns", "detect", "faults", "is_document", "read", "read_record"]
 
+_DETECT = Deferred("turnwire.kick.codec", "detect")
+_DECODE = Deferred("turnwire.kick.codec", "decode")
 _BOM = b"\xef\xbb\xbf"
 HEADER = re.compile(rb"^(?:\A\xef\xbb\xbf)?\xe2\xab\xbb[ \t]*[^ \t\r\n\v\f/:]", re.MULTILINE)
 """The first header of a document: lenient reading takes it, and it has a name."""
@@ -43,7 +45,8 @@ def is_document(data: str | Buffer) -> bool:
 def detect(data: str | Buffer) -> bool:
     """Whether one record looks like KickLang: an envelope (:func:`turnwire.kick.codec.detect`), or a Space document.
     Never raises."""
-    return codec.detect(data) or is_document(data)
+    found: bool = _DETECT(data) or is_document(data)
+    return found
 
 
 def read(data: str | Buffer, *, mode: str = "strict", **options: Any) -> Envelope | Space:
@@ -54,12 +57,14 @@ def read(data: str | Buffer, *, mode: str = "strict", **options: Any) -> Envelop
     """
     if is_document(data):
         return parse_space(data, mode=mode)
-    return codec.decode(data, **options)
+    envelope: Envelope = _DECODE(data, **options)
+    return envelope
 
 
 def read_record(data: Any) -> Envelope | Space:
     """One record of a scan: documents are read leniently there, and one that opens an object is an envelope."""
-    return codec.decode(data) if data[:1] == b"{" else read(data, mode="lenient")
+    found: Envelope | Space = _DECODE.function(data) if data[:1] == b"{" else read(data, mode="lenient")
+    return found
 
 
 def faults(data: str | Buffer, *, fences: bool = False) -> list[DecodeError]:

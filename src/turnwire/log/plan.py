@@ -9,7 +9,6 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from io import RawIOBase
 from typing import Any, NamedTuple, Self
 
@@ -85,6 +84,8 @@ class Block(NamedTuple):
         """32 hex digits that another file, part, state of the file, wire or option would not have."""
         fields = self.to_dict() | {"inode": None if self.inode is None else self.inode[1:]}  # devices get other numbers
         text = json.dumps(fields, sort_keys=True)
+        from hashlib import sha256
+
         return sha256(text.encode()).hexdigest()[:32]
 
     @property
@@ -179,6 +180,8 @@ class _Job(NamedTuple):
             status = os.fstat(file.fileno())
             size = status.st_size
             head = os.pread(file.fileno(), HEAD, 0)
+            from hashlib import sha256
+
             digest = sha256(head).hexdigest()
             facts = (size, status.st_mtime_ns, digest, self.wire, self.options, inode_of(status))
             if size <= min(HEAD, self.every):

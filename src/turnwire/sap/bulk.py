@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Set
 from typing import Any
 
+from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.sap.codec import decode, detect, fault, kind_of
 from turnwire.sap.spec import (
     MESSAGES,
     MUST,
@@ -25,6 +25,9 @@ from turnwire.sap.spec import (
     Status,
     Table,
 )
+
+_DECODE = Deferred("turnwire.sap.codec", "decode")
+_KIND_OF = Deferred("turnwire.sap.codec", "kind_of")
 
 _STATUSES = (*(status.value for status in Status), *(receipt.value for receipt in Receipt))
 _NUMBER = ("count", "negative", "fraction")
@@ -163,7 +166,7 @@ _RECEIPT = re.compile(
 
 def variant_of(fields: dict[str, Any]) -> int:
     """The number of a message's object."""
-    found: Any = kind_of(fields)
+    found: Any = _KIND_OF(fields)
     return MESSAGES.index(found.TABLE)
 
 
@@ -175,8 +178,8 @@ PLAN = WirePlan(
         for place, table in enumerate(MESSAGES)
     ),
     choose="marks",
-    detect=detect,
-    decode=decode,
+    detect=Deferred("turnwire.sap.codec", "detect"),
+    decode=_DECODE,
     claims=claims,
     marked=marked,
     variant_of=variant_of,
@@ -195,8 +198,8 @@ SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
     smallest=len('{"messageId":"","correlationId":null,"status":"ACK"}') - 4,
-    decode=decode,
-    fault=fault,
+    decode=_DECODE,
+    fault=Deferred("turnwire.sap.codec", "fault"),
     common={
         "kind": ("column", "kind"),
         "sender": ("column", "agent"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.json.plan import Ask, Fill, Need, Value, Variant, WirePlan
 from turnwire.json.scanner import scanner
-from turnwire.sstp.codec import decode, detect, fault
 from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, MAIN_TEXT, PAYLOADS, WIRE, Field, Kind
 
 _KINDS = {
@@ -150,14 +150,15 @@ def variant_of(fields: dict[str, Any]) -> int:
     return _NAMES.index(fields["header"]["kind"])
 
 
+_DECODE = Deferred("turnwire.sstp.codec", "decode")
 PLAN = WirePlan(
     wire=WIRE,
     values=_values(),
     variants=tuple(_variant(kind) for kind in Kind),
     choose="word",
     word="header/kind",
-    detect=detect,
-    decode=decode,
+    detect=Deferred("turnwire.sstp.codec", "detect"),
+    decode=_DECODE,
     claims=claims,
     marked=marked,
     variant_of=variant_of,
@@ -175,8 +176,8 @@ SCANNER: BulkScanner = scanner(
     (PLAN,),
     COLUMNS,
     smallest=len('{"header":{"kind":"query"},"payload":{"question":""}}'),
-    decode=decode,
-    fault=fault,
+    decode=_DECODE,
+    fault=Deferred("turnwire.sstp.codec", "fault"),
     common={
         "kind": ("column", "kind"),
         "sender": ("column", "actor_id"),

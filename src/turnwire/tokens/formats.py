@@ -10,7 +10,6 @@ import base64
 import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 from turnwire.errors import MissingDependency
@@ -201,7 +200,11 @@ FORMATS: dict[str, Format] = {
 
 def version_of(form: Format) -> str:
     """The version of a format's package; "" where it needs none or it is not installed."""
+    if not form.package:
+        return ""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return version(form.package) if form.package else ""
+        return version(form.package)
     except PackageNotFoundError:
         return ""

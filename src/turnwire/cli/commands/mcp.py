@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
 from turnwire.cli.outcome import GOOD
@@ -32,6 +30,8 @@ def command(port: int | None) -> int:
 
             config = uvicorn.Config(server.streamable_http_app(), host="127.0.0.1", port=port, log_level="warning")
             await uvicorn.Server(config).serve()
+
+    import asyncio
 
     asyncio.run(serve())
     return GOOD

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -26,6 +25,12 @@ TICK = 100_000_000
 _SKIP = 1 << 20
 _VERSION = 1
 _MOST = 1 << 63
+
+
+def _digest(data: bytes) -> str:
+    from hashlib import sha256  # most scans ask for none
+
+    return sha256(data).hexdigest()
 
 
 class Identity(NamedTuple):
@@ -106,11 +111,11 @@ def bookmark(
 ) -> Bookmark:
     """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed. ``behind``:
     an offset, and the bytes in front of it."""
-    digest = hashlib.sha256(who.head).hexdigest()
+    digest = _digest(who.head)
     stop, tail = behind
     mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, *place, carried)
     mark = mark._replace(written=who.written)
-    return mark._replace(read=stop, tail_bytes=len(tail), tail=hashlib.sha256(tail).hexdigest()) if tail else mark
+    return mark._replace(read=stop, tail_bytes=len(tail), tail=_digest(tail)) if tail else mark
 
 
 def _checked(mark: Bookmark) -> Bookmark:
@@ -257,10 +262,10 @@ def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
     """What became of a file that has the inode of a bookmark: None where it holds all that was read of it."""
     if who.size < mark.size:
         return Reason.FILE_SHRUNK
-    if hashlib.sha256(who.head[: mark.head_bytes]).hexdigest() != mark.head:
+    if _digest(who.head[: mark.head_bytes]) != mark.head:
         return Reason.FILE_REPLACED
     tail = _before(file, mark.read, mark.tail_bytes)
-    return Reason.FILE_REPLACED if mark.tail and hashlib.sha256(tail).hexdigest() != mark.tail else None
+    return Reason.FILE_REPLACED if mark.tail and _digest(tail) != mark.tail else None
 
 
 def place_of(mark: Bookmark, file: Any = None) -> Place:
@@ -278,7 +283,7 @@ def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
     try:
         _, source = opened(file, Stop(), LIMITS)
         head = _take(source, mark.head_bytes)
-        if hashlib.sha256(head).hexdigest() != mark.head or len(head) < mark.head_bytes:
+        if _digest(head) != mark.head or len(head) < mark.head_bytes:
             return False
         start = mark.read - mark.tail_bytes
         if start < len(head):
@@ -288,7 +293,7 @@ def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
             while left and (over := len(_take(source, min(left, _SKIP)))):
                 left -= over
             tail = _take(source, mark.tail_bytes) if not left else b""
-        return hashlib.sha256(tail).hexdigest() == mark.tail and not (exact and _take(source, 1))
+        return _digest(tail) == mark.tail and not (exact and _take(source, 1))
     finally:
         file.seek(0)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from turnwire import _backend, registry
+from turnwire._lazy import Deferred
 from turnwire.contract import BulkScanner, Column
 from turnwire.errors import UnknownKey
 from turnwire.log.engine.columns import DTYPES, POSITIONS, own, text_spans
@@ -369,7 +370,8 @@ class Batch:
     def decoder(self, wire: str) -> Callable[[bytes | memoryview], Any]:
         """What makes messages of the bytes of records of a wire, as ``message`` does."""
         scanner = registry.bulk_scanner(wire) if "wire" in own(self._scanner) else self._scanner
-        return partial(scanner.decode, unknown="keep") if self._rows.keep else scanner.decode
+        decode = scanner.decode.function if isinstance(scanner.decode, Deferred) else scanner.decode
+        return partial(decode, unknown="keep") if self._rows.keep else decode
 
     def begins_line(self) -> NDArray[np.bool_]:
         """Whether nothing but white space is in front of each record on its line; of a record in a JSON string, in

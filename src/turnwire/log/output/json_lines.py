@@ -7,7 +7,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from turnwire.characters import escaped_json
@@ -98,6 +97,8 @@ class JsonLines:
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
+        import msgspec  # here, since a table needs none
+
         self._columns = tuple(columns)
         self._encoder = msgspec.json.Encoder()
         self._kinds: dict[bool, Any] = {}
@@ -115,6 +116,8 @@ class JsonLines:
 
     def _kind(self, clean: bool) -> Any:
         if clean not in self._kinds:
+            import msgspec
+
             names = [column.name for column in self._columns]
             renamed = {f"c{place}": name for place, name in enumerate(names)}
             if not clean:
@@ -136,6 +139,8 @@ def marked(key: str, value: bytes | str | None) -> tuple[str, str | None]:
 
 def json_line(fields: dict[str, Any]) -> bytes:
     """One dict as a JSON line, safe for terminals; bytes and file names are marked where they are not UTF-8."""
+    import msgspec
+
     clean: dict[str, Any] = {}
     for key, value in fields.items():
         if isinstance(value, bytes) or (key == "file" and value is not None):

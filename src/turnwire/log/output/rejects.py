@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import repeat
-from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class Rejects:
     def __init__(self) -> None:
         self._parts: list[dict[str, NDArray[Any]]] = []
         self._names: list[tuple[str | None, str, tuple[Reason | None, ...], int]] = []
-        self._raw = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (lives as long as this object)
+        self._raw: IO[bytes] = BytesIO()
         self._count = 0
         self.bytes = 0
         self.counts: Counter[str] = Counter()
@@ -105,7 +105,13 @@ class Rejects:
         firsts, lasts = np.append(0, gaps + 1), np.append(gaps, count - 1)
         spans = zip(starts[firsts].tolist(), stops[lasts].tolist(), strict=True)
         # bytes, not views: half a million of those at once and the garbage collector walks them again and again
-        self._raw.write(b"".join([bytes(buffer[start:stop]) for start, stop in spans]))
+        raw = b"".join([bytes(buffer[start:stop]) for start, stop in spans])
+        if isinstance(self._raw, BytesIO) and self._raw.tell() + len(raw) > IN_MEMORY:
+            from tempfile import TemporaryFile  # which few scans need, and which imports much
+
+            memory, self._raw = self._raw, TemporaryFile()  # noqa: SIM115  (lives as long as this object)
+            self._raw.write(memory.getbuffer())
+        self._raw.write(raw)
 
     def __getitem__(self, name: str) -> Any:
         if name in _NUMBERS:

@@ -7,7 +7,6 @@ inode was changed, which nobody can set, tells a file that was written to under 
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from turnwire.log.planning.between import READ
@@ -40,6 +39,8 @@ def inode_of(status: os.stat_result) -> tuple[int, int, int]:
 
 def digest_of(file: Any, start: int, stop: int, sampled: bool) -> str:
     """SHA-256 of the bytes of a file from ``start`` to ``stop``, or of pieces of them that are spread evenly."""
+    from hashlib import sha256
+
     digest = sha256()
     number = file.fileno()
     if sampled:
@@ -66,6 +67,8 @@ def changed(state: State, file: Any, start: int, stop: int) -> str | None:
     status = os.fstat(file.fileno())
     if (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns):
         return f"it had {state.size} bytes, now {status.st_size}, or it was written to"
+    from hashlib import sha256
+
     if sha256(os.pread(file.fileno(), HEAD, 0)).hexdigest() != state.head:
         return "it begins with other bytes"
     if state.size > HEAD and state.digest and digest_of(file, start, stop, state.sampled) != state.digest:
