@@ -72,6 +72,27 @@ def test_what_is_the_compilers_own_is_in_one_header(path: Path) -> None:
     assert found if path == PORTABLE else not found
 
 
+def checked(command: list[str], units: list[tuple[str, ...]], folder: Path) -> None:
+    """Compiles a file for each unit, which includes these headers, to nothing; raises at the first warning.
+
+    What is dear in all of them, the header of the compilers with the vectors of theirs (and what the first unit begins
+    with, if it is Python's), is compiled before and once. That each module compiles without that is seen by the build.
+    """
+    base = [name for name in ("Python.h",) if all(names[0] == name for names in units)]
+    (folder / "base.h").write_text("".join(f'#include "{name}"\n' for name in (*base, "_native/common/portable.h")))
+    of_gcc = Path(command[0]).name == "gcc"
+    options = [*command, *WARNINGS, f"-I{ROOT}"]
+    compiled = "base.h.gch" if of_gcc else "base.h.pch"
+    subprocess.run([*options, "-x", "c-header", "base.h", "-o", compiled], check=True, cwd=folder, timeout=120)
+    first = '#include "base.h"\n' if of_gcc else ""
+    files = [f"{at}.c" for at in range(len(units))]
+    for file, names in zip(files, units, strict=True):
+        lines = "".join(f'#include "{name}"\n' for name in names)
+        (folder / file).write_text(f"{first}{lines}extern int something;\n", "utf-8")
+    before = [] if of_gcc else ["-include-pch", compiled]
+    subprocess.run([*options, *before, "-fsyntax-only", *files], check=True, cwd=folder, timeout=120)
+
+
 @pytest.mark.parametrize("name", COMPILERS)
 def test_the_headers_of_each_module_compile_without_a_warning(name: str, tmp_path: Path) -> None:
     command = compiler(COMPILERS[name])
@@ -80,10 +101,14 @@ def test_the_headers_of_each_module_compile_without_a_warning(name: str, tmp_pat
         pytest.skip("there are no headers of Python here")
     wanted = {tuple(headers(module)) for module in MODULES} - {()}
     assert len(wanted) > 12
-    for at, names in enumerate(sorted(wanted)):
-        source = tmp_path / f"{at}.c"
-        source.write_text("".join(f'#include "{name}"\n' for name in ("Python.h", *names)), "utf-8")
-        subprocess.run([*command, *WARNINGS, f"-I{ROOT}", "-isystem", include, "-fsyntax-only", source], check=True)
+    checked([*command, "-isystem", include], [("Python.h", *names) for names in sorted(wanted)], tmp_path)
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_a_warning_in_a_header_is_an_error(name: str, tmp_path: Path) -> None:
+    (tmp_path / "faulty.h").write_text("static int twice(int one) { int unused; return one * 2; }\n", "utf-8")
+    with pytest.raises(subprocess.CalledProcessError):
+        checked([*compiler(COMPILERS[name]), f"-I{tmp_path}"], [("stdint.h",), ("faulty.h",)], tmp_path)
 
 
 BITS = """
@@ -167,11 +192,8 @@ def test_clang_takes_it_for_windows_as_far_as_headers_go(machine: str, tmp_path:
     wanted = {tuple(headers(module)) for module in MODULES} - {()}
     free_standing = sorted(names for names in wanted if not any(asks_for_python(ROOT / name, set()) for name in names))
     assert len(free_standing) >= 8
-    for names in free_standing:
-        source = tmp_path / "a.c"
-        source.write_text("".join(f'#include "{name}"\n' for name in names), "utf-8")
-        target = (f"--target={machine}-pc-windows-msvc", "-ffreestanding", "-fsyntax-only")
-        subprocess.run([*clang, *target, *WARNINGS, "-isystem", tmp_path, f"-I{ROOT}", source], check=True, timeout=120)
+    target = (f"--target={machine}-pc-windows-msvc", "-ffreestanding", "-isystem", str(tmp_path))
+    checked([*clang, *target], free_standing, tmp_path)
 
 
 def asks_for_python(path: Path, seen: set[Path]) -> bool:
