@@ -108,10 +108,8 @@ static inline void json_escape(json_draft *d, Py_UCS4 letter) {
     }
 }
 
-#if defined(__GNUC__)
-__attribute__((noinline)) /* of what is rare */
-#endif
-static int json_any_text(json_draft *d, PyObject *value) {
+/* Of what is rare. */
+static TW_APART int json_any_text(json_draft *d, PyObject *value) {
     const int kind = PyUnicode_KIND(value);
     const void *text = PyUnicode_DATA(value);
     const Py_ssize_t size = PyUnicode_GET_LENGTH(value);
