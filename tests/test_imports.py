@@ -18,7 +18,10 @@ PACKAGE = Path(turnwire.__file__).parent
 _EACH = r"""
 import os, sys
 from importlib import import_module
-import click, msgspec, numpy  # not ours, and dear to import so often
+# Not ours, and dear to import so often:
+import asyncio, bz2, concurrent.futures, csv, glob, hashlib, importlib.metadata, logging, pathlib, queue, sqlite3, ssl
+import statistics, tempfile, urllib.parse, zlib
+import click, msgspec, numpy
 import turnwire
 
 names = sorted(sys.stdin.read().split())

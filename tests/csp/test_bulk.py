@@ -10,6 +10,7 @@ import pytest
 
 import turnwire.csp  # noqa: F401  (the core modules expect the package to be there)
 from tests.csp.generate import ODD_LINES, document
+from tests.nslip.twins import rounds
 from turnwire._pure.csp import codec as pure
 from turnwire.csp import spec
 from turnwire.csp.bulk import SCANNER, decode
@@ -160,7 +161,7 @@ def values(message: Any) -> dict[str, Any]:
 
 def test_columns_are_what_decoding_one_by_one_gives(csp_core):
     seen = set()
-    for seed in range(400):
+    for seed in range(rounds(400)):
         data = log(seed)
         found = fill(csp_core, data).columns
         for row in range(len(found["offset"])):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.csp.generate import GOOD_BLOCKS, document
+from tests.nslip.twins import rounds
 from turnwire._pure.csp import codec as pure
 from turnwire.csp import spec
 
@@ -82,7 +83,7 @@ def long_log(seed: int) -> bytes:
 
 def test_twins_agree_on_logs_of_many_windows(csp_core):
     rows = 0
-    for seed in range(25):
+    for seed in range(rounds(25)):
         data = long_log(seed)
         limits = (LIMITS[0], LIMITS[0], (9000, 256, 65536), LIMITS[1])[seed % 4]
         expected = pure.tables(data, limits)
@@ -97,13 +98,13 @@ def test_every_way_to_list_lines_agrees(log, backend):
     native = import_module("turnwire._native.csp.codec") if backend == "native" else None
     if native is None:
         return
-    for seed in range(50):
+    for seed in range(rounds(50)):
         data = log(seed)
         assert native.tables_at(0, data) == native.tables_at(1, data) == native.tables_at(2, data)
 
 
 def test_every_byte_belongs_to_one_thing(csp_core):
-    for seed in range(400):
+    for seed in range(rounds(400)):
         data = document(seed, damage=0.4)
         rows, _, rejects = csp_core.tables(data)
         place = 0

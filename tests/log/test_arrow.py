@@ -410,7 +410,7 @@ def test_small_batches_of_many_files_are_joined(tmp_path: Path) -> None:
         b'{"log":"@a3|f0|c1|S0|d1|T1|t\\"in a string, and long enough\\"#"}',
         "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT TASK\n\nTASK T1\nREQ dö it\n".encode(),
     ]
-    for number in range(300):
+    for number in range(120):
         content = b"\n".join(lines[place % 4] for place in range(number % 7)) + b"\n"
         (tmp_path / f"{number:03}.log").write_bytes(content if number % 50 else content * 120)
     for wire in (None, "nslip", "csp"):

@@ -140,7 +140,7 @@ def test_memory_stays_bounded(way: str, scan_core: str) -> None:
         return found
 
     peak(200)
-    few, many = peak(2000), peak(8000)
+    few, many = peak(1000), peak(4000)
     assert many < few * 1.3 + 100_000
 
 

@@ -11,11 +11,12 @@ import pytest
 
 import turnwire
 from tests.log.test_every_wire import facts, log
+from tests.nslip.twins import rounds
 from turnwire.log.input import memory
 from turnwire.log.input.memory import Pool, Room, rounded
 from turnwire.registry import WIRES
 
-SEEDS = range(10)
+SEEDS = range(rounds(10))
 
 
 @pytest.mark.usefixtures("scan_core")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import PURE_ONLY
+from tests.nslip.twins import rounds
 from tests.sap.documents import RESULT, TASK, changed
 from tests.sap.test_conformance import pointers
 from turnwire import sap
@@ -42,7 +43,7 @@ VALUES = (
 
 
 @needs_native
-@settings(max_examples=400)
+@settings(max_examples=rounds(150))
 @given(document=st.sampled_from([TASK, RESULT]), value=VALUES, data=st.data())
 def test_sound_is_what_the_judge_is_silent_about(document: dict[str, Any], value: Any, data: st.DataObject) -> None:
     from turnwire._native.json import sap as native
@@ -58,7 +59,7 @@ def _plans(core: Any) -> list[Any]:
 
 
 @needs_native
-@settings(max_examples=400)
+@settings(max_examples=rounds(150))
 @given(document=st.sampled_from([TASK, RESULT]), value=VALUES, strict=st.booleans(), data=st.data())
 def test_writers_write_the_same_or_leave_it(
     document: dict[str, Any], value: Any, strict: bool, data: st.DataObject
@@ -87,7 +88,7 @@ def test_good_messages_are_written_by_the_writer(cls: Any, document: dict[str, A
 
 
 @needs_native
-@settings(max_examples=400)
+@settings(max_examples=rounds(150))
 @given(document=st.sampled_from([TASK, RESULT]), value=VALUES, data=st.data())
 def test_messages_are_made_of_sound_objects_only(document: dict[str, Any], value: Any, data: st.DataObject) -> None:
     from turnwire._native.json import sap as native
@@ -143,7 +144,7 @@ PAYLOADS = st.recursive(
 
 
 @needs_native
-@settings(max_examples=400)
+@settings(max_examples=rounds(150))
 @given(PAYLOADS)
 def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
     from turnwire._native.json import sap as native
@@ -154,7 +155,7 @@ def test_a_compiled_quiet_means_that_there_is_no_secret(payload: Any) -> None:
 
 @needs_native
 @pytest.mark.parametrize("whole", [TASK, RESULT], ids=["Task", "Result"])
-@settings(max_examples=200)
+@settings(max_examples=rounds(100))
 @given(value=VALUES | PAYLOADS, uri=st.sampled_from(["https://u:p@h/", "a@b", "ubos:x"]), data=st.data())
 def test_a_clean_message_is_one_that_check_is_silent_about(
     whole: dict[str, Any], value: Any, uri: str, data: st.DataObject
@@ -213,7 +214,7 @@ def test_whatever_comes_in_is_read_or_refused(data: Any) -> None:
 
 
 @given(at=st.integers(0, 1100), bit=st.integers(0, 7))
-@settings(max_examples=300)
+@settings(max_examples=rounds(150))
 def test_a_flipped_bit_never_crashes(at: int, bit: int) -> None:
     data = bytearray(json.dumps(TASK).encode())
     data[at % len(data)] ^= 1 << bit
