@@ -26,6 +26,10 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     bint PyUnicode_CheckExact(object text)
     bint PyUnicode_IS_COMPACT_ASCII(object text)
+    tuple PyTuple_New(Py_ssize_t size)
+    PyObject* PyTuple_GET_ITEM(object value, Py_ssize_t place)
+    PyObject* PyList_GET_ITEM(object value, Py_ssize_t place)
+    Py_ssize_t PyList_GET_SIZE(object value)
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef extern from "_native/common/draft.h" nogil:
@@ -80,6 +84,7 @@ cdef extern from "_native/csp/fast_path.h" nogil:
         uint64_t head_mask[8]
         uint64_t head_want[8]
         int head_size[8]
+        int intent_size[8]
         uint8_t letter[8]
         csp_key key[8][6]
         int known[8]
@@ -185,6 +190,7 @@ def _prepare():
         fields = _spec.FIELDS.get(block, ())
         block_word[intent] = _WORDS.index(block)
         keys.head_size[intent] = len(block)
+        keys.intent_size[intent] = len(name)
         keys.head_want[intent], keys.head_mask[intent] = _prefix(block)
         keys.letter[intent] = ord(_spec.ID_LETTER.get(block, "\0"))
         keys.known[intent] = bool(fields)

@@ -229,10 +229,31 @@ cdef bint put_message(tw_draft *draft, object message, bint strict) except -1:
     return put_block(draft, <object>block, strict)
 
 
-cdef bint reads_back(tw_draft *draft) except -1:
+cdef inline object source_of(const tw_draft *draft, object message):
+    """The text that the message was read from, a str or bytes, where what was written is that text; else None. Strict
+    reading took it, so nobody need read it back, whatever became of the message in between."""
+    cdef PyObject *source = in_slot(message, AT_SOURCE)
+    cdef Py_ssize_t size = 0
+    cdef const char *text
+    if source == NULL:
+        return None
+    if type(<object>source) is tuple:
+        source = PyTuple_GET_ITEM(<object>source, 0)
+    if type(<object>source) is bytes:
+        text, size = <const char *><bytes><object>source, len(<bytes><object>source)
+    else:
+        text = utf8_of(<object>source, &size)
+    if size != <Py_ssize_t>tw_draft_size(draft) or memcmp(text, draft.start, size) != 0:
+        return None
+    return <object>source
+
+
+cdef bint reads_back(tw_draft *draft, object message) except -1:
     """Whether strict reading takes what was written, as one message and to its end."""
     cdef Result result
     cdef Py_ssize_t size = tw_draft_size(draft)
+    if source_of(draft, message) is not None:
+        return True
     result.extras = result.few
     if size > usual_limits[0]:
         return False
@@ -252,30 +273,40 @@ cdef inline bint is_unwarned(object message) noexcept:
 
 def usual_text(message, bint strict):
     """The text of a usual message, judged where ``strict``; None for others and for what is wrong."""
+    return text_of(message, strict)
+
+
+cdef object text_of(object message, bint strict):
     cdef tw_draft draft
+    cdef PyObject *source
     if type(message) is not CspMessage:
         return None
     if not is_unwarned(message) and (strict or type(message.block) is FileOp):  # of which CONTENT may be written bare
         return None
+    source = in_slot(message, AT_SOURCE)
+    if source != NULL and type(<object>source) is tuple and is_untouched(message, <tuple><object>source):
+        read = <object>PyTuple_GET_ITEM(<object>source, 0)
+        return read if type(read) is str else str_of(<const char *><bytes>read, len(<bytes>read))
     tw_draft_begin(&draft)
     try:
-        if not put_message(&draft, message, strict) or (strict and not reads_back(&draft)):
+        if not put_message(&draft, message, strict):
             return None
-        return drafted(&draft)
+        if strict and not reads_back(&draft, message):
+            return None
+        return str_of(draft.start, tw_draft_size(&draft))
     except UnicodeEncodeError:  # a lone surrogate
         return None
     finally:
         tw_draft_free(&draft)
 
 
-cdef inline object drafted(const tw_draft *draft):
+cdef inline object str_of(const char *text, size_t size):
     """What was written, as a str."""
-    cdef size_t size = tw_draft_size(draft)
-    if not tw_is_ascii(draft.start, size):
-        return PyUnicode_DecodeUTF8(draft.start, size, NULL)
-    text = PyUnicode_New(size, 127)
-    memcpy(PyUnicode_DATA(text), draft.start, size)
-    return text
+    if not tw_is_ascii(text, size):
+        return PyUnicode_DecodeUTF8(text, size, NULL)
+    made = PyUnicode_New(size, 127)
+    memcpy(PyUnicode_DATA(made), text, size)
+    return made
 
 
 cdef bint is_doubtful(object block) except -1:
@@ -291,15 +322,65 @@ cdef bint is_doubtful(object block) except -1:
 
 def is_clean(message):
     """Whether ``check`` surely says nothing about a message."""
+    return clean(message)
+
+
+cdef bint clean(object message) except -1:
     cdef tw_draft draft
+    cdef PyObject *source
     if type(message) is not CspMessage or not is_unwarned(message):
         return False
+    source = in_slot(message, AT_SOURCE)
+    if source != NULL and type(<object>source) is tuple and is_untouched(message, <tuple><object>source):
+        return not is_doubtful(<object>in_slot(message, AT_BLOCK))
     tw_draft_begin(&draft)
     try:
-        if not put_message(&draft, message, False) or not reads_back(&draft):
+        if not put_message(&draft, message, False) or not reads_back(&draft, message):
             return False
         return not is_doubtful(<object>in_slot(message, AT_BLOCK))
     except UnicodeEncodeError:  # a lone surrogate
         return False
     finally:
         tw_draft_free(&draft)
+
+
+# --- the functions of the package: what is not usual goes the long way ----------------------------------------------------
+
+
+def decode(text, *, mode="strict", limits=_LIMITS):
+    """The one message of a text; code fences around it are dropped.
+
+    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
+    but no message, trailing_text for a second record. Lenient drops text around the message and takes the first.
+    """
+    if limits is _LIMITS and mode == "strict":
+        made = usual_message(text)
+        if made is not None:
+            return made
+    return long_way().decode_closely(text, mode, limits)
+
+
+def encode(record, bint strict=True):
+    """The canonical text of a record or a document (records with a blank line between them).
+
+    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
+    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
+    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
+    can hold (a newline in a header, a lone surrogate) is refused in both.
+    """
+    text = text_of(record, strict)
+    return long_way().encode_closely(record, strict) if text is None else text
+
+
+def check(message):
+    """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+
+    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
+    with, the line they were found at. Raises TypeError for what is neither.
+    """
+    return [] if clean(message) else long_way().check_closely(message)
+
+
+cdef object long_way():
+    from turnwire.csp import codec
+    return codec

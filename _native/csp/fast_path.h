@@ -19,6 +19,7 @@ typedef struct {
     uint64_t multiplier;
     uint64_t head_mask[8], head_want[8];      /* by intent: "TASK " ... */
     int head_size[8];
+    int intent_size[8];                       /* of the intents' own names */
     uint8_t letter[8];                        /* of the id; 0 for any token */
     csp_key key[8][6];                        /* by intent and slot, CSP_NO_KEY behind the last */
     int known[8];                             /* by intent: whether it has these keys and no other */

@@ -34,7 +34,7 @@ cdef tuple NOTHING = ()
 cdef Py_ssize_t AT_SENDER = slot_offset(CspMessage.sender), AT_RECEIVER = slot_offset(CspMessage.receiver)
 cdef Py_ssize_t AT_CTX = slot_offset(CspMessage.ctx), AT_INTENT = slot_offset(CspMessage.intent)
 cdef Py_ssize_t AT_BLOCK = slot_offset(CspMessage.block), AT_LINE = slot_offset(CspMessage.line)
-cdef Py_ssize_t AT_ISSUES = slot_offset(CspMessage.issues)
+cdef Py_ssize_t AT_ISSUES = slot_offset(CspMessage.issues), AT_SOURCE = slot_offset(CspMessage._source)
 cdef Py_ssize_t AT_ID = slot_offset(_messages.Block.id), AT_FIELDS = slot_offset(_messages.Block.fields)
 cdef Py_ssize_t AT_OP = slot_offset(FileOp.op), AT_KIND = slot_offset(Generic.kind)
 cdef Py_ssize_t AT_PATCH_ID = slot_offset(Patch.id), AT_BASE = slot_offset(Patch.base)
@@ -228,6 +228,95 @@ cdef object message_of(const uint8_t *data, const int32_t *row, const int32_t *e
     return made
 
 
+cdef int64_t least_size(const int32_t *row, const int32_t *extras) noexcept nogil:
+    """The bytes of a message whose values stand on their keys' lines, without what writing leaves out. csp/fast_path.h takes
+    fields in the order of writing only, so a text without carriage returns that is no longer is what writing gives."""
+    cdef int code = row[3], slot
+    cdef const int32_t *extra = extras
+    cdef int64_t size = 32 + keys.intent_size[code] + keys.head_size[code] + row[5] + row[7] + row[9] + row[11]
+    if keys.known[code]:
+        if code == keys.fileop:
+            size += 1 + row[19]
+        for slot in range(6):
+            if keys.key[code][slot].way != CSP_NO_KEY and row[13 + 2 * slot] >= 0:
+                size += keys.key[code][slot].size + 1 + row[13 + 2 * slot] + (row[13 + 2 * slot] > 0)
+        return size
+    if code == keys.patch:
+        size += 16 + row[13] + row[15]
+    for slot in range(row[23]):
+        size += 1 + extra[2] + extra[4] + (extra[4] > 0)
+        if code == keys.patch:
+            size += 6 if extra[4] < 0 else 9 if extra[0] == c"~" else 8
+            size += extra[4] < 0
+        extra += 5
+    return size
+
+
+cdef tuple parts_of(object message, object source):
+    """A text and all that the message has of it, as ``is_untouched`` compares it."""
+    cdef object block = <object>in_slot(message, AT_BLOCK)
+    cdef object kind = type(block)
+    cdef PyObject *held[4]
+    cdef list inner
+    cdef tuple parts
+    cdef Py_ssize_t number
+    held_of(block, kind, held)
+    inner = <list><object>held[0]
+    parts = PyTuple_New(10 + PyList_GET_SIZE(inner))
+    set_item(parts, 0, source)
+    set_item(parts, 1, <object>in_slot(message, AT_SENDER))
+    set_item(parts, 2, <object>in_slot(message, AT_RECEIVER))
+    set_item(parts, 3, <object>in_slot(message, AT_CTX))
+    set_item(parts, 4, <object>in_slot(message, AT_INTENT))
+    set_item(parts, 5, block)
+    set_item(parts, 6, kind)
+    for number in range(3):
+        set_item(parts, 7 + number, <object>held[number + 1])
+    for number in range(PyList_GET_SIZE(inner)):
+        set_item(parts, 10 + number, <object>PyList_GET_ITEM(inner, number))
+    return parts
+
+
+cdef inline void held_of(object block, object kind, PyObject **held) noexcept:
+    """What a block of that class holds: its list, and three values, None where it has fewer. NULL where one is missing."""
+    held[2] = held[3] = <PyObject *>None
+    if kind is Patch:
+        held[0], held[1] = in_slot(block, AT_OPS), in_slot(block, AT_PATCH_ID)
+        held[2], held[3] = in_slot(block, AT_BASE), in_slot(block, AT_APPLY)
+        return
+    held[0], held[1] = in_slot(block, AT_FIELDS), in_slot(block, AT_ID)
+    if kind is FileOp:
+        held[2] = in_slot(block, AT_OP)
+    elif kind is Generic:
+        held[2] = in_slot(block, AT_KIND)
+
+
+cdef bint is_untouched(object message, tuple parts) noexcept:
+    """Whether the message has what was read, and nothing else: none of that can be changed in place but the block and
+    its list, of which each part is compared."""
+    cdef PyObject *held[4]
+    cdef PyObject *block = PyTuple_GET_ITEM(parts, 5)
+    cdef Py_ssize_t number
+    if (
+        in_slot(message, AT_SENDER) != PyTuple_GET_ITEM(parts, 1) or in_slot(message, AT_RECEIVER) != PyTuple_GET_ITEM(parts, 2)
+        or in_slot(message, AT_CTX) != PyTuple_GET_ITEM(parts, 3) or in_slot(message, AT_INTENT) != PyTuple_GET_ITEM(parts, 4)
+        or in_slot(message, AT_BLOCK) != block or type(<object>block) is not <object>PyTuple_GET_ITEM(parts, 6)
+    ):
+        return False
+    held_of(<object>block, <object>PyTuple_GET_ITEM(parts, 6), held)
+    for number in range(3):
+        if held[number + 1] != PyTuple_GET_ITEM(parts, 7 + number):
+            return False
+    if held[0] == NULL or type(<object>held[0]) is not list:
+        return False
+    if PyList_GET_SIZE(<object>held[0]) != PyTuple_GET_SIZE(parts) - 10:
+        return False
+    for number in range(PyList_GET_SIZE(<object>held[0])):
+        if PyList_GET_ITEM(<object>held[0], number) != PyTuple_GET_ITEM(parts, 10 + number):
+            return False
+    return True
+
+
 def usual_message(data):
     """The message, where ``data`` (str or bytes) is one that strict reading takes and blank lines; else None."""
     cdef Result result
@@ -248,11 +337,19 @@ def usual_message(data):
     if size <= ROOM - CSP_ROOM:
         memcpy(copy, text, size)
         if size and copy[size - 1] == 10 and read_usual(copy, size, &result):
-            return message_of(copy, result.row, result.few, 1, all_ascii(copy, size))
+            made = message_of(copy, result.row, result.few, 1, all_ascii(copy, size))
+            if least_size(result.row, result.few) == size and memchr(copy, 13, size) == NULL:
+                fill_slot(made, AT_SOURCE, parts_of(made, data))
+            elif result.row[1] == size:
+                fill_slot(made, AT_SOURCE, data)
+            return made
     try:
         if not read_one(text, size, &result):
             return None
-        return message_of(text, result.row, result.extras, 1, all_ascii(text, size))
+        made = message_of(text, result.row, result.extras, 1, all_ascii(text, size))
+        if result.row[1] == size:
+            fill_slot(made, AT_SOURCE, data)
+        return made
     finally:
         if result.extras != result.few:
             free(result.extras)

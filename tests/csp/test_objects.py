@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import random
 
@@ -197,6 +198,73 @@ def test_messages_that_were_changed_are_judged_anew(csp_core):
     del message.sender
     with pytest.raises(AttributeError):
         csp.encode(message)
+
+
+def changes_of(message):
+    """Ways to change a message that was read, each a function that does it: every attribute, the block's, its lists."""
+    block = message.block
+    for owner in (message, block):
+        names = {name for cls in type(owner).__mro__ for name in getattr(cls, "__slots__", ()) if name[0] != "_"}
+        for name in sorted(names - {"line", "issues"}):
+            for value in (*VALUES, csp.Intent.ERROR, [], csp.Task("T9", {"REQ": "z"}), csp.Patch("P9", "C0", [], "C1")):
+                yield lambda owner=owner, name=name, value=value: setattr(owner, name, value)
+            yield lambda owner=owner, name=name: delattr(owner, name)
+    parts = block.ops if isinstance(block, csp.Patch) else block.fields
+    yield parts.clear
+    yield parts.reverse
+    yield lambda: parts.append(("REQ", "x"))
+    yield lambda: parts.extend(parts[:1])
+    for place in range(len(parts)):
+        yield lambda place=place: parts.pop(place)
+        for part in (("REQ", "é"), ("STATUS", "LATER"), csp.Op("-", "A"), ("x",), (*parts[place][:-1], "new"), None):
+            yield lambda place=place, part=part: parts.__setitem__(place, part)
+    if not isinstance(block, csp.Patch | csp.FileOp | csp.Generic):
+        yield lambda: setattr(block, "__class__", csp.Error if isinstance(block, csp.Result) else csp.Result)
+
+
+def says(call, message):
+    """What a function gives for a message, or why it refuses it."""
+    try:
+        return call(message)
+    except (EncodeError, AttributeError, TypeError, ValueError, IndexError) as error:
+        return type(error), getattr(error, "reason", None), getattr(error, "path", None)
+
+
+@pytest.mark.parametrize("number", range(len(TEXTS)))
+def test_whatever_is_changed_in_a_message_that_was_read_is_written_and_judged(csp_core, number):
+    """A message that was read is written as one that was made of the same values is, whatever was done to it."""
+    data = TEXTS[number].encode()
+    first = csp_core.usual_message(data)
+    if first is None:
+        return
+    for place in range(sum(1 for _ in changes_of(first))):
+        read, built = csp_core.usual_message(data), csp_core.usual_message(data).replace()
+        for message in (read, built):
+            list(changes_of(message))[place]()
+        for call in (csp.encode, lambda one: csp.encode(one, strict=False), csp.check):
+            assert says(call, read) == says(call, built), (place, read)
+
+
+def test_a_message_that_nobody_changed_is_written_as_it_was_read(csp_core):
+    """Where the text is what writing gives, and only there; whatever the message is read from."""
+    for seed in range(60):
+        for part in generated(seed, damage=0.1).split(b"CSP/1\n")[1:]:
+            data = b"CSP/1\n" + part
+            message = csp_core.usual_message(data)
+            if message is None:
+                continue
+            built = message.replace()
+            for strict in (True, False):
+                assert csp.encode(message, strict) == csp.encode(built, strict)
+            assert csp.check(message) == csp.check(built)
+            again = csp_core.usual_message(csp.encode(message))
+            assert csp.encode(again) == csp.encode(message) and csp.check(again) == csp.check(built)
+            for copied in (copy.copy(again), copy.deepcopy(again), pickle.loads(pickle.dumps(again))):
+                assert copied == again and csp.encode(copied) == csp.encode(again)
+                copied.sender = "X"
+                assert "FROM X\n" in csp.encode(copied)
+    spaced = csp_core.usual_message(HEAD.format("PLAN") + "PLAN L1\nSTEP \n")
+    assert csp.encode(spaced).endswith("STEP\n") and csp.encode(spaced, strict=False).endswith("STEP\n")
 
 
 def test_subclasses_are_written_by_what_they_say(csp_core):

@@ -1,4 +1,5 @@
-"""decode, parse, encode, check and detect of CSP/1. The core finds the spans; messages are made from them here."""
+"""decode, parse, encode, check and detect of CSP/1: the core reads and writes what is usual, and the rest goes the long
+way here."""
 
 from __future__ import annotations
 
@@ -23,7 +24,16 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from turnwire._pure.csp.codec import check, decode, encode
+
 _core: ModuleType = _backend.load("csp.codec")
+if not TYPE_CHECKING:
+    decode = _core.decode  # the core's own functions: a wrapper would cost a tenth of their time
+    encode = _core.encode
+    check = _core.check
+
+__all__ = ["_core", "check", "decode", "detect", "encode", "parse"]
+
 _DETECT = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r?\n|" + BEGINNING.encode() + rb"[^\n]*+\n)*+CSP/1(?:\r?\n|\Z|;| MODE;)"
 )
@@ -84,16 +94,8 @@ def _is_lenient(mode: str) -> bool:
     return mode == "lenient"
 
 
-def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
-    """The one message of a text; code fences around it are dropped.
-
-    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
-    but no message, trailing_text for a second record. Lenient drops text around the message and takes the first.
-    """
-    if mode == "strict" and limits is LIMITS:
-        usual: CspMessage | None = _core.usual_message(text)
-        if usual is not None:
-            return usual
+def decode_closely(text: str | Buffer, mode: str, limits: Limits) -> CspMessage:
+    """What ``decode`` makes of a text that is not one usual message."""
     document = parse(text, mode=mode, limits=limits)
     found: CspMessage | None = None
     for record in document.records:
@@ -173,17 +175,8 @@ def preamble(raw: bytes, line: int, offset: int, issues: list[Issue] | None = No
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def encode(record: Record | Document, strict: bool = True) -> str:
-    """The canonical text of a record or a document (records with a blank line between them).
-
-    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
-    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
-    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
-    can hold (a newline in a header, a lone surrogate) is refused in both.
-    """
-    usual: str | None = _core.usual_text(record, strict)
-    if usual is not None:
-        return usual
+def encode_closely(record: Record | Document, strict: bool) -> str:
+    """What ``encode`` makes of a record that is not a usual message, or of one that is wrong."""
     if isinstance(record, Document):
         return _encode_document(record, strict)
     text = write(record, strict)
@@ -230,14 +223,8 @@ def _is_fence(record: Record) -> bool:
 # --- checking -------------------------------------------------------------------------------------------------------
 
 
-def check(message: Record | Document) -> list[Issue]:
-    """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
-
-    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
-    with, the line they were found at. Raises TypeError for what is neither.
-    """
-    if _core.is_clean(message):
-        return []
+def check_closely(message: Record | Document) -> list[Issue]:
+    """What ``check`` says of a record that is not surely clean."""
     expect(message, Record | Document, "a CSP/1 record or a Document is checked")
     if isinstance(message, Document):
         return [found for record in message.records for found in check(record)]

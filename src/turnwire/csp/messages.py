@@ -219,7 +219,7 @@ class CspMessage(_Record):
         block: the body, or None where lenient reading found none.
     """
 
-    __slots__ = ("block", "ctx", "intent", "issues", "line", "receiver", "sender")
+    __slots__ = ("_source", "block", "ctx", "intent", "issues", "line", "receiver", "sender")
     _shown = ("sender", "receiver", "ctx", "intent", "block")
     __match_args__ = ("sender", "receiver", "ctx", "intent", "block")
 
@@ -241,6 +241,13 @@ class CspMessage(_Record):
         self.block = block
         self.line = line
         self.issues: tuple[Issue, ...] = tuple(issues)
+
+    def __getstate__(self) -> Any:
+        """What is copied and pickled: all but the text that it was read from, which the compiled core keeps."""
+        state: Any = super().__getstate__()
+        if isinstance(state, tuple):
+            state[1].pop("_source", None)
+        return state
 
     def replace(self, **changes: Any) -> CspMessage:
         """A copy with some attributes replaced (the block is shared unless it is replaced)."""

@@ -10,12 +10,24 @@ from typing import Any
 
 from turnwire._pure.csp.bulk import scan_block, text_spans
 from turnwire._pure.csp.message import Cursor
-from turnwire._pure.csp.objects import is_clean, usual_message, usual_text
+from turnwire._pure.csp.objects import check, decode, encode, is_clean, usual_message, usual_text
 from turnwire._pure.csp.stream import Stream
 from turnwire._pure.csp.tables import NO_LIMIT, check_size, tables
 from turnwire.csp.spec import EXTRA_WIDTH, REJECT_WIDTH, ROW_WIDTH
 
-__all__ = ["NO_LIMIT", "is_clean", "scan_block", "scan_into", "tables", "text_spans", "usual_message", "usual_text"]
+__all__ = [
+    "NO_LIMIT",
+    "check",
+    "decode",
+    "encode",
+    "is_clean",
+    "scan_block",
+    "scan_into",
+    "tables",
+    "text_spans",
+    "usual_message",
+    "usual_text",
+]
 
 
 def scan_into(

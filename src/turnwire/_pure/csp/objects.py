@@ -6,14 +6,29 @@ it leaves to ``turnwire.csp.codec``, which tells what is wrong.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnwire._pure.csp.tables import tables
-from turnwire.contract import LIMITS
-from turnwire.csp.messages import AnyBlock, CspMessage, Error, FileOp, Generic, Op, Patch, Result, Task
+from turnwire.contract import LIMITS, Limits
+from turnwire.csp.messages import (
+    AnyBlock,
+    CspMessage,
+    Document,
+    Error,
+    FileOp,
+    Generic,
+    Op,
+    Patch,
+    Record,
+    Result,
+    Task,
+)
 from turnwire.csp.spec import BLOCK_WORD, FIELDS, FILE_OPS, INTENTS, TEMPLATE, Intent
 from turnwire.csp.writer import write
-from turnwire.errors import EncodeError
+from turnwire.errors import EncodeError, Issue
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _KINDS: dict[str, Any] = {"TASK": Task, "RESULT": Result, "ERROR": Error}
 _INTENTS = tuple(Intent)
@@ -58,6 +73,43 @@ def is_clean(message: Any) -> bool:
     if not isinstance(block, FileOp):
         return True
     return block.op in FILE_OPS and (block.op == "DELETE" or block.get("CONTENT") is not None)
+
+
+def decode(text: str | Buffer, *, mode: str = "strict", limits: Limits = LIMITS) -> CspMessage:
+    """The one message of a text; code fences around it are dropped.
+
+    Raises DecodeError: as :func:`parse` does, empty_message for no text, no_message where there are other records
+    but no message, trailing_text for a second record. Lenient drops text around the message and takes the first.
+    """
+    from turnwire.csp import codec  # which has the core that this is a part of
+
+    usual = usual_message(text) if limits is LIMITS and mode == "strict" else None
+    return codec.decode_closely(text, mode, limits) if usual is None else usual
+
+
+def encode(record: Record | Document, strict: bool = True) -> str:
+    """The canonical text of a record or a document (records with a blank line between them).
+
+    Strict refuses with EncodeError (reason, and ``line`` in the text that would have been written, or ``path``)
+    whatever strict reading refuses, and a message that lenient reading returned with warnings (``replace()`` it or
+    clear its ``issues`` once you trust it). ``strict=False`` writes back what was read. A value no text of the wire
+    can hold (a newline in a header, a lone surrogate) is refused in both.
+    """
+    from turnwire.csp import codec  # which has the core that this is a part of
+
+    usual = usual_text(record, strict)
+    return codec.encode_closely(record, strict) if usual is None else usual
+
+
+def check(message: Record | Document) -> list[Issue]:
+    """What is doubtful about a record: all that strict writing would refuse ("warning") and what may be fine ("info").
+
+    ``where`` is a line of the text that ``encode(message, strict=False)`` gives; for the warnings a message was read
+    with, the line they were found at. Raises TypeError for what is neither.
+    """
+    from turnwire.csp import codec  # which has the core that this is a part of
+
+    return [] if is_clean(message) else codec.check_closely(message)
 
 
 def _only_row(raw: bytes) -> tuple[tuple[int, ...], list[tuple[int, ...]]] | None:
