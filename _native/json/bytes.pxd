@@ -1,7 +1,7 @@
 """Bytes of JSON text: white space, UTF-8, escapes, runs of plain characters. Header-only, for the JSON modules."""
 
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 cdef extern from "_native/json/bytes.h" nogil:
     const unsigned char* turnwire_plain(const unsigned char* place, const unsigned char* end) noexcept
@@ -37,6 +37,24 @@ cdef inline uint64_t word_hash(Bytes place, Py_ssize_t size) noexcept nogil:
         last = place[size - 1]
     first = (first ^ (last * <uint64_t>0x9E3779B97F4A7C15) ^ <uint64_t>size) * <uint64_t>0xBF58476D1CE4E5B9
     return first ^ (first >> 29)
+
+
+cdef inline bint same_bytes(Bytes one, Bytes other, Py_ssize_t size) noexcept nogil:
+    """Whether the bytes of two short keys are equal."""
+    cdef uint64_t first = 0, last = 0, left = 0, right = 0
+    if size > 16:
+        return memcmp(one, other, size) == 0
+    if size >= 8:
+        memcpy(&first, one, 8)
+        memcpy(&left, other, 8)
+        memcpy(&last, one + size - 8, 8)
+        memcpy(&right, other + size - 8, 8)
+        return first == left and last == right
+    while size:
+        size -= 1
+        if one[size] != other[size]:
+            return False
+    return True
 
 
 cdef inline int utf8_size(Bytes place, Bytes end) noexcept nogil:

@@ -1,5 +1,7 @@
 """Strict JSON, one object at a time: validates and builds in one pass. The rules are those of ``_pure/json/text.py``."""
 
+import re
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_Contains, PyDict_SetItem
 from cpython.exc cimport PyErr_CheckSignals
@@ -7,10 +9,10 @@ from cpython.float cimport PyFloat_FromDouble
 from cpython.long cimport PyLong_FromLongLong
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from _native.json.bytes cimport Bytes, hex_code, is_digit, skip, turnwire_hex, turnwire_plain, turnwire_put, utf8_size, word_hash
+from _native.json.bytes cimport Bytes, hex_code, is_digit, same_bytes, skip, turnwire_hex, turnwire_plain, turnwire_put, utf8_size, word_hash
 from turnwire._pure.json.text import Reader as _PureReader
 from turnwire.contract import LIMITS, checked_limits
 from turnwire.errors import DecodeError, Reason
@@ -29,9 +31,11 @@ cdef extern from "Python.h":
 cdef enum:
     WORD = 32  # bytes of the longest key that is shared
     SLOTS = 512
+    LEVELS = 16  # of nesting whose first keys are guessed apart
     PATIENCE = 1 << 10  # values of one container between two looks for Ctrl-C
     DEEPEST = 512  # nesting that recursion is trusted with; beyond it the iterative twin reads
 
+cdef object USUAL = re.compile(r"[ !#-\[\]-~]*").fullmatch  # a key that stands between its quotes as it is
 cdef uint32_t[5] WIDEST = [0, 0x7F, 0x7FF, 0xFFFF, 0x10FFFF]  # of UTF-8 forms of so many bytes
 
 cdef double[23] POWERS = [
@@ -74,21 +78,25 @@ cdef class Reader:
 
     Args:
         wire: the name that errors carry.
-        keys: keys that are expected often; objects share these strings. Nothing changes after construction.
+        keys: keys that are expected often; objects share these strings. What is read only changes which of them is looked
+            for first.
     """
 
     cdef readonly str wire
     cdef tuple kept
     cdef PyObject* words[SLOTS]
     cdef Py_ssize_t sizes[SLOTS]
+    cdef unsigned short guesses[SLOTS + LEVELS]  # behind each key, and first at each level, the slot of what stood there last
 
     def __init__(self, str wire, tuple keys=()):
         cdef Py_ssize_t size, slot
         cdef Bytes place
         self.wire = wire
-        self.kept = tuple([key for key in keys if len(key) <= WORD and key.isascii()][: SLOTS // 4])
+        self.kept = tuple([key for key in keys if len(key) <= WORD and USUAL(key)][: SLOTS // 4])
         for slot in range(SLOTS):
             self.words[slot] = NULL
+        for slot in range(SLOTS + LEVELS):
+            self.guesses[slot] = 0
         for key in self.kept:
             PyObject_Hash(key)
             place = <Bytes>PyUnicode_AsUTF8AndSize(key, &size)
@@ -241,7 +249,7 @@ cdef class Reader:
         """The object whose brace stands at ``text.place``; it is the ``depth``-th open container."""
         cdef dict result = {}
         cdef Bytes quote
-        cdef Py_ssize_t count = 0
+        cdef Py_ssize_t count = 0, slot = SLOTS + depth % LEVELS
         if depth > text.nesting:
             raise self.fault(text, TOO_DEEP, text.place)
         text.place += 1
@@ -253,7 +261,7 @@ cdef class Reader:
             quote = text.place
             if quote >= text.end or quote[0] != 34:
                 raise self.misfit(text, quote)
-            key = self.key(text)
+            key = self.key(text, &slot)
             skip_white(text)
             if text.place >= text.end or text.place[0] != 58:
                 if PyDict_Contains(result, key):
@@ -306,11 +314,19 @@ cdef class Reader:
             else:
                 raise self.misfit(text, text.place)
 
-    cdef object key(self, Text* text):
+    cdef object key(self, Text* text, Py_ssize_t* before):
+        """The key whose quote stands at ``text.place``. before: the slot of the key in front of it, or the level where it is
+        the first; then its own slot. First that key is looked for which stood here last."""
         cdef Bytes first = text.place + 1
-        cdef Bytes behind = turnwire_plain(first, text.end)
-        cdef Py_ssize_t size = behind - first, slot
-        cdef const char* there
+        cdef Bytes behind
+        cdef Py_ssize_t slot = self.guesses[before[0]], size = self.sizes[slot]
+        if self.words[slot] is not NULL and text.end - first > size and first[size] == 34 and size <= text.key:
+            if same_bytes(<Bytes>PyUnicode_DATA(<object>self.words[slot]), first, size):
+                text.place = first + size + 1
+                before[0] = slot
+                return <object>self.words[slot]
+        behind = turnwire_plain(first, text.end)
+        size = behind - first
         if behind < text.end and behind[0] == 34 and size <= WORD:
             slot = word_hash(first, size) % SLOTS
             while self.words[slot] is not NULL:
@@ -318,6 +334,8 @@ cdef class Reader:
                     key = <object>self.words[slot]
                     if memcmp(PyUnicode_DATA(key), first, size) == 0 and size <= text.key:
                         text.place = behind + 1
+                        self.guesses[before[0]] = <unsigned short>slot
+                        before[0] = slot
                         return key
                 slot = (slot + 1) % SLOTS
         key = self.string(text)
