@@ -55,7 +55,8 @@ def read(data: str | Buffer, *, mode: str = "strict", **options: Any) -> Envelop
     mode: how a document is read (:func:`parse_space`); an envelope is always read strictly. options: of ``decode`` of
     envelopes. Raises DecodeError as ``decode`` and ``parse_space`` do.
     """
-    if is_document(data):
+    opens = isinstance(data, (str, bytes)) and data.startswith("{" if isinstance(data, str) else b"{")  # type: ignore[arg-type]
+    if not opens and is_document(data):
         return parse_space(data, mode=mode)
     envelope: Envelope = _DECODE(data, **options)
     return envelope
