@@ -258,6 +258,24 @@ static inline Py_ssize_t json_count(const unsigned char *p, const unsigned char 
     return count;
 }
 
+/* Whether all bytes are ASCII; looks no further than 64 bytes behind the first that is not. */
+static inline int json_is_ascii(const unsigned char *p, const unsigned char *end) {
+#ifdef TW_SSE2
+    for (; end - p >= 64; p += 64) {
+        __m128i one = _mm_or_si128(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)(p + 16)));
+        __m128i two = _mm_or_si128(_mm_loadu_si128((const __m128i *)(p + 32)), _mm_loadu_si128((const __m128i *)(p + 48)));
+        if (_mm_movemask_epi8(_mm_or_si128(one, two))) return 0;
+    }
+#endif
+    for (uint64_t word; end - p >= 8; p += 8) {
+        memcpy(&word, p, 8);
+        if (word & JSON_ONES * 0x80) return 0;
+    }
+    for (; p < end; p++)
+        if (*p >= 0x80) return 0;
+    return 1;
+}
+
 /* The text of what was read, bytes that are known to be good UTF-8, or a str. */
 static inline PyObject *json_text_of(PyObject *source) {
     const unsigned char *p, *end;
@@ -271,12 +289,16 @@ static inline PyObject *json_text_of(PyObject *source) {
     }
     p = (const unsigned char *)PyBytes_AS_STRING(source);
     end = p + PyBytes_GET_SIZE(source);
+    if (json_is_ascii(p, end)) {
+        text = PyUnicode_New(end - p, 127);
+        if (text != NULL) memcpy(PyUnicode_DATA(text), p, (size_t)(end - p));
+        return text;
+    }
     count = json_count(p, end, &greatest);
-    text = PyUnicode_New(count, greatest < 0x80 ? 127 : greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
+    text = PyUnicode_New(count, greatest < 0xC4 ? 0xFF : greatest < 0xF0 ? 0xFFFF : 0x10FFFF);
     if (text == NULL) return NULL;
     out = PyUnicode_DATA(text);
-    if (greatest < 0x80) memcpy(out, p, (size_t)count);
-    else if (greatest < 0xC4) json_unpack_1((Py_UCS1 *)out, (Py_UCS1 *)out + count, p, end);
+    if (greatest < 0xC4) json_unpack_1((Py_UCS1 *)out, (Py_UCS1 *)out + count, p, end);
     else if (greatest < 0xF0) json_unpack_2((Py_UCS2 *)out, (Py_UCS2 *)out + count, p, end);
     else json_unpack_4((Py_UCS4 *)out, (Py_UCS4 *)out + count, p, end);
     return text;

@@ -27,9 +27,9 @@ def check(message: Any, *, task: Task | None = None) -> list[Issue]:
 
     Returns issues with a JSON pointer each: "warning" is what strict writing refuses, "info" what may well be fine.
     """
-    expect(message, Record, "a SAP message is checked")
     if task is None and is_clean(message):
         return []
+    expect(message, Record, "a SAP message is checked")
     found = findings(message)
     issues = [issue_of(finding) for finding in found]
     if issues and any(finding.severity == "error" for finding in found):

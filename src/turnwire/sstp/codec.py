@@ -99,9 +99,9 @@ def _refusal(issue: Issue, data: Any) -> DecodeError:
 def check(message: Message) -> list[Issue]:
     """What is doubtful about a message, with JSON pointers: severity "warning" is what strict writing refuses, "info"
     may well be fine, and "error" (in messages made by hand) is what reading would refuse."""
-    expect(message, Message, "an SSTP message is checked")
-    if message._plain or _judge.is_plain(message._fields):
+    if isinstance(message, Message) and (message._plain or _judge.is_plain(message._fields)):
         return []
+    expect(message, Message, "an SSTP message is checked")
     return list(findings(message._fields))
 
 
