@@ -169,7 +169,8 @@ def read_on(core: ModuleType, text: str, at: list[int], header: str, checks: boo
     chain = import_module(name.format("checks")).Chain() if checks else None
     if chain is not None:
         chain.pair(header)
-    interpreter, found = Interpreter(*settings_of(header), True), []
+    interpreter = Interpreter(*settings_of(header), True)
+    found: list[Any] = []
     told: list[Any] = []
     while at[0] < len(text):
         before = (chain.since, chain.all) if chain is not None else None
@@ -186,6 +187,33 @@ def read_on(core: ModuleType, text: str, at: list[int], header: str, checks: boo
             told.append((list(at), str(error)))
             break
     return told, repr(found)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 5), max_size=60), max_size=5), st.lists(st.integers(1, 4), min_size=6, max_size=6)
+)
+def test_runs_of_pieces(bodies: list[list[int]], weights: list[int]) -> None:
+    flat = [piece for number, body in enumerate(bodies) for piece in (*body, -1 - number)]
+    found = [sorted(core.runs(flat, weights)) for core in both("repeats")]
+    assert found[0] == found[1]
+
+
+@given(st.text("ab\0éあ", max_size=60), st.lists(st.text("abéあ", max_size=5)))
+@example("aaaaa\0aaa", ["aa", "aaa", "a", ""])
+def test_texts_are_counted(text: str, parts: list[str]) -> None:
+    parts = [*parts, *(text[at : at + 3] for at in range(len(text)))]
+    for core in both("repeats"):
+        assert [core.Index(text).count(part) for part in parts] == [text.count(part) for part in parts]
+
+
+@given(st.sampled_from("あаα"), st.lists(st.text("abéあいяαω", max_size=12), max_size=6))
+@example("あ", ["あ" + "x" * 1000 + "あ", "あ" * 1100])
+def test_aliases_are_put_back(first: str, bodies: list[str]) -> None:
+    found = []
+    for core in both("repeats"):
+        expander = core.Expander(first)
+        found.append([result(expander.expand, body) for body in bodies])
+    assert found[0] == found[1]
 
 
 def judge_the_same(given: list[Any], plain: bool) -> None:

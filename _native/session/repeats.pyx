@@ -1,0 +1,276 @@
+"""What comes again in a block; see ``_pure/session/repeats.py``."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_Substring
+from libc.string cimport memset
+
+from turnwire._pure.session.repeats import LONGEST as _LONGEST
+from turnwire._pure.session.repeats import MOST_PIECES as _MOST_PIECES
+from turnwire._pure.session.repeats import NAMING as _NAMING
+from turnwire._pure.session.repeats import alphabet_of as _alphabet_of
+
+cdef extern from "Python.h":
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t at) noexcept
+
+cdef enum:
+    BUCKETS = 4096
+
+cdef int most_pieces = _MOST_PIECES
+cdef double naming = _NAMING
+cdef Py_ssize_t longest = _LONGEST
+
+
+cdef class Expander:
+    """Puts back what aliases are, body by body; see the twin."""
+
+    cdef readonly str first
+    cdef unsigned int low, high
+    cdef list known
+
+    def __init__(self, str first not None=""):
+        alphabet = _alphabet_of(first) if first else None
+        if first and alphabet is None:
+            raise ValueError(f"there is no alphabet of aliases that begins with {first!r}")
+        self.first = first
+        if first:
+            self.low, self.high = ord(alphabet.first), ord(alphabet.last)
+            self.known = [None] * (self.high - self.low + 1)
+
+    cdef Py_ssize_t alias(self, int kind, void* data, Py_ssize_t at, Py_ssize_t size) noexcept:
+        """Where the next alias is; ``size`` where there is none."""
+        cdef unsigned int letter
+        while at < size:
+            letter = <unsigned int>PyUnicode_READ(kind, data, at)
+            if self.low <= letter <= self.high:
+                return at
+            at += 1
+        return size
+
+    def expand(self, str body not None):
+        """A body with the texts of its aliases; see the twin."""
+        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(body), whole = size, at, after, behind
+        cdef int kind = PyUnicode_KIND(body)
+        cdef void* data = PyUnicode_DATA(body)
+        cdef unsigned int letter
+        cdef list found
+        cdef object text
+        if self.known is None or kind == 1:
+            return body
+        at = self.alias(kind, data, 0, size)
+        if at == size:
+            return body
+        found = [PyUnicode_Substring(body, 0, at)]
+        while at < size:
+            letter = <unsigned int>PyUnicode_READ(kind, data, at)
+            after = self.alias(kind, data, at + 1, size)
+            text = self.known[letter - self.low]
+            if text is not None:
+                found.append(text)
+                found.append(PyUnicode_Substring(body, at + 1, after))
+                whole += PyUnicode_GET_LENGTH(text)
+                if whole > longest:
+                    raise ValueError(f"a record has more than {longest} letters with its aliases filled in")
+                at = after
+                continue
+            if after == at + 1 or (after < size and <unsigned int>PyUnicode_READ(kind, data, after) != letter):
+                raise ValueError("an alias is given a text that is empty or holds another one")
+            text = PyUnicode_Substring(body, at + 1, after)
+            self.known[letter - self.low] = text
+            found.append(text)
+            at = after
+            if after < size:
+                at = self.alias(kind, data, after + 1, size)
+                found.append(PyUnicode_Substring(body, after + 1, at))
+        return "".join(found)
+
+
+cdef inline unsigned int bucket(Py_UCS4 one, Py_UCS4 other) noexcept nogil:
+    return (<unsigned int>one * 61 + <unsigned int>other) & (BUCKETS - 1)
+
+
+cdef class Index:
+    """A text in which others are counted: the places of each pair of letters, those of one hash in a chain."""
+
+    cdef str text
+    cdef Py_ssize_t size
+    cdef int[BUCKETS] heads, sizes
+    cdef int* after
+
+    def __cinit__(self, str text not None):
+        cdef Py_ssize_t at
+        cdef unsigned int own
+        cdef int kind = PyUnicode_KIND(text)
+        cdef void* data = PyUnicode_DATA(text)
+        self.text, self.size = text, PyUnicode_GET_LENGTH(text)
+        if self.size > 1 << 30:
+            raise OverflowError("the text is too long")
+        self.after = <int*>PyMem_Malloc((self.size + 1) * sizeof(int))
+        if self.after is NULL:
+            raise MemoryError
+        memset(self.heads, 255, sizeof(self.heads))
+        memset(self.sizes, 0, sizeof(self.sizes))
+        for at in range(self.size - 2, -1, -1):
+            own = bucket(PyUnicode_READ(kind, data, at), PyUnicode_READ(kind, data, at + 1))
+            self.after[at] = self.heads[own]
+            self.heads[own] = <int>at
+            self.sizes[own] += 1
+
+    def __dealloc__(self):
+        PyMem_Free(self.after)
+
+    def count(self, str part not None):
+        """How often a text of two letters or more occurs, as ``str.count`` counts."""
+        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), at, place, rare = 0, found = 0, free = 0, letter
+        cdef unsigned int own, least = 0
+        cdef int kind = PyUnicode_KIND(part), whole = PyUnicode_KIND(self.text)
+        cdef void* data = PyUnicode_DATA(part)
+        cdef void* text = PyUnicode_DATA(self.text)
+        if size < 2:
+            return self.text.count(part)
+        for at in range(size - 1):  # the places of its rarest pair are looked at
+            own = bucket(PyUnicode_READ(kind, data, at), PyUnicode_READ(kind, data, at + 1))
+            if at == 0 or self.sizes[own] < self.sizes[least]:
+                rare, least = at, own
+        at = self.heads[least]
+        while at >= 0:
+            place = at - rare
+            at = self.after[at]
+            if place < free or place + size > self.size:
+                continue
+            for letter in range(size):
+                if PyUnicode_READ(kind, data, letter) != PyUnicode_READ(whole, text, place + letter):
+                    break
+            else:
+                found += 1
+                free = place + size
+        return found
+
+
+cdef class _Level:
+    """Groups of places at which the same pieces are. ends: where each ends in ``places``. weights: their tokens."""
+
+    cdef int* places
+    cdef int* ends
+    cdef double* weights
+    cdef Py_ssize_t groups
+
+    def __cinit__(self, Py_ssize_t size):
+        self.places = <int*>PyMem_Malloc(size * sizeof(int))
+        self.ends = <int*>PyMem_Malloc(size * sizeof(int))
+        self.weights = <double*>PyMem_Malloc(size * sizeof(double))
+        if self.places is NULL or self.ends is NULL or self.weights is NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        PyMem_Free(self.places)
+        PyMem_Free(self.ends)
+        PyMem_Free(self.weights)
+
+    cdef inline int first(self, Py_ssize_t group) noexcept:
+        return self.ends[group - 1] if group else 0
+
+
+cdef void part(
+    _Level given, _Level made, const int* flat, int size, const double* weights, int* times, int* spots
+) noexcept:
+    """The groups of runs that are one piece longer. times, spots: a zero for each piece, and room."""
+    cdef Py_ssize_t group
+    cdef int at, place, number, end = 0
+    made.groups = 0
+    for group in range(given.groups):
+        for at in range(given.first(group), given.ends[group]):
+            number = flat[given.places[at] + size]
+            if number >= 0:
+                times[number] += 1
+        for at in range(given.first(group), given.ends[group]):
+            place = given.places[at]
+            number = flat[place + size]
+            if number < 0:
+                continue
+            if times[number] == 1:
+                times[number] = 0
+                continue
+            if times[number] > 0:  # the first one makes room for all
+                spots[number] = end
+                end += times[number]
+                made.ends[made.groups] = end
+                made.weights[made.groups] = given.weights[group] + weights[number]
+                made.groups += 1
+                times[number] = -times[number]
+            made.places[spots[number]] = place
+            spots[number] += 1
+            times[number] += 1
+
+
+cdef bint alike(_Level level, Py_ssize_t group, const int* flat, int far) noexcept:
+    """Whether the pieces that far from all places of a group are the same."""
+    cdef int at, begin = level.first(group)
+    if flat[level.places[begin] + far] < 0:
+        return False
+    for at in range(begin + 1, level.ends[group]):
+        if flat[level.places[at] + far] != flat[level.places[begin] + far]:
+            return False
+    return True
+
+
+def runs(list flat not None, weights):
+    """Runs of pieces that come more than once; see the twin."""
+    cdef Py_ssize_t size = len(flat), many = len(weights), at, group
+    cdef list found = []
+    cdef _Level level = _Level(size + 1), longer = _Level(size + 1)
+    cdef int* numbers = <int*>PyMem_Malloc((size + 1) * sizeof(int))
+    cdef double* costs = <double*>PyMem_Malloc((many + 1) * sizeof(double))
+    cdef int* times = <int*>PyMem_Malloc((many + 1) * sizeof(int))
+    cdef int* spots = <int*>PyMem_Malloc((many + 1) * sizeof(int))
+    cdef int pieces, first
+    try:
+        if numbers is NULL or costs is NULL or times is NULL or spots is NULL:
+            raise MemoryError
+        memset(times, 0, (many + 1) * sizeof(int))
+        for at in range(many):
+            costs[at] = weights[at]
+        level.groups = 0
+        for at in range(size):
+            numbers[at] = flat[at]
+            if numbers[at] >= many:
+                raise ValueError("a piece has no weight")
+            level.places[at] = <int>at
+        if size and numbers[size - 1] >= 0:
+            raise ValueError("the last number is negative")
+        if size:
+            level.groups, level.ends[0], level.weights[0] = 1, <int>size, 0
+        for pieces in range(most_pieces):
+            if pieces:
+                for group in range(level.groups):
+                    first = level.first(group)
+                    found.append(
+                        (
+                            (level.ends[group] - first - 1) * (level.weights[group] - 1) - naming,
+                            level.places[first],
+                            pieces,
+                        )
+                    )
+            part(level, longer, numbers, pieces, costs, times, spots)
+            level, longer = longer, level
+        for group in range(level.groups):
+            first = level.first(group)
+            if level.places[first] and alike(level, group, numbers, -1):
+                continue
+            pieces = most_pieces
+            while alike(level, group, numbers, pieces):
+                pieces += 1
+            found.append(
+                (
+                    (level.ends[group] - first - 1) * (level.weights[group] * pieces / most_pieces - 1) - naming,
+                    level.places[first],
+                    pieces,
+                )
+            )
+        return found
+    finally:
+        PyMem_Free(numbers)
+        PyMem_Free(costs)
+        PyMem_Free(times)
+        PyMem_Free(spots)

@@ -1,0 +1,136 @@
+"""What comes again in a block: runs of pieces, how often a text occurs, and aliases put back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Alphabet(NamedTuple):
+    """Characters that may be aliases. last: of the range that begins with the first. used: those that are one token
+    each in o200k_base, cl100k_base, llama3, qwen3 and gemma3."""
+
+    first: str
+    last: str
+    used: str
+
+
+ALPHABETS = (
+    Alphabet(
+        "\u3042",
+        "\u30f3",
+        "あいうえおかがきくけこごさざしじすせそただちっつてでとどなにのはばまみめもやよらりるれろわをん"
+        "アィイウェエオカキクグコサシジスズセタダチッテデトドナニバパビピフブプペポマムメャュョラリルレロン",
+    ),
+    Alphabet("\u0430", "\u044f", "абвгдежзийклмнопрстуфхцчшщъыьэюя"),
+    Alphabet("\u03b1", "\u03c9", "αβγδεηθικλμνορστυφχω"),
+)
+"""The alphabets, in the order in which they are tried."""
+
+LONGEST = 1 << 20
+"""Letters of a record whose aliases are filled in; one that is longer as it is written has none."""
+
+MOST_PIECES = 16
+"""Pieces up to which all that comes again is looked at; longer texts only whole."""
+NAMING = 2.0
+"""What naming costs: the alias before and after the text."""
+
+
+def alphabet_of(first: str) -> Alphabet | None:
+    """The alphabet that begins with a character."""
+    return next((each for each in ALPHABETS if each.first == first), None)
+
+
+@lru_cache(8)
+def pattern(first: str, last: str, captured: bool = False) -> re.Pattern[str]:
+    """What finds the letters of an alphabet."""
+    return re.compile(f"([{first}-{last}])" if captured else f"[{first}-{last}]")
+
+
+class Expander:
+    """Puts back what aliases are, body by body.
+
+    Attributes:
+        first: the alphabet's first character; "": there are none.
+    """
+
+    def __init__(self, first: str = "") -> None:
+        alphabet = alphabet_of(first) if first else None
+        if first and alphabet is None:
+            raise ValueError(f"there is no alphabet of aliases that begins with {first!r}")
+        self.first = first
+        self._split = None if alphabet is None else pattern(alphabet.first, alphabet.last, True).split
+        self._known: dict[str, str] = {}
+
+    def expand(self, body: str) -> str:
+        """A body with the texts of its aliases. Raises ValueError for an alias inside the text of another one, one of
+        nothing, and more than LONGEST letters."""
+        if self._split is None or body.isascii():
+            return body
+        parts = self._split(body)
+        if len(parts) == 1:
+            return body
+        found, known = [parts[0]], self._known
+        at, size = 1, len(body)
+        while at < len(parts):
+            char, rest = parts[at], parts[at + 1]
+            text = known.get(char)
+            if text is not None:
+                found += (text, rest)
+                at += 2
+                size += len(text)
+                if size > LONGEST:
+                    raise ValueError(f"a record has more than {LONGEST} letters with its aliases filled in")
+                continue
+            if not rest or (at + 2 < len(parts) and parts[at + 2] != char):
+                raise ValueError("an alias is given a text that is empty or holds another one")
+            known[char] = rest
+            found.append(rest)
+            if at + 2 < len(parts):
+                found.append(parts[at + 3])
+            at += 4
+        return "".join(found)
+
+
+class Index:
+    """A text in which others are counted."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def count(self, part: str) -> int:
+        """How often a text of two letters or more occurs, as ``str.count`` counts."""
+        return self._text.count(part)
+
+
+def runs(flat: list[int], weights: Sequence[float]) -> list[tuple[float, int, int]]:
+    """Runs of pieces that come more than once: about what they save, where the first begins, how many pieces they are.
+
+    flat: pieces by number; what divides bodies is negative, each another number, and the last. weights: tokens of each
+    piece. The order is any.
+    """
+    groups: dict[int, list[int]] = {}
+    for place, number in enumerate(flat):
+        if number >= 0:
+            groups.setdefault(number, []).append(place)
+    level = [(weights[number], places) for number, places in groups.items() if len(places) > 1]
+    found: list[tuple[float, int, int]] = []
+    for size in range(1, MOST_PIECES):
+        longer: list[tuple[float, list[int]]] = []
+        for weight, places in level:
+            found.append(((len(places) - 1) * (weight - 1) - NAMING, places[0], size))
+            groups = {}
+            for place in places:
+                groups.setdefault(flat[place + size], []).append(place)
+            longer += [(weight + weights[number], places) for number, places in groups.items() if len(places) > 1]
+        level = longer
+    for weight, places in level:
+        size = MOST_PIECES
+        if places[0] and len({flat[place - 1] for place in places}) == 1:
+            continue  # part of a longer one
+        while len({flat[place + size] for place in places}) == 1:
+            size += 1
+        found.append(((len(places) - 1) * (weight * size / MOST_PIECES - 1) - NAMING, places[0], size))
+    return found
