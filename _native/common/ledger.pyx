@@ -80,7 +80,7 @@ cdef inline void hash_pair(uint8_t mark, const uint8_t* left, const uint8_t* rig
 
 
 cdef const uint8_t* hash_of(bytes value) except NULL:
-    if PyBytes_GET_SIZE(value) != 32:
+    if value is None or PyBytes_GET_SIZE(value) != 32:
         raise ValueError("a hash has 32 bytes")
     return <const uint8_t*>PyBytes_AS_STRING(value)
 
@@ -107,15 +107,17 @@ def seal(last, at, items, bytes chain not None):
     cdef int64_t moment = at
     cdef list rows = []
     cdef list leaves = []
-    cdef tuple item
+    cdef object kind, body, key
     cdef bytes sealed = chain
     memcpy(current, hash_of(chain), 32)
-    for item in items:
+    for kind, body, key in items:
         seq += 1
-        hash_leaf(seq, moment, <str?>item[0], <str?>item[2], <bytes?>item[1], leaf)
+        if body is None:
+            raise TypeError("a body is bytes")
+        hash_leaf(seq, moment, <str?>kind, <str?>key, <bytes?>body, leaf)
         hash_pair(2, current, leaf, current)
         sealed = PyBytes_FromStringAndSize(<char*>current, 32)
-        rows.append((seq, at, item[0], item[2], item[1], sealed))
+        rows.append((seq, at, kind, key, body, sealed))
         leaves.append(PyBytes_FromStringAndSize(<char*>leaf, 32))
     return rows, leaves, sealed
 
@@ -127,26 +129,25 @@ def follow(rows, last, bytes chain not None):
     cdef uint8_t leaf[32]
     cdef uint64_t seq = last
     cdef list leaves = []
-    cdef tuple row
+    cdef object number, at, kind, key, body, stored
     cdef object wrong = None
     memcpy(current, hash_of(chain), 32)
-    for row in rows:
+    for number, at, kind, key, body, stored in rows:
         seq += 1
-        if row[0] != seq:
+        if number != seq:
             wrong = MISSING
             break
-        if (type(row[1]) is not int or type(row[2]) is not str or type(row[3]) is not str
-                or type(row[4]) is not bytes):
+        if type(at) is not int or type(kind) is not str or type(key) is not str or type(body) is not bytes:
             wrong = TYPE
             break
         try:
-            hash_leaf(seq, row[1], <str>row[2], <str>row[3], <bytes>row[4], leaf)
+            hash_leaf(seq, at, <str>kind, <str>key, <bytes>body, leaf)
         except (OverflowError, UnicodeEncodeError):
             wrong = TYPE
             break
         hash_pair(2, current, leaf, following)
-        if (type(row[5]) is not bytes or PyBytes_GET_SIZE(row[5]) != 32
-                or memcmp(PyBytes_AS_STRING(row[5]), following, 32) != 0):
+        if (type(stored) is not bytes or PyBytes_GET_SIZE(stored) != 32
+                or memcmp(PyBytes_AS_STRING(stored), following, 32) != 0):
             wrong = CHAIN
             break
         memcpy(current, following, 32)
@@ -157,6 +158,8 @@ def follow(rows, last, bytes chain not None):
 def fold(leaves):
     """The root over 1, 2, 4 ... hashes; see the pure twin."""
     cdef Py_ssize_t count = len(leaves), at
+    if count < 1 or count & (count - 1):
+        raise IndexError("there are 1, 2, 4 ... hashes")
     cdef uint8_t* hashes = <uint8_t*>PyMem_Malloc(count * 32)
     if hashes == NULL:
         raise MemoryError

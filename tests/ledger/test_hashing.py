@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -80,3 +81,21 @@ def test_what_is_no_hash_is_refused() -> None:
         native.link(b"short", START)
     with pytest.raises(TypeError):
         native.fold([None])
+
+
+@pytest.mark.parametrize("call", ["follow", "seal", "fold"])
+def test_what_is_no_row_is_refused_by_both_ledgers(call: str, backend: str) -> None:
+    core = import_module(f"turnwire._{backend}.common.ledger")
+    start = bytes(32)
+    if call == "follow":
+        with pytest.raises(ValueError, match="value"):
+            core.follow([(1, 2)], 0, start)
+    elif call == "seal":
+        with pytest.raises(ValueError, match="value"):
+            core.seal(0, 5, [("k",)], start)
+        with pytest.raises(TypeError):
+            core.seal(0, 5, [("k", None, "x")], start)
+    else:
+        for wrong in ([], [start] * 3):
+            with pytest.raises(IndexError):
+                core.fold(wrong)
