@@ -1,0 +1,83 @@
+"""Calls without memory: the n-th allocation fails, alone or with those that follow.
+
+Not with all that follow: the interpreter itself goes round for ever where it cannot make any exception.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from tests.entries.found import Call, ended
+
+MOST = 1500
+"""How far the allocations of a call are tried: the first EACH one by one, then further and further apart."""
+EACH = 60
+WAYS = (1, 12)
+"""How many allocations in a row fail."""
+OWN = ("without setting an exception", "without exception set", "can't allocate lock")
+"""What the interpreter makes of it by itself, also where plain Python raises an error of its own class."""
+QUIET = 8
+"""After so many numbers in turn at which nothing changes all allocations of a call were met."""
+
+
+def starved(call: Call, first: int, last: int) -> Any:
+    """How a call ends whose allocations from ``first`` on fail; ``last``: the first that does not."""
+    _testcapi: Any = import_module("_testcapi")
+
+    result: Any = None
+    name = ""
+    _testcapi.set_nomemory(first, last)
+    try:
+        result = call()
+    except MemoryError:
+        name = "MemoryError"
+    except BaseException as error:
+        _testcapi.remove_mem_hooks()
+        name = f"{type(error).__name__}: {error}"
+    finally:
+        _testcapi.remove_mem_hooks()
+    return name or repr(result)
+
+
+def wrong(call: Call, most: int = MOST) -> list[tuple[int, int, Any]]:
+    """(allocation, how many fail, how it ended) where that is neither MemoryError nor what it always
+    is. A crash ends the process: run it in one of its own."""
+    usual = ended(call)
+    said = usual if isinstance(usual, str) else f"{usual[0]}: {usual[1]}"
+    found = []
+    for many in WAYS:
+        quiet = number = 0
+        while quiet < QUIET and number < most:
+            end = starved(call, number, number + many)
+            quiet = quiet + 1 if end == said else 0
+            if end not in ("MemoryError", said) and not end.endswith(OWN):
+                found.append((number, many, end))
+            number += 1 + max(0, number - EACH) // 8
+    again = ended(call)
+    if again != usual:
+        found.append((-1, 0, f"afterwards {again!r}, before {usual!r}"))
+    return found
+
+
+def main(names: list[str]) -> int:
+    """Starves the calls of the entries of these names; prints what is wrong. The exit code."""
+    from tests.entries.work import calls
+
+    bad = 0
+    tried: set[int] = set()
+    for name, made in calls().items():
+        for number, call in enumerate(made):
+            if id(call) in tried or (names and not name.startswith(tuple(names))):
+                continue
+            tried.add(id(call))  # what runs several entries runs once
+            print(f"{name} {number}", file=sys.stderr, flush=True)
+            for one in wrong(call):
+                bad += 1
+                print(name, number, *one, flush=True)
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

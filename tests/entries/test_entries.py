@@ -1,0 +1,57 @@
+"""Each entry of the native core gives back what it takes, with and without memory; `make test-references` for long."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.conftest import PURE_ONLY
+from tests.entries.counting import ALLOWED, growth
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif(PURE_ONLY, reason="the compiled core is left out")]
+ROUNDS = 60
+STARVED = (
+    "common.ledger",
+    "csp.codec.usual",
+    "json.write",
+    "json.canonical",
+    "nslip.codec.encode",
+    "space.format.opening",
+)
+"""Entries that are starved of memory in the suite; the rest with `python -m tests.entries.starving`."""
+
+
+def test_every_entry_has_calls() -> None:
+    from tests.entries.work import WHOLE, calls
+
+    assert [name for name, made in calls().items() if not made] == []
+    assert all(work() for work in WHOLE)
+    assert len(calls()) > 80
+
+
+def test_nothing_stays_behind() -> None:
+    """A leak grows in every round, a cache does not: what grows in a few rounds is asked again."""
+    from tests.entries.work import calls
+
+    every = {id(call): (name, call) for name, made in calls().items() for call in made}
+    grown = [(name, call) for name, call in every.values() if growth(call, ROUNDS) > ALLOWED]
+    assert [name for name, call in grown if growth(call, 20 * ROUNDS) > ALLOWED] == []
+
+
+def test_a_leak_is_seen() -> None:
+    kept: list[Any] = []
+    assert growth(lambda: kept.append(object()), 100) >= 1
+    assert growth(object, 100) < ALLOWED
+
+
+@pytest.mark.skipif(importlib.util.find_spec("_testcapi") is None, reason="the interpreter has no test module")
+def test_without_memory_an_entry_refuses_or_does_its_work() -> None:
+    """In a process of its own, which a crash would end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.entries.starving", *STARVED], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]

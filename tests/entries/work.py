@@ -1,0 +1,223 @@
+"""What runs the entries: workloads for those whose calls are recorded, and direct ones for what cannot be replaced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from importlib import import_module
+from typing import Any
+
+import turnwire
+from tests.entries.found import LEFT_OUT, Call, Recorder, ended, entries, modules
+from tests.fuzz.seeds import seeds
+from tests.fuzz.targets import TARGETS
+from turnwire import csp, kick, nslip, session
+from turnwire.csp import spec
+from turnwire.errors import WireError
+
+NSLIP = '@a3|f0|c1|S0|d1|T1|gH|t"he\\"llo"#'
+EVENTS = [{"at": f"2026-05-04T10:00:0{n}Z", "from": "ada", "n": n, "say": ["x", {"y": n * 2}]} for n in range(4)]
+
+
+@cache
+def good(wire: str) -> bytes:
+    """A good message of a wire, of its vectors."""
+    decode = import_module(f"turnwire.{wire}").decode
+    return next(text for text in seeds(f"decode-{wire}") if refused(decode, text) is None)
+
+
+def refused(call: Callable[..., Any], *arguments: Any) -> WireError | None:
+    """How a call is refused; None where it is not."""
+    try:
+        call(*arguments)
+    except WireError as error:
+        return error
+    return None
+
+
+def _wire(wire: str, data: bytes) -> Call:
+    def run() -> Any:
+        message = turnwire.decode(data, wire)
+        return turnwire.encode(message), turnwire.check(message)
+
+    return run
+
+
+def _slip() -> Any:
+    message = nslip.decode(NSLIP)
+    again = type(message).from_dict(message.to_dict())
+    return (
+        message.replace(turn=2),
+        again.get(nslip.Slot.TAG),
+        again.get(99, "none"),
+        again._repr_html_(),
+        again == message,
+    )
+
+
+def _section() -> Any:
+    _, _, found, _ = import_module("turnwire._native.space.format").parse("\u2afbgoal/a:now\nwin\n\u2afbdata/b\nx\n")
+    return [(one.to_dict(), one.replace(content="x"), repr(one), hash(one), one == one.replace()) for one in found]
+
+
+def _envelope(data: bytes) -> Any:
+    envelope = kick.decode(data)
+    again = type(envelope).from_dict(envelope.to_dict())
+    return again.replace(channel="x"), envelope.family, envelope._repr_html_(), again == envelope, kick.encode(again)
+
+
+def _session() -> Any:
+    text = session.encode(EVENTS)
+    writer, reader = session.Writer(), session.Reader()
+    return session.decode(text), [writer.add(event) for event in EVENTS], reader.feed(text), reader.close()
+
+
+def _conform() -> Any:
+    return repr(csp.conformance(good("csp").replace(b"\r\n", b"\n")))
+
+
+def _ledger() -> Any:
+    core = import_module("turnwire._native.common.ledger")
+    start = bytes(32)
+    rows, leaves, chain = core.seal(0, 5, [("k", b"x", "key"), ("k", b"y", "key")], start)
+    core.use_portable(False)
+    return chain, core.follow(rows, 0, start), core.link(start, leaves[0]), core.leaf_of(1, 2, "k", "key", b"x")
+
+
+def _arrow() -> Any:
+    return [len(batch.__arrow_c_array__()) for batch in turnwire.scan(NSLIP.encode() * 2, wire="nslip")]
+
+
+def several() -> Iterator[Call]:
+    """What is run while calls are recorded: targets of fuzzing on a part of their seeds, and what they do not reach."""
+    for name, target in TARGETS.items():
+        for data in seeds(name)[::9]:
+            yield partial(target, turnwire, data)
+    for wire in ("nslip", "csp", "sstp", "sap", "kick"):
+        yield _wire(wire, good(wire))
+    yield from (_session, _ledger, _arrow, _escaped)
+
+
+def _escaped() -> Any:
+    data = b"\n".join(
+        json.dumps({**json.loads(good("kick")), "content": text}).encode() for text in ('say "hi"\n' * 4, "é" * 20, "x")
+    )
+    return [len(batch.__arrow_c_array__()) for batch in turnwire.scan(data, wire="kick")]
+
+
+def _core(name: str) -> Any:
+    return import_module(f"turnwire._native.{name}")
+
+
+def _direct() -> dict[str, tuple[Call, ...]]:
+    """Calls of entries that the package keeps where no recorder finds them, and of methods."""
+    codec, envelope, space = _core("nslip.codec"), _core("space.envelope"), _core("space.format")
+    ledger, reader = _core("common.ledger"), _core("json.text").Reader("sap", ("task_id", "type"))
+    message, start, letter = nslip.decode(NSLIP), bytes(32), kick.decode(good("kick"))
+    sap, sstp = _wire("sap", good("sap")), _wire("sstp", good("sstp"))
+    bad = b'{"type":"x","a":[1,{"b":nul}]}'
+    texts = dict.fromkeys(("know", "go_on", "read", "settled", "quiet"), (_conform,))
+    judge = dict.fromkeys(("is_plain", "decode", "message", "text"), (sstp, partial(turnwire.decode, bad, "sstp")))
+    made = dict.fromkeys(("made", "is_clean", "text"), (sap, partial(turnwire.decode, bad, "sap")))
+    state = dict.fromkeys(("enter", "expect", "moved", "later", "distance", "put", "close"), (_session,))
+    letters = dict.fromkeys(("replace", "to_dict", "from_dict"), (partial(_envelope, good("kick")),))
+    slips = dict.fromkeys(("get", "replace", "to_dict", "from_dict"), (_slip, partial(message.replace, turn=-1)))
+    return {
+        **{f"csp.texts.Texts.{name}": calls for name, calls in texts.items()},
+        **{f"json.sstp.Judge.{name}": calls for name, calls in judge.items()},
+        **{f"json.sap.Messages.{name}": calls for name, calls in made.items()},
+        **{f"session.state.State.{name}": calls for name, calls in state.items()},
+        **{f"session.judging.Judge.{name}": (_session,) for name in ("judged", "weigh")},
+        **{f"space.envelope.Envelope.{name}": calls for name, calls in letters.items()},
+        **{f"nslip.codec.SlipMessage.{name}": calls for name, calls in slips.items()},
+        **{f"space.format.Section.{name}": (_section,) for name in ("replace", "to_dict")},
+        **{
+            f"json.text.Reader.{name}": (partial(call, good("sap")), partial(call, bad), partial(call, b"\xff"))
+            for name, call in (("read", reader.read), ("read_source", reader.read_source))
+        },
+        "json.text.Reader.find": (partial(reader.find, good("sap"), 0), partial(reader.find, bad, 0)),
+        "json.write.text_of": (partial(_core("json.write").text_of, b'{"a":"\xc3\xa9"}'),),
+        "json.sap.clean": (sap, partial(_core_clear, good("sap"))),
+        "common.ledger.use_portable": (partial(ledger.use_portable, False),),
+        "common.ledger.digest": (partial(ledger.digest, b"head", b"body"), partial(ledger.digest, "head", b"body")),
+        "common.ledger.leaf_of": (
+            partial(ledger.leaf_of, 1, 2, "k", "key", b"body"),
+            partial(ledger.leaf_of, 1, 2, "\ud800", "key", b"body"),
+        ),
+        "common.ledger.link": (partial(ledger.link, start, start), partial(ledger.link, start, None)),
+        "common.ledger.seal": (
+            _ledger,
+            *(partial(ledger.seal, 0, 5, [item], start) for item in (("k", b"x", "\ud800"), ("k", None, "x"), ("k",))),
+        ),
+        "common.ledger.follow": (_ledger, partial(ledger.follow, [(1, 2)], 0, start)),
+        "common.ledger.fold": tuple(partial(ledger.fold, one) for one in ([start] * 8, [start] * 3, [None])),
+        "common.processor.cpu_features": (_core("common.processor").cpu_features,),
+        "csp.codec.tables_at": (partial(_core("csp.codec").tables_at, 0, good("csp")),),
+        "csp.codec.scan_into": (_scanned_into,),
+        "log.arrays.bitmap": (_arrow,),
+        "log.arrays.export": (_arrow,),
+        "log.arrays.exported": (_core("log.arrays").exported,),
+        "log.views.string_views": (_arrow,),
+        "log.views.escaped_size": (_escaped,),
+        "log.views.escaped_views": (_escaped,),
+        "nslip.codec.decode": (
+            partial(codec.decode, NSLIP),
+            partial(codec.decode, NSLIP[:-1]),
+            partial(codec.decode, 3),
+        ),
+        "nslip.codec.encode": (partial(codec.encode, message), partial(codec.encode, None)),
+        "nslip.codec.decode_record": (
+            partial(codec.decode_record, NSLIP.encode(), 0, True),
+            partial(codec.decode_record, NSLIP.encode()[:-9], 0, False),
+            partial(codec.decode_record, NSLIP.encode()[:-9], 0, True),
+        ),
+        **{f"session.{name}": (_session,) for name in ("state.expected", "state.written", "state.read")},
+        "session.state.time_of": (partial(_core("session.state").time_of, "2026-05-04T10:00:00Z"),),
+        "session.state.one_more": (partial(_core("session.state").one_more, "a9"),),
+        **{f"session.values.{name}": (_session,) for name in ("flatten", "built", "text_of")},
+        "space.envelope.build": (
+            partial(envelope.build, letter.to_dict()),
+            partial(envelope.build, {"id": 1}),
+        ),
+        "space.envelope.is_uuid4": (partial(envelope.is_uuid4, letter.id), partial(envelope.is_uuid4, None)),
+        "space.envelope.is_plain_time": (partial(envelope.is_plain_time, letter.timestamp),),
+        "space.envelope.is_clean": (partial(envelope.is_clean, letter, {}),),
+        "space.envelope.remarks": (partial(envelope.remarks, letter, {}),),
+        "space.envelope.encode": (partial(envelope.encode, letter), partial(envelope.encode, 3)),
+        "space.envelope.all_clear": (partial(envelope.all_clear, good("kick")), partial(envelope.all_clear, b"{")),
+        "space.format.opening": (partial(space.opening, ":::Goal"), partial(space.opening, "x")),
+        "space.format.has_section": (partial(space.has_section, "## Goal\nwin"),),
+    }
+
+
+def _core_clear(data: bytes) -> bool:
+    return bool(import_module("turnwire.sap.codec").all_clear(data))
+
+
+def _scanned_into() -> Any:
+    core, data = _core("csp.codec"), good("csp")
+    widths = (spec.ROW_WIDTH, spec.EXTRA_WIDTH, spec.REJECT_WIDTH)
+    tables = [memoryview(bytearray(4 * 64 * width)).cast("i", (64, width)) for width in widths]
+    state = memoryview(bytearray(8 * spec.STATE_WIDTH)).cast("q")
+    return core.scan_into(data, 0, len(data), True, core.NO_LIMIT, state, *tables)
+
+
+@cache
+def calls() -> dict[str, list[Call]]:
+    """Calls of each entry; where one has none, a test says so."""
+    recorder = Recorder()
+    found = list(modules())
+    for call in several():  # what is made once is made
+        ended(call)
+    with recorder.installed():
+        for call in several():
+            ended(call)
+    recorded = {name: [call for way in ways.values() for call in way] for name, ways in recorder.calls.items()}
+    direct = _direct()
+    assert len(found) > 20
+    return {name: recorded.get(name, []) + list(direct.get(name, ())) for name in entries() if name not in LEFT_OUT}
+
+
+WHOLE = (_slip, _section, _session, _conform, _ledger, _arrow, _escaped, _scanned_into)
+"""What runs several entries, and is not to be refused."""
