@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire.errors import UnknownKey
 
 if TYPE_CHECKING:
-    from turnwire.errors import DecodeError
+    from turnwire.errors import DecodeError, Reason
 
 PASS, FAIL, OPEN, NOT_APPLICABLE = "pass", "fail", "open", "not applicable"
 """What can become of a clause. "open": something that it asks for is unfinished where the input ends."""
@@ -26,6 +27,7 @@ _LOG_LINE = re.compile(
     rb"|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}|[IWEF][0-9]{4} [0-9]{2}:[0-9]{2}:"
     rb"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)(?::|[ \t]+[\[(-]))"
 )
+_FURTHER_LOG_LINE = re.compile(rb"\n" + _LOG_LINE.pattern)
 _STATEMENT = re.compile(rb"DEF [A-Z_][A-Z0-9_]* =|LAWS[ \t\r]*\Z|- L[0-9]+:")
 _FIRST_PERSON = (
     r"\bI(?:['\u2019](?:m|ll|ve|d)\b| (?:am|will|have|had|was|would|can|could|cannot|think|believe|need|found|looked"
@@ -219,6 +221,14 @@ class Judge:
         """Judges what cannot be read."""
         raise NotImplementedError
 
+    def breaks(self, reason: Reason) -> str | None:
+        """The clause that what cannot be read for this reason breaks, where ``refused`` keeps that as a fault, in the
+        words of the error behind its reason, and does nothing else; None where it must be asked."""
+        return None
+
+    def reach(self, offset: int) -> None:
+        """Judges what it saw beside messages (``look``) in front of a byte."""
+
     def admits(self, message: Any, line: int) -> Fault | None:
         """Judges one message unless it breaks a clause: of one that does, the first fault, and nothing has changed.
         Only where ``foresees`` says so; it costs what :meth:`message` does, however much was judged before."""
@@ -285,6 +295,11 @@ def log_line(line: bytes) -> bool:
     return _LOG_LINE.match(line) is not None
 
 
+def log_lines(text: bytes) -> bool:
+    """Whether any line of a text begins so."""
+    return _LOG_LINE.match(text) is not None or _FURTHER_LOG_LINE.search(text) is not None
+
+
 def statement(line: bytes) -> bool:
     """Whether a line is one of a preamble of CSP/1, which is not prose in files of several wires."""
     return _STATEMENT.match(line) is not None
@@ -322,8 +337,11 @@ def judged(
 def _by_clause(clauses: Iterable[Clause], faults: Iterable[Fault]) -> dict[str, tuple[Fault, ...]]:
     found: dict[str, list[Fault]] = {clause.id: [] for clause in clauses}
     for fault in faults:
-        found[fault.clause].append(fault)
-    return {name: tuple(sorted(several, key=lambda fault: fault.line)) for name, several in found.items()}
+        found[fault[0]].append(fault)
+    return {name: tuple(sorted(several, key=_LINE)) for name, several in found.items()}
+
+
+_LINE = itemgetter(Fault._fields.index("line"))
 
 
 def checklist_of(wire: str, clauses: Iterable[Clause], judge: Judge, file: str | None = None) -> Checklist:

@@ -4,8 +4,10 @@ the token rules and the laws, judged over a whole document."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from turnwire import checklists
@@ -100,6 +102,8 @@ are heuristics: what they find is doubtful, and fails nothing."""
 
 _SPOKEN = ("magic", "agents", "ctx", "intent", "body", "header", "blocks", "restate", "ids", "filler", "terms")
 _TASK_ID = re.compile("T[0-9]+")
+_REMEMBERED = 4096
+_TEMPLATES = (b"CSP/1;", b"CSP/1 MODE;")
 
 
 class Judge(checklists.Judge):
@@ -125,8 +129,9 @@ class Judge(checklists.Judge):
         self._given_up = 0  # tasks without an answer that are no longer followed, beyond those that are told
         self._replaying = Replaying()
         self._settling = Settling(self)
-        self._waiting: list[tuple[int, int, Record]] = []  # what is beside messages: (offset, line, record)
+        self._waiting: list[tuple[int, int, Record | str]] = []  # beside messages: (offset, line, record or text)
         self._next = 0
+        self._told: dict[str, tuple[str, bool]] = {}  # text beside messages -> its fault, whether it may be filler
 
     def look(self, found: Any) -> None:
         """Takes the preambles of a file, and where it is a document, all other text: that is a fault there.
@@ -154,6 +159,8 @@ class Judge(checklists.Judge):
         """Judges a message by its text, where every rule surely says nothing of it."""
         if self._next < len(self._waiting):
             self._pass(offset)
+        if raw.startswith(_TEMPLATES):
+            return True  # no rule says anything of one that can be read
         return self._classify is by_subject and self._settling.settled(raw, line, offset)
 
     def learn(self, raw: bytes) -> None:
@@ -233,10 +240,29 @@ class Judge(checklists.Judge):
 
     def _pass(self, offset: int | None) -> None:
         """Judges what is in front of a byte beside messages."""
-        while self._next < len(self._waiting) and (offset is None or self._waiting[self._next][0] < offset):
-            place, line, record = self._waiting[self._next]
-            self._next += 1
-            self._record(record, line, place)
+        waiting = self._waiting
+        first = self._next
+        last = len(waiting) if offset is None else bisect_left(waiting, offset, first, key=itemgetter(0))
+        self._next = last
+        for place, line, beside in waiting[first:last]:
+            if isinstance(beside, str):
+                self._text(beside, line, place)
+            else:
+                self._record(beside, line, place)
+
+    def _text(self, text: str, line: int, offset: int) -> None:
+        """Judges a line that is not a record: of all rules, only one has more to say of it."""
+        told = self._told.get(text)
+        if told is None:
+            told = f"{Reason.JUNK}: {text[:60]!r}", self.linter.context.fillers.of(text) is not None
+            if len(self._told) < _REMEMBERED:
+                self._told[text] = told
+        self.faults.append(Fault("magic", line, told[0], offset))
+        if told[1]:
+            self._settling.flush()
+            filler = self.linter.context.filler("the text", text)
+            if filler is not None:
+                self.doubt("filler", line, f"{Reason.FILLER}: {filler}", offset)
 
     def _record(self, record: Record, line: int, offset: int | None, strictly: bool = False) -> None:
         """strictly: it was read strictly, and has nothing that ``check`` warns of."""
@@ -298,10 +324,19 @@ class Judge(checklists.Judge):
             for issue in self.routing.feed(message, self.linter.defs):
                 self.fault("laws", line, issue.text, offset)
 
+    def breaks(self, reason: Reason) -> str:
+        """The clause that a reason goes with: there is no more to say of what is damaged."""
+        return REASONS.get(reason, "magic")
+
+    def reach(self, offset: int) -> None:
+        """Judges what is in front of a byte beside messages."""
+        if self._next < len(self._waiting):
+            self._pass(offset)
+
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """What is damaged breaks the clause that its reason goes with."""
         self._pass(offset)
-        self.fault(REASONS.get(error.reason, "magic"), line, f"{error.reason}: {error.text}", offset)
+        self.fault(self.breaks(error.reason), line, f"{error.reason}: {error.text}", offset)
 
     def end(self) -> None:
         """Judges what is behind the last message, and the tasks that have no answer."""

@@ -135,6 +135,11 @@ class Context:
             self.local[step] = state
         return state
 
+    def filler(self, key: str, value: str) -> str | None:
+        """What in a value is filler, in words; None where nothing is, or where it is one that has a name."""
+        said = self.fillers.of(value)
+        return None if said is None or value in self.state.names else f"{key} {said}"
+
     def learn(self, record: Record, state: bool = True) -> None:
         """Takes in a record that has been judged."""
         if isinstance(record, Preamble):
@@ -342,11 +347,15 @@ def _dup_result(record: Record, context: Context) -> Found:
 
 
 def _filler(record: Record, context: Context) -> Found:
-    values = [("the text", record.text)] if isinstance(record, Junk) else context.values
-    for key, value in values:
-        said = context.fillers.of(value)
-        if said is not None and value not in context.state.names:
-            yield Reason.FILLER, _INFO, f"{key} {said}"
+    if isinstance(record, Junk):
+        told = context.filler("the text", record.text)
+        if told is not None:
+            yield Reason.FILLER, _INFO, told
+        return
+    for key, value in context.values:
+        told = context.filler(key, value)
+        if told is not None:
+            yield Reason.FILLER, _INFO, told
 
 
 def _full_rewrite(record: Record, context: Context) -> Found:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from turnwire.checklists import log_line, spoken, statement
+from turnwire.checklists import log_lines, spoken, statement
 from turnwire.contract import finding
 from turnwire.csp.codec import preambles
-from turnwire.csp.messages import Junk, Preamble
+from turnwire.csp.messages import Preamble
 from turnwire.csp.spec import WIRE
 from turnwire.errors import DecodeError
 from turnwire.fences import is_fence
@@ -43,11 +43,11 @@ class Surroundings:
 
     def is_document(self) -> bool:
         """Whether nothing says that this is a log."""
-        return self._alone and not any(map(log_line, self._found.texts()))
+        return self._alone and not any(log_lines(self._data[start:stop]) for start, stop in self._found.gaps)
 
     def preambles(self) -> tuple[Beside, list[DecodeError]]:
         """The preambles with their offsets and lengths, and what is wrong with those that are damaged."""
-        if not self._alone or any(piece.rejects for piece in self._found.pieces):
+        if not self._alone or any(piece.damaged for piece in self._found.pieces):
             beside, damaged = preambles(self._data)  # a damaged message may reach into the text behind it
             for there, wrong in self.preambles_elsewhere():
                 beside += there
@@ -116,9 +116,9 @@ class Surroundings:
             place = start
             yield start, stop, line
 
-    def junk(self, taken: list[tuple[int, int]]) -> list[tuple[int, int, Junk]]:
-        """The lines that are not blank and no fence: (offset, line, record). taken: offset and length of others."""
-        found = []
+    def junk(self, taken: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
+        """The lines that are not blank and no fence: (offset, line, text). taken: offset and length of others."""
+        found: list[tuple[int, int, str]] = []
         number = 0
         for start, stop, line in self._gaps():
             place = start
@@ -128,12 +128,10 @@ class Surroundings:
                 here = taken[number] if number < len(taken) else (stop, 0)
                 if here[0] <= place:
                     end = min(sum(here), stop)
+                    line += self._data.count(b"\n", place, end)
                 else:
-                    end = min(self._data.find(b"\n", place) + 1 or len(self._data), here[0], stop)
-                    text = self._data[place:end].removeprefix(BOM if place == 0 else b"").strip()
-                    if text and not is_fence(text):
-                        found.append((place, line + 1, Junk(line + 1, text.decode(errors="replace"))))
-                line += self._data.count(b"\n", place, end)
+                    end = min(here[0], stop)
+                    line = _lines(self._data, place, end, line, found)
                 place = end
         return found
 
@@ -143,6 +141,27 @@ class Surroundings:
         for one in finding("around").lines_around(self._found, WIRE):
             if spoken(one.text) if one.in_log else not (statement(one.text) or one.text.startswith(_FENCES)):
                 yield one.offset, one.line, one.text.decode(errors="replace")
+
+
+def _lines(data: bytes, start: int, stop: int, line: int, found: list[tuple[int, int, str]]) -> int:
+    """Adds the lines of a part of a file that are not blank and no fence; the number of lines in front of its end."""
+    last = line
+    known: dict[bytes, str] = {b"": ""}
+    for last, row in enumerate(data[start:stop].split(b"\n"), line):
+        text = known.get(row)
+        if text is None:
+            bare = row.removeprefix(BOM if start == 0 else b"").strip()
+            text = "" if is_fence(bare) else bare.decode(errors="replace")
+            if start and len(known) < _REMEMBERED:
+                known[row] = text
+        if text:
+            found.append((start, last + 1, text))
+        start += len(row) + 1
+    return last
+
+
+_REMEMBERED = 4096
+"""Lines of a text, of which many may be alike."""
 
 
 def _speaks_of_state(text: bytes) -> bool:

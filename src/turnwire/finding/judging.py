@@ -13,7 +13,8 @@ from typing import Any
 from turnwire import registry
 from turnwire.checklists import Checklist, Judge, Specification, checklist_of
 from turnwire.errors import DecodeError, UnknownName
-from turnwire.finding.located import Found, Located, Piece, pieces
+from turnwire.finding.located import Found, Piece, pieces
+from turnwire.finding.refusals import Refusals
 
 _STRANGE = "{} is not an option of {}; those are {}"
 
@@ -47,43 +48,37 @@ def conform(wire: str, data: bytes, *, file: str | None = None, fences: bool = F
     """
     found = specification(wire)
     judge = judge_of(wire, **options)
-    several = pieces(data, None if found.around else wire, fences=fences, explained=wire)
+    several = pieces(data, None if found.around else wire, fences=fences, columns=True)
     if found.around:
         several = list(several)  # type: ignore[assignment]
         judge.look(Found(data, several))  # type: ignore[attr-defined, arg-type]
+    refusals = Refusals(judge, wire)
     for piece in several:
-        _judged(judge, piece, wire)
+        _judged(judge, piece, wire, refusals)
     judge.end()
     return checklist_of(wire, found.clauses, judge, file)
 
 
-def _judged(judge: Judge, piece: Piece, wire: str) -> None:
+def _judged(judge: Judge, piece: Piece, wire: str, refusals: Refusals) -> None:
     """Gives a judge the records and rejects of a wire in a piece, in order; messages are made of what its bytes do not
     settle."""
-    waiting = [one for one in reversed(piece.rejects) if one.wire == wire]
+    refusals.take(piece)
     batch = piece.batch
     if batch is not None and len(batch):
         codes = batch["wire"]
         rows: Any = (codes == registry.names().index(wire)).nonzero()[0]
         places = (batch[name][rows].tolist() for name in ("line", "offset"))
-        inners = batch["inner"][rows].tolist() if waiting else [0] * len(rows)
-        inside = batch.valid("inner")[rows].tolist() if waiting else inners
+        inners = batch["inner"][rows].tolist() if refusals.waiting else [0] * len(rows)
+        inside = batch.valid("inner")[rows].tolist() if refusals.waiting else inners
         message, decode = judge.message, batch.decoder(wire)
         settled = None if type(judge).settled is Judge.settled else judge.settled
         for raw, line, offset, inner, there in zip(batch.raws(rows), *places, inners, inside, strict=True):
-            while waiting and waiting[-1].place < (offset, inner if there else -1):
-                _refuse(judge, waiting.pop())
+            if refusals.first < offset or (refusals.first == offset and there):
+                refusals.tell(offset, inner if there else -1)
             if settled is None or not settled(raw, line, offset):
                 message(decode(raw), line, offset, raw)
         judge.records += len(rows)
-    while waiting:
-        _refuse(judge, waiting.pop())
-
-
-def _refuse(judge: Judge, one: Located) -> None:
-    assert one.error is not None, "or it would be a record"
-    judge.rejects += 1
-    judge.refused(one.error, one.error.line or one.line, one.error.offset, one.raw)
+    refusals.tell()
 
 
 def conform_files(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ from turnwire.finding.wrapping import Text, inside_end
 
 if TYPE_CHECKING:
     from turnwire.log import Batch
-    from turnwire.log.output.rejects import Explainer
+    from turnwire.log.output.rejects import Explainer, SomeRejects
 
 _COLUMNS = ("offset", "length", "line", "wire", "inner")
 _UNCLOSED = "inside_unclosed_heredoc"
@@ -75,10 +75,33 @@ def located(
 
 
 class Piece(NamedTuple):
-    """A batch of records, and the rejects that were met up to its end. batch: None behind the last one."""
+    """A batch of records, and the rejects that were met up to its end. batch: None behind the last one. columns: the
+    same rejects, block by block, where they were asked for as columns."""
 
     batch: Batch | None
     rejects: list[Located]
+    columns: tuple[SomeRejects, ...] = ()
+
+    @property
+    def places(self) -> Iterator[tuple[Any, ...]]:
+        """Of the rejects, five columns: offset, length, wire (its place in ``registry.names()``), whether it is in a
+        JSON string, the byte there."""
+        numbers = {name: number for number, name in enumerate(registry.names())}
+        if self.rejects:
+            rows = (
+                (one.offset, one.length, numbers[one.wire], one.inner is not None, one.inner or 0)
+                for one in self.rejects
+            )
+            yield tuple(zip(*rows, strict=True))
+        for some in self.columns:
+            found = some.columns
+            wires = found["wire"] if "wire" in found else [numbers[some.wire]] * len(found["offset"])
+            yield found["offset"], found["length"], wires, found["inner"] >= 0, found["inner"]
+
+    @property
+    def damaged(self) -> bool:
+        """Whether there are rejects."""
+        return bool(self.rejects or self.columns)
 
     def __iter__(self) -> Iterator[Located]:  # type: ignore[override]
         """The records, and the rejects of the same file among them."""
@@ -106,24 +129,27 @@ def pieces(
     limits: Limits = LIMITS,
     fences: bool = False,
     rejects: bool = True,
-    explained: str | None = None,
+    columns: bool = False,
 ) -> Iterator[Piece]:
-    """What :func:`located` gives, batch by batch; takes and raises what it does. explained: the wire whose rejects say
-    what is wrong with them, if others need not (their ``error`` is None): to find the words takes longest."""
+    """What :func:`located` gives, batch by batch; takes and raises what it does. columns: rejects are given as columns
+    only: an object for each, and words for what is wrong with it, take longest."""
     from turnwire.log.output.rejects import Explainer
     from turnwire.log.scan import scan
 
     explainer = Explainer(unknown)
-    columns = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
+    wanted = (*_COLUMNS, _UNCLOSED) if wire == "csp" else _COLUMNS
     errors = "collect" if rejects else "skip"
-    found = scan(source, wire=wire, columns=columns, unknown=unknown, limits=limits, fences=fences, errors=errors)
+    found = scan(source, wire=wire, columns=wanted, unknown=unknown, limits=limits, fences=fences, errors=errors)
     done = 0
-    for batch in found:
-        new = [_of_reject(one, explainer, explained) for one in found.rejects.since(done)] if rejects else []
-        done += len(new)
-        yield Piece(batch, new)
-    if rejects:
-        yield Piece(None, [_of_reject(one, explainer, explained) for one in found.rejects.since(done)])
+    for batch in chain(found, (None,)):
+        if not rejects:
+            new = Piece(batch, [])
+        elif columns:
+            new = Piece(batch, [], tuple(found.rejects.parts_since(done)))
+        else:
+            new = Piece(batch, [_of_reject(one, explainer) for one in found.rejects.since(done)])
+        done = len(found.rejects)
+        yield new
 
 
 class Found:
@@ -143,14 +169,7 @@ class Found:
         parts: list[tuple[Any, ...]] = [
             (batch["offset"], batch["length"], batch["wire"], batch.valid("inner"), batch["inner"]) for batch in batches
         ]
-        numbers = {name: number for number, name in enumerate(registry.names())}
-        rejects = [
-            (one.offset, one.length, numbers[one.wire], one.inner is not None, one.inner or 0)
-            for piece in self.pieces
-            for one in piece.rejects
-        ]
-        if rejects:
-            parts.append(tuple(zip(*rejects, strict=True)))
+        parts += [columns for piece in self.pieces for columns in piece.places]
         kinds = (np.int64, np.int64, np.int64, bool, np.int64)
         columns = zip(*parts, strict=True) if parts else [[] for _ in kinds]
         whole = [
@@ -158,7 +177,7 @@ class Found:
             for column, kind in zip(columns, kinds, strict=True)
         ]
         offsets, lengths, wires, inside, inners = whole
-        if any(piece.rejects for piece in self.pieces):
+        if any(piece.damaged for piece in self.pieces):
             order = np.lexsort((inners, inside, offsets))
             offsets, lengths, wires, inside = (column[order] for column in (offsets, lengths, wires, inside))
         return offsets, lengths, wires, inside
@@ -291,19 +310,15 @@ def _of_batch(batch: Batch) -> Iterator[Located]:
         yield Located(file, offset, length, line, inner, names[code], raw, decoders[code](raw), None, doubtful)
 
 
-def _of_reject(reject: dict[str, Any], explainer: Explainer, explained: str | None = None) -> Located:
+def _of_reject(reject: dict[str, Any], explainer: Explainer) -> Located:
     from turnwire.log.output.rejects import fault_line
 
-    wire = reject["wire"]
-    if explained is not None and wire != explained:
-        places = (reject["offset"], reject["length"], reject["line"], reject["inner"])
-        return Located(reject["file"], *places, wire, reject["raw"], None, None)
     reason = Reason(reject["reason"])
     text, path = explainer(reject)
     line = fault_line(reject)
-    error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=wire, path=path)
+    error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=reject["wire"], path=path)
     places = (reject["offset"], reject["length"], reject["line"], reject["inner"])
-    return Located(reject["file"], *places, wire, reject["raw"], None, error)
+    return Located(reject["file"], *places, reject["wire"], reject["raw"], None, error)
 
 
 def checked(wire: str) -> str:

@@ -169,6 +169,10 @@ class Judge(checklists.Judge):
         self.applied |= alone.applied
         return alone.faults[0] if alone.faults else None
 
+    def breaks(self, reason: Reason) -> str:
+        """The clause that a reason goes with: there is no more to say of what is damaged."""
+        return REASONS[reason]
+
     def refused(self, error: DecodeError, line: int, offset: int | None = None, raw: bytes | None = None) -> None:
         """What is damaged breaks the clause that its reason goes with."""
         self.fault(REASONS[error.reason], line, f"{error.reason}: {error.text}", offset)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import repeat
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,18 @@ COLUMNS = (
     Column("inner", "i64", nullable=True),
 )
 _NUMBERS = ("offset", "length", "line", "fault", "inner")
+
+
+class SomeRejects(NamedTuple):
+    """Rejects of one block, as columns (``_NUMBERS`` and the code of the ``reason``; of a scan of several wires the
+    ``wire``, its place in ``registry.names()``). wire: whose they are, where they are of one; reasons: those of the
+    codes; raw: the bytes of all, one behind the other."""
+
+    file: str | None
+    wire: str
+    columns: dict[str, NDArray[Any]]
+    reasons: tuple[Reason | None, ...]
+    raw: bytes
 
 
 def table(room: int, json: bool = False, mixed: bool = False) -> dict[str, NDArray[Any]]:
@@ -162,8 +174,29 @@ class Rejects:
 
     def since(self, start: int) -> Iterator[dict[str, Any]]:
         """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
-        number = place = 0
         codes = registry.names()
+        for some in self.parts_since(start):
+            numbers = (some.columns[name].tolist() for name in (*_NUMBERS, "reason"))
+            several = "wire" in some.columns
+            wires = [codes[code] for code in some.columns["wire"].tolist()] if several else repeat(some.wire)
+            at = 0
+            for offset, length, line, fault, inner, reason, name in zip(*numbers, wires):  # noqa: B905 (repeat ends not)
+                yield {
+                    "file": some.file,
+                    "offset": offset,
+                    "length": length,
+                    "line": line,
+                    "fault": fault,
+                    "wire": name,
+                    "reason": str(some.reasons[reason]),
+                    "raw": some.raw[at : at + length],
+                    "inner": None if inner < 0 else inner,
+                }
+                at += length
+
+    def parts_since(self, start: int) -> Iterator[SomeRejects]:
+        """The same as columns, those of a block at a time."""
+        number = place = 0
         for (file, wire, reasons, count), part in zip(self._names, self._parts, strict=True):
             skipped = min(max(start - number, 0), count)
             number += count
@@ -172,23 +205,8 @@ class Rejects:
             if skipped == count:
                 continue
             self._raw.seek(at)
-            raw = self._raw.read(place - at)  # of one block
-            numbers = (part[name][skipped:].tolist() for name in (*_NUMBERS, "reason"))
-            wires = [codes[code] for code in part["wire"][skipped:].tolist()] if "wire" in part else repeat(wire)
-            at = 0
-            for offset, length, line, fault, inner, reason, name in zip(*numbers, wires):  # noqa: B905 (repeat ends not)
-                yield {
-                    "file": file,
-                    "offset": offset,
-                    "length": length,
-                    "line": line,
-                    "fault": fault,
-                    "wire": name,
-                    "reason": str(reasons[reason]),
-                    "raw": raw[at : at + length],
-                    "inner": None if inner < 0 else inner,
-                }
-                at += length
+            columns = {name: column[skipped:] for name, column in part.items()}
+            yield SomeRejects(file, wire, columns, reasons, self._raw.read(place - at))
 
     def forget(self) -> None:
         """Keeps the counts only, and no longer the ranges found so far."""
@@ -249,16 +267,18 @@ def explained(wire: str, reason: str, raw: bytes, inner: int | None, unknown: st
 def _explained(
     scanner: BulkScanner, reason: str, raw: bytes, inner: int | None, unknown: str
 ) -> tuple[str, str | None]:
-    told = None if scanner.refusal is None else scanner.refusal(raw)
-    if told is not None and told[0] == reason:
-        return told[1], told[2]
-    decode, escaped = scanner.decode, True
+    refusal, decode, escaped = scanner.refusal, scanner.decode, True
     while escaped:
-        try:
-            decode(raw, unknown=unknown)
-        except DecodeError as error:
-            if str(error.reason) == reason:
-                return error.text, error.path
+        told = None if refusal is None else refusal(raw)
+        if told is not None:
+            if told[0] == reason:
+                return told[1], told[2]
+        else:
+            try:
+                decode(raw, unknown=unknown)
+            except DecodeError as error:
+                if str(error.reason) == reason:
+                    return error.text, error.path
         said = raw if inner is None else plain(raw)
         raw, escaped = said, said != raw
     # One message alone may hold what a record of a log may not; then the reason has to say it all.
