@@ -356,7 +356,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
     cdef int result
     most = sys.get_int_max_str_digits() or LIMITS.integer_digits
     plan.c.shape.digits = min(LIMITS.integer_digits, most)
-    call.judgement = Judgement(plan.plans, plan.reasons, reader("json").read, limit)
+    call.judgement = Judgement(plan.plans, plan.reasons, reader("json"), limit)
     call.error = None
     call.claimed = claims
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

@@ -59,6 +59,7 @@ cdef struct Text:
     Py_ssize_t key
     Py_ssize_t digits
     bint careful  # whether duplicates are looked for before their values are read: on the way to an error only
+    bint bare  # whether the caller wants to know reason and place of a fault, but no words
     bint quiet  # whether the caller wants to know no more than that there is a fault
     bint own  # whether it is the text that writing what was read gives, as far as it was read
 
@@ -119,6 +120,24 @@ cdef class Reader:
         fields = self.read_text(data, limits, &text)
         return fields, data if text.own and limits is DEFAULT and (type(data) is bytes or type(data) is str) else None
 
+    def refusal(self, bytes raw, limits=LIMITS):
+        """(reason, offset) of the error that :meth:`read` raises, found without its words; None where it raises none."""
+        cdef Text text
+        if limits.nesting > DEEPEST:
+            return _PureReader(self.wire, self.kept).refusal(raw, limits)
+        text.nesting, text.key, text.digits = limits.nesting, limits.key, limits.integer_digits
+        text.bare = text.careful = True
+        text.quiet = False
+        text.start = text.place = <Bytes><char*>raw
+        text.end = text.start + len(raw)
+        if len(raw) > limits.message:
+            return MESSAGE_TOO_LARGE, limits.message
+        try:
+            self.message(&text)
+        except DecodeError as error:
+            return error.reason, error.offset
+        return None
+
     cdef object read_text(self, data, limits, Text* text):
         cdef Py_ssize_t size = 0, most = default_message
         raw = data
@@ -140,7 +159,7 @@ cdef class Reader:
             most, text.nesting, text.key, text.digits = limits.message, limits.nesting, limits.key, limits.integer_digits
         if text.nesting > DEEPEST:
             return _PureReader(self.wire, self.kept).read(data, limits)
-        text.quiet = text.careful = False
+        text.quiet = text.careful = text.bare = False
         text.own = True
         text.place = text.start
         text.end = text.start + size
@@ -161,6 +180,7 @@ cdef class Reader:
         cdef Text text
         text.nesting, text.key, text.digits = min(limits.nesting, <Py_ssize_t>DEEPEST), limits.key, limits.integer_digits
         text.quiet = True
+        text.bare = False
         text.start = <Bytes><char*>raw
         text.place = text.start + place
         text.end = text.start + min(<Py_ssize_t>len(raw), place + <Py_ssize_t>limits.message)
@@ -178,7 +198,7 @@ cdef class Reader:
             return None, error.offset
 
     cdef object fault(self, Text* text, object reason, Bytes place):
-        if text.quiet:
+        if text.quiet or text.bare:
             return DecodeError(reason, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         return fault(whole, reason, place - text.start, self.wire)
@@ -189,13 +209,13 @@ cdef class Reader:
             return DecodeError(BAD_JSON, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
         reason, offset = unexpected(whole, place - text.start)
-        return fault(whole, reason, offset, self.wire)
+        return self.fault(text, reason, text.start + <Py_ssize_t>offset)
 
     cdef object broken(self, Text* text, Bytes place):
         if text.quiet:
             return DecodeError(BAD_JSON, offset=place - text.start)
         whole = PyBytes_FromStringAndSize(<const char*>text.start, text.end - text.start)
-        return fault(whole, broken_utf8(whole, place - text.start), place - text.start, self.wire)
+        return self.fault(text, broken_utf8(whole, place - text.start), place)
 
     cdef object message(self, Text* text):
         skip_white(text)
@@ -488,6 +508,9 @@ cdef class Reader:
             return int(PyBytes_FromStringAndSize(<const char*>start, text.place - start))
         except ValueError:  # the interpreter's own limit on digits is lower
             raise self.fault(text, NUMBER_TOO_LONG, start) from None
+
+
+include "text_places.pxi"
 
 
 cdef object DEFAULT = LIMITS

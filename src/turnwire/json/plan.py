@@ -128,7 +128,7 @@ class WirePlan(NamedTuple):
     values stand there, and words of form "word"; None: who knows. Where it is given, an object is judged as one before
     it that was the same in all that, and nobody is asked. So ``decode`` may not depend on what a value says whose kind
     each variant takes or none does, nor on what stands in place of a UUID or a word; and ``detect`` finds whatever
-    ``decode`` takes.
+    ``decode`` takes. Of what is not JSON it says what ``turnwire.json.text.read_object`` does.
     """
 
     wire: str
@@ -163,14 +163,14 @@ class Judgement:
     Args:
         plans: the wires, in the order in which they are asked.
         reasons: the reason of each code; one that is missing is an AssertionError.
-        read: the JSON reader (``turnwire.json.text.reader``).
+        reader: the JSON reader (``turnwire.json.text.reader``).
         limit: bytes of one message.
     """
 
-    def __init__(self, plans: Sequence[WirePlan], reasons: Sequence[Reason | None], read: Any, limit: int) -> None:
+    def __init__(self, plans: Sequence[WirePlan], reasons: Sequence[Reason | None], reader: Any, limit: int) -> None:
         self.plans = plans
         self._reasons = reasons
-        self.read = read
+        self.reader = reader
         self.limits: Limits = LIMITS if limit == LIMITS.message else LIMITS._replace(message=limit)
 
     @cached_property
@@ -191,7 +191,7 @@ class Judgement:
                     return RECORD, place, 0, 0
             if claim[0] != OTHER:
                 continue
-            fields = self.read(raw, self.limits) if fields is None else fields
+            fields = self.reader.read(raw, self.limits) if fields is None else fields
             if not plan.claims(fields):
                 continue
             fault = self._fault(plan, raw) if fault is None else fault
@@ -206,6 +206,9 @@ class Judgement:
             if plan.marked(raw):
                 if too_large:
                     return REJECT, place, self.codes[Reason.MESSAGE_TOO_LARGE], self.limits.message
+                told = None if plan.asks is None else self.reader.refusal(raw, self.limits)
+                if told is not None:
+                    return REJECT, place, self.codes[told[0]], told[1]
                 fault = self._fault(plan, raw)
                 if fault is not None:
                     return REJECT, place, self.codes[fault.reason], fault.offset or 0

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
+
+from turnwire import _backend
+
+if TYPE_CHECKING:
+    from turnwire._pure.json import text as _core
+else:
+    _core = _backend.load("json.text")
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
@@ -41,6 +49,10 @@ def _child(data: bytes, at: int, step: str) -> int | None:
     written = step.encode("utf-8", "surrogatepass")
     if opening != b"{" or _is_nowhere(data, written):
         return None
+    quick = getattr(_core, "child", None)
+    place: int = -2 if quick is None else quick(data, at, written)
+    if place != -2:
+        return place if place >= 0 else None
     at = _skip_space(data, at + 1)
     while (found := _KEY.match(data, at)) is not None:
         key, at = found[1], found.end()

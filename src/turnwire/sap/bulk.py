@@ -153,12 +153,16 @@ def claims(fields: dict[str, Any]) -> bool:
 def marked(raw: bytes) -> bool:
     """Whether damaged bytes were a Task or a Result: the keys that ``claims`` asks for are in them. What is left of a
     receipt has no marks of its own, unless it is all there but for its end, with a UUID."""
-    if _claimed({name for name, written in _WRITTEN if written in raw}):
+    strong = [name for name, written in _WRITTEN_STRONG if written in raw]
+    if strong and any(written in raw for _, written in _WRITTEN):  # two are enough: nothing more is looked for
+        return True
+    if _claimed({*strong, *(name for name, written in _WRITTEN if written in raw)}):
         return True
     return _RECEIPT.match(raw) is not None
 
 
-_WRITTEN = tuple((name, f'"{name}"'.encode()) for name in (*_STRONG, *_FURTHER, "protocolVersion"))
+_WRITTEN = tuple((name, f'"{name}"'.encode()) for name in (*_FURTHER, "protocolVersion"))
+_WRITTEN_STRONG = tuple((name, f'"{name}"'.encode()) for name in _STRONG)
 _RECEIPT = re.compile(
     rb'\s*\{\s*"messageId"\s*:\s*"[^"]*"\s*,\s*"correlationId"\s*:\s*(?:"[0-9a-fA-F-]{36}"|null)\s*,\s*"status"\s*:\s*"N?ACK"'
 )

@@ -50,7 +50,7 @@ class _Lines(among.Among, Inside, LineWires, OverLines, Times, Values):
         self.limit = limit
         self.keep = keep
         self.limits = LIMITS._replace(message=limit)
-        self.judgement = Judgement(plan.plans, plan.reasons, Reader("json").read, limit)
+        self.judgement = Judgement(plan.plans, plan.reasons, Reader("json"), limit)
         self.arena: list[bytes] = [columns.get("arena", b"")]
         self.arena_size = len(self.arena[0])
         self.rows = self.room = self.bad = self.reject_room = 0
