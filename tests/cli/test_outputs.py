@@ -130,6 +130,37 @@ def test_a_terminal_is_not_sent_binary(format: str) -> None:
     assert b"a terminal cannot show" in sent and b"PAR1" not in sent
 
 
+@needs_posix
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "scan -o - --format csv",
+        "scan -o - --format ndjson",
+        "scan --json",
+        "scan --rejects -",
+        "convert --to csp --nearest",
+        "session pack",
+        "session pack --events",
+    ],
+)
+def test_no_text_of_a_log_steers_a_terminal(tmp_path: Path, arguments: str) -> None:
+    """Whatever the format keeps as it is; a pipe gets the bytes."""
+    log = tmp_path / "log"
+    log.write_text(
+        '@a3|f0|c1|S0|d1|T1|t"\u009b31m \u202e \u200b mark"#\n'
+        if "--events" not in arguments
+        else '{"text":"\u009b31m \u202e \u200b mark"}\n'
+    )
+    _, sent = on_terminal(*arguments.split(), log, NO_COLOR="1")
+    shown = sent.decode()
+    assert not set("\u009b\u202e\u200b\x1b") & set(shown)
+    if "--rejects" not in arguments and "csp" not in arguments:
+        assert "mark" in shown
+    kept = turnwire(*arguments.split(), log).out.decode()
+    if "csv" in arguments or "session" in arguments:
+        assert "\u202e" in kept, "a pipe gets it as it is"
+
+
 # --- whole or not at all --------------------------------------------------------------------------------------------
 
 

@@ -155,6 +155,8 @@ def test_wrong_use(tmp_path: Path, log: Path) -> None:
     unknown = turnwire("replay", log, "--at", "C9")
     assert (unknown.code, unknown.out) == (1, b"")
     assert "checkpoint_unknown" in unknown.err
+    undefined = turnwire("replay", log, "--name", "NONE")
+    assert (undefined.code, undefined.out) == (1, b"")
     assert (turnwire("replay", "-", stdin=b"").code, turnwire("replay", "-", stdin=b"").out) == (4, b"")
     assert turnwire("replay", "-", stdin=b"DEF A = 1\n").out.startswith(b"C0 (init) sha256:")
     assert turnwire("replay", "-", "--json", stdin=b"\xff\0").code == 4

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import sys
 from contextlib import suppress
 from types import TracebackType
 from typing import BinaryIO, Self
+
+from turnwire.cli.text import shown_as_lines
 
 STANDARD_OUTPUT = "standard output"
 
@@ -54,6 +57,20 @@ class Output:
                 raise named(failure, self.name) from None
 
 
+class Screen(Output):
+    """A terminal: a person looks at what is written, so that text of a log must not steer it. Controls, characters
+    that reverse the direction of writing and invisible ones are written as escapes, also where a format keeps them."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        super().__init__(stream, name)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def write(self, data: bytes) -> None:
+        """As :meth:`Output.write`; a character may come in pieces."""
+        text = self._decoder.decode(data)
+        super().write(shown_as_lines(text).encode("utf-8", "backslashreplace"))
+
+
 def named(error: OSError, name: str) -> OSError:
     """The error with the name of what it happened to."""
     error.filename = name
@@ -61,11 +78,17 @@ def named(error: OSError, name: str) -> OSError:
 
 
 def standard_output() -> Output:
-    """Standard output as bytes. Raises OSError where there is none (``>&-``)."""
+    """Standard output as bytes, for text that is safe to show. Raises OSError where there is none (``>&-``)."""
     if sys.stdout is None:
         raise OSError(errno.EBADF, "is closed", STANDARD_OUTPUT)
     sys.stdout.flush()
     return Output(sys.stdout.buffer, STANDARD_OUTPUT)
+
+
+def shown_output() -> Output:
+    """Standard output for text of a log in a format that keeps all characters: on a terminal a :class:`Screen`."""
+    output = standard_output()
+    return Screen(sys.stdout.buffer, STANDARD_OUTPUT) if sys.stdout.isatty() else output
 
 
 def opened(path: str) -> Output:

@@ -10,12 +10,18 @@ from turnwire.characters import UNSAFE, visible, visible_escape
 
 # Unicode categories Cc (ESC among them) and what else is unsafe.
 _UNSAFE_OR_BACKSLASH = re.compile(rf"[\\\x00-\x1f{UNSAFE}]")
+_UNSAFE_IN_LINES = re.compile(rf"[\x00-\x08\x0b-\x1f{UNSAFE}]")
 ELLIPSIS = "…"
 
 
 def printable(text: str) -> str:
     """The text on one line, unsafe characters written as escapes; for messages, file names included."""
     return visible(text)
+
+
+def shown_as_lines(text: str) -> str:
+    """As :func:`printable`, for text of several lines: line feeds and tabs stay."""
+    return _UNSAFE_IN_LINES.sub(visible_escape, text)
 
 
 def escaped(text: str) -> str:

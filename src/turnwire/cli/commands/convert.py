@@ -17,7 +17,7 @@ from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.contexts import context_of
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, OPEN
-from turnwire.cli.output import Output, complain, standard_output
+from turnwire.cli.output import Output, complain, shown_output
 from turnwire.cli.text import printable
 from turnwire.cli.wires import WireName
 from turnwire.errors import DecodeError, Reason, WireError
@@ -89,7 +89,7 @@ def command(
     if new_ids:
         context = context.replace(new_id=lambda: str(uuid.uuid4()))
     key = None if key_file is None else inputs.content(key_file, inputs.SETTINGS).strip()
-    output = standard_output()
+    output = shown_output()
     converter = turnwire.Converter(target, context=context, carry=carry, nearest=nearest, restore=restore, key=key)
     writer = _Writer(output, target, as_json, quiet)
     first: tuple[str, Found, WireError] | None = None  # that was refused for want of what others would say
@@ -155,8 +155,6 @@ class _Writer:
         if not self._first:
             text = registry.wire(self._target).joined + text
         self._first = False
-        if sys.stdout is not None and sys.stdout.isatty():  # a person looks at it: a pipe gets the bytes as they are
-            text = "\n".join(map(printable, text.split("\n")))
         self._output.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
         if converted.nearest is not None and not self._quiet:
             complain(printable(f"{inputs.shown(file)}:{line}: nearest: {converted.nearest}"))

@@ -12,7 +12,7 @@ import click
 
 from turnwire.cli import inputs, options, spreading, wires
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused
-from turnwire.cli.output import Output, complain, opened, standard_output
+from turnwire.cli.output import Output, complain, opened, shown_output, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
@@ -229,7 +229,7 @@ def _file_sink(found: Scan, settings: dict[str, Any]) -> Sink:
         raise click.UsageError("--output - needs a --format")
     if named in ("parquet", "arrow") and sys.stdout is not None and sys.stdout.isatty():
         raise click.UsageError(f"a terminal cannot show {named}; send it to a file or a pipe")
-    return PipeSink(found, standard_output(), named, formulas)
+    return PipeSink(found, shown_output(), named, formulas)
 
 
 def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings: dict[str, Any]) -> dict[str, Any]:

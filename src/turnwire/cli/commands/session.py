@@ -14,7 +14,7 @@ import click
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, misused
-from turnwire.cli.output import complain, standard_output
+from turnwire.cli.output import complain, shown_output, standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import DecodeError
 
@@ -56,7 +56,7 @@ def pack(
         text = encode(found, tokenizer, key or None, every=every, checks=not no_checks, **options)
     except ValueError as error:
         raise misused(error) from None
-    output = standard_output()
+    output = shown_output()
     output.write((text.removesuffix("\n") + "\n").encode() if text else b"")
     output.flush()
     if failed:
