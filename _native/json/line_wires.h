@@ -179,7 +179,10 @@ static int tw_walk_string(tw_lines *k, tw_region *r)
     size_t stopped, from = r->start, end = r->end, count = 0;
     tw_claim *claims = NULL;
     if (!k->claims || !tw_has_mark(k, 1, r->start, r->end)) return tw_walk(k, r, from, &stopped);
-    if (k->claims(k->context, k->arena + r->start, r->end - r->start, &claims, &count) != TW_FINE) return TW_STOPPED;
+    if (!k->claims(k->context, k->arena + r->start, r->end - r->start, &claims, &count)) {
+        free(claims);
+        return TW_STOPPED;
+    }
     int result = TW_FINE;
     for (size_t i = 0; i <= count && result == TW_FINE; i++) {
         r->end = i < count ? r->start + claims[i].start : end;

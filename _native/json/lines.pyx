@@ -357,7 +357,6 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
     most = sys.get_int_max_str_digits() or LIMITS.integer_digits
     plan.c.shape.digits = min(LIMITS.integer_digits, most)
     call.judgement = Judgement(plan.plans, plan.reasons, reader("json"), limit)
-    call.error = None
     call.claimed = claims
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     k = <tw_lines *>calloc(1, sizeof(tw_lines))
@@ -401,7 +400,7 @@ def scan_block(Plan plan, data, start, size, final, dict columns, rows, room, di
             if tw_choose_fills(&k.rows, &plan.c, &k.json):
                 result = tw_json_parts(k, &table, &part) if among else tw_json_lines(k)
         if result == TW_STOPPED:
-            raise MemoryError if call.error is None else call.error
+            raised()
         if k.arena_size > <size_t>len(before):
             columns["arena"] = PyBytes_FromStringAndSize(<const char *>k.arena, k.arena_size)
         if state is not None:

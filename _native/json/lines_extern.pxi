@@ -1,7 +1,6 @@
 # What json/lines.pyx uses of the headers.
 cdef extern from "_native/json/scan.h" nogil:
     enum:
-        TW_FINE
         TW_STOPPED
         TW_SIGNS_ALL
         TW_SIGNS_BETWEEN
@@ -184,16 +183,16 @@ cdef extern from "_native/json/scan.h" nogil:
         int64_t head_time
         size_t open_at
         void *context
-        int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) noexcept nogil
-        int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) noexcept nogil
-        int (*number)(void *, const uint8_t *, size_t, double *) noexcept nogil
+        int (*whole)(void *, const uint8_t *, size_t, tw_verdict *) except 0 nogil
+        int (*torn)(void *, const uint8_t *, size_t, int, tw_verdict *) except 0 nogil
+        int (*number)(void *, const uint8_t *, size_t, double *) except 0 nogil
         int (*find)(tw_lines *, tw_region *, size_t, size_t, tw_other *) noexcept nogil
         int (*good)(tw_lines *, size_t, size_t, tw_other *) noexcept nogil
         int (*take)(tw_lines *, tw_region *, const tw_other *) noexcept nogil
         int (*look)(tw_lines *, const uint8_t *, const uint8_t *) noexcept nogil
         void *others
         void *verdicts
-        int (*claims)(void *, const uint8_t *, size_t, tw_claim **, size_t *) noexcept nogil
+        int (*claims)(void *, const uint8_t *, size_t, tw_claim **, size_t *) except 0 nogil
     int tw_json_level
     int tw_best_level(int allowed)
     int tw_index_needs(const tw_need *needs, tw_variant *variant)

@@ -163,7 +163,7 @@ static int tw_emit(tw_lines *k, tw_region *r, size_t at, const tw_tried *tried)
         tw_column *c = &k->rows.own[fill->column];
         if (!v && fill->fill != TW_FILL_CONSTANT) continue;
         if (!tw_fill_one(c, fill, v, n, base, shift, &present) &&
-            k->number(k->context, v->p, v->size, &((double *)c->values)[n]) != TW_FINE) return TW_STOPPED;
+            !k->number(k->context, v->p, v->size, &((double *)c->values)[n])) return TW_STOPPED;
     }
     tw_fill_missing(k, n, present);
     if (k->rows.time) {
@@ -231,7 +231,7 @@ static int tw_ask_wires(tw_lines *k, const uint8_t *p, size_t size, tw_verdict *
     tw_signature sign;
     int doubtful = tw_doubtful(&k->json, k->plan), signed_so = !doubtful && tw_sign(&k->json, k->plan, p, p + size, &sign);
     if (signed_so && tw_said_before(k, &sign, p, verdict)) return TW_FINE;
-    if (k->whole(k->context, p, size, verdict) != TW_FINE) return TW_STOPPED;
+    if (!k->whole(k->context, p, size, verdict)) return TW_STOPPED;
     if (verdict->what == TW_TRIED_RECORD || doubtful) return TW_FINE;
     if (signed_so) tw_keep_said(k, &sign, p, verdict);
     if (!(k->json.fitted && k->json.fitted->what))

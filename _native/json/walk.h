@@ -39,7 +39,7 @@ static int tw_settle(tw_lines *k, tw_region *r, size_t at, size_t end, int too_l
     const uint8_t *s = tw_text(k, r);
     tw_verdict verdict = { TW_TRIED_OTHER, 0, 0, 0 };
     if (k->mute || !tw_any_token(k->plan->torn, k->plan->torn_count, s + at, s + end)) return TW_FINE;
-    if (k->torn(k->context, s + at, end - at, too_large, &verdict) != TW_FINE) return TW_STOPPED;
+    if (!k->torn(k->context, s + at, end - at, too_large, &verdict)) return TW_STOPPED;
     if (verdict.what != TW_TRIED_REJECT) return TW_FINE;
     return tw_store_json_reject(k, r, at, end, at + verdict.fault, verdict.wire, verdict.reason);
 }
