@@ -73,6 +73,17 @@ def _session() -> Any:
     return session.decode(text), [writer.add(event) for event in EVENTS], reader.feed(text), reader.close()
 
 
+def _chain() -> Any:
+    chain = _core("session.checks").Chain("%1\n")
+    chain.anchor("*")
+    return chain.pair("x"), chain.follows("x", "!!"), chain.sum(), chain.sealed("=1")
+
+
+def _repeats() -> Any:
+    core = _core("session.repeats")
+    return core.Expander("\u3042").expand("\u3042say\u3042 so, \u3042"), core.Index("so and so").count("so")
+
+
 def _conform() -> Any:
     return repr(csp.conformance(good("csp").replace(b"\r\n", b"\n")))
 
@@ -115,6 +126,7 @@ def _direct() -> dict[str, tuple[Call, ...]]:
     codec, envelope, space = _core("nslip.codec"), _core("space.envelope"), _core("space.format")
     ledger, reader = _core("common.ledger"), _core("json.text").Reader("sap", ("task_id", "type"))
     message, start, letter = nslip.decode(NSLIP), bytes(32), kick.decode(good("kick"))
+    csps = _wire("csp", good("csp"))
     sap, sstp = _wire("sap", good("sap")), _wire("sstp", good("sstp"))
     bad = b'{"type":"x","a":[1,{"b":nul}]}'
     texts = dict.fromkeys(("know", "go_on", "read", "settled", "quiet"), (_conform,))
@@ -122,9 +134,18 @@ def _direct() -> dict[str, tuple[Call, ...]]:
     made = dict.fromkeys(("made", "is_clean", "text"), (sap, partial(turnwire.decode, bad, "sap")))
     state = dict.fromkeys(("enter", "expect", "moved", "later", "distance", "put", "close"), (_session,))
     letters = dict.fromkeys(("replace", "to_dict", "from_dict"), (partial(_envelope, good("kick")),))
+    chains = dict.fromkeys(("follows", "sealed", "pair", "sum", "anchor"), (_chain,))
     slips = dict.fromkeys(("get", "replace", "to_dict", "from_dict"), (_slip, partial(message.replace, turn=-1)))
     return {
         **{f"csp.texts.Texts.{name}": calls for name, calls in texts.items()},
+        **{f"csp.codec.{name}": (csps,) for name in ("usual_text", "is_clean", "decode", "encode", "check")},
+        "csp.codec.usual_message": (csps, partial(turnwire.decode, b"CSP/1 a->b", "csp")),
+        **{f"session.checks.Chain.{name}": calls for name, calls in chains.items()},
+        "session.repeats.Expander.expand": (
+            _repeats,
+            partial(_core("session.repeats").Expander("\u3042").expand, "\u3042"),
+        ),
+        "session.repeats.Index.count": (_repeats,),
         **{f"json.sstp.Judge.{name}": calls for name, calls in judge.items()},
         **{f"json.sap.Messages.{name}": calls for name, calls in made.items()},
         **{f"session.state.State.{name}": calls for name, calls in state.items()},
@@ -134,7 +155,7 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         **{f"space.format.Section.{name}": (_section,) for name in ("replace", "to_dict")},
         **{
             f"json.text.Reader.{name}": (partial(call, good("sap")), partial(call, bad), partial(call, b"\xff"))
-            for name, call in (("read", reader.read), ("read_source", reader.read_source))
+            for name, call in (("read", reader.read), ("read_source", reader.read_source), ("refusal", reader.refusal))
         },
         "json.text.Reader.find": (partial(reader.find, good("sap"), 0), partial(reader.find, bad, 0)),
         "json.write.text_of": (partial(_core("json.write").text_of, b'{"a":"\xc3\xa9"}'),),
@@ -180,6 +201,7 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             partial(envelope.build, letter.to_dict()),
             partial(envelope.build, {"id": 1}),
         ),
+        "space.envelope.decode": (partial(envelope.decode, good("kick")), partial(envelope.decode, b"{")),
         "space.envelope.is_uuid4": (partial(envelope.is_uuid4, letter.id), partial(envelope.is_uuid4, None)),
         "space.envelope.is_plain_time": (partial(envelope.is_plain_time, letter.timestamp),),
         "space.envelope.is_clean": (partial(envelope.is_clean, letter, {}),),

@@ -59,6 +59,7 @@ TESTS = {
         "tests/log/test_line_signs.py",
         "tests/log/test_arrow.py",
     ),
+    "session": ("tests/session/test_cores.py", "tests/session/test_vectors.py"),
     "common": ("tests/ledger/test_hashing.py", "tests/kick/test_space.py", "tests/json_text"),
 }
 """The part of the suite that is asked first, by the folder of the header, what compares the cores in front."""
