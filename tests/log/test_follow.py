@@ -274,9 +274,32 @@ def test_it_goes_on_from_a_position(tmp_path: Path) -> None:
         assert log.next() == [(1, 2)]
 
 
-def test_what_cannot_grow_is_read_to_its_end() -> None:
-    found = scan_nslip([GOOD, GOOD], follow=True)
-    assert sum(map(len, found)) == 2
+def _pipe() -> Any:
+    reading, writing = os.pipe()
+    os.write(writing, GOOD * 2)
+    os.close(writing)
+    return os.fdopen(reading, "rb")
+
+
+def _url() -> Any:
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe("/follow.log", GOOD * 2)
+    return "memory://follow.log"
+
+
+@pytest.mark.parametrize("source", [lambda: [GOOD, GOOD], _pipe, _url], ids=["bytes", "pipe", "url"])
+def test_what_cannot_grow_is_read_to_its_end(source: Callable[[], Any]) -> None:
+    read = source()
+    scan = scan_nslip(read, follow=True)
+    late = threading.Timer(60, scan.close)  # so that a fault does not hold the suite
+    late.start()
+    try:
+        assert sum(map(len, scan)) == 2
+        assert late.is_alive()
+    finally:
+        late.cancel()
+        if hasattr(read, "close"):
+            read.close()
 
 
 def test_where_and_follow(tmp_path: Path) -> None:

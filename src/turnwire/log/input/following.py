@@ -14,7 +14,7 @@ from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
 from turnwire.log.input.rotated_names import is_like
 from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_rotated
-from turnwire.log.input.sources import Job, Reading, Source, sources
+from turnwire.log.input.sources import Job, Reading, Source, names_files, sources
 from turnwire.log.input.tailing import Tail
 
 INTERVAL = 0.2
@@ -55,7 +55,7 @@ class _Follower:
                 else:
                     yield from blocks(first, self._job)
             looks = 0
-            while self._tails or self._renamed or _names_files(self._source):
+            while self._tails or self._renamed or names_files(self._source):
                 news = False
                 for name in list(self._tails):
                     for item in self._look(name):
@@ -299,18 +299,11 @@ class _Follower:
         return True
 
 
-def _names_files(source: Any) -> bool:
-    """Whether files may appear under what ``source`` names."""
-    if isinstance(source, (list, tuple)):
-        return any(_names_files(part) for part in source)
-    return isinstance(source, (str, os.PathLike)) and source != "-"
-
-
 def _names(source: Any) -> Iterator[str]:
     """The names of the files that the sources name just now."""
     for part in source if isinstance(source, (list, tuple)) else [source]:
         try:
-            found = list(sources(part)) if _names_files(part) else []
+            found = list(sources(part)) if names_files(part) else []
         except FileNotFoundError:
             continue  # nothing matches for the moment
         yield from (one.name for one in found if one.name is not None and one.mappable)

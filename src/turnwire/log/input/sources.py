@@ -136,6 +136,16 @@ def _path_read_once(path: str | bytes) -> str | None:
     return "a pipe" if stat.S_ISFIFO(mode) else "a device or socket"
 
 
+def names_files(source: Any) -> bool:
+    """Whether files may appear or grow under what ``source`` names: not under a URL, a pipe or a device."""
+    if isinstance(source, (list, tuple)):
+        return any(names_files(part) for part in source)
+    if not isinstance(source, (str, PathLike)):
+        return False
+    path = fspath(source)
+    return not (isinstance(path, str) and _URL.match(path)) and _path_read_once(path) is None
+
+
 class Starts:
     """Counts how often sources were begun: what can be read only once allows one start."""
 
