@@ -143,7 +143,7 @@ class BuildNative(build_ext):
             translate(modules)
             super().run()
         if self.why is not None:
-            self.warn(f"turnwire is installed in pure Python, 8 to 10 times slower; not compiled: {self.why}")
+            self.warn(f"turnwire is installed in pure Python, many times slower; not compiled: {self.why}")
             for module in modules:
                 self.remove(module.name)
         place = os.path.join("src" if self.inplace else self.build_lib, WHY_NOT)

@@ -169,6 +169,18 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def _directories_fail(monkeypatch, number):
+    """From here on directories are not flushed, with an error of this number; files are."""
+    fsync = os.fsync
+
+    def failing(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        fsync(descriptor)
+
+    monkeypatch.setattr("turnwire.atomic.os.fsync", failing)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="directories are flushed on POSIX systems")
 @pytest.mark.parametrize(
     ("block", "left"),
@@ -180,14 +192,7 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
 )
 def test_what_is_done_but_not_flushed_is_told_as_done(tmp_path, monkeypatch, block, left):
     (tmp_path / "f").write_bytes(b"a\n")
-    fsync = os.fsync
-
-    def failing(descriptor):
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        fsync(descriptor)
-
-    monkeypatch.setattr("turnwire.atomic.os.fsync", failing)
+    _directories_fail(monkeypatch, errno.EIO)
     with pytest.raises(NotFlushed, match=r"it is written, but .*Input/output error") as caught:
         block.apply(tmp_path)
     assert (caught.value.errno, caught.value.filename) == (errno.EIO, str(tmp_path / block.get("PATH")))
@@ -196,14 +201,7 @@ def test_what_is_done_but_not_flushed_is_told_as_done(tmp_path, monkeypatch, blo
 
 @pytest.mark.skipif(os.name != "posix", reason="directories are flushed on POSIX systems")
 def test_a_file_system_that_cannot_flush_directories_is_none_that_fails(tmp_path, monkeypatch):
-    fsync = os.fsync
-
-    def unable(descriptor):
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        fsync(descriptor)
-
-    monkeypatch.setattr("turnwire.atomic.os.fsync", unable)
+    _directories_fail(monkeypatch, errno.EINVAL)
     assert op("CREATE", "new/a", "x\n").apply(tmp_path).done
 
 

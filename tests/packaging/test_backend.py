@@ -101,7 +101,7 @@ def test_an_install_without_a_compiler_keeps_why(tmp_path: Path) -> None:
     command = [sys.executable, "setup.py", "build_ext", "--build-lib", tmp_path / "lib", "--build-temp", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ours, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert "8 to 10 times slower; not compiled: no C compiler when installed" in done.stderr
+    assert "in pure Python, many times slower; not compiled: no C compiler when installed" in done.stderr
     (kept,) = [path for path in (tmp_path / "lib").rglob("*") if path.is_file()]
     assert kept.relative_to(tmp_path / "lib") == Path("turnwire/_native/NOT_COMPILED")
     assert kept.read_text("utf-8") == "no C compiler when installed\n"

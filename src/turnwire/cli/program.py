@@ -102,7 +102,7 @@ def _tell_slow() -> None:
     from turnwire import _backend
 
     if turnwire.backend == "pure" and _backend.MISSING and sys.stderr is not None and sys.stderr.isatty():
-        complain(printable(f"turnwire: in pure Python, 8 to 10 times slower; {_backend.WHY_PURE} (turnwire info)"))
+        complain(printable(f"turnwire: in pure Python, many times slower; {_backend.WHY_PURE} (turnwire info)"))
 
 
 def _finish(code: int) -> int:
