@@ -22,10 +22,15 @@ def pages() -> list[str]:
 
 def sentences(page: str) -> list[str]:
     """The sentences of a page with one of the words, each on one line, in order, without examples."""
+    return [sentence for sentence in all_sentences(page) if _WORDS.search(sentence)]
+
+
+def all_sentences(page: str) -> list[str]:
+    """All sentences of a page, in the same form: others may promise, too, and be in the table."""
     text = _CODE.sub("\n\n", (ROOT / page).read_text("utf-8"))
     found: list[str] = []
     for block in _blocks(text):
-        found += [part.strip(" |*") for part in _END.split(block) if _WORDS.search(part)]
+        found += [part.strip(" |*") for part in _END.split(block)]
     return list(dict.fromkeys(found))
 
 
