@@ -91,6 +91,26 @@ def create(path: str, mode: int = 0o666, folder: int | None = None) -> int:
         os.close(descriptor)
 
 
+def keep_access(descriptor: int, before: os.stat_result) -> None:
+    """Gives a new file the owner, the group and the permissions of the file that it replaces, as far as this process
+    may: nobody can do more with it than with that one. Without the group, its members get what everybody has.
+
+    The bits that let a program run as its owner or group are not kept, as a system drops them where a file is written:
+    whoever wrote this content is not who set them. Raises OSError where the permissions cannot be set.
+    """
+    if not hasattr(os, "fchmod"):
+        return
+    mode, now = before.st_mode & 0o777, os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        with suppress(OSError):
+            os.fchown(descriptor, -1, before.st_gid)
+        with suppress(OSError):  # only a superuser gives files away
+            os.fchown(descriptor, before.st_uid, -1)
+        if os.fstat(descriptor).st_gid != before.st_gid:
+            mode &= ~0o070 | mode << 3
+    os.fchmod(descriptor, mode)
+
+
 def sweep(directory: str | os.PathLike[str] | int) -> None:
     """Removes what processes that are no more left half written in a directory (a path, or its descriptor)."""
     if fcntl is None:
@@ -200,8 +220,9 @@ def scratch(parent: Path) -> Iterator[Path]:
 class AtomicFile:
     """A binary file for a ``with`` block: there under its name when the block ends well, otherwise as if never begun.
 
-    A symbolic link is followed, the permissions of a file that is replaced are kept. What is there already and is no
-    regular file (``/dev/stdout``, a named pipe) cannot be replaced and is written to as it is.
+    A symbolic link is followed; permissions, owner and group of a file that is replaced are kept
+    (:func:`keep_access`). What is there already and is no regular file (``/dev/stdout``, a named pipe) cannot be
+    replaced and is written to as it is.
 
     Raises OSError where nothing has changed, and NotFlushed where the file is there, but may not outlast a loss of
     power.
@@ -224,20 +245,19 @@ class AtomicFile:
         return self
 
     def _opened(self) -> Any:
-        mode = None
+        status = None
         with suppress(FileNotFoundError):
             status = os.stat(self._place)
             if not stat.S_ISREG(status.st_mode):
                 return open(self._place, "wb")
-            mode = stat.S_IMODE(status.st_mode)
         _sweep_once(self._place.parent)
         self._beside = temporary(self._place.parent)
         # What replaces a file is never readable by more than the file was.
-        descriptor = create(str(self._beside), 0o666 if mode is None else mode & 0o600)
+        descriptor = create(str(self._beside), 0o666 if status is None else status.st_mode & 0o600)
         file = open(descriptor, "wb")  # noqa: SIM115
-        if mode is not None and hasattr(os, "fchmod"):
-            with suppress(OSError):  # somebody else's file: a new one is ours
-                os.fchmod(descriptor, mode)
+        if status is not None:
+            with suppress(OSError):  # a file system that keeps no permissions
+                keep_access(descriptor, status)
         return file
 
     def write(self, data: Any) -> int:

@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
-from turnwire.atomic import create, done_before, locked, sweep, sync_directory, sync_names, temporary_name
+from turnwire.atomic import create, done_before, keep_access, locked, sweep, sync_directory, sync_names, temporary_name
 from turnwire.characters import visible
 from turnwire.csp.diff import apply_diff
 from turnwire.csp.messages import FileOp
@@ -88,8 +88,8 @@ def apply(
     are refused unless a pattern of ``allow`` names them. Both hold for the path and for where its links lead.
 
     Raises RuleError (unknown_op, unsafe_path, file_exists, file_missing, not_a_file, base_mismatch, bad_diff,
-    diff_mismatch, missing_path) and OSError from the system; either way nothing has changed. Only NotFlushed, an
-    OSError, says that the operation is done, but may not outlast a loss of power.
+    diff_mismatch, missing_path, lone_surrogate) and OSError from the system; either way nothing has changed. Only
+    NotFlushed, an OSError, says that the operation is done, but may not outlast a loss of power.
     """
     path = block.get("PATH")
     if path is None:
@@ -179,14 +179,21 @@ def _wanted(
             raise refusal(Reason.FILE_EXISTS, "CREATE makes a new file, and this one is there", path)
         if base is not None:
             raise refusal(Reason.BASE_MISMATCH, "a file that is made has no BASE", path)
-        return (block.get("CONTENT") or "").encode()
+        return _content(block, path)
     if old is None:
         raise refusal(Reason.FILE_MISSING, f"there is no file to {block.op}", path)
     if base is not None:
         _check_base(base, old, path, resolve, file)
     if block.op == "DELETE":
         return None
-    return apply_diff(old, (block.get("CONTENT") or "").encode(), path, recount)
+    return apply_diff(old, _content(block, path), path, recount)
+
+
+def _content(block: FileOp, path: str) -> bytes:
+    try:
+        return (block.get("CONTENT") or "").encode()
+    except UnicodeEncodeError as error:
+        raise refusal(Reason.LONE_SURROGATE, f"CONTENT is no text: {error.reason}", path) from None
 
 
 def _check_base(base: str, old: bytes, path: str, resolve: Resolver | None, file: Path) -> None:
@@ -232,13 +239,13 @@ def _write(top: Path, parts: tuple[str, ...], old: bytes | None, new: bytes | No
     try:
         with _directory(top, parts[:-1], made, path) as (folder, prefix):
             name = os.path.join(prefix, parts[-1])
-            mode = None
+            before = None
             if old is not None:
-                mode = _unchanged(name, folder, old, path)
+                before = _unchanged(name, folder, old, path)
             if new is None:
                 os.unlink(name, dir_fd=folder)
             else:
-                _replace(name, folder, new, mode, path, fresh=old is None)
+                _replace(name, folder, new, before, path)
             with done_before(top.joinpath(*parts)):
                 _sync(folder, made)
     except BaseException as error:
@@ -282,28 +289,28 @@ def _directory(top: Path, parts: tuple[str, ...], made: list[Path], path: str) -
         os.close(folder)
 
 
-def _unchanged(name: str, folder: int | None, old: bytes, path: str) -> int:
-    """The mode of the file, which must still be what the plan was made from."""
+def _unchanged(name: str, folder: int | None, old: bytes, path: str) -> os.stat_result:
+    """The status of the file, which must still be what the plan was made from."""
     with open(os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder), "rb") as file:
         if file.read() != old:
             raise refusal(Reason.BASE_MISMATCH, "the file changed while it was worked on", path)
-        return stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        return os.fstat(file.fileno())
 
 
-def _replace(name: str, folder: int | None, content: bytes, mode: int | None, path: str, *, fresh: bool) -> None:
-    """Writes a neighbour and moves it into place, so that nobody ever sees half a file."""
+def _replace(name: str, folder: int | None, content: bytes, before: os.stat_result | None, path: str) -> None:
+    """Writes a neighbour and moves it into place, so that nobody ever sees half a file. before: of what it replaces."""
     directory = os.path.dirname(name)
     sweep(folder if folder is not None else directory)
     beside = os.path.join(directory, temporary_name())
     try:
         # Never readable by more than the file itself, not even while it is written.
-        with open(create(beside, 0o666 if mode is None else mode & 0o600, folder), "wb") as file:
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), mode)
+        with open(create(beside, 0o666 if before is None else before.st_mode & 0o600, folder), "wb") as file:
+            if before is not None:
+                keep_access(file.fileno(), before)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            if fresh:
+            if before is None:
                 _name(beside, name, folder, path)
             else:
                 os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
