@@ -188,6 +188,33 @@ def test_the_peak_of_many_columns_is_bounded(backend: str) -> None:
     assert peak(backend, b"@a0|f0|c0|S0|d0|T0#" * 50 + b"\n", size, threads=2) < 300
 
 
+MANY = """
+import sys, turnwire
+
+def peak():
+    status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    return int(status["VmHWM"].split()[0]) // 1024
+
+one = turnwire.scan(sys.argv[1] + "/00000.log", wire="nslip")
+rows, before = sum(map(len, one)), peak()
+many = turnwire.scan(sys.argv[1], wire="nslip")
+rows += sum(map(len, many))
+print(rows, peak() - before, len(many.position["files"]))
+"""
+
+
+def test_what_many_small_files_take_is_bounded(backend: str, tmp_path: Path) -> None:
+    """Of a file that was read there is a bookmark, and not all by which it was read."""
+    for number in range(10_000):
+        (tmp_path / f"{number:05}.log").write_bytes(GOOD + b"\n")
+    environment = {**os.environ, "TURNWIRE_PURE": "1" if backend == "pure" else "0"}
+    arguments = [sys.executable, "-c", MANY, str(tmp_path)]
+    ran = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=True)
+    rows, megabytes, files = map(int, ran.stdout.split())
+    assert (rows, files) == (10_001 * GOOD.count(b"#"), 10_000)
+    assert megabytes < 20
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])

@@ -51,6 +51,31 @@ def test_a_scan_goes_on_where_another_stopped(tmp_path: Path) -> None:
             assert conversations(scan_nslip(path, resume=found.position)) == []
 
 
+def test_of_many_files_each_goes_on(tmp_path: Path) -> None:
+    """Also those whose bookmarks were made while the scan went on, in any state: whole, empty, cut off, compressed."""
+    ends = b"", record(1)[:7], b"text", b"\n"
+    for number in range(150):
+        packed = number % 10 == 9
+        data = record(0) + ends[number % 4]
+        (tmp_path / f"{number:03}.log").write_bytes(gzip.compress(data) if packed else data)
+    found = scan_nslip(tmp_path, resume={})
+    few, many = iter(found), 0
+    for many, _ in enumerate(few, 1):
+        if many == 100:
+            token = json.loads(json.dumps(found.position))  # in the middle
+    assert many == 150
+    whole = json.loads(json.dumps(found.position))
+    assert [Path(mark["name"]).name for mark in whole["files"]] == [f"{number:03}.log" for number in range(150)]
+    assert conversations(scan_nslip(tmp_path, resume=token)) == [0] * 50
+    for number in range(150):
+        with (tmp_path / f"{number:03}.log").open("ab") as file:
+            more = record(1)[7:] if number % 4 == 1 and number % 10 != 9 else b"\n" + record(1)
+            file.write(gzip.compress(more) if number % 10 == 9 else more)
+    later = scan_nslip(tmp_path, resume=whole)
+    assert conversations(later) == [1] * 150
+    assert conversations(scan_nslip(tmp_path, resume=later.position)) == []
+
+
 def test_any_cut_into_two_scans_gives_the_same(tmp_path: Path) -> None:
     """However much of a file is there the first time."""
     chance = random.Random(3)

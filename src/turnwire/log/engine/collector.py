@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from turnwire.log.input.resuming import Bookmark
 
 
+_MOST_READINGS = 64
+"""So many files are kept with all by which they were read."""
+
+
 class _Stream(NamedTuple):
     """A compressed stream as the quarantine sees it, in the place of a wire."""
 
@@ -50,6 +54,7 @@ class Collector:
         self._pool = pool
         self._eager = eager
         self._readings: list[Reading] = []
+        self._marks: dict[tuple[int, int], Bookmark] = {}  # of readings that came before all those
         self.rejects = quarantine.Rejects()
         self.wires: Counter[str] = Counter(dict.fromkeys(engine.wires, 0))
         self.bytes = self.record_bytes = self.records = self.selected = self.done = 0
@@ -130,7 +135,31 @@ class Collector:
         if reading.carried is not None:
             reading.state = self._engine.restored(reading.carried)
         if reading.identity is not None:
+            if not len(self._readings) % _MOST_READINGS:
+                self._fold()
             self._readings.append(reading)
+
+    def _fold(self) -> None:
+        """Keeps no more than bookmarks of the files that are read to their ends, as far as all before them are: of many
+        small files, what was read by would be larger than they are. A file that is followed has no end."""
+        if self._eager:
+            return
+        ended = next((at for at, reading in enumerate(self._readings) if not reading.finished), len(self._readings))
+        for reading in self._readings[:ended]:
+            self._mark(self._marks, reading)
+        del self._readings[:ended]
+
+    def _mark(self, marks: dict[tuple[int, int], Bookmark], reading: Reading) -> None:
+        """Adds the bookmark of a file, behind all others. The inode of a file that is gone is used again, and a file
+        that was cut is begun again: the last one counts."""
+        assert reading.identity is not None
+        file = reading.identity[:2]
+        place = reading.waiting or (reading.offset, reading.line)
+        size = 0 if reading.kind else reading.offset
+        carried = self._engine.kept(reading.state) if place[0] == reading.offset else None
+        behind = (0, b"") if reading.kind else reading.behind
+        marks.pop(file, None)
+        marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind)
 
     def _joined(self, reading: Reading, block: Block) -> Block | None:
         """The block behind what the one before left over; None until enough of it has come: each look
@@ -232,21 +261,15 @@ class Collector:
 
     def position(self) -> dict[str, Any]:
         """The token of how far the scan has got: see :attr:`turnwire.Scan.position`."""
-        # The inode of a file that is gone is used again, and a file that was cut is begun again: the last one counts.
         last: dict[tuple[int, int], Reading] = {}
         for reading in self._readings:
             assert reading.identity is not None
             last.pop(reading.identity[:2], None)
             last[reading.identity[:2]] = reading
         self._readings = list(last.values())
-        marks: dict[tuple[int, int], Bookmark] = {}
-        for file, reading in last.items():
-            assert reading.identity is not None
-            place = reading.waiting or (reading.offset, reading.line)
-            size = 0 if reading.kind else reading.offset
-            carried = self._engine.kept(reading.state) if place[0] == reading.offset else None
-            behind = (0, b"") if reading.kind else reading.behind
-            marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind)
+        marks = dict(self._marks)
+        for reading in self._readings:
+            self._mark(marks, reading)
         return self._bookmarks.token(self._bookmarks.record + self.records, marks)
 
 
