@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from contextlib import suppress
 
+import httpx
 import pytest
 import uvicorn
 
+from tests.sap.scenario import task
 from turnwire import sap
+from turnwire.errors import BadAnswer, Unanswered
+from turnwire.sap.transports import http
+from turnwire.sap.transports.http_client import LINES
 
 HEAD = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: {}\r\n{}\r\n\r\n"
 JSON = "application/json"
@@ -75,3 +81,59 @@ def test_who_sends_on_does_not_keep_the_connection(
         await serving
 
     asyncio.run(asyncio.wait_for(main(), 60))
+
+
+class Streaming(httpx.AsyncBaseTransport):
+    """Answers any request with a stream of Results, given as chunks."""
+
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
+        self._chunks = chunks
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"Content-Type": LINES}, content=self._chunks)
+
+
+def test_a_line_of_a_stream_ends_with_a_line_feed_alone() -> None:
+    """U+2028 and others end lines of Python, and stand in texts of JSON."""
+    one = task("work.who", {})
+    output = "a\u2028b\u2029c\x85d"
+    texts = [sap.encode(sap.result_for(one, sap.Outcome(output, status=status), "B")) for status in ("RUNNING", None)]
+    data = "\n".join(texts).encode()  # the last one without its end
+
+    async def main(size: int) -> None:
+        async def chunks() -> AsyncIterator[bytes]:
+            for at in range(0, len(data), size):
+                yield data[at : at + size]
+
+        async with httpx.AsyncClient(transport=Streaming(chunks())) as raw:
+            found = [result async for result in http.Client("http://b", client=raw).statuses(one)]
+        assert [(result.status, result.output) for result in found] == [("RUNNING", output), ("SUCCEEDED", output)]
+
+    for size in (1, 7, len(texts[0]) + 1, len(data)):
+        asyncio.run(main(size))
+
+
+def test_a_stream_of_results_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, sent = task("work.who", {}), 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 1000
+            yield b" " * 1000
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        async with httpx.AsyncClient(transport=Streaming(endless())) as raw:
+            with pytest.raises(BadAnswer, match="more than 50000 bytes"):
+                _ = [result async for result in http.Client("http://b", client=raw, max_body=50_000).statuses(one)]
+        assert sent <= 52_000
+        raw = httpx.AsyncClient(transport=Streaming(endless()))
+        with monkeypatch.context() as own:
+            own.setattr("httpx.AsyncClient", lambda **_: raw)  # whose time limit is the client's
+            client = http.Client("http://b", timeout=0.05, max_body=1 << 40)
+        async with client:
+            with pytest.raises(Unanswered, match="no Result"):
+                _ = [result async for result in client.statuses(one)]
+
+    asyncio.run(asyncio.wait_for(main(), 30))

@@ -211,6 +211,10 @@ def test_replies_reach_no_other_place() -> None:
             "/hook/\u2025/a",
             "/hook/\uff0f..\uff0fa",
             "/hook\\..\\a",
+            "/hook/..%3f/a",
+            "/hook/..%23",
+            "/hook%2fa",
+            "/hook/1/..%EF%BC%9Fa",
         )
         elsewhere = (
             "http://a/hook",
@@ -233,6 +237,36 @@ def test_replies_reach_no_other_place() -> None:
         assert len(sent) == 3
 
     asyncio.run(main())
+
+
+def test_what_a_receiver_says_to_a_result_is_bounded() -> None:
+    """It may say more without an end, or send the Result on to another place."""
+    asked: list[str] = []
+    read = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal read
+        while True:
+            read += 1 << 14
+            yield b"x" * (1 << 14)
+
+    async def take(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        if request.url.path == "/hook/moved":
+            return httpx.Response(307, headers={"Location": "https://a/admin"})
+        return httpx.Response(200, content=endless())
+
+    async def main() -> None:
+        client = httpx.AsyncClient(transport=httpx.MockTransport(take), follow_redirects=True)
+        replies = http.Replies(["https://a/hook"], client=client)
+        result = sap.result_for(task("work.who", {}), sap.Outcome(1), "B")
+        await replies("https://a/hook", result)
+        assert read <= 2 * http.MAX_ACKNOWLEDGED
+        with pytest.raises(httpx.HTTPStatusError):
+            await replies("https://a/hook/moved", result)
+        assert asked == ["/hook", "/hook/moved"]
+
+    asyncio.run(asyncio.wait_for(main(), 30))
 
 
 def test_an_http_client_raises_one_family_whatever_a_server_answers() -> None:

@@ -67,6 +67,8 @@ Identify = Callable[[Request], Named | Awaitable[Named]]
 Receive = Callable[[Result], Awaitable[None]]
 BODY_SECONDS = 30.0
 """How long the body of a request may take."""
+MAX_ACKNOWLEDGED = 1 << 16
+"""Bytes of what the receiver of a Result says to it that are read, at most; then the connection ends."""
 LINGER = 5.0
 """Seconds for which what is sent on after an answer is taken and dropped, at most; then the connection ends."""
 _READ = "turnwire.read"  # in the scope of a request whose body was read to its end
@@ -335,6 +337,7 @@ class Replies:
     Args:
         allowed: prefixes of endpoints, with scheme and host. Nothing else is ever called: a task must not be able to
             make this machine send requests to wherever it likes.
+        client: an httpx.AsyncClient to use; what redirects is not followed, whatever it is set to.
         headers: sent with each Result, e.g. the Authorization by which the receiver knows this agent.
     """
 
@@ -357,8 +360,17 @@ class Replies:
         if not any(origin == where and steps[: len(path)] == path for where, path in self._allowed):
             raise PermissionError(f"{endpoint} is not an allowed replyTo")
         headers = {**self._headers, CORRELATION: result.correlation_id, "Content-Type": "application/json"}
-        answer = await self._client.post(endpoint, content=encode(result, strict=False), headers=headers)
-        answer.raise_for_status()
+        body = encode(result, strict=False)
+        sending = self._client.stream("POST", endpoint, content=body, headers=headers, follow_redirects=False)
+        async with sending as answer:
+            answer.raise_for_status()
+            size = 0
+            if answer.is_stream_consumed:  # there by itself, as of some transports
+                return
+            async for chunk in answer.aiter_raw():  # nobody asks for it: read to its end, the connection can be kept
+                size += len(chunk)
+                if size > MAX_ACKNOWLEDGED:
+                    return
 
     async def aclose(self) -> None:
         """Closes the connections."""
@@ -373,6 +385,12 @@ def _parts(text: str) -> tuple[tuple[str, str, int | None], list[str]]:
     steps = [step.partition(";")[0].strip() for step in seen.split("/")]
     if url.userinfo or url.scheme not in ("http", "https") or not url.host:
         raise ValueError("an endpoint is http(s)://host/path")
-    if any(mark in seen for mark in ("\\", "%", "//", "\ufffd")) or {".", ".."} & {*steps} or not path.isprintable():
+    if "%2f" in url.raw_path.partition(b"?")[0].decode().lower():  # a "/" to some servers, to others a part of a name
+        raise ValueError("the path is not a plain one")
+    if (
+        any(mark in seen for mark in ("\\", "%", "//", "\ufffd", "?", "#"))
+        or {".", ".."} & {*steps}
+        or not path.isprintable()
+    ):
         raise ValueError("the path is not a plain one")
     return (url.scheme, url.host, url.port), [step for step in path.split("/") if step]

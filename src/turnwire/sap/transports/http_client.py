@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +117,7 @@ class Client(Caller):
         headers = {**self._sent(task), "Accept": LINES}
         seconds = self._ack_seconds if expects_ack(task) else None  # what begins the stream is the Ack
         asking = self._client.stream("POST", self._base + "/tasks", content=encode(task), headers=headers)
+        response = None
         try:
             async with AsyncExitStack() as opened:
                 async with asyncio.timeout(seconds):
@@ -124,13 +125,20 @@ class Client(Caller):
                 if not response.headers.get("content-type", "").startswith(LINES):
                     answer = _read(response, await self._content(response))
                     raise Refused(answer) if isinstance(answer, Nack) else BadAnswer("no stream of Results came")
-                async for line in response.aiter_lines():
-                    result = self.checked(task, _message(line.encode()))
+                lines = _lines(response, self._max_body)
+                seconds = self._timeout
+                while True:
+                    async with asyncio.timeout(seconds):  # httpx counts from byte to byte
+                        line = await anext(lines, None)
+                    if line is None:
+                        break
+                    result = self.checked(task, _message(line))
                     yield result
                     if is_final(result):
                         return
         except TimeoutError as error:
-            raise Unanswered(f"no receipt of task {task.task_id} within {seconds} seconds") from error
+            what = "no receipt" if response is None else "no Result"
+            raise Unanswered(f"{what} of task {task.task_id} within {seconds} seconds") from error
         except httpx.HTTPError as error:
             raise self._lost(error) from error
         raise Unreachable(f"the Results of task {task.task_id} ended before the last one")
@@ -171,6 +179,25 @@ class Client(Caller):
     def _lost(self, error: httpx.HTTPError) -> Exception:
         kind = Unanswered if isinstance(error, httpx.TimeoutException) else Unreachable
         return kind(f"{self._base}: {type(error).__name__}: {error}")
+
+
+async def _lines(response: httpx.Response, limit: int) -> AsyncGenerator[bytes]:
+    """The lines of an answer, which end with LF alone: httpx would cut at U+2028, too, which JSON has in its texts.
+    Raises BadAnswer for one that is longer than ``limit`` bytes."""
+    parts: list[bytes] = []
+    size = 0
+    async for chunk in response.aiter_bytes():
+        *ended, left = chunk.split(b"\n")
+        for piece in ended:
+            parts.append(piece)
+            yield b"".join(parts)
+            parts, size = [], 0
+        size += len(left)
+        if size > limit:
+            raise BadAnswer(f"a Result has more than {limit} bytes")
+        parts.append(left)
+    if size:
+        yield b"".join(parts)
 
 
 def _read(response: httpx.Response, content: bytes) -> Any:
