@@ -128,7 +128,7 @@ def test_an_empty_log_says_so(opened: Open, tmp_path: Path) -> None:
         and "There is no record." in said
         and "Nothing was damaged: every candidate was a good record." in said
     )
-    assert page.text("#lede") == "0 records of no wire in 25 B"
+    assert page.text("#lede") == "0 records in 25 B"
 
 
 def test_a_log_without_times_of_one_wire(opened: Open, tmp_path: Path) -> None:

@@ -218,6 +218,65 @@ def test_what_is_said_stays_inside_the_drawing(opened: Open, twelve: Path) -> No
         assert outside == 0
 
 
+def named(sender: str, receiver: str, place: int, talk: str = "s") -> str:
+    """A query of SSTP: its parties have names."""
+    head = {"kind": "query", "actor_id": sender, "schema_id": "ioc.query.v0", "logical_clock": place + 1}
+    payload = {"question": "what next?", "required_fields": ["cost"], "uncertainty": 0.5}
+    whole = {"header": {**head, "session_id": talk, "directed_to": receiver}, "payload": payload}
+    return f"2026-01-05T00:{place // 60:02}:{place % 60:02}Z {json.dumps(whole, ensure_ascii=False)}"
+
+
+def test_sixteen_parties_stand_in_the_matrix_without_scrolling(opened: Open, tmp_path: Path) -> None:
+    parties = [f"worker-{number:02}" for number in range(20)]
+    lines = [named(parties[place % 20], parties[(place * 7 + 1) % 20], place) for place in range(200)]
+    page = opened(made(tmp_path, lines), width=1280)
+    assert len(page.texts("#parties .matrix thead th")) == 16 + 1, "and all of them together"
+    held, room = (
+        page.run(f"document.querySelector('#parties .scroll').{name}") for name in ("scrollWidth", "clientWidth")
+    )
+    assert held <= room
+    cut = page.run(
+        "[...document.querySelectorAll('#parties button')].filter(one => one.scrollWidth > one.clientWidth).length"
+    )
+    assert cut == 0
+
+
+def test_narrow_lanes_tell_numbered_names_apart(opened: Open, tmp_path: Path) -> None:
+    parties = [f"worker-of-the-night-{number:02}" for number in range(12)]
+    lines = [named(parties[place % 12], parties[(place + 1) % 12], place) for place in range(24)]
+    page = opened(made(tmp_path, lines), width=1280)
+    labels = page.texts("#diagram .actor text")
+    assert len(set(labels)) == 12 and all("…" in label for label in labels), labels
+
+
+def test_text_from_right_to_left_has_its_ellipsis_where_it_ends(opened: Open, tmp_path: Path) -> None:
+    long = "مساعد المراجعة الليلية للإصدار"
+    lines = [named(name, f"other-{name}", place) for place, name in enumerate((long, "a-name-of-no-few-letters" * 3))]
+    page = opened(made(tmp_path, lines), width=1280)
+    labels = [label for label in page.texts("#diagram .actor text") if "…" in label]
+    assert [label.startswith("\u2068") and label.endswith("\u2069") for label in labels] == [True, True, False, False]
+
+
+def test_the_marks_of_the_latencies_stand_below_their_lines(opened: Open, path: Path) -> None:
+    page = opened(path, width=1280)
+    marks = page.run(
+        "[...document.querySelectorAll('#answers .marks > span')]"
+        ".map(one => { const box = one.getBoundingClientRect(); return (box.left + box.right) / 2 })"
+    )
+    lines = page.run(
+        "[...document.querySelector('#answers td.shape svg').querySelectorAll('.tick')]"
+        ".map(one => one.getBoundingClientRect().left)"
+    )
+    inner = marks[1:-1] if len(marks) > 2 else marks[:1]
+    assert inner and all(min(abs(mark - place) for place in lines) <= 2 for mark in inner), (marks, lines)
+
+
+def test_one_record_is_a_bar_and_not_a_wall(opened: Open, tmp_path: Path) -> None:
+    page = opened(made(tmp_path, [line(1)]), width=1280)
+    assert page.run("+document.querySelector('#volume .part').getAttribute('width')") <= 96
+    assert page.text("#lede").endswith(", 2026-01-05 00:01:00 UTC")
+
+
 def test_tables_are_cards_on_a_phone(opened: Open, path: Path) -> None:
     page = opened(path, width=400)
     assert page.run("document.documentElement.scrollWidth") <= 400

@@ -31,7 +31,7 @@ function axis(low, high) {
     if (place >= 0 && place <= 1 && (!found.length || place - found[found.length - 1][0] >= 0.18)) found.push([place, mark]);
   }
   if (!found.length) return el("span", {}, `${duration(2 ** low)} to ${duration(2 ** high)}`);
-  return el("span", { class: "marks" }, found.map(([place, mark]) => el("span", { vars: { "--place": `${(100 * place).toFixed(1)}%`, "--back": `${(-100 * place).toFixed(1)}%` } }, roundDuration(mark))));
+  return el("span", { class: "marks" }, found.map(([place, mark]) => el("span", { vars: { "--place": `${(100 * place).toFixed(1)}%` } }, roundDuration(mark))));
 }
 const roundDuration = (micros) => {
   const [size, unit] = [[86400e6, "d"], [3600e6, "h"], [60e6, "min"], [1e6, "s"], [1e3, "ms"], [1, "µs"]].find(([least]) => micros >= least);

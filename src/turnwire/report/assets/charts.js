@@ -27,11 +27,11 @@ function steps(value) {
   return Array.from({ length: Math.ceil(value / step - 1e-9) + 1 }, (_, place) => place * step);
 }
 
-const TOP = 12, BOTTOM = 42, LEFT = 56, RIGHT = 8, LANE_OF_REJECTS = 24;
+const TOP = 12, BOTTOM = 42, LEFT = 56, RIGHT = 8, LANE_OF_REJECTS = 24, WIDEST_BAR = 96;
 
 function drawVolume(holder, view) {
   if (!timed) {
-    holder.replaceChildren(empty("No record here has a time, and no line of the log begins with one: there is nothing to draw along."));
+    holder.replaceChildren(empty("No record here has a time: there is nothing to draw along."));
     return;
   }
   const found = grouped(view.cells, "bucket", "wire");
@@ -52,7 +52,7 @@ function drawVolume(holder, view) {
   });
   timeLabels(chart, inner, TOP + tall, height);
   if (worst) chart.append(svg("text", { x: LEFT - 8, y: TOP + tall + 18, "text-anchor": "end" }, "rejects"));
-  const gap = inner / D.time.buckets > 5 ? 1 : 0;
+  const gap = inner / D.time.buckets > 5 ? 1 : 0, thick = Math.min(WIDEST_BAR, inner / D.time.buckets - gap);
   const readout = el("p", { class: "readout no-print" }, hint());
   for (let bucket = 0; bucket < D.time.buckets; bucket += 1) {
     let base = 0;
@@ -60,7 +60,7 @@ function drawVolume(holder, view) {
     D.wires.forEach((name, wire) => {
       const records = found.get(`${bucket},${wire}`)?.records || 0;
       if (!records) return;
-      const box = { x: x(bucket) + gap / 2, width: Math.max(0.5, inner / D.time.buckets - gap), y: y(base + records), height: y(base) - y(base + records) };
+      const box = { x: x(bucket) + gap / 2, width: Math.max(0.5, thick), y: y(base + records), height: y(base) - y(base + records) };
       chart.append(svg("rect", { class: `part wire wire-${name}`, ...box, "data-records": records, "data-bucket": bucket }));
       parts.push(`${name} ${count(records)}`);
       base += records;
@@ -68,7 +68,7 @@ function drawVolume(holder, view) {
     const bad = damaged.get(bucket) || 0;
     if (bad) {
       const high = 4 + (14 * Math.log1p(bad)) / Math.log1p(worst);
-      chart.append(svg("rect", { class: "damage", x: x(bucket) + gap / 2, width: Math.max(2, inner / D.time.buckets - gap), y: TOP + tall + 22 - high, height: high, "data-rejects": bad, "data-bucket": bucket }));
+      chart.append(svg("rect", { class: "damage", x: x(bucket) + gap / 2, width: Math.max(2, thick), y: TOP + tall + 22 - high, height: high, "data-rejects": bad, "data-bucket": bucket }));
     }
     const spoken = `${span(bucket)}: ${plural(base, "record")}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}${bad ? `, ${plural(bad, "reject")}` : ""}`;
     chart.append(svg("rect", { class: "hit", x: x(bucket), y: TOP, width: inner / D.time.buckets, height: tall + strip,

@@ -1,15 +1,16 @@
 // Puts the page together and draws it again when a filter changes.
-const wireList = D.wires.length ? D.wires.join(", ") : "no wire";
+const wireList = D.wires.length ? ` of ${D.wires.join(", ")}` : "";
+const began = timed ? moment(D.time.first) : "", ended = timed ? moment(D.time.last) : "";
 document.getElementById("lede").replaceChildren(
-  `${plural(D.totals.records, "record")} of ${wireList} in ${bytes(D.totals.bytes.all)}`,
-  ...(timed ? [`, ${moment(D.time.first)} to ${moment(D.time.last)} UTC`] : []));
+  `${plural(D.totals.records, "record")}${wireList} in ${bytes(D.totals.bytes.all)}`,
+  ...(timed ? [`, ${began === ended ? began : `${began} to ${ended}`} UTC`] : []));
 
 buildTheme();
 const tiles = el("dl", { class: "tiles", id: "tiles", "aria-label": "In short" });
 document.getElementById("main").append(tiles);
 const parts = [
   [card("volume", "Volume over time", timed ? "Records in each stretch of time, by wire. Times are UTC." : "Records in each stretch of time, by wire."), drawVolume],
-  [card("rejects", "Rejects", "Ranges that began like a record and were none: nothing of a log is dropped without a word."), drawRejects],
+  [card("rejects", "Rejects", "Ranges that begin like a record and are damaged: nothing of a log is dropped without a word."), drawRejects],
   [card("parties", "Who talks to whom", "Records from each sender (row) to each receiver (column). Choose a cell to see only those two.", "wider"), drawMatrix],
   [card("kinds", "Acts and kinds", "What the records of each wire are.", "narrower"), drawKinds],
   [card("tokens", "Token budget", "What the records of each wire cost a language model to read."), drawTokens],

@@ -6,7 +6,7 @@ function drawMatrix(holder, view) {
   if (!pairs.length) return holder.replaceChildren(noRecord());
   const [senders, restOfSenders] = leading(view.cells, "sender");
   const [receivers, restOfReceivers] = leading(view.cells, "receiver");
-  const between = new Map();
+  const between = new Map(), dense = receivers.length > 9;
   let unshown = 0;
   for (const pair of pairs) {
     if (senders.includes(pair.key[0]) && receivers.includes(pair.key[1])) between.set(pair.key.join(), pair.records);
@@ -15,16 +15,16 @@ function drawMatrix(holder, view) {
   const most = Math.max(...between.values(), 1);
   const head = el("thead", {}, el("tr", {}, el("td", { class: "corner" }, "from ↓ to →"),
     receivers.map((place) => el("th", { scope: "col", title: visible(agentName(place)) }, el("span", {}, said(agentName(place))))),
-    el("th", { scope: "col" }, el("span", {}, "all"))));
+    el("th", { scope: "col", class: "last" }, el("span", {}, "all"))));
   const rows = senders.map((sender) => {
     const own = pairs.filter((pair) => pair.key[0] === sender).reduce((sum, pair) => sum + pair.records, 0);
     return el("tr", {}, el("th", { scope: "row", title: visible(agentName(sender)) }, said(agentName(sender))),
-      receivers.map((receiver) => matrixCell(sender, receiver, between.get(`${sender},${receiver}`) || 0, most)),
+      receivers.map((receiver) => matrixCell(sender, receiver, between.get(`${sender},${receiver}`) || 0, most, dense ? 1000 : 10000)),
       el("td", { class: "sum" }, tight(own)));
   });
   const rest = restOfSenders + restOfReceivers;
   holder.replaceChildren(
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of senders and receivers" }, el("table", { class: receivers.length > 9 ? "matrix dense" : "matrix" }, head, el("tbody", {}, rows))),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of senders and receivers" }, el("table", { class: dense ? "matrix dense" : "matrix" }, head, el("tbody", {}, rows))),
     ...(unshown ? [note(`Not shown: ${plural(unshown, "record")} of ${plural(rest, "row or column", "rows and columns")} with less traffic. Filter by From or To to see them.`)] : []),
     ...(D.folded_agents ? [note(`${othersName()}: agents beyond the ${count(D.agents.length)} busiest are counted together.`)] : []));
 }
@@ -36,7 +36,7 @@ function leading(here, column) {
   return [[...shown.filter((place) => place >= 0), ...shown.filter((place) => place < 0)], all.length - shown.length];
 }
 
-function matrixCell(sender, receiver, records, most) {
+function matrixCell(sender, receiver, records, most, roomy) {
   if (!records) return el("td", {});
   const strength = Math.log1p(records) / Math.log1p(most);
   const choose = () => {
@@ -48,5 +48,5 @@ function matrixCell(sender, receiver, records, most) {
   return el("td", { class: "filled", vars: { "--share": strength.toFixed(3) } }, el("button", {
     type: "button", onclick: choose, title: `${visible(agentName(sender))} → ${visible(agentName(receiver))}: ${count(records)}`,
     "aria-label": `${visible(agentName(sender))} to ${visible(agentName(receiver))}: ${plural(records, "record")}`,
-  }, tight(records)));
+  }, tight(records, roomy)));
 }

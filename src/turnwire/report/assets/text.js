@@ -7,7 +7,7 @@ const tenth = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 1, maximumF
 
 const count = (value) => whole.format(value);
 const compact = (value) => (value < 1e6 ? whole.format(value) : short.format(value));
-const tight = (value) => (value < 10000 ? whole.format(value) : short.format(value)); // for a cell of the matrix
+const tight = (value, roomy = 10000) => (value < roomy ? whole.format(value) : short.format(value)); // for a cell of the matrix
 const share = (part, all) => (all ? percent.format(part / all) : "–");
 const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 const decimal = (value) => tenth.format(value); // one digit always, so that columns stand even
@@ -76,5 +76,12 @@ function escapeOf(character) {
 const visible = (text) => text.replace(UNSEEN, escapeOf);
 function cut(text, most) {
   const characters = Array.from(text);
-  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : text;
+  return characters.length > most ? isolated(`${characters.slice(0, most - 1).join("")}…`) : text;
 }
+// Names that are counted differ at their end.
+function cutInside(text, most) {
+  const characters = Array.from(text), first = Math.ceil((most - 1) / 2);
+  return characters.length > most ? isolated(`${characters.slice(0, first).join("")}…${characters.slice(first + 1 - most).join("")}`) : text;
+}
+// In a drawing: text that is written from right to left has its ellipsis where it ends.
+const isolated = (text) => (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text);
