@@ -79,6 +79,10 @@ def test_a_directory_is_one_table(tmp_path: Path) -> None:
     verdicts = [line.split("  ")[1].strip() for line in lines[1:5]]
     assert verdicts == ["does not conform", "is open", "conforms", "nothing found"]
     assert len([line for line in lines[5:] if "[ ]" in line or "[?]" in line]) == len(lines[5:]) == 2
+    (tmp_path / "twice").write_bytes((CLAUSES / "loop.fail").read_bytes() * 2)
+    told = turnwire("conform", "kick", tmp_path).out.decode()
+    assert "\\n" not in told and len(told.splitlines()) > len(lines) + 2, "each place on a line of its own"
+    (tmp_path / "twice").unlink()
     rows = turnwire("conform", "kick", tmp_path, "--json").records
     assert [row["verdict"] for row in rows] == verdicts
     assert [row["conforms"] for row in rows] == [False, False, True, False]

@@ -88,10 +88,16 @@ def test_info_says_why_it_is_pure() -> None:
 
 def test_info_names_a_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXTRAS, "cli", ("no-such-distribution",))
-    assert (
-        b"no-such-distribution missing   (pip install 'turnwire[cli]', or '.[cli]' in a checkout)"
-        in turnwire("info").out
-    )
+    lines = turnwire("info").out.decode().splitlines()
+    assert "           cli       no-such-distribution missing" in lines
+    hint = "           (pip install 'turnwire[EXTRA]' brings what is missing; '.[EXTRA]' in a checkout)"
+    assert lines.count(hint) == 1
+
+
+@pytest.mark.parametrize("group", ["ledger", "session"])
+def test_commands_below_a_command_are_told_whole(group: str) -> None:
+    said = turnwire(group, "--help").out.decode()
+    assert "..." not in said.partition("Commands:")[2] and "``" not in said
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs pyproject.toml")

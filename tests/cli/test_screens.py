@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.running import HASTY, REAL, environment, needs_posix, on_terminal, turnwire
+from tests.cli.running import GOOD, HASTY, REAL, environment, needs_posix, on_terminal, turnwire
 from turnwire import progress
 from turnwire.cli import program, tables
 from turnwire.cli.text import width
@@ -45,11 +45,12 @@ def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> A
         monkeypatch.setitem(sys.modules, "rich.box", None)
 
     def shown(columns: int, *arguments: Any, **named: Any) -> list[str]:
+        make, *arguments = arguments if callable(arguments[0]) else (tables.table, *arguments)
         with monkeypatch.context() as meanwhile:
             meanwhile.setenv("COLUMNS", str(columns))
             meanwhile.setenv("TERM", "xterm")
             meanwhile.setattr(sys, "stdout", Screen())
-            text = tables.table(*arguments, **named)
+            text = make(*arguments, **named)
         lines = STYLE.sub("", text).split("\n")[:-1]
         assert ("─" in text) is (request.param == "rich")
         return [line.rstrip() for line in lines if not set(line) <= {"─"}]
@@ -80,6 +81,40 @@ def test_columns_go_from_the_right_and_are_named(screen: Any) -> None:
     lines = screen(42, NAMES, ROWS, option="--json")
     assert lines[-1] == "+2 columns: count, last (--json)"
     assert width(lines[1]) <= 42
+
+
+def test_the_names_of_columns_that_went_are_whole(screen: Any) -> None:
+    names = [f"a_column_of_some_length_{place}" for place in range(9)]
+    lines = screen(40, names, [["x"] * 9], option="--columns")
+    assert lines[-1] == f"+8 columns: --columns {','.join(names[1:])}"
+
+
+def test_a_shorter_time_makes_room_for_a_column(screen: Any) -> None:
+    rows = [["2026-01-05T09:06:37.746Z", "REQUEST", "x" * 30], ["2026-01-05T09:06:40.157Z", "PROPOSE", "y"]]
+    lines = screen(38, ["time", "act", "tag"], rows)
+    assert lines[1:] == ["09:06:37.746  REQUEST  xxxxxxxxxxxxxx…", "09:06:40.157  PROPOSE  y"]
+    assert screen(25, ["time", "act", "tag"], rows)[1:3] == ["09:06:37.746  REQUEST", "09:06:40.157  PROPOSE"]
+
+
+def test_cells_of_text_are_a_table_like_the_others(screen: Any) -> None:
+    rows = [["nslip", "≈ 1,327", "", "yes"], ["\x1b[1m", "5", "", "no"]]
+    lines = screen(80, tables.text_table, ["log", "tokens", "cached", "carries all"], rows, frozenset({"tokens"}))
+    assert lines == [
+        "log       tokens  carries all",
+        "nslip    ≈ 1,327  yes",
+        "\\x1b[1m        5  no",
+    ]
+
+
+@needs_posix
+def test_prices_fit_on_a_narrow_terminal() -> None:
+    code, sent = on_terminal("tokens", REAL, "--price", "2.5,.25", "--sample", "50", COLUMNS="80", NO_COLOR="1")
+    lines = STYLE.sub("", sent.decode()).split("\r\n")
+    (head,) = [place for place, line in enumerate(lines) if line.startswith("log ")]
+    assert code == 0
+    assert lines[head].split()[:7] == ["log", "wire", "messages", "tokens", "cached", "once", "growing"]
+    assert all(width(line) <= 80 for line in lines[head : head + 4])
+    assert any(line.startswith("once, growing, uncached: USD") for line in lines)
 
 
 def test_a_column_that_is_too_wide_alone_is_cut(screen: Any) -> None:
@@ -243,6 +278,23 @@ def test_what_looks_binary_is_said_so(tmp_path: Path) -> None:
     done = turnwire("validate", text)
     assert done.out.count(b"bad_digit") == 6
     assert "binary" not in done.err
+
+
+@pytest.mark.parametrize("command", ["scan", "stats", "validate", "tokens", "report -o page.html"])
+def test_where_nothing_is_found_what_looks_binary_is_named(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.log").write_bytes(GOOD.decode().encode("utf-16"))
+    Path("state.db").write_bytes(b"SQLite format 3\0" + bytes(64))
+    Path("text.log").write_text("nothing here\n")
+    done = turnwire(*command.split(), "other.log", "state.db", "text.log")
+    said = [line for line in done.err.splitlines() if "looks" in line or "UTF" in line]
+    assert said == [
+        "other.log: is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)",
+        "state.db: looks binary",
+    ]
+    assert done.code == 0
 
 
 def test_what_is_no_ledger_is_told_calmly(tmp_path: Path) -> None:

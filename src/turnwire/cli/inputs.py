@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from turnwire.cli.outcome import Refused
-from turnwire.cli.output import named
-from turnwire.cli.text import file_name
+from turnwire.cli.output import complain, named
+from turnwire.cli.text import file_name, printable
 
 STANDARD_INPUT = "-"
 MOST_AT_ONCE = (1 << 31) - 1
@@ -23,6 +23,10 @@ SETTINGS = 64 << 20
 """Most bytes of a file that is not a log: a position, a context, a kept head."""
 BEGINNING = 4096
 """Bytes of a file that tell whether it is text."""
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How such a text begins."""
+SHOWN_BINARY = 5
+"""Files that are named because they look binary."""
 _PIECE = 1 << 20
 
 
@@ -127,6 +131,21 @@ def looks_binary(name: str | None) -> bool:
         return False
     cut = first.decode("utf-8", "ignore").encode()  # without what is not UTF-8; a character may be cut at the end
     return len(first) - len(cut) > 3 or first.count(0) > len(first) // 16
+
+
+def tell_binary(names: Sequence[str]) -> None:
+    """Says which files look binary, the first of them, where nothing was found: there may be another encoding."""
+    told = 0
+    for name in files(names):
+        if name == STANDARD_INPUT or not os.path.isfile(name) or not looks_binary(name):
+            continue
+        with open(name, "rb") as file:
+            wide = file.read(2) in UTF_16
+        what = "is UTF-16; logs are read as UTF-8 (iconv -f utf-16 -t utf-8)" if wide else "looks binary"
+        complain(printable(f"{shown(name)}: {what}"))
+        told += 1
+        if told == SHOWN_BINARY:
+            return
 
 
 def content(name: str, most: int = MOST_AT_ONCE) -> bytes:

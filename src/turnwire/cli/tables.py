@@ -65,6 +65,19 @@ def table(
         ]
         for row in rows
     ]
+    return _shown(names, cells, numbers, option)
+
+
+def text_table(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: frozenset[str]) -> str:
+    """As :func:`table`, of cells that are text already, the columns ``numbers`` to the right; what says nothing in any
+    row is left out."""
+    kept = [place for place in range(len(names)) if not rows or any(row[place] for row in rows)]
+    cells = [[cell(row[place]) for place in kept] for row in rows]
+    left = [names[place] for place in kept]
+    return _shown(left, cells, [name in numbers for name in left], "--json")
+
+
+def _shown(names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str) -> str:
     if sys.stdout is None or not sys.stdout.isatty():
         return aligned(names, cells, numbers)
     return _on_terminal(names, cells, numbers, option, get_terminal_size().columns)
@@ -108,10 +121,16 @@ def _on_terminal(
     names: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool], option: str, room: int
 ) -> str:
     widths = fitted(names, cells, numbers, room)
-    columns = [_without_day([row[place] for row in cells], wide) for place, wide in enumerate(widths)]
+    columns: list[Sequence[str]] = [[row[place] for row in cells] for place in range(len(names))]
+    if len(widths) == len(names):
+        columns[:] = [_without_day(texts, wide) for texts, wide in zip(columns, widths, strict=True)]
+    else:  # a shorter time may make room for a column
+        columns[:] = [_without_day(texts, NARROW) for texts in columns]
+    cells = list(zip(*columns, strict=True))
+    widths = fitted(names, cells, numbers, room)
     cut = [
         [shortened(text, wide, name in PATHS) for text, wide, name in zip(row, widths, names, strict=False)]
-        for row in zip(*columns, strict=True)
+        for row in cells
     ]
     shown = [shortened(name, wide) for name, wide in zip(names, widths, strict=False)]
     text = _with_rich(shown, cut, numbers, widths) or aligned(shown, cut, numbers[: len(shown)])
@@ -120,7 +139,7 @@ def _on_terminal(
         return text
     word = "column" if len(hidden) == 1 else "columns"
     said = f"--columns {','.join(hidden)}" if option == "--columns" else f"{', '.join(hidden)} ({option})"
-    return f"{text}{shortened(f'+{len(hidden)} {word}: {said}', room)}\n"
+    return f"{text}+{len(hidden)} {word}: {said}\n"  # whole, to be copied, however narrow the terminal is
 
 
 def _without_day(texts: Sequence[str], wide: int) -> Sequence[str]:

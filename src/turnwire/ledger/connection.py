@@ -94,6 +94,8 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
     cannot write the ledger (its owner could not write it any more), the file itself is read: without them it is all
     there is, unless a log of it holds more.
     """
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if in_memory(path) or not os.path.isfile(path):
         raise FileNotFoundError(errno.ENOENT, "no such file", os.fspath(path))
     if not os.access(path, os.R_OK):  # asked, not tried: to close a file here would end SQLite's locks on it

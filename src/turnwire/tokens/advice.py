@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnwire import registry
@@ -24,6 +24,10 @@ NUMBERS = frozenset({"messages", "tokens", "cached", "once", "growing", "uncache
 
 CACHED = (
     "cached: read again where each turn of a conversation is sent with all before it, a prefix for a model's cache\n"
+)
+PRICED = (
+    "once, growing, uncached: {currency} where each message is read once; where each turn is sent with all before it; "
+    "the same without a cache\n"
 )
 
 
@@ -92,7 +96,8 @@ class Advice:
 
         costs = [(cost.tokenizer, *_cells(cost)) for cost in self.costs]
         changes = [(change.log, change.text, f"{change.tokens:,}", f"{change.share:.0%}") for change in self.changes]
-        parts = [table("What the log costs", ("tokenizer", *COLUMNS), costs)]
+        currency = next((f", {cost.currency}" for cost in self.costs if cost.once is not None), "")
+        parts = [table(f"What the log costs{currency}", ("tokenizer", *COLUMNS), costs)]
         if changes:
             parts.append(table("To change first (each by itself)", _CHANGES, changes))
         return "".join(parts)
@@ -115,20 +120,26 @@ class Advice:
             "facts": self.facts,
         }
 
-    def table(self) -> str:
-        """Text to look at: costs for each tokenizer, what to change first, what could not be tried."""
+    def table(self, layout: Callable[[Sequence[str], Sequence[Sequence[str]], frozenset[str]], str] = aligned) -> str:
+        """Text to look at: costs for each tokenizer, what to change first, what could not be tried.
+
+        ``layout`` makes the table of names, rows and the names of columns with numbers.
+        """
         parts = []
         for tokenizer, provenance in self.facts["tokenizers"].items():
             costs = [cost for cost in self.costs if cost.tokenizer == tokenizer]
             parts.append(f"{safe(tokenizer)} ({safe(provenance)})\n")
-            parts.append(aligned(COLUMNS, [_cells(cost) for cost in costs], NUMBERS))
+            parts.append(layout(COLUMNS, [_cells(cost) for cost in costs], NUMBERS))
             if any(cost.cached for cost in costs):
                 parts.append(CACHED)
+            currency = next((cost.currency for cost in costs if cost.once is not None), "")
+            if currency:
+                parts.append(PRICED.format(currency=safe(currency)))
             changes = [change for change in self.changes if change.tokenizer == tokenizer]
             if changes:
                 parts.append("to change first (each by itself):\n")
             for change in changes:
-                money = "" if change.money is None else f", {change.money:,.4f}"
+                money = "" if change.money is None else f", {change.money:,.4f} {safe(currency)}"
                 text = f"{change.log}: {change.text}"
                 parts.append(f"  {change.tokens:>9,} tokens ({change.share:.0%}{money})  {safe(text)}\n")
             parts.append("\n")
@@ -155,14 +166,15 @@ def untried(absent: Mapping[str, str], context: bool) -> list[str]:
             wanting.setdefault(log, []).append(wire)
     if wanting:
         pairs = "; ".join(f"{log} as {', '.join(wires)}" for log, wires in wanting.items())
+        every = {*wanting, *(wire for wires in wanting.values() for wire in wires)}
+        if len(wanting) > 1 and all({log, *wires} == every for log, wires in wanting.items()):
+            pairs = f"{', '.join(wanting)} as each other"
         lines.append(f"{pairs}: they need what this log does not say; pass a Context (--context FILE) with it")
     return lines
 
 
 def _cells(cost: Cost) -> list[str]:
-    money = [
-        "" if each is None else f"{each:,.4f} {cost.currency}" for each in (cost.once, cost.growing, cost.uncached)
-    ]
+    money = ["" if each is None else f"{each:,.4f}" for each in (cost.once, cost.growing, cost.uncached)]
     return [
         cost.log,
         cost.wire,

@@ -113,7 +113,11 @@ def _table(judged: list[tuple[str, Checklist]]) -> str:
         counts = (statuses.count(status) for status in (PASS, FAIL, OPEN))
         rows.append((file, checklist.verdict, checklist.records, checklist.rejects, *counts))
     lines = [
-        printable(f"{file}: {line}") for file, checklist in judged for line in checklist if line.status in (FAIL, OPEN)
+        printable(line)
+        for file, checklist in judged
+        for found in checklist
+        if found.status in (FAIL, OPEN)
+        for line in f"{file}: {found}".split("\n")
     ]
     names = ("file", "verdict", "records", "rejects", PASS, FAIL, OPEN)
     return table(names, rows) + "".join(f"{line}\n" for line in lines)

@@ -32,6 +32,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "plot": ("matplotlib",),
 }
 """Extra -> the distributions that it brings, as in pyproject.toml."""
+HINT = "(pip install 'turnwire[EXTRA]' brings what is missing; '.[EXTRA]' in a checkout)"
 
 
 @click.command("info", short_help="Show the version, the core in use, and what is installed.")
@@ -101,8 +102,9 @@ def _lines(found: dict[str, Any]) -> list[str]:
     ]
     for name, needed in found["extras"].items():
         state = ", ".join(f"{each} {there or 'missing'}" for each, there in needed.items())
-        hint = "" if all(needed.values()) else f"   (pip install 'turnwire[{name}]', or '.[{name}]' in a checkout)"
-        lines.append(f"{'extras' if name == next(iter(EXTRAS)) else '':<11}{name:<9} {state}{hint}")
+        lines.append(f"{'extras' if name == next(iter(EXTRAS)) else '':<11}{name:<9} {state}")
+    if not all(all(needed.values()) for needed in found["extras"].values()):
+        lines.append(f"{'':<11}{HINT}")
     limits = [f"{name} {value:,}" for name, value in found["limits"].items()]
     lines.append(f"limits     {', '.join(limits[:5])},")
     lines.append(f"           {', '.join(limits[5:])}")

@@ -34,10 +34,10 @@ _AFTER = click.option(
 
 @click.group("ledger", short_help="Copy a ledger, list its entries, give heads and proofs.")
 def command() -> None:
-    """Works on ledger files without adding entries. ``turnwire verify`` proves one."""
+    """Works on ledger files without adding entries. "turnwire verify" proves one."""
 
 
-@command.command("backup")
+@command.command("backup", short_help="Copy a ledger, also while it is written.")
 @_FILE
 @click.argument("to", type=inputs.name)
 def backup(file: str, to: str) -> int:
@@ -47,7 +47,7 @@ def backup(file: str, to: str) -> int:
     return GOOD
 
 
-@command.command("export")
+@command.command("export", short_help="Print every entry as a line of JSON.")
 @_FILE
 @click.option("--kind", help="Only entries of one kind.")
 def export(file: str, kind: str | None) -> int:
@@ -64,7 +64,7 @@ def export(file: str, kind: str | None) -> int:
     return GOOD
 
 
-@command.command("head")
+@command.command("head", short_help="Print the head, signed with --sign.")
 @_FILE
 @_AFTER
 @_KEY
@@ -75,7 +75,7 @@ def head(file: str, after: str | None, key: str | None) -> int:
     return GOOD
 
 
-@command.command("prove")
+@command.command("prove", short_help="Print a proof that an entry is there, or nothing was rewritten.")
 @_FILE
 @click.argument("seq", type=click.IntRange(min=1), required=False)
 @click.option("--size", type=click.IntRange(min=0), help="Of the first so many entries; all by default.")
@@ -93,14 +93,14 @@ def prove(file: str, seq: int | None, size: int | None, since: int | None) -> in
     return GOOD
 
 
-@command.command("check")
+@command.command("check", short_help="Check a proof against kept heads.")
 @click.argument("proof", type=inputs.name)
 @click.option("--head", "new", type=inputs.name, metavar="FILE", required=True, help="The head that it leads to.")
 @click.option("--old", type=inputs.name, metavar="FILE", help="The head that it starts from.")
 @click.option("--leaf", help="The leaf hash of the entry, in hex.")
 @_KEY
 def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | None) -> int:
-    """Checks the PROOF that ``prove`` printed against kept heads; no ledger is needed.
+    """Checks the PROOF that "turnwire ledger prove" printed against kept heads; no ledger is needed.
 
     With --sign a witness countersigns the head, and prints it: after a proof that it continues --old, the head that the
     witness countersigned last.

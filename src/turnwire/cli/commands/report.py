@@ -71,6 +71,8 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
         made.write(output)
     if not quiet:
         _summarize(made.data, output)
+        if not made.data["totals"]["records"] and not made.data["reject_counts"]:
+            inputs.tell_binary(names)
     return BAD_RECORDS if made.data["reject_counts"] else GOOD
 
 

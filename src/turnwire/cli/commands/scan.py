@@ -119,6 +119,8 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
         _summarize(found, sink, time.monotonic() - started)
+        if not sum(found.counts.wires.values()) + len(found.rejects):
+            inputs.tell_binary(names)
     if found.gaps:
         return GAP
     return BAD_RECORDS if found.rejects.counts else GOOD

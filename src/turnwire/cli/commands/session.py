@@ -26,7 +26,7 @@ def command() -> None:
     """Sessions: many events as one text that a model reads with few tokens, nothing lost and loss detected."""
 
 
-@command.command("pack")
+@command.command("pack", short_help="Write messages as a session.")
 @inputs.sources_argument
 @click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
 @click.option(
@@ -87,7 +87,7 @@ def _read(name: str) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-@command.command("unpack")
+@command.command("unpack", short_help="Write the events of a session as JSON lines.")
 @_TEXT
 @click.option("--salvage", is_flag=True, help="Of a damaged session all that is whole.")
 @click.option("--no-checks", is_flag=True, help="The records have no checks.")
@@ -118,7 +118,7 @@ def unpack(file: str, salvage: bool, no_checks: bool) -> int:
     return code
 
 
-@command.command("check")
+@command.command("check", short_help="Say whether a session is whole, and what is missing.")
 @_TEXT
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON.")
 def check(file: str, as_json: bool) -> int:
@@ -147,7 +147,7 @@ def check(file: str, as_json: bool) -> int:
     return GOOD if found.complete else BAD_RECORDS
 
 
-@command.command("quiz")
+@command.command("quiz", short_help="Ask a model about events, in several formats.")
 @inputs.sources_argument
 @click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
 @click.option("--url", required=True, help="A server with OpenAI's API, such as http://127.0.0.1:8080/v1.")

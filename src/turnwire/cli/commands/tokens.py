@@ -79,6 +79,8 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
         _compare(found, counters, context, options, advised)
     if advised and found.spent:
         _advise(found, counters, context, price, options)
+    if not found.spent and not found.damaged and not options["quiet"]:
+        inputs.tell_binary(names)
     return _judged(found, options)
 
 
@@ -198,6 +200,7 @@ def _compared(mean: Mean) -> tuple[Any, ...]:
 
 
 def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, options: dict[str, Any]) -> None:
+    from turnwire.cli.tables import text_table
     from turnwire.log.output.json_lines import json_line
     from turnwire.tokens.advice import advice_on
 
@@ -209,7 +212,7 @@ def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, o
     if options["as_json"]:
         output.write(json_line({"advice": advice.to_dict()}))
     else:
-        output.write(f"\n{advice.table()}".encode())
+        output.write(f"\n{advice.table(text_table)}".encode())
     output.flush()
 
 

@@ -187,6 +187,8 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
         complain(printable(f"{inputs.shown(file)}: {said}"))
     if not options["quiet"]:
         _summarize(wire, tally, mode)
+        if not tally.records + tally.count(ERROR):
+            inputs.tell_binary(names)
     bad = tally.count(ERROR) + (tally.count("warning") if options["strict"] else 0)
     return BAD_RECORDS if bad else GOOD
 
