@@ -114,6 +114,14 @@ static inline int tw_is_rfc3339(const uint8_t *p, size_t size, int64_t *micros)
     return tw_time_prefix(p, size, micros) == size;
 }
 
+/* Of a text that tw_is_rfc3339 is not sure of: whether it may be a time all the same. */
+static inline int tw_may_be_rfc3339(const uint8_t *p, size_t size)
+{
+    if (size < 20 || tw_two(p) < 0 || tw_two(p + 2) < 0) return 0;
+    int year = tw_two(p) * 100 + tw_two(p + 2);
+    return p[17] == '6' || year < 2 || year > 9998;
+}
+
 /* The time at the head of the line [p, p + size): behind white space and one of ( [ < " ' at most. */
 static inline int tw_head_time(const uint8_t *p, size_t size, int64_t *micros)
 {

@@ -64,7 +64,7 @@ typedef struct {
     uint32_t stamp;
     uint64_t noted[TW_NODE_WORDS];           /* a bit for each node that the parse has noted */
     uint16_t is;                             /* of the value read last */
-    uint8_t odd;                             /* a known key was written with escapes */
+    uint8_t odd;                             /* a known key was written with escapes, or a word */
     uint8_t cut;                             /* the fault may be that the text ended */
     uint8_t bad_item;
     uint8_t no_memory;
@@ -335,7 +335,7 @@ static void tw_judge_form(tw_json *x, const tw_node *node, tw_value *v)
         size = tw_unescape(p, p + size, scratch);
         p = scratch;
         hard = scratch + size;
-        x->odd = 1;
+        x->odd |= node->form == TW_FORM_WORD; /* `detect` may look for it as it is written */
     }
     switch (node->form) {
     case TW_FORM_UUID: if (tw_is_uuid(p, size)) v->b.is |= TW_IS_GOOD; break;

@@ -1,25 +1,26 @@
 /* What the wires' own reading said of objects that the plan is not sure of. By what WirePlan promises it depends on little
  * of an object: which known keys it has, how many keys there are, what kind of value stands behind each, and of few values
- * also on what they say. All that is its signature, compared byte by byte: an object with the signature of one that was
+ * also on what they say; of an array of texts, say, on the first item that is none. All that is its signature, compared byte by byte: an object with the signature of one that was
  * asked about is judged as that was, and the place of its fault is that of the same value. */
 #ifndef TURNWIRE_JSON_VERDICTS_H
 #define TURNWIRE_JSON_VERDICTS_H
 
 #include "region.h"
+#include "wrong_items.h"
 
 enum { TW_VERDICTS = 256, TW_SIGNATURE = 768, TW_MOST_SAID = 128 };
-enum { TW_NO_SIGIL = 1, TW_NO_SLASH = 2 };   /* why a text is no channel */
 
 typedef struct {
     size_t size;
     uint64_t said[TW_NODE_WORDS];            /* a bit for each node of which the signature has the text */
+    tw_wrong wrong;                          /* what stands in arrays and objects in place of what they should have */
     uint8_t bytes[TW_SIGNATURE];
 } tw_signature;
 
 typedef struct tw_kept_verdict {
     size_t size;                             /* of the signature; 0: nothing is kept here */
     tw_verdict verdict;                      /* fault: bytes behind the start of the value of ... */
-    int node;                                /* ... this node, or of the object (-1) */
+    int node, place;                         /* ... this node, or this one in tw_wrong.places, or of the object (both -1) */
     uint8_t bytes[TW_SIGNATURE];
 } tw_kept_verdict;
 
@@ -46,15 +47,39 @@ static uint8_t tw_count_members(const uint8_t *p, const uint8_t *end, const uint
 /* Why a text has not the form that its node asks for, as far as that is all that a wire says of it; -1: what it says may matter. */
 static int tw_class_of(const tw_node *node, const tw_value *v)
 {
-    if (v->b.escaped) return -1;
-    switch (node->form) {
-    case TW_FORM_UUID: case TW_FORM_WORD: return 0;
-    case TW_FORM_TIME: return !v->size || (uint8_t)(*v->p - '0') >= 10 ? 0 : -1;
-    case TW_FORM_CHANNEL:
-        if (v->size < 3 || memcmp(v->p, "\xE2\xAB\xBB", 3)) return TW_NO_SIGIL;
-        return memchr(v->p, '/', v->size) ? -1 : TW_NO_SLASH;
+    uint8_t scratch[TW_MOST_SAID];
+    const uint8_t *p = v->p;
+    size_t size = v->size;
+    int fault = 0;
+    if (node->form == TW_FORM_UUID) return 0;
+    if (v->b.escaped) {
+        if (size > sizeof scratch) return -1;
+        size = tw_unescape(p, p + size, scratch);
+        p = scratch;
     }
-    return -1;
+    switch (node->form) {
+    case TW_FORM_WORD: return v->b.escaped ? -1 : 0;
+    case TW_FORM_TIME: return tw_may_be_rfc3339(p, size) ? -1 : 0;
+    case TW_FORM_CHANNEL: fault = tw_why_no_channel(p, size);
+    }
+    return fault ? fault : -1;
+}
+
+/* Whether a text begins with what is looked for. */
+static int tw_begins_with(const tw_value *v, const tw_token *opening)
+{
+    uint8_t said[4];
+    const uint8_t *end = v->p + v->size;
+    size_t at = 0;
+    for (const uint8_t *p = v->p; at < opening->size; ) {
+        int n = 1;
+        if (p >= end) return 0;
+        if (*p == '\\') n = tw_unescape_one(&p, end, said);
+        else said[0] = *p++;
+        for (int i = 0; i < n && at < opening->size; i++)
+            if (opening->text[at++] != said[i]) return 0;
+    }
+    return 1;
 }
 
 /* What a wire's `claims` asks of a value, in a byte; -1: all of what it says. */
@@ -63,24 +88,20 @@ static int tw_asked_of(const tw_plan *plan, const tw_ask *ask, const tw_value *v
     if (ask->how == TW_ASK_NOTHING) return 0;
     if (ask->how == TW_ASK_ALL) return -1;
     if (!(v->b.is & TW_IS_STRING)) return 0;
-    if (ask->how == TW_ASK_OPENING) {
-        size_t first = v->size < ask->opening.size ? v->size : ask->opening.size;
-        if (memchr(v->p, '\\', first)) return -1;
-        return first == ask->opening.size && memcmp(v->p, ask->opening.text, first) == 0;
-    }
+    if (ask->how == TW_ASK_OPENING) return tw_begins_with(v, &ask->opening);
     if (v->b.escaped) return -1;
     return tw_word_of(plan->shape.words + ask->first_word, ask->words, v->p, v->size, hard) + 1;
 }
 
-/* Whether `decode` may look at more of a value than its kind: at what is in it, since some variant takes only some. */
-static inline int tw_in_part(const tw_ask *ask, const tw_value *v)
+/* What `decode` may look at of a value beyond its kind: at what is in it, since some variant takes only some. */
+static inline unsigned tw_in_part(const tw_ask *ask, const tw_value *v)
 {
     unsigned parts = v->b.is & TW_IS_STRING   ? TW_IS_GOOD
                      : v->b.is & TW_IS_OBJECT ? TW_IS_NUMBERS
                      : v->b.is & TW_IS_ARRAY  ? TW_IS_TEXTS | TW_IS_RECORDS
                                               : 0;
     parts &= ask->parts;
-    return (v->b.is & parts) != parts;
+    return parts & ~(unsigned)v->b.is;
 }
 
 /* The signature of the object [p, end) that was read last; 0 where it has none. */
@@ -89,6 +110,7 @@ static int tw_sign(const tw_json *x, const tw_plan *plan, const uint8_t *p, cons
     uint8_t *to = sign->bytes, *most = to + TW_SIGNATURE - 8;
     if (!plan->asks || x->odd) return 0;
     memset(sign->said, 0, sizeof sign->said);
+    sign->wrong.count = sign->wrong.full = 0;
     *to++ = tw_count_members(p, end, x->hard);
     for (int w = 0; w < TW_NODE_WORDS; w++) {
         for (uint64_t nodes = x->noted[w]; nodes; nodes &= nodes - 1) {
@@ -97,7 +119,9 @@ static int tw_sign(const tw_json *x, const tw_plan *plan, const uint8_t *p, cons
             const tw_ask *ask = &plan->asks[node];
             int class = 0, asked = tw_asked_of(plan, ask, v, x->hard);
             if (to > most) return 0;
-            if (tw_in_part(ask, v)) class = v->b.is & TW_IS_STRING ? tw_class_of(&x->shape->nodes[node], v) : -1;
+            unsigned part = tw_in_part(ask, v);
+            if (part && v->b.is & TW_IS_STRING) class = tw_class_of(&x->shape->nodes[node], v);
+            else if (part) tw_find_wrong(x, &x->shape->nodes[node], v, part, &sign->wrong);
             *to++ = (uint8_t)node;
             *to++ = (uint8_t)v->b.is;
             *to++ = (uint8_t)(v->b.is >> 8);
@@ -112,6 +136,11 @@ static int tw_sign(const tw_json *x, const tw_plan *plan, const uint8_t *p, cons
             sign->said[w] |= nodes & -nodes;
         }
     }
+    size_t wrong = 2 * (size_t)sign->wrong.count;
+    if (sign->wrong.full || wrong + 1 > (size_t)(sign->bytes + TW_SIGNATURE - to)) return 0;
+    memcpy(to, sign->wrong.kinds, wrong);
+    to += wrong;
+    *to++ = (uint8_t)sign->wrong.count;
     sign->size = (size_t)(to - sign->bytes);
     return 1;
 }
@@ -129,19 +158,38 @@ static int tw_said_before(tw_lines *k, const tw_signature *sign, const uint8_t *
     const tw_kept_verdict *kept = tw_verdict_place(k, sign);
     if (!kept || kept->size != sign->size || memcmp(kept->bytes, sign->bytes, sign->size)) return 0;
     *verdict = kept->verdict;
-    if (kept->node >= 0) verdict->fault += (size_t)(tw_value_start(&k->json.v[kept->node]) - p);
+    if (kept->place >= 0) verdict->fault += (size_t)(sign->wrong.places[kept->place] - p);
+    else if (kept->node >= 0) verdict->fault += (size_t)(tw_value_start(&k->json.v[kept->node]) - p);
     return 1;
+}
+
+/* Whether p is inside a noted array: of its items only the last one is noted. */
+static int tw_is_of_item(const tw_json *x, const uint8_t *p)
+{
+    for (int node = 0; node < TW_MOST_NODES; node++) {
+        const tw_value *v = tw_noted(x, node);
+        if (v && v->b.is & TW_IS_ARRAY && v->p < p && p < v->p + v->size) return 1;
+    }
+    return 0;
+}
+
+/* The place in tw_wrong.places of the fault, or -1. */
+static int tw_wrong_place(const tw_wrong *wrong, const uint8_t *fault)
+{
+    for (int i = 0; i < wrong->count; i++)
+        if (wrong->places[i] == fault) return i;
+    return -1;
 }
 
 /* Keeps what was said of the object at p, where the fault's place is one that can be found again. */
 static void tw_keep_said(tw_lines *k, const tw_signature *sign, const uint8_t *p, const tw_verdict *verdict)
 {
     const tw_json *x = &k->json;
-    int found = -1;
-    size_t start = 0;
-    for (int node = 0; node < TW_MOST_NODES && verdict->fault; node++) {
-        const tw_value *v = &x->v[node];
-        if (!(x->noted[node >> 6] >> (node & 63) & 1)) continue;
+    int found = -1, place = tw_wrong_place(&sign->wrong, p + verdict->fault);
+    size_t start = place >= 0 ? verdict->fault : 0;
+    for (int node = 0; node < TW_MOST_NODES && verdict->fault && place < 0; node++) {
+        const tw_value *v = tw_noted(x, node);
+        if (!v || tw_is_of_item(x, tw_value_start(v))) continue;
         size_t from = (size_t)(tw_value_start(v) - p);
         int said = sign->said[node >> 6] >> (node & 63) & 1;
         if (from != verdict->fault && !(said && from < verdict->fault && verdict->fault < from + v->size)) continue;
@@ -149,13 +197,14 @@ static void tw_keep_said(tw_lines *k, const tw_signature *sign, const uint8_t *p
         start = from;
         if (from == verdict->fault) break;
     }
-    tw_kept_verdict *kept = found >= 0 || !verdict->fault ? tw_verdict_place(k, sign) : NULL;
+    tw_kept_verdict *kept = found >= 0 || place >= 0 || !verdict->fault ? tw_verdict_place(k, sign) : NULL;
     if (!kept) return;
     kept->size = sign->size;
     memcpy(kept->bytes, sign->bytes, sign->size);
     kept->verdict = *verdict;
     kept->verdict.fault -= start;
     kept->node = found;
+    kept->place = place;
 }
 
 #endif

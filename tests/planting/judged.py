@@ -8,10 +8,6 @@ from __future__ import annotations
 
 SAME = {
     (
-        "_native/common/log_time.h",
-        "if (last != 'z' && (p[size - 3] [!= -> ==] ':' || (p[size - 6] != '+' && p[size - 6] != '-'))) return 0;",
-    ): "a time with an offset is not sure any more and is read by decode, which says the same",
-    (
         "_native/json/line_signs.h",
         "return k->signed_line = signs != 0 || (magic [&& -> ||] k->signs == TW_SIGNS_ALL);",
     ): "more lines than need be are looked at by Python, which finds nothing on them",

@@ -127,8 +127,10 @@ class WirePlan(NamedTuple):
     asks: what ``claims`` asks of an object beyond which keys of ``values`` it has, how many others, what kinds of
     values stand there, and words of form "word"; None: who knows. Where it is given, an object is judged as one before
     it that was the same in all that, and nobody is asked. So ``decode`` may not depend on what a value says whose kind
-    each variant takes or none does, nor on what stands in place of a UUID or a word; and ``detect`` finds whatever
-    ``decode`` takes. Of what is not JSON it says what ``turnwire.json.text.read_object`` does.
+    each variant takes or none does, nor on what stands in place of a UUID, a word, a time that RFC 3339 (section 5.6)
+    knows or a channel; it refuses texts, records and numbers for the first item or member that is none, and looks at no
+    more of that than which kind it is, or at the kinds of its known members; and ``detect`` finds whatever ``decode``
+    takes. Of what is not JSON it says what ``turnwire.json.text.read_object`` does.
     """
 
     wire: str
