@@ -36,14 +36,14 @@ def explain(reject: Any) -> str:
 def _alone(error: WireError, raw: bytes | None) -> tuple[DecodeError | None, bytes | None]:
     """What the wire says of the bytes alone, None where it is not the same, and the bytes: those of a reject in JSON
     strings are as written there, and say it without their escapes."""
-    said = raw
+    said, written = raw, None
     for _ in range(DEEPEST_STRING + 1):
-        found = None if said is None else _judged(said, error.wire)
+        found = None if said is None or said == written else _judged(said, error.wire)
         if said is None or found is None:
             break
         if found.reason is error.reason:
             return found, said
-        said = unescaped(said)
+        said, written = unescaped(said), said
     return None, raw
 
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
-from itertools import repeat
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -131,17 +130,11 @@ class Rejects:
         if name == "file":
             return [file for file, _, _, count in self._names for _ in range(count)]
         if name == "wire":
-            return [
-                _wire(part, row, wire)
-                for (_, wire, _, count), part in zip(self._names, self._parts, strict=True)
-                for row in range(count)
-            ]
+            found = zip(self._names, self._parts, strict=True)
+            return [one for (_, wire, _, count), part in found for one in _wires(part, wire, count)]
         if name == "reason":
-            return [
-                str(reasons[code])
-                for (_, _, reasons, _), part in zip(self._names, self._parts, strict=True)
-                for code in part["reason"]
-            ]
+            found = zip(self._names, self._parts, strict=True)
+            return [one for (_, _, reasons, _), part in found for one in _words(part, reasons)]
         if name == "raw":
             self._raw.seek(0)
             return [self._raw.read(int(length)) for length in self["length"]]
@@ -168,19 +161,16 @@ class Rejects:
 
     def rows(self) -> list[dict[str, Any]]:
         """All rejects, one dict each, with plain Python values."""
-        columns = {name: self[name].tolist() if name in _NUMBERS else self[name] for name in self.names}
-        columns["inner"] = [None if inner < 0 else inner for inner in columns["inner"]]
-        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return list(self.since(0))
 
     def since(self, start: int) -> Iterator[dict[str, Any]]:
         """The rejects from number ``start`` on, as :meth:`rows` gives them, read one by one, also during a scan."""
-        codes = registry.names()
         for some in self.parts_since(start):
-            numbers = (some.columns[name].tolist() for name in (*_NUMBERS, "reason"))
-            several = "wire" in some.columns
-            wires = [codes[code] for code in some.columns["wire"].tolist()] if several else repeat(some.wire)
+            numbers = (some.columns[name].tolist() for name in _NUMBERS)
+            reasons = _words(some.columns, some.reasons)
+            wires = _wires(some.columns, some.wire, len(reasons))
             at = 0
-            for offset, length, line, fault, inner, reason, name in zip(*numbers, wires):  # noqa: B905 (repeat ends not)
+            for offset, length, line, fault, inner, reason, name in zip(*numbers, reasons, wires, strict=True):
                 yield {
                     "file": some.file,
                     "offset": offset,
@@ -188,7 +178,7 @@ class Rejects:
                     "line": line,
                     "fault": fault,
                     "wire": name,
-                    "reason": str(some.reasons[reason]),
+                    "reason": reason,
                     "raw": some.raw[at : at + length],
                     "inner": None if inner < 0 else inner,
                 }
@@ -243,9 +233,18 @@ class Rejects:
         self.close()
 
 
-def _wire(part: dict[str, NDArray[Any]], row: int, wire: str) -> str:
-    """The wire that a range looked like: a scan of several wires says it for each."""
-    return registry.names()[part["wire"][row]] if "wire" in part else wire
+def _wires(columns: dict[str, NDArray[Any]], wire: str, count: int) -> list[str]:
+    """The wire that each range looked like: a scan of several wires says it for each."""
+    if "wire" not in columns:
+        return [wire] * count
+    names = registry.names()
+    return [names[code] for code in columns["wire"].tolist()]
+
+
+def _words(columns: dict[str, NDArray[Any]], reasons: tuple[Reason | None, ...]) -> list[str]:
+    """The reason of each range."""
+    names = [str(reason) for reason in reasons]
+    return [names[code] for code in columns["reason"].tolist()]
 
 
 def fault_line(reject: dict[str, Any]) -> int:
@@ -346,7 +345,7 @@ def first_error(
     text = f"a record of {length} bytes at byte {offset} is damaged: {raw[:80]!r}{'...' if length > 80 else ''}"
     between = bytes(buffer[max(min(offset, fault) - base, 0) : max(offset, fault) - base]).count(b"\n")
     line = int(found["line"][0]) + (between if fault > offset else -between)
-    wire = _wire(found, 0, scanner.wire)
+    wire = registry.names()[found["wire"][0]] if "wire" in found else scanner.wire
     path = file if file is not None else _pointer(raw, wire, reason)
     error = DecodeError(reason, text, offset=fault, line=line, wire=wire, path=path)
     error.raw = raw
