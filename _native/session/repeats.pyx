@@ -13,9 +13,11 @@ cdef extern from "Python.h":
     int PyUnicode_KIND(object text)
     void* PyUnicode_DATA(object text)
     Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t at) noexcept
+    object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t size)
 
 cdef enum:
     BUCKETS = 4096
+    HIDDEN = 0x110000
 
 cdef int most_pieces = _MOST_PIECES
 cdef double naming = _NAMING
@@ -91,61 +93,173 @@ cdef inline unsigned int bucket(Py_UCS4 one, Py_UCS4 other) noexcept nogil:
 
 
 cdef class Index:
-    """A text in which others are counted: the places of each pair of letters, those of one hash in a chain."""
+    """A text in which others are counted, and replaced by aliases one after the other; see the twin.
+
+    now: its letters; an alias stands where what it replaces began, HIDDEN for each other letter of that. after: the
+    places of each pair of letters, those of one hash in a chain; heads: where each chain begins, sizes: their lengths.
+    """
 
     cdef str text
-    cdef Py_ssize_t size
+    cdef Py_ssize_t size, longer
     cdef int[BUCKETS] heads, sizes
     cdef int* after
+    cdef Py_UCS4* now
+    cdef dict replaced
 
     def __cinit__(self, str text not None):
         cdef Py_ssize_t at
         cdef unsigned int own
         cdef int kind = PyUnicode_KIND(text)
         cdef void* data = PyUnicode_DATA(text)
-        self.text, self.size = text, PyUnicode_GET_LENGTH(text)
+        self.text, self.size, self.longer, self.replaced = text, PyUnicode_GET_LENGTH(text), 0, {}
         if self.size > 1 << 30:
             raise OverflowError("the text is too long")
         self.after = <int*>PyMem_Malloc((self.size + 1) * sizeof(int))
-        if self.after is NULL:
+        self.now = <Py_UCS4*>PyMem_Malloc((self.size + 1) * sizeof(Py_UCS4))
+        if self.after is NULL or self.now is NULL:
             raise MemoryError
         memset(self.heads, 255, sizeof(self.heads))
         memset(self.sizes, 0, sizeof(self.sizes))
+        for at in range(self.size):
+            self.now[at] = PyUnicode_READ(kind, data, at)
         for at in range(self.size - 2, -1, -1):
-            own = bucket(PyUnicode_READ(kind, data, at), PyUnicode_READ(kind, data, at + 1))
+            own = bucket(self.now[at], self.now[at + 1])
             self.after[at] = self.heads[own]
             self.heads[own] = <int>at
             self.sizes[own] += 1
 
     def __dealloc__(self):
         PyMem_Free(self.after)
+        PyMem_Free(self.now)
 
-    def count(self, str part not None):
-        """How often a text of two letters or more occurs, as ``str.count`` counts."""
-        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), at, place, rare = 0, found = 0, free = 0, letter
+    cdef Py_ssize_t rarest(self, str part) except -1:
+        """Where in a text of two letters or more the pair of letters is that is rarest here."""
+        cdef Py_ssize_t at, rare = 0
         cdef unsigned int own, least = 0
-        cdef int kind = PyUnicode_KIND(part), whole = PyUnicode_KIND(self.text)
+        cdef int kind = PyUnicode_KIND(part)
         cdef void* data = PyUnicode_DATA(part)
-        cdef void* text = PyUnicode_DATA(self.text)
-        if size < 2:
-            return self.text.count(part)
-        for at in range(size - 1):  # the places of its rarest pair are looked at
+        if PyUnicode_GET_LENGTH(part) < 2:
+            raise ValueError("a text of two letters or more is looked for")
+        for at in range(PyUnicode_GET_LENGTH(part) - 1):
             own = bucket(PyUnicode_READ(kind, data, at), PyUnicode_READ(kind, data, at + 1))
             if at == 0 or self.sizes[own] < self.sizes[least]:
                 rare, least = at, own
-        at = self.heads[least]
-        while at >= 0:
-            place = at - rare
-            at = self.after[at]
+        return rare
+
+    cdef Py_ssize_t following(self, str part, Py_ssize_t rare, int* chain, Py_ssize_t free) noexcept:
+        """Where a text comes next, from ``free`` on; -1 where it does not. chain: goes along the places of its pair."""
+        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), place, letter
+        cdef int kind = PyUnicode_KIND(part)
+        cdef void* data = PyUnicode_DATA(part)
+        while chain[0] >= 0:
+            place = chain[0] - rare
+            chain[0] = self.after[chain[0]]
             if place < free or place + size > self.size:
                 continue
             for letter in range(size):
-                if PyUnicode_READ(kind, data, letter) != PyUnicode_READ(whole, text, place + letter):
+                if PyUnicode_READ(kind, data, letter) != self.now[place + letter]:
                     break
             else:
-                found += 1
-                free = place + size
+                return place
+        return -1
+
+    cdef int chain_of(self, str part, Py_ssize_t rare) noexcept:
+        """The first place of a pair of letters of a text."""
+        cdef int kind = PyUnicode_KIND(part)
+        cdef void* data = PyUnicode_DATA(part)
+        return self.heads[bucket(PyUnicode_READ(kind, data, rare), PyUnicode_READ(kind, data, rare + 1))]
+
+    def count(self, str part not None):
+        """How often a text of two letters or more occurs in what is not replaced."""
+        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), rare = self.rarest(part), found = 0, place
+        cdef int chain = self.chain_of(part, rare)
+        place = self.following(part, rare, &chain, 0)
+        while place >= 0:
+            found += 1
+            place = self.following(part, rare, &chain, place + size)
         return found
+
+    def replace(self, str part not None, str alias not None):
+        """Puts an alias, one letter, where a text of two letters or more is."""
+        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), rare = self.rarest(part), place, letter
+        cdef int chain = self.chain_of(part, rare)
+        cdef unsigned int own = ord(alias)
+        self.replaced[own] = part
+        self.longer += size + 2
+        place = self.following(part, rare, &chain, 0)
+        while place >= 0:
+            self.now[place] = <Py_UCS4>own
+            for letter in range(1, size):
+                self.now[place + letter] = HIDDEN
+            place = self.following(part, rare, &chain, place + size)
+
+    def around(self, str part not None, Py_ssize_t places, Py_ssize_t letters):
+        """What is before and behind a text where it comes first; see the twin."""
+        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(part), rare = self.rarest(part), place, at, begin, end
+        cdef int chain = self.chain_of(part, rare)
+        cdef Py_UCS4* shown
+        cdef list found = []
+        if letters < 0 or letters > self.size:
+            letters = self.size
+        shown = <Py_UCS4*>PyMem_Malloc((2 * letters + 1) * sizeof(Py_UCS4))
+        if shown is NULL:
+            raise MemoryError
+        try:
+            place = self.following(part, rare, &chain, 0)
+            while place >= 0 and len(found) < places:
+                begin = end = letters
+                at = place - 1
+                while at >= 0 and begin > 0 and self.now[at] != 0:
+                    if self.now[at] != HIDDEN:
+                        begin -= 1
+                        shown[begin] = self.now[at]
+                    at -= 1
+                at = place + size
+                while at < self.size and end < 2 * letters and self.now[at] != 0:
+                    if self.now[at] != HIDDEN:
+                        shown[end] = self.now[at]
+                        end += 1
+                    at += 1
+                found.append((
+                    PyUnicode_FromKindAndData(4, shown + begin, letters - begin),
+                    PyUnicode_FromKindAndData(4, shown + letters, end - letters),
+                ))
+                place = self.following(part, rare, &chain, place + size)
+            return found
+        finally:
+            PyMem_Free(shown)
+
+    def named(self):
+        """The text with its aliases, each named where it comes first."""
+        cdef Py_ssize_t at, end = 0, next_at, size
+        cdef Py_UCS4 letter
+        cdef Py_UCS4* shown = <Py_UCS4*>PyMem_Malloc((self.size + self.longer + 1) * sizeof(Py_UCS4))
+        cdef dict left = dict(self.replaced)
+        cdef str part
+        if shown is NULL:
+            raise MemoryError
+        try:
+            for at in range(self.size):
+                letter = self.now[at]
+                if letter == HIDDEN:
+                    continue
+                shown[end] = letter
+                end += 1
+                if not left or at + 1 == self.size or self.now[at + 1] != HIDDEN:
+                    continue
+                part = left.pop(<unsigned int>letter, None)
+                if part is None:
+                    continue
+                size = PyUnicode_GET_LENGTH(part)
+                for next_at in range(size):
+                    shown[end] = PyUnicode_READ(PyUnicode_KIND(part), PyUnicode_DATA(part), next_at)
+                    end += 1
+                if at + size < self.size and self.now[at + size] != 0:
+                    shown[end] = letter
+                    end += 1
+            return PyUnicode_FromKindAndData(4, shown, end)
+        finally:
+            PyMem_Free(shown)
 
 
 cdef class _Level:

@@ -81,7 +81,9 @@ def _chain() -> Any:
 
 def _repeats() -> Any:
     core = _core("session.repeats")
-    return core.Expander("\u3042").expand("\u3042say\u3042 so, \u3042"), core.Index("so and so").count("so")
+    index = core.Index("so and so")
+    found = index.count("so"), index.around("so", 2, 4), index.replace("so", "\u3042"), index.named()
+    return core.Expander("\u3042").expand("\u3042say\u3042 so, \u3042"), found
 
 
 def _conform() -> Any:
@@ -145,7 +147,7 @@ def _direct() -> dict[str, tuple[Call, ...]]:
             _repeats,
             partial(_core("session.repeats").Expander("\u3042").expand, "\u3042"),
         ),
-        "session.repeats.Index.count": (_repeats,),
+        **{f"session.repeats.Index.{name}": (_repeats,) for name in ("count", "replace", "around", "named")},
         **{f"json.sstp.Judge.{name}": calls for name, calls in judge.items()},
         **{f"json.sap.Messages.{name}": calls for name, calls in made.items()},
         **{f"session.state.State.{name}": calls for name, calls in state.items()},

@@ -14,7 +14,8 @@ from typing import Any
 
 from tests.session.material import HOSTILE, KEYS
 from turnwire.errors import DecodeError
-from turnwire.session.encoding import Options, composed, guessed, items, plain_lines
+from turnwire.session.encoding import Options, composed, items, plain_lines
+from turnwire.session.metering import Guess
 from turnwire.session.reading import lines_of
 
 PATH = Path(__file__).parent.parent / "vectors" / "session.jsonl"
@@ -60,7 +61,7 @@ def sessions(rnd: random.Random) -> Iterator[tuple[str, bool]]:
             yield plain_lines(given), True
             continue
         options = Options(every=rnd.choice((4, 200)), checks=rnd.random() < 0.8, prompt=rnd.random() < 0.5)
-        yield composed(given, rnd.choice(((), ("id",))), options, guessed), options.checks
+        yield composed(given, rnd.choice(((), ("id",))), options, Guess()), options.checks
 
 
 def damage(rnd: random.Random, text: str) -> str:

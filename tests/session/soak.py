@@ -17,7 +17,8 @@ from tests.session.make_vectors import events
 from tests.session.material import HOSTILE
 from turnwire import session
 from turnwire.errors import DecodeError
-from turnwire.session.encoding import Options, composed, guessed, items, plain_line
+from turnwire.session.encoding import Options, composed, items, plain_line
+from turnwire.session.metering import Guess, guessed
 
 KINDS = ("drop", "swap", "double", "edit", "insert", "cut", "behead")
 
@@ -59,7 +60,7 @@ def there_and_back(count: int, seed: int) -> list[str]:
         found = items(given)
         lines = [plain_line(item) for item in found]
         values = [session.decode(line)[0] for line in lines]
-        texts = [composed(found, keys, options, guessed)]
+        texts = [composed(found, keys, options, Guess())]
         writer = session.Writer(None, keys, **options._asdict())
         texts.append("".join([*map(writer.add, given), writer.close()]))
         for text in texts:
@@ -125,7 +126,7 @@ def damages(count: int, seed: int) -> list[str]:
     for _ in range(0, count, 50):
         given = long_session(rnd)
         values = [session.decode(plain_line(item))[0] for item in items(given)]
-        text = composed(items(given), rnd.choice(((), ("conv",))), Options(every=rnd.choice((15, 40, 200))), guessed)
+        text = composed(items(given), rnd.choice(((), ("conv",))), Options(every=rnd.choice((15, 40, 200))), Guess())
         failed += unseen(values, text, min(50, count), rnd)
     return failed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,9 +18,10 @@ from turnwire._pure.session import times
 from turnwire._pure.session.fields import leaf_of, split
 from turnwire._pure.session.values import Doubtful
 from turnwire.errors import DecodeError
-from turnwire.session.encoding import Options, composed, guessed, items
+from turnwire.session.encoding import Options, composed, items
 from turnwire.session.howto import settings_of
 from turnwire.session.interpreting import Interpreter, inner_value
+from turnwire.session.metering import Guess
 from turnwire.session.planning import Event, _tellable
 from turnwire.session.records import record_at
 from turnwire.session.state import order_of
@@ -151,7 +153,7 @@ def written(core: ModuleType, shape: Any, marks: list[str], alike: list[Event], 
 def test_runs_of_rows(given: list[Any], data: st.DataObject) -> None:
     """Both stop at the same record with the same events, also where one letter is another."""
     checks = data.draw(st.booleans())
-    text = composed(items([*given, *given, *given]), (), Options(checks=checks, every=7), guessed)
+    text = composed(items([*given, *given, *given]), (), Options(checks=checks, every=7), Guess())
     if data.draw(st.booleans()):
         at = data.draw(st.integers(0, len(text) - 1))
         text = text[:at] + data.draw(st.sampled_from('ab|&=+ \n\\éあいя"^%\ud800')) + text[at + 1 :]
@@ -198,12 +200,25 @@ def test_runs_of_pieces(bodies: list[list[int]], weights: list[int]) -> None:
     assert found[0] == found[1]
 
 
-@given(st.text("ab\0éあ", max_size=60), st.lists(st.text("abéあ", max_size=5)))
-@example("aaaaa\0aaa", ["aa", "aaa", "a", ""])
-def test_texts_are_counted(text: str, parts: list[str]) -> None:
-    parts = [*parts, *(text[at : at + 3] for at in range(len(text)))]
+@given(st.text("ab\0éж", max_size=60), st.lists(st.text("abéж", min_size=2, max_size=5), max_size=8))
+@example("aaaaa\0aaa", ["aa", "aaa", "ab"])
+@example("abab\0ab", ["ab", "ba"])
+def test_texts_are_counted_and_replaced(text: str, parts: list[str]) -> None:
+    parts = list(dict.fromkeys([*parts, *(text[at : at + 3] for at in range(len(text) - 2) if text[at + 1] != "\0")]))
+    told = []
     for core in both("repeats"):
-        assert [core.Index(text).count(part) for part in parts] == [text.count(part) for part in parts]
+        index = core.Index(text)
+        assert [index.count(part) for part in parts] == [text.count(part) for part in parts]
+        found: list[Any] = []
+        for part, alias in zip(parts[:9], "あいうえおかきくけ", strict=False):
+            found.append(([index.count(each) for each in parts], index.around(part, 3, 4)))
+            index.replace(part, alias)
+            found.append(index.named())
+        told.append(found)
+        for call in (index.count, partial(index.around, places=1, letters=1), partial(index.replace, alias="あ")):
+            with pytest.raises(ValueError):
+                call("a")
+    assert told[0] == told[1]
 
 
 @given(st.sampled_from("あаα"), st.lists(st.text("abéあいяαω", max_size=12), max_size=6))

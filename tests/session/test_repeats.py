@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from turnwire import session
 from turnwire.errors import DecodeError
-from turnwire.session.encoding import guessed
+from turnwire.session.metering import Guess
 from turnwire.session.repeats import ALPHABETS, LONGEST, Expander, Shortener
 
 pytestmark = pytest.mark.once
@@ -20,7 +20,7 @@ bodies = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map("
 @given(st.lists(bodies, min_size=1, max_size=3))
 def test_bodies_come_back(blocks: list[list[str]]) -> None:
     """Block by block, the later ones by what the first one had."""
-    shortener = Shortener(guessed)
+    shortener = Shortener(Guess())
     for given_ in blocks:
         first, found = shortener.shortened(given_)
         assert first or found == given_
@@ -31,14 +31,14 @@ def test_bodies_come_back(blocks: list[list[str]]) -> None:
 def test_the_alphabet_is_one_that_occurs_nowhere() -> None:
     text = "no answer because customers complained loudly"
     for taken, first in (("", "あ"), ("ん", "а"), ("ンя", "α"), ("あяω", "")):
-        found, written = Shortener(guessed).shortened([f"a {text}{taken}"] * 9)
+        found, written = Shortener(Guess()).shortened([f"a {text}{taken}"] * 9)
         assert found == first
         assert (written[5] == "あ") is (first == "あ")
 
 
 def test_long_texts_are_named_whole() -> None:
     text = " ".join(f"word{number}" for number in range(400))
-    first, found = Shortener(guessed).shortened([f"a {text}|{number}" for number in (1, 2)])
+    first, found = Shortener(Guess()).shortened([f"a {text}|{number}" for number in (1, 2)])
     assert first == "あ" and found[0].count("word399") == 1 and len(found[1]) < 12
 
 

@@ -14,7 +14,8 @@ from tests.session.material import KEYS, sessions
 from turnwire import session
 from turnwire._pure.session.values import minified, parsed
 from turnwire.errors import DecodeError, EncodeError
-from turnwire.session.encoding import Options, composed, guessed, items, plain_lines
+from turnwire.session.encoding import Options, composed, items, plain_lines
+from turnwire.session.metering import Guess, guessed
 from turnwire.session.reading import lines_of
 
 pytestmark = pytest.mark.once
@@ -53,7 +54,7 @@ choices = st.builds(
 def test_blocks(events: list[Any], options: Options, keys: list[str]) -> None:
     """Whatever the options, and whether or not it saves anything; sealed by a host where it has no checks. What is not
     gained is not written in this form."""
-    text = composed(items(events), tuple(keys), options, guessed)
+    text = composed(items(events), tuple(keys), options, Guess())
     lines = [written(event) for event in events]
     assert lines_of(text, sealed=options.checks) == lines
     if not options.checks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwire._pure.session.fields import folded, one_line
@@ -14,6 +14,7 @@ from turnwire.errors import EncodeError, expect_number
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
 from turnwire.session.howto import header, howto, settings
+from turnwire.session.metering import Meter, meter_of
 from turnwire.session.planning import Event, Plan, Planner
 from turnwire.session.repeats import Shortener
 from turnwire.session.shapes import Shape, shape_of
@@ -100,9 +101,9 @@ class Draft(NamedTuple):
     used: set[str]
 
 
-def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, measure: Callable[[str], int]) -> str:
+def composed(given: Sequence[Item], keys: tuple[str, ...], options: Options, meter: Meter) -> str:
     """The events as a session, its end included."""
-    return _finished(_drafted(given, keys, options), keys, options, measure)
+    return _finished(_drafted(given, keys, options), keys, options, meter)
 
 
 def _drafted(given: Sequence[Item], keys: tuple[str, ...], options: Options) -> Draft:
@@ -118,9 +119,9 @@ def _drafted(given: Sequence[Item], keys: tuple[str, ...], options: Options) -> 
     return draft
 
 
-def _finished(draft: Draft, keys: tuple[str, ...], options: Options, measure: Callable[[str], int]) -> str:
+def _finished(draft: Draft, keys: tuple[str, ...], options: Options, meter: Meter) -> str:
     """A draft with aliases, a header, anchors, an end and checks."""
-    shortener = Shortener(measure)
+    shortener = Shortener(meter)
     chain = Chain()
     records: list[str] = []
     used = set(draft.used)
@@ -200,20 +201,20 @@ def encode(
     events that JSON cannot carry (``path`` begins with the event's number), MissingDependency, ValueError.
     """
     chosen = checked(options)
-    measure = measure_of(tokenizer)
+    meter = meter_of(tokenizer)
     given = items(events)
     plain = plain_lines(given)
     if not given:
         return plain
     draft = None
     if key is None:
-        keys, draft = _keys(given, chosen, measure)
+        keys, draft = _keys(given, chosen, meter)
     else:
         keys = (key,) if isinstance(key, str) else tuple(key)
         if any(not _writable(each) for each in keys):
             raise ValueError("a path has no white space in it")
-    text = _finished(_drafted(given, keys, chosen) if draft is None else draft, keys, chosen, measure)
-    return text if measure(text) < measure(plain) else plain
+    text = _finished(_drafted(given, keys, chosen) if draft is None else draft, keys, chosen, meter)
+    return text if meter.count(text) < meter.count(plain) else plain
 
 
 def checked(options: Mapping[str, Any]) -> Options:
@@ -223,30 +224,11 @@ def checked(options: Mapping[str, Any]) -> Options:
     return chosen
 
 
-def measure_of(tokenizer: str | os.PathLike[str] | Tokenizer | None) -> Callable[[str], int]:
-    """What counts tokens. Raises what ``turnwire.tokens.load`` raises."""
-    if tokenizer is None:
-        return guessed
-    from turnwire.tokens.loading import load
-
-    return load(tokenizer).count
-
-
-def guessed(text: str) -> int:
-    """About how many tokens a text is, when nobody counts."""
-    return len(_PIECES(text))
-
-
-_PIECES = re.compile(r" ?[^\W\d_]{1,7}|\d{1,3}|[^\w\s]{1,3}\n?|\s+|_").findall
-
-
 def _writable(key: str) -> bool:
     return bool(key) and not re.search(r"\s", key)
 
 
-def _keys(
-    given: Sequence[Item], options: Options, measure: Callable[[str], int]
-) -> tuple[tuple[str, ...], Draft | None]:
+def _keys(given: Sequence[Item], options: Options, meter: Meter) -> tuple[tuple[str, ...], Draft | None]:
     """The paths that tell conversations apart, tried on the first events: each that saves tokens. And the session by
     them where those are all events, else None."""
     sample, plain = given[:TRIED], options._replace(aliases=False)
@@ -255,11 +237,11 @@ def _keys(
     if not paths:
         return best, None
     draft = _drafted(sample, best, plain)
-    least = measure(_finished(draft, best, plain, measure))
+    least = meter.count(_finished(draft, best, plain, meter))
     for path in paths:
         keys = (*best, path)
         tried = _drafted(sample, keys, plain)
-        size = measure(_finished(tried, keys, plain, measure))
+        size = meter.count(_finished(tried, keys, plain, meter))
         if size < least * WORTH:
             best, least, draft = keys, size, tried
     return best, draft if len(sample) == len(given) else None

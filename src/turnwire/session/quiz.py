@@ -11,7 +11,8 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from turnwire.errors import MissingDependency, expect_number, expect_one_of
-from turnwire.session.encoding import DEFAULT, encode, items, measure_of, plain_line, plain_lines
+from turnwire.session.encoding import DEFAULT, encode, items, plain_line, plain_lines
+from turnwire.session.metering import meter_of
 from turnwire.session.planning import Event
 from turnwire.session.state import one_more
 
@@ -192,7 +193,7 @@ def quiz(
     for a format, and what ``encode`` raises.
     """
     asked = questions(events, count, seed)
-    measure = measure_of(tokenizer)
+    measure = meter_of(tokenizer).count
     scores = []
     for name, (text, why) in texts(events, formats, tokenizer).items():
         kinds: dict[str, tuple[int, int]] = {}

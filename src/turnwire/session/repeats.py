@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from itertools import accumulate
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
 from turnwire._pure.session.repeats import ALPHABETS, LONGEST, NAMING, Alphabet, pattern
+from turnwire.session.metering import Meter
 
 if TYPE_CHECKING:
     from turnwire._pure.session.repeats import Expander, Index, runs
@@ -43,35 +44,40 @@ SAYING = 12.0
 class Shortener:
     """Finds what comes again in the first block, and writes it as aliases there and in later ones.
 
-    measure: counts the tokens of a text.
+    meter: counts tokens.
     """
 
-    def __init__(self, measure: Callable[[str], int]) -> None:
-        self._measure = lru_cache(None)(measure)
-        self._texts: list[str] | None = None
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._savings: dict[str, float] | None = None
+        self._seen: set[str] = set()
 
     def shortened(self, bodies: list[str]) -> tuple[str, list[str]]:
         """The first character of the alphabet of the aliases ("" where there are none), and the bodies with them."""
         joined = "\0".join(bodies)
-        alphabet = next((each for each in ALPHABETS if not pattern(each.first, each.last).search(joined)), None)
-        if alphabet is None or "\0" in "".join(bodies) or max(map(len, bodies), default=0) > LONGEST // 2:
+        alphabet = next((each for each in ALPHABETS if _free(joined, each)), None)
+        longest = max(map(len, bodies), default=0)
+        if alphabet is None or joined.count("\0") >= len(bodies) or longest > LONGEST // 2:
             return "", bodies
-        if self._texts is None:
-            self._texts = repeated(bodies, self._measure)
-        chosen = self._chosen(joined, self._texts, alphabet)
+        if self._savings is None:
+            texts = repeated(bodies, self._meter)
+            sizes = self._meter.count_many(texts)
+            self._savings = {text: size - 1.0 for text, size in zip(texts, sizes, strict=True)}
+        index = Index(joined)
+        chosen = self._chosen(index, dict(self._savings), alphabet)
         if not chosen:
             return "", bodies
-        self._texts = [text for text, _ in chosen]
-        return alphabet.first, _named(joined, chosen)
+        self._savings = chosen
+        self._seen = set(chosen)
+        return alphabet.first, index.named().split("\0")
 
-    def _chosen(self, joined: str, texts: Sequence[str], alphabet: Alphabet) -> list[tuple[str, str]]:
-        """Texts and their aliases: again and again the one that saves most of what is left."""
-        savings = {text: self._measure(text) - 1.0 for text in texts}
-        index = Index(joined)
-        heap = [(-_gain(savings[text], index.count(text)), text) for text in texts]
+    def _chosen(self, index: Index, savings: dict[str, float], alphabet: Alphabet) -> dict[str, float]:
+        """Replaces texts by aliases: again and again the one that saves most of what is left. What each saves a time
+        is counted in the first block where it comes. {}: all together save too little."""
+        heap = [(-gain, text) for text in savings if (gain := _gain(savings[text], index.count(text))) >= WORTH]
         heapq.heapify(heap)
-        found: list[tuple[str, str]] = []
-        seen: set[str] = set()
+        found: dict[str, float] = {}
+        seen = set(self._seen)
         total = 0.0
         while heap and len(found) < len(alphabet.used):
             _, text = heapq.heappop(heap)
@@ -79,31 +85,27 @@ class Shortener:
             gain = _gain(savings[text], times)
             if gain >= WORTH and text not in seen:
                 seen.add(text)
-                savings[text] = self._saving(text, joined, alphabet.first)
+                savings[text] = self._saving(index.around(text, MOST_PLACES, AROUND), text, alphabet.first)
                 gain = _gain(savings[text], times)
             if gain < WORTH:
                 continue
             if heap and gain < -heap[0][0]:
                 heapq.heappush(heap, (-gain, text))
                 continue
-            alias = alphabet.used[len(found)]
-            joined = joined.replace(text, alias)
-            index = Index(joined)
-            found.append((text, alias))
+            index.replace(text, alphabet.used[len(found)])
+            found[text] = savings[text]
             total += gain
-        return found if total > SAYING else []
+        return found if total > SAYING else {}
 
-    def _saving(self, text: str, joined: str, alias: str) -> float:
+    def _saving(self, around: list[tuple[str, str]], text: str, alias: str) -> float:
         """The tokens that an alias saves each time, beside what is around it where it comes first."""
-        saved, at, times = 0, joined.find(text), 0
-        while at >= 0 and times < MOST_PLACES:
-            end = at + len(text)
-            before = joined[max(joined.rfind("\0", 0, at) + 1, at - AROUND) : at]
-            after = joined[end : end + AROUND].partition("\0")[0]
-            saved += self._measure(before + text + after) - self._measure(before + alias + after)
-            times += 1
-            at = joined.find(text, end)
-        return saved / times
+        sizes = self._meter.count_many([before + each + after for each in (text, alias) for before, after in around])
+        return (sum(sizes[: len(around)]) - sum(sizes[len(around) :])) / len(around)
+
+
+def _free(text: str, alphabet: Alphabet) -> bool:
+    """Whether no letter of an alphabet is in a text."""
+    return text.isascii() or not pattern(alphabet.first, alphabet.last).search(text)
 
 
 def _gain(saving: float, times: int) -> float:
@@ -111,32 +113,20 @@ def _gain(saving: float, times: int) -> float:
     return (times - 1) * saving - NAMING if times > 1 else 0.0
 
 
-def _named(joined: str, chosen: Sequence[tuple[str, str]]) -> list[str]:
-    """The bodies with aliases, each named where it comes first."""
-    for text, alias in chosen:
-        joined = joined.replace(text, alias)
-    found, start = [], 0
-    for at, text, alias in sorted((joined.index(alias), text, alias) for text, alias in chosen):
-        ends = joined[at + 1 : at + 2] in ("", "\0")
-        found.append(joined[start:at] + alias + text + ("" if ends else alias))
-        start = at + 1
-    return "".join([*found, joined[start:]]).split("\0")
-
-
-def repeated(bodies: Sequence[str], measure: Callable[[str], int]) -> list[str]:
+def repeated(bodies: Sequence[str], meter: Meter) -> list[str]:
     """Texts that come more than once in the first bodies, those that may save most tokens."""
-    ids: dict[str, int] = {}
+    ids: defaultdict[str, int] = defaultdict(count().__next__)
     flat: list[int] = []
     pieces: list[str] = []
     for number, body in enumerate(bodies):
         found = PIECES(body)
-        flat += [ids.setdefault(piece, len(ids)) for piece in found]
+        flat += map(ids.__getitem__, found)
         flat.append(-1 - number)
         pieces += found
         pieces.append("")
         if len(flat) > MOST_LOOKED:
             break
-    best = heapq.nlargest(MOST_CANDIDATES, runs(flat, [measure(piece) for piece in ids]))
+    best = sorted(runs(flat, meter.count_many(list(ids))), reverse=True)[:MOST_CANDIDATES]
     whole, places = "".join(pieces), list(accumulate(map(len, pieces), initial=0))
     texts = [whole[places[start] : places[start + size]] for _, start, size in best]
     return [text for text in texts if len(text) >= SHORTEST and _whole(text)]

@@ -13,9 +13,10 @@ from turnwire._pure.session.values import quoted
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import Chain
 from turnwire.session.composing import Composer, names
-from turnwire.session.encoding import DEFAULT, Item, checked, item_of, measure_of, plain_line
+from turnwire.session.encoding import DEFAULT, Item, checked, item_of, plain_line
 from turnwire.session.howto import ALL, HEADER, header, howto
 from turnwire.session.interpreting import value_of
+from turnwire.session.metering import meter_of
 from turnwire.session.planning import Event, Planner
 from turnwire.session.reading import Session, plain_events
 from turnwire.session.records import record_of
@@ -106,7 +107,7 @@ class Writer:
         **options: Any,
     ) -> None:
         self._options = checked(options)
-        self._measure = measure_of(tokenizer)
+        self._measure = meter_of(tokenizer).count
         self._keys = (key,) if isinstance(key, str) else tuple(key or ())
         explained = howto([part for part in ALL if part != "&"], self._options.checks) if self._options.prompt else ""
         self._header = header(self._keys, "", explained)

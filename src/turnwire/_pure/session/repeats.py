@@ -95,14 +95,51 @@ class Expander:
 
 
 class Index:
-    """A text in which others are counted."""
+    """A text in which others are counted, and replaced by aliases one after the other.
+
+    Bodies are divided by NUL in it. The letters of aliases occur nowhere in the text, nor in what is replaced.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._replaced: list[tuple[str, str]] = []
 
     def count(self, part: str) -> int:
-        """How often a text of two letters or more occurs, as ``str.count`` counts."""
-        return self._text.count(part)
+        """How often a text of two letters or more occurs in what is not replaced, as ``str.count`` counts."""
+        return self._text.count(_long(part))
+
+    def replace(self, part: str, alias: str) -> None:
+        """Puts an alias, one letter, where a text of two letters or more is."""
+        self._text = self._text.replace(_long(part), alias)
+        self._replaced.append((part, alias))
+
+    def around(self, part: str, places: int, letters: int) -> list[tuple[str, str]]:
+        """What is before and behind a text where it comes first: at so many places, so many letters of that body."""
+        text = self._text
+        found: list[tuple[str, str]] = []
+        at = text.find(_long(part))
+        while at >= 0 and len(found) < places:
+            end = at + len(part)
+            before = text[max(text.rfind("\0", 0, at) + 1, at - letters) : at]
+            found.append((before, text[end : end + letters].partition("\0")[0]))
+            at = text.find(part, end)
+        return found
+
+    def named(self) -> str:
+        """The text with its aliases, each named where it comes first: ``あxあ``, at the end of a body ``あx``."""
+        text, found, start = self._text, [], 0
+        for at, part, alias in sorted((text.find(alias), part, alias) for part, alias in self._replaced):
+            if at >= 0:
+                ends = text[at + 1 : at + 2] in ("", "\0")
+                found.append(text[start:at] + alias + part + ("" if ends else alias))
+                start = at + 1
+        return "".join([*found, text[start:]])
+
+
+def _long(part: str) -> str:
+    if len(part) < 2:
+        raise ValueError("a text of two letters or more is looked for")
+    return part
 
 
 def runs(flat: list[int], weights: Sequence[float]) -> list[tuple[float, int, int]]:
