@@ -47,6 +47,28 @@ def test_shells_are_told_what_there_is(shell: str) -> None:
         assert done.out.split() == [b"plain,scan"]
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("scan lo", ["file,lo"]),
+        ("conform nslip lo", ["file,lo"]),
+        ("scan x -o lo", ["file,lo"]),
+        ("ledger head lo", ["file,lo"]),
+        ("convert x --context lo", ["file,lo"]),
+        ("scan --wire n", ["plain,nslip"]),
+        ("tokens --tokenizer o200k_b", ["plain,o200k_base"]),
+        ("tokens --tokenizer ./voc", ["file,./voc"]),
+        ("replay x --at C", []),
+        ("nosuch sca", ["plain,scan"]),
+    ],
+)
+def test_shells_complete_files_and_names(words: str, found: list[str]) -> None:
+    written = f"turnwire {words}"
+    where = str(len(words.split()))
+    done = process(_TURNWIRE_COMPLETE="bash_complete", COMP_WORDS=written, COMP_CWORD=where)
+    assert (done.code, done.err, done.out.decode().split()) == (0, "", found)
+
+
 def action(tmp_path: Path, **given: str) -> tuple[int, str, str]:
     """Exit code, standard output and what was said to the workflow of a run of the action's script."""
     said = tmp_path / "said"

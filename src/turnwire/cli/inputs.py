@@ -9,13 +9,18 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from glob import glob, has_magic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from turnwire.cli.outcome import Refused
 from turnwire.cli.output import complain, named
 from turnwire.cli.text import file_name, printable
+
+if TYPE_CHECKING:
+    Parameter = click.ParamType[str]
+else:
+    Parameter = click.ParamType
 
 STANDARD_INPUT = "-"
 MOST_AT_ONCE = (1 << 31) - 1
@@ -30,6 +35,45 @@ SHOWN_BINARY = 5
 _PIECE = 1 << 20
 
 
+class FileName(Parameter):
+    """The name of a file, which a shell completes as such; not empty where that is ``refused`` here."""
+
+    name = "file"
+
+    def __init__(self, refused: bool = True) -> None:
+        self._refused = refused
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is. Fails where it is empty."""
+        return name(value) if self._refused else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Has the shell complete it."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+class TokenizerName(FileName):
+    """The name of a tokenizer, or of a file with one."""
+
+    name = "text"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """The tokenizers that begin so; where none does, files."""
+        from click.shell_completion import CompletionItem
+
+        from turnwire.tokens import tokenizers
+
+        found = [CompletionItem(each) for each in tokenizers() if each.startswith(incomplete)]
+        return found or super().shell_complete(ctx, param, incomplete)
+
+
+FILE, SOURCE = FileName(), FileName(refused=False)
+TOKENIZER = TokenizerName(refused=False)
+"""Types of parameters. An empty name of a source is told by :func:`problem`."""
+
+
 def name(text: str) -> str:
     """A name, of a file say, that is not empty: the type of an option. Raises BadParameter."""
     if not text:
@@ -39,7 +83,7 @@ def name(text: str) -> str:
 
 def sources_argument(command: Any) -> Any:
     """The argument SOURCES... of a command."""
-    return click.argument("sources", nargs=-1, required=True, metavar="SOURCES...")(command)
+    return click.argument("sources", nargs=-1, required=True, type=SOURCE, metavar="SOURCES...")(command)
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ else:
 def policy_option(command: Any) -> Any:
     """The option --policy of a command."""
     text = "Who may send what, instead of the specification's own table: a TOML file."
-    return click.option("--policy", type=inputs.name, metavar="FILE", help=text)(command)
+    return click.option("--policy", type=inputs.FILE, metavar="FILE", help=text)(command)
 
 
 def loaded(path: str | None, wires: Iterable[str]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ FLOOR = ("% of memchr", "native", "memchr")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines: the machine, then one measurement a line.")
 @click.option(
     "--data",
-    type=inputs.name,
+    type=inputs.FILE,
     metavar="FILE",
     help="nSLIP messages of your own, one a line, in place of the real example lines.",
 )

@@ -25,7 +25,7 @@ _CODES = {FAILS: outcome.BAD_RECORDS, IS_OPEN: outcome.OPEN, CONFORMS: outcome.G
 
 @click.command("conform", short_help="The conformance checklist over messages and whole histories.")
 @click.argument("wire", type=WireName())
-@click.argument("files", nargs=-1, metavar="FILES...")
+@click.argument("files", nargs=-1, type=inputs.SOURCE, metavar="FILES...")
 @fences_option
 @policy_option
 @click.option("--now", type=Moment(), metavar="TIME", help='Judge what is unfinished as of then ("now" will do).')

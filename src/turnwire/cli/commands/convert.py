@@ -39,17 +39,17 @@ class Found(NamedTuple):
 
 
 @click.command("convert", short_help="Messages of any wire as messages of another; what is lost is named.")
-@click.argument("files", nargs=-1, required=True, metavar="FILES...")
+@click.argument("files", nargs=-1, required=True, type=inputs.SOURCE, metavar="FILES...")
 @click.option("--to", "target", required=True, type=WireName(), help="The wire to write.")
 @click.option("--from", "source", type=WireName(), help="Take the messages of this wire only.")
 @click.option("--nearest", is_flag=True, help="Where there is no counterpart, take the nearest kind, and name it.")
 @click.option("--carry", is_flag=True, help="Keep what the target has no field for; the way back is exact.")
 @click.option("--restore", is_flag=True, help="Restore messages that were carried, where nothing contradicts them.")
 @click.option(
-    "--key", "key_file", type=inputs.name, metavar="FILE", help="Sign what is carried with this key, or prove it."
+    "--key", "key_file", type=inputs.FILE, metavar="FILE", help="Sign what is carried with this key, or prove it."
 )
 @click.option(
-    "--context", "context_file", type=inputs.name, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
+    "--context", "context_file", type=inputs.FILE, metavar="FILE", help="TOML or JSON: names, numbers, defaults."
 )
 @click.option("--now", "use_clock", is_flag=True, help="A message without a time gets the time of now.")
 @click.option("--new-ids", is_flag=True, help="What has no id gets one: random UUIDs, the next numbers.")

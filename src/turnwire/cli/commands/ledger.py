@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 _KEY = click.option(
     "--sign",
     "key",
-    type=inputs.name,
+    type=inputs.FILE,
     metavar="FILE",
     help="A file with an Ed25519 private key: 32 bytes, or their hex.",
 )
-_FILE = click.argument("file", type=inputs.name)
+_FILE = click.argument("file", type=inputs.FILE)
 _AFTER = click.option(
-    "--after", type=inputs.name, metavar="FILE", help="File with a kept head; the ledger must continue it."
+    "--after", type=inputs.FILE, metavar="FILE", help="File with a kept head; the ledger must continue it."
 )
 
 
@@ -39,7 +39,7 @@ def command() -> None:
 
 @command.command("backup", short_help="Copy a ledger, also while it is written.")
 @_FILE
-@click.argument("to", type=inputs.name)
+@click.argument("to", type=inputs.FILE)
 def backup(file: str, to: str) -> int:
     """Copies the ledger FILE to the new file TO, also while it is written; prints the head of the copy."""
     with _opened(file) as ledger:
@@ -94,9 +94,9 @@ def prove(file: str, seq: int | None, size: int | None, since: int | None) -> in
 
 
 @command.command("check", short_help="Check a proof against kept heads.")
-@click.argument("proof", type=inputs.name)
-@click.option("--head", "new", type=inputs.name, metavar="FILE", required=True, help="The head that it leads to.")
-@click.option("--old", type=inputs.name, metavar="FILE", help="The head that it starts from.")
+@click.argument("proof", type=inputs.FILE)
+@click.option("--head", "new", type=inputs.FILE, metavar="FILE", required=True, help="The head that it leads to.")
+@click.option("--old", type=inputs.FILE, metavar="FILE", help="The head that it starts from.")
 @click.option("--leaf", help="The leaf hash of the entry, in hex.")
 @_KEY
 def check(proof: str, new: str, old: str | None, leaf: str | None, key: str | None) -> int:

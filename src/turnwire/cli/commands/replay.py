@@ -27,7 +27,7 @@ _NEEDED = (
 
 
 @click.command("replay", short_help="The state of a CSP/1 log at any point; the history of a name.")
-@click.argument("logs", nargs=-1, required=True, type=inputs.name, metavar="LOG...")
+@click.argument("logs", nargs=-1, required=True, type=inputs.FILE, metavar="LOG...")
 @click.option("--at", "at", type=inputs.name, metavar="Cn", help="The checkpoint to show instead of the last one.")
 @click.option(
     "--name", "name", type=inputs.name, metavar="NAME", help="Show who set this name, when, and from what, up to there."

@@ -24,7 +24,7 @@ MAX_MESSAGES = 2000
 @click.option(
     "-o",
     "--output",
-    type=inputs.name,
+    type=inputs.FILE,
     metavar="FILE|-",
     required=True,
     help="The page to write; - for standard output.",
@@ -34,6 +34,7 @@ MAX_MESSAGES = 2000
 @click.option(
     "--tokenizer",
     default="default",
+    type=inputs.TOKENIZER,
     metavar="NAME|none",
     help="What tokens are counted with; by default o200k_base, where the extra tokens is installed.",
 )

@@ -52,7 +52,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 @click.option(
     "-o",
     "--output",
-    type=inputs.name,
+    type=inputs.FILE,
     metavar="FILE|-",
     help="Write all records to a file: .parquet, .arrow, .csv, .ndjson.",
 )
@@ -71,14 +71,14 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 )
 @click.option(
     "--rejects",
-    type=inputs.name,
+    type=inputs.FILE,
     metavar="FILE|-",
     help="Write damaged records as JSON lines to a file, or to the output.",
 )
 @options.scan_options
 @click.option("--follow", is_flag=True, help="Wait for more at the end of files, until interrupted.")
 @click.option(
-    "--resume", type=inputs.name, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
+    "--resume", type=inputs.FILE, metavar="FILE", help="Continue at the position that an earlier scan kept in FILE."
 )
 @spreading.dask_options
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")

@@ -18,7 +18,7 @@ from turnwire.cli.output import complain, shown_output, standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import DecodeError
 
-_TEXT = click.argument("file", type=inputs.name)
+_TEXT = click.argument("file", type=inputs.FILE)
 
 
 @click.group("session", short_help="Pack events into few tokens for a model, unpack and check them.")
@@ -30,7 +30,12 @@ def command() -> None:
 @inputs.sources_argument
 @click.option("--events", is_flag=True, help="SOURCES are JSON lines of any objects, not logs with messages.")
 @click.option(
-    "--tokenizer", default="o200k_base", show_default=True, metavar="NAME|FILE", help="Whose tokens are saved."
+    "--tokenizer",
+    default="o200k_base",
+    type=inputs.TOKENIZER,
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Whose tokens are saved.",
 )
 @click.option(
     "--key", multiple=True, metavar="PATH", help="Path of the member that names the conversation. Repeatable."

@@ -28,7 +28,12 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 @inputs.sources_argument
 @wires.wire_option
 @click.option(
-    "--tokenizer", "names", multiple=True, metavar="NAME|FILE", help="Whose tokens; o200k_base by default. Repeatable."
+    "--tokenizer",
+    "names",
+    multiple=True,
+    type=inputs.TOKENIZER,
+    metavar="NAME|FILE",
+    help="Whose tokens; o200k_base by default. Repeatable.",
 )
 @click.option("--pattern", metavar="NAME|REGEX", help="How text is split for a .tiktoken FILE.")
 @click.option(
@@ -46,7 +51,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 @click.option("--price", metavar="IN[,CACHED]", help="The price of a million tokens, and of cached ones.")
 @click.option(
     "--context",
-    type=inputs.name,
+    type=inputs.FILE,
     metavar="FILE",
     help="TOML or JSON with what other wires need: the fields of turnwire's Context.",
 )
@@ -54,7 +59,7 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
     "--sample", type=click.IntRange(min=1), default=500, help="Messages to try other wires on.", show_default=True
 )
 @click.option("--threads", type=click.IntRange(1, 64), default=1, help="Threads that count.", show_default=True)
-@click.option("--html", type=inputs.name, metavar="FILE", help="Write a page with the advice.")
+@click.option("--html", type=inputs.FILE, metavar="FILE", help="Write a page with the advice.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on standard error; the exit code says it.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 def command(sources: tuple[str, ...], **options: Any) -> int:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 @click.command("verify", short_help="Prove a ledger file; say what was proved and what fails first.")
-@click.argument("files", nargs=-1, required=True, type=inputs.name, metavar="FILES...")
+@click.argument("files", nargs=-1, required=True, type=inputs.FILE, metavar="FILES...")
 @click.option(
-    "--head", "heads", multiple=True, type=inputs.name, metavar="FILE", help="File with a kept checkpoint; repeatable."
+    "--head", "heads", multiple=True, type=inputs.FILE, metavar="FILE", help="File with a kept checkpoint; repeatable."
 )
 @click.option("--key", "keys", multiple=True, help="A trusted Ed25519 public key in hex; heads must be signed by one.")
 @click.option("--witness", "witnesses", multiple=True, help="The public key of a trusted witness, in hex; repeatable.")
