@@ -33,6 +33,7 @@ SLIPS: list[tuple[str, Callable[[], Any], str | None]] = [
     ("scan", lambda: turnwire.scan(LINE, wire="nslp"), "nslip"),
     ("Decoder", lambda: turnwire.Decoder("sstq"), "sstp"),
     ("extract", lambda: turnwire.extract("x", ("kik",)), "kick"),
+    ("extract of one", lambda: turnwire.extract("x", "kik"), "kick"),
     ("convert", lambda: turnwire.convert(MESSAGE, "snstp"), "sstp"),
     ("Converter", lambda: turnwire.Converter("sapp"), "sap"),
     ("prompt", lambda: turnwire.prompt("cps"), "csp"),
@@ -57,6 +58,14 @@ SLIPS: list[tuple[str, Callable[[], Any], str | None]] = [
     ("redeliver", lambda: agent(redeliver="fial"), "fail"),
     ("a checklist", lambda: specification("nslp"), "nslip"),
 ]
+
+
+def test_one_name_is_a_choice_of_wires() -> None:
+    text = LINE.decode()
+    assert turnwire.extract(text, "nslip") == turnwire.extract(text, ("nslip",)) != []
+    assert turnwire.extract(text, "csp") == []
+    rows = tokens.compare([MESSAGE], wires="nslip", formats=()).rows
+    assert [row.format for row in rows] == ["nslip"]
 
 
 @pytest.mark.parametrize(("slip", "meant"), [pytest.param(*rest, id=name) for name, *rest in SLIPS])

@@ -17,7 +17,7 @@ from turnwire.errors import DecodeError, EncodeError, Reason, UnknownName
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from typing_extensions import Buffer
@@ -151,6 +151,14 @@ def wires() -> dict[str, Wire]:
 def names() -> tuple[str, ...]:
     """The names of all wires; the place of each is its code in columns."""
     return tuple(_all())
+
+
+def chosen(wires: Iterable[str] | None) -> tuple[str, ...]:
+    """The names of these wires, of all for None; one name alone is a choice, too. Raises UnknownName."""
+    if wires is None:
+        return names()
+    found = (wires,) if isinstance(wires, str) else tuple(wires)
+    return tuple(wire(name).name for name in found)
 
 
 def register(descriptor: Wire) -> None:

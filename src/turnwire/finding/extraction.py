@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 from turnwire import registry
 from turnwire.errors import DecodeError
-from turnwire.finding.located import Located, checked, located
+from turnwire.finding.located import Located, located
 from turnwire.finding.wrapping import Text, inside_end, unescaped, written
 
 _ESCAPES = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
@@ -66,7 +66,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool) -> 
 
 
 def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = False) -> Any:
-    """Every message of ``wires`` (by default of all) in ``text``, in order, with its span and how it was wrapped.
+    """Every message of ``wires`` (a name or several; by default all) in ``text``, in order, with its span and wrapping.
 
     They are the records that :func:`turnwire.scan` finds in its UTF-8: nothing is repaired, and what is inside a
     message is its content. With ``rejects``, near misses are given among them (:class:`NearMiss`).
@@ -74,7 +74,7 @@ def extract(text: str, wires: Iterable[str] | None = None, *, rejects: bool = Fa
     """
     if not isinstance(text, str):
         raise TypeError(f"the text to search is a str, not {type(text).__name__}")
-    wanted = {checked(wire) for wire in (registry.names() if wires is None else wires)}
+    wanted = set(registry.chosen(wires))
     raw = text.encode("utf-8", "surrogatepass")
     records = [one for one in located(raw, rejects=rejects) if one.wire in wanted]
     found = list(placed(raw, records))

@@ -319,8 +319,3 @@ def _of_reject(reject: dict[str, Any], explainer: Explainer) -> Located:
     error = DecodeError(reason, text, offset=reject["fault"], line=line, wire=reject["wire"], path=path)
     places = (reject["offset"], reject["length"], reject["line"], reject["inner"])
     return Located(reject["file"], *places, reject["wire"], reject["raw"], None, error)
-
-
-def checked(wire: str) -> str:
-    """The name of a wire. Raises UnknownName for any other."""
-    return registry.wire(wire).name

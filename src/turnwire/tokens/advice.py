@@ -230,7 +230,7 @@ def advice_on(
     """The advice on a log that was counted. Raises ValueError where there was no message in it."""
     if not found.spent:
         raise ValueError("there is no message in this log")
-    wires = registry.names() if wires is None else wires
+    wires = registry.chosen(wires)
     costs: list[Cost] = []
     changes: list[Change] = []
     absent = {

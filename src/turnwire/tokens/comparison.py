@@ -193,9 +193,7 @@ def compare(
     (its own wire must be able to write it, as it was read).
     """
     expect_one_of(per, "per", PER)
-    wires = registry.names() if wires is None else wires
-    for name in wires:
-        registry.wire(name)
+    wires = registry.chosen(wires)
     for name in formats:
         expect_one_of(name, "format", FORMATS)
     found = messages_of(messages)
