@@ -3,7 +3,9 @@ it had never begun: SIGTERM and SIGHUP, which service managers, containers and t
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -45,8 +47,41 @@ def _terminate(number: int, frame: object) -> NoReturn:
 @contextmanager
 def terminating() -> Iterator[None]:
     """SIGTERM and SIGHUP raise Terminated in the block, so that it is left as after an interruption."""
-    with _handled(TERMINATING, _terminate):
+    with _heard(), _handled(TERMINATING, _terminate):
         yield
+
+
+_AGAIN = 0.02
+"""Seconds after which a signal comes again that was not heard."""
+
+
+@contextmanager
+def _heard() -> Iterator[None]:
+    """What a signal raises in the block is raised again where Python drops it: it comes between any two steps, also
+    within a destructor, or a function that Arrow calls, out of which no exception goes."""
+    before, coming = sys.unraisablehook, list[threading.Timer]()
+
+    def hook(dropped: Any) -> None:
+        if not isinstance(dropped.exc_value, KeyboardInterrupt):
+            before(dropped)
+            return
+        number: int = signal.SIGINT
+        if isinstance(dropped.exc_value, Terminated):
+            number = dropped.exc_value.code - 128
+            for other in TERMINATING:  # which are ignored since it came
+                signal.signal(other, _terminate)
+        timer = threading.Timer(_AGAIN, _thread.interrupt_main, [number])
+        timer.daemon = True
+        timer.start()
+        coming.append(timer)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in coming:
+            timer.cancel()
 
 
 @contextmanager

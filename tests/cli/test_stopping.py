@@ -1,0 +1,64 @@
+"""Signals that come where Python drops what they raise: in a destructor, in a function that a library calls."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.running import needs_posix
+from turnwire.cli.stopping import Terminated, terminating
+
+pytestmark = [needs_posix, pytest.mark.once]
+
+
+def in_a_destructor(number: int) -> None:
+    class Dying:
+        def __del__(self) -> None:
+            signal.raise_signal(number)
+
+    Dying()
+
+
+def in_a_callback(number: int) -> None:
+    def called() -> None:
+        signal.raise_signal(number)
+
+    ctypes.CFUNCTYPE(None)(called)()
+
+
+def work_on(drop: Callable[[int], None], number: int) -> None:
+    drop(number)
+    for _ in range(500):
+        time.sleep(0.01)  # it comes at once; the loop ends where it never does
+
+
+@pytest.mark.parametrize("drop", [in_a_destructor, in_a_callback])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_was_dropped_comes_again(
+    drop: Callable[[int], None], number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt) as raised, terminating():
+        work_on(drop, number)
+    if number != signal.SIGINT:
+        assert isinstance(raised.value, Terminated) and raised.value.code == 128 + number
+    assert signal.getsignal(number) == before
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_no_signal_raised_is_told_as_ever() -> None:
+    class Dying:
+        def __del__(self) -> None:
+            raise ValueError("told")
+
+    told: list[object] = []
+    with pytest.MonkeyPatch.context() as own:
+        own.setattr("sys.unraisablehook", lambda dropped: told.append(dropped.exc_value))
+        with terminating():
+            Dying()
+    assert [str(error) for error in told] == ["told"]
