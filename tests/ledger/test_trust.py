@@ -56,6 +56,22 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("name", ["entries", "entries_by_key", "nodes"])
+def test_two_tables_in_the_same_pages_are_found_before_anything_is_acknowledged(path: Path, name: str) -> None:
+    """The texts of the schema stay what they are."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    (version,) = connection.execute("PRAGMA schema_version").fetchone()
+    connection.execute("PRAGMA writable_schema = ON")
+    root = "(SELECT rootpage FROM sqlite_schema WHERE name = 'about')"
+    connection.execute(f"UPDATE sqlite_schema SET rootpage = {root} WHERE name = ?", (name,))
+    connection.execute(f"PRAGMA schema_version = {version + 1}")
+    connection.close()
+    fault = verify_file(path).fault
+    assert fault is not None and fault.where == "schema"
+    with pytest.raises(RuleError, match="ledger_broken: schema"):
+        Ledger(path)
+
+
 @pytest.mark.parametrize("name", ["sqlite_evil", "sqlite_stat1"])
 def test_a_hidden_trigger_is_found_and_nothing_acknowledged(path: Path, name: str) -> None:
     with Ledger(path) as ledger:

@@ -79,6 +79,12 @@ def strange_schema(connection: sqlite3.Connection) -> str | None:
     """
     found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
     names = [row[1] for row in found]
+    shared = connection.execute(
+        "SELECT name FROM sqlite_schema WHERE rootpage > 0 AND rootpage IN "
+        "(SELECT rootpage FROM sqlite_schema GROUP BY rootpage HAVING count(*) > 1)"
+    ).fetchone()
+    if shared is not None:
+        return f"{shared[0]} has its rows in the pages of another table"
     for row in sorted(_ROWS):
         if row[1] not in names:
             return f"{row[1]} is missing"
