@@ -184,7 +184,7 @@ def bulk_scanner(name: str) -> BulkScanner:
     """What the bulk scan needs to know of a wire. Raises UnknownName where it cannot be scanned."""
     found = wire(name)
     if found.bulk is None:
-        text = f"{name} cannot be scanned: the wire has no bulk scanner; decode(), Decoder and extract() read it"
+        text = f"{name} cannot be scanned: the wire has no plan and no bulk scanner; decode() reads it"
         raise UnknownName("wire", name, scanned(), text)
     return found.bulk
 
