@@ -371,3 +371,6 @@ def read(State state not None, template, list fields not None, rare):
         state.put(own.path, leaf, own.sign == 126)
     state.close(identity, leaves)
     return leaves
+
+
+include "_native/session/tell.pxi"

@@ -18,6 +18,8 @@ from turnwire._pure.session import times
 from turnwire._pure.session.fields import leaf_of, split
 from turnwire._pure.session.values import Doubtful
 from turnwire.errors import DecodeError
+from turnwire.session import definitions
+from turnwire.session.definitions import key_of
 from turnwire.session.encoding import Options, composed, items
 from turnwire.session.howto import settings_of
 from turnwire.session.interpreting import Interpreter, inner_value
@@ -114,19 +116,58 @@ def test_rows(given: list[Any], data: st.DataObject) -> None:
         assert rows[0] == rows[1]
 
 
-def written(core: ModuleType, shape: Any, marks: list[str], alike: list[Event], keys: tuple[str, ...]) -> Any:
-    """The rows of all events after the first, as one core writes them; it reads them again."""
+@given(sessions, st.data())
+def test_definitions(given: list[Any], data: st.DataObject) -> None:
+    """Each event defines a template, told by those before it."""
+    events, before = events_of(given)[:5], data.draw(st.booleans())
+    marks = [
+        [data.draw(st.sampled_from(MARKS)) if data.draw(st.booleans()) else "" for _ in each.leaves] for each in events
+    ]
+    keys = tuple(path for each in events[:1] for path in each.shape.paths if data.draw(st.booleans()))[:1]
+    told = []
+    for state, drafts in zip(both("state"), both("drafts"), strict=True):
+        present = state.State()
+        templates: list[Any] = []
+        found: list[Any] = []
+        for number, (event, own) in enumerate(zip(events, marks, strict=True), 1):
+            template = template_of(state, number, event, own, keys)
+            texts, known = state.tell(present, template, templates, event.leaves, before, definitions.told)
+            found.append([texts, known, drafts.written(template.draft, texts, key_of)])
+            for base, same in zip(templates, known, strict=True):
+                change = drafts.changes(base.draft, template.draft, same)
+                found[-1] += [state.likeness(template, base, event.leaves), change]
+                if change is not None:
+                    found[-1].append(drafts.written(change, texts, key_of))
+            templates.append(template)
+        told.append(found)
+    assert told[0] == told[1]
+
+
+def template_of(core: ModuleType, number: int, event: Event, marks: list[str], keys: tuple[str, ...]) -> Any:
+    """A template of one core."""
+    shape = event.shape
     key, order = order_of(shape.paths, keys)
+    owns = [core.expected(mark, path, leaf) for mark, path, leaf in zip(marks, shape.paths, event.leaves, strict=True)]
     places = [place for place, mark in enumerate(marks) if mark]
-    first = alike[0].leaves
-    template = SimpleNamespace(
-        number=1,
-        leaves=[core.expected(mark, path, leaf) for mark, path, leaf in zip(marks, shape.paths, first, strict=True)],
+    return SimpleNamespace(
+        number=number,
+        shape=shape,
+        marks=marks,
+        leaves=owns,
         key=key,
         order=order,
         open=places,
-        spots={place: number for number, place in enumerate(places)},
+        spots={place: at for at, place in enumerate(places)},
+        places=shape.places,
+        draft=definitions.drafted(shape.root, marks, int),
     )
+
+
+def written(core: ModuleType, shape: Any, marks: list[str], alike: list[Event], keys: tuple[str, ...]) -> Any:
+    """The rows of all events after the first, as one core writes them; it reads them again."""
+    first = alike[0].leaves
+    template = template_of(core, 1, alike[0], marks, keys)
+    key = template.key
     states = [core.State() for _ in range(2)]
     for state in states:
         state.enter(None if key is None else first[key])

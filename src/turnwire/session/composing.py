@@ -8,10 +8,9 @@ from string import ascii_letters
 
 from turnwire._pure.session.fields import one_line
 from turnwire._pure.session.values import Leaf
-from turnwire.session import definitions, notation
-from turnwire.session.definitions import Told, drafted, told
+from turnwire.session import definitions
 from turnwire.session.shapes import Shape
-from turnwire.session.state import LATER, SAME, State, Template, expected, order_of, written
+from turnwire.session.state import State, Template, likeness, order_of, tell, written
 
 BASES = 8
 """Templates that a new one may be derived from: the last ones."""
@@ -64,32 +63,18 @@ class Composer:
 
         line: its JSON text, which may be written instead where there is no name.
         """
-        state = self.state
         template = Template(next(self._numbers), shape, marks, leaves, self.keys)
         bases = self._bases(template, leaves)
-        unsaid: list[set[tuple[int, int]]] = [set() for _ in bases]
-        texts: dict[int, Told] = {}
-        state.enter(None)
-        for place in template.order:
-            leaf, path, own = leaves[place], shape.paths[place], template.leaves[place]
-            for at, (_, base) in enumerate(bases):
-                there = base.places.get(path)
-                if there is None or (base.leaves[there].mark == SAME and not self.before):
-                    continue
-                if state.expect(base.leaves[there], there, base.number) == leaf:
-                    unsaid[at].add((there, place))
-            texts[place] = self._told(own.mark, marks[place], leaf, path, place)
-            if place == template.key:
-                state.enter(leaf)
-            state.put(path, leaf, own.mark == LATER)
-        state.close(template.number, leaves)
-        target = drafted(shape.root, marks, texts.__getitem__)
-        prefix, text = "", definitions.written(target)
+        others = [base for _, base in bases]
+        texts, known = tell(self.state, template, others, leaves, self.before, definitions.told)
+        prefix, text = "", definitions.written(template.draft, texts, definitions.key_of)
         least = len(text)
-        for at, (base_name, base) in enumerate(bases):
-            draft = definitions.changes(base.draft, target, lambda one, other: (one, other.number) in unsaid[at])  # noqa: B023
-            if draft is not None and (size := len(shorter := definitions.written(draft)) + 2) < least:
-                least, prefix, text = size, base_name, shorter
+        for (base_name, base), same in zip(bases, known, strict=True):
+            draft = definitions.changes(base.draft, template.draft, same)
+            if draft is not None:
+                shorter = definitions.written(draft, texts, definitions.key_of)
+                if len(shorter) + 2 < least:
+                    least, prefix, text = len(shorter) + 2, base_name, shorter
         self.derived |= bool(prefix)
         if name:
             self.templates.pop(name, None)
@@ -97,34 +82,13 @@ class Composer:
         whole = f"{name}={prefix}{text}"
         return whole if name or len(whole) < len(line) else one_line(line)
 
-    def _bases(self, template: Template, leaves: Sequence[Leaf]) -> list[tuple[str, Template]]:
+    def _bases(self, template: Template, leaves: list[Leaf]) -> list[tuple[str, Template]]:
         """The templates that this one is most like, by the letters that need not be told."""
         if template.shape.width > WIDEST:
             return []
-        found = []
-        for name, base in list(self.templates.items())[-BASES:]:
-            alike = 0
-            for place, path in enumerate(template.shape.paths):
-                there = base.places.get(path)
-                if there is not None and base.marks[there] == template.marks[place]:
-                    alike += len(path) + (8 if template.marks[place] else 0)
-                    if base.leaves[there].first == leaves[place]:
-                        alike += len(leaves[place])
-            found.append((-alike + len(base.marks), name, base))
+        last = list(self.templates.items())[-BASES:]
+        found = [(-likeness(template, base, leaves), name, base) for name, base in last]
         return [(name, base) for _, name, base in sorted(found, key=lambda each: each[0])[:TRIED]]
-
-    def _told(self, char: str, mark: str, leaf: Leaf, path: str, place: int) -> Told:
-        """A leaf as a definition tells it: null where it is expected, a distance, or its JSON text."""
-        state = self.state
-        if char == LATER:
-            later = state.later(path)
-            if later is not None and (far := state.distance(later, leaf)) is not None:
-                return Told(place, notation.value(f'"{far:+d}"'))
-        elif mark and leaf != b"null":
-            own = expected(mark, path, None)
-            if state.expect(own, place, 0) == leaf:
-                return Told(place, "null")
-        return Told(place, notation.value(told(leaf, mark)))
 
     def row(self, name: str, leaves: list[Leaf]) -> str:
         """An event by a template that was defined."""

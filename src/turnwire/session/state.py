@@ -12,11 +12,11 @@ from turnwire.session.shapes import Shape
 
 if TYPE_CHECKING:
     from turnwire._pure.session.rows import rows
-    from turnwire._pure.session.state import Expected, State, expected, one_more, read, written
+    from turnwire._pure.session.state import Expected, State, expected, likeness, one_more, read, tell, written
 else:
     _core = _backend.load("session.state")
     Expected, State, expected, one_more = _core.Expected, _core.State, _core.expected, _core.one_more
-    read, written = _core.read, _core.written
+    likeness, read, tell, written = _core.likeness, _core.read, _core.tell, _core.written
     rows = _backend.load("session.rows").rows
 
 __all__ = [
@@ -30,10 +30,12 @@ __all__ = [
     "State",
     "Template",
     "expected",
+    "likeness",
     "one_more",
     "order_of",
     "read",
     "rows",
+    "tell",
     "written",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnwire._pure.session import times
@@ -231,3 +231,59 @@ def read(state: State, template: Template, fields: list[str], rare: Callable[[st
         state.put(own.path, leaf, own.mark == LATER)
     state.close(template.number, leaves)
     return leaves
+
+
+def likeness(template: Template, base: Template, leaves: list[Leaf]) -> int:
+    """How many letters of a definition another template spares, about: paths and marks that it has, too, and values
+    that it began with."""
+    alike = -len(base.marks)
+    for place, path in enumerate(template.shape.paths):
+        there = base.places.get(path)
+        if there is not None and base.marks[there] == template.marks[place]:
+            alike += len(path) + (8 if template.marks[place] else 0)
+            if base.leaves[there].first == leaves[place]:
+                alike += len(leaves[place])
+    return alike
+
+
+def tell(
+    state: State,
+    template: Template,
+    bases: Sequence[Template],
+    leaves: list[Leaf],
+    before: bool,
+    told: Callable[[Leaf, str], str],
+) -> tuple[list[str], list[list[int]]]:
+    """The event that defines a template: each leaf as the definition tells it, and what each base knows of them.
+
+    A leaf is ``null`` where it is expected, the distance from the last time or number, or what ``told`` makes of it and
+    its mark. Of each base, by leaves: the one of the base by which it need not be told, or -1. before: as ``written``.
+    """
+    texts = [""] * len(leaves)
+    known = [[-1] * len(leaves) for _ in bases]
+    state.enter(None)
+    for place in template.order:
+        leaf, own = leaves[place], template.leaves[place]
+        for base, same in zip(bases, known, strict=True):
+            there = base.places.get(own.path)
+            if there is None or (base.leaves[there].mark == SAME and not before):
+                continue
+            if state.expect(base.leaves[there], there, base.number) == leaf:
+                same[place] = there
+        texts[place] = _as_defined(state, own.mark, template.marks[place], leaf, own.path, told)
+        if place == template.key:
+            state.enter(leaf)
+        state.put(own.path, leaf, own.mark == LATER)
+    state.close(template.number, leaves)
+    return texts, known
+
+
+def _as_defined(state: State, char: str, mark: str, leaf: Leaf, path: str, told: Callable[[Leaf, str], str]) -> str:
+    """A leaf as a definition tells it."""
+    if char == LATER:
+        later = state.later(path)
+        if later is not None and (far := state.distance(later, leaf)) is not None:
+            return f"+{far}" if far >= 0 else f'"{far}"'
+    elif mark and leaf != b"null" and state.expect(expected(mark, path, None), 0, 0) == leaf:
+        return "null"
+    return told(leaf, mark)

@@ -1,0 +1,6 @@
+from collections.abc import Callable
+
+from turnwire._pure.session.drafts import Member
+
+def changes(base: list[Member], target: list[Member], same: list[int]) -> list[Member] | None: ...
+def written(draft: list[Member], texts: list[str], key_of: Callable[[str, str], str]) -> str: ...
