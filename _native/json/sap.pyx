@@ -9,14 +9,22 @@ from _native.json.draft cimport (
     JSON_DOUBT, JSON_WRITTEN, json_ascii, json_begin, json_draft, json_end, json_letter, json_result, json_room,
     json_text, json_text_of, json_value, json_written
 )
+from _native.json.rules cimport (
+    TW_MARK_AT, TW_MARK_LOOK, TW_MARK_SECRETS, TW_RULE_DOUBT, tw_follows, tw_rule, tw_rule_word, tw_rules, tw_rules_add,
+    tw_rules_begin, tw_walk
+)
 from _native.json.names cimport TW_NO_NAME, tw_names, tw_names_add, tw_names_begin, tw_names_place, tw_same_text
 from turnwire.contract import LIMITS
 from turnwire.sap.secrets import SHORTEST as _SHORTEST
-from turnwire.sap.spec import RESULT_MARKS, VERSION, Kind
+from turnwire.sap.spec import MUST, RESULT, RESULT_MARKS, TASK, VERSION, Kind
 from turnwire.sap.times import DIGEST, read_time
 
 cdef extern from "_native/json/forms.h":
     bint tw_is_uuid(const unsigned char* text, size_t size)
+
+cdef extern from "_native/json/secrets.h":
+    bint tw_telling_name(const unsigned char* text, size_t length)
+    bint tw_telling_text(const unsigned char* text, size_t length)
 
 cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
@@ -257,71 +265,16 @@ def sound(object fields, Plan plan not None, /):
 
 cdef bint telling_name(object name) except -1:
     """Whether a name may be that of a secret: any word of ``turnwire.sap.secrets`` has one of these pieces."""
-    cdef Py_ssize_t length, at
-    cdef const char* text = PyUnicode_AsUTF8AndSize(name, &length)
-    cdef char byte
-    for at in range(length):
-        byte = text[at] | 32
-        if byte == b"k":
-            if same_letters(text + at, b"key", 3) or (at > 1 and same_letters(text + at - 2, b"token", 5)):
-                return True
-        elif byte == b"w":
-            if at and same_letters(text + at - 1, b"pwd", 3):
-                return True
-        elif byte == b"p":
-            if at + 4 <= length and same_letters(text + at, b"pass", 4):
-                return True
-        elif byte == b"c":
-            if at + 4 <= length and (same_letters(text + at, b"cret", 4) or same_letters(text + at, b"cred", 4)):
-                return True
-        elif byte == b"u":
-            if same_letters(text + at, b"uth", 3):
-                return True
-    return False
-
-
-cdef inline bint same_letters(const char* text, const char* wanted, int length) noexcept nogil:
-    """Equal but for case, and never past the terminating NUL, which equals no letter."""
-    cdef int at
-    for at in range(length):
-        if (text[at] | 32) != wanted[at]:
-            return False
-    return True
+    cdef Py_ssize_t length
+    cdef const unsigned char* text = <const unsigned char*>PyUnicode_AsUTF8AndSize(name, &length)
+    return tw_telling_name(text, <size_t>length)
 
 
 cdef bint telling_text(object value) except -1:
     """Whether a value may be a secret by its form."""
-    cdef Py_ssize_t length, at
-    cdef const char* text = PyUnicode_AsUTF8AndSize(value, &length)
-    cdef char byte
-    for at in range(2, length - 1):
-        byte = text[at]
-        if byte == b"-":
-            if text[at - 1] == b"k" and text[at - 2] == b"s":  # sk-
-                return True
-            if text[at - 1] == b"-" and text[at + 1] == b"B":  # -----BEGIN
-                return True
-        elif byte == b"_":
-            if (text[at - 2] == b"h" and at > 2 and text[at - 3] == b"g") or (
-                text[at - 1] == b"t" and text[at - 2] == b"a"
-            ):  # ghp_, _pat_
-                return True
-        elif byte == b"x":
-            if text[at - 1] == b"o" and text[at - 2] == b"x":  # xox
-                return True
-        elif byte == b"J":
-            if text[at - 1] == b"y" and text[at - 2] == b"e":  # eyJ
-                return True
-        elif byte == b"z":
-            if text[at - 1] == b"I" and text[at - 2] == b"A":  # AIza
-                return True
-        elif byte == b"I":
-            if text[at - 1] == b"K" and text[at - 2] == b"A":  # AKIA
-                return True
-        elif byte == b" ":
-            if (text[at - 1] == b"r" or text[at - 1] == b"c") and (text[at - 2] == b"e" or text[at - 2] == b"i"):
-                return True  # Bearer, Basic
-    return False
+    cdef Py_ssize_t length
+    cdef const unsigned char* text = <const unsigned char*>PyUnicode_AsUTF8AndSize(value, &length)
+    return tw_telling_text(text, <size_t>length)
 
 
 cdef bint is_quiet(object value) except -1:
@@ -412,4 +365,5 @@ def clean(Plan task not None, Plan result not None, dict fields not None, /):
     return sound_object(fields, result) and quiet_result(fields)
 
 
+include "sap_reading.pxi"
 include "sap_messages.pxi"

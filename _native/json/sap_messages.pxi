@@ -102,13 +102,40 @@ cdef class Messages:
     cdef dict plans
     cdef object task, result
     cdef Plan task_plan, result_plan
-    cdef Py_ssize_t fields_at, source_at  # where a message of any class holds its two slots
+    cdef Walks walks
+    cdef object read_source
+    cdef Py_ssize_t fields_at, source_at, held_at  # where a message of any class holds its slots
 
-    def __init__(self, plans, record, task, result):
+    def __init__(self, plans, record, task, result, read_source):
+        self.walks = Walks()
+        self.read_source = read_source
         self.plans = dict(plans)
         self.task, self.result = task, result
         self.task_plan, self.result_plan = self.plans[task], self.plans[result]
         self.fields_at, self.source_at = slot_offset(record._fields), slot_offset(record._source)
+        self.held_at = slot_offset(record._held)
+
+    def read(self, data, /):
+        """The message of a text (str or bytes) that is surely good and sound, read within the usual limits; else None. One
+        that nothing is to be said about keeps its text, and makes its object when that is asked for."""
+        cdef tw_walk walk
+        cdef int kind = self.walks.kind(data, &walk)
+        if not kind:
+            return None
+        message = new_object(self.task if kind == 1 else self.result, 0)
+        if walk.calm:
+            fill_slot(message, self.held_at, data)
+            fill_slot(message, self.source_at, data if walk.own else True)
+            return message
+        fields, source = self.read_source(data, DEFAULT)
+        fill_slot(message, self.fields_at, fields)
+        fill_slot(message, self.source_at, True if source is None else source)
+        return message
+
+    def is_calm(self, data, /):
+        """Whether surely nothing is to be said about the message of a text, which is surely one."""
+        cdef tw_walk walk
+        return bool(self.walks.kind(data, &walk)) and bool(walk.calm)
 
     def made(self, dict fields not None, source, /):
         """The Task or Result over a sound object that was read; None for any other."""
@@ -138,7 +165,9 @@ cdef class Messages:
         if not is_task and type(message) is not self.result:
             return False
         fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
-        if fields is NULL or source is NULL or not PyDict_CheckExact(<object>fields):
+        if fields is NULL:
+            return in_slot(message, self.held_at) is not NULL  # not even read yet
+        if source is NULL or not PyDict_CheckExact(<object>fields):
             return False
         if <object>source is None and not sound_object(<object>fields, self.task_plan if is_task else self.result_plan):
             return False
@@ -152,6 +181,10 @@ cdef class Messages:
         if found is NULL:
             return None
         fields, source = in_slot(message, self.fields_at), in_slot(message, self.source_at)
+        if fields is NULL and source is not NULL and in_slot(message, self.held_at) is not NULL:
+            if type(<object>source) is str or type(<object>source) is bytes:
+                return json_text_of(<object>source)
+            return json_written(message._fields, NESTING, ITEMS)
         if fields is NULL or source is NULL or not PyDict_CheckExact(<object>fields):
             return None
         if strict and <object>source is None:

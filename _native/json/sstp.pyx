@@ -2,9 +2,16 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 
 from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
 from _native.json.draft cimport json_text_of, json_written
+from _native.json.rules cimport (
+    TW_RULE_AGREES, TW_RULE_ANY, TW_RULE_CHOICE, TW_RULE_CHOSEN, TW_RULE_CLOCK, TW_RULE_DOUBT, TW_RULE_FRACTION,
+    TW_RULE_LENT, TW_RULE_LIST,
+    TW_RULE_RECORD, TW_RULE_RECORDS, TW_RULE_SAID, TW_RULE_SPOKEN, TW_RULE_SPOKEN_OR_NULL, TW_RULE_TEXTS, tw_follows,
+    tw_rule, tw_rule_word, tw_rules, tw_rules_add, tw_rules_begin, tw_walk
+)
 from _native.json.names cimport TW_ODD_NAME, tw_names, tw_names_add, tw_names_begin, tw_names_place
 from turnwire.contract import LIMITS
 
@@ -15,6 +22,7 @@ cdef extern from "Python.h":
     int PyDict_Next(object part, Py_ssize_t* place, PyObject** key, PyObject** value) noexcept
     PyObject* PyDict_GetItem "PyDict_GetItemWithError"(object part, object key) except? NULL
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
     Py_UCS4 PyUnicode_READ_CHAR(object text, Py_ssize_t place)
     long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
 
@@ -28,6 +36,7 @@ cdef enum:
     ARTIFACTS = 7
     ANY = 8
     ROWS = 12
+    KINDS = 8
 
 cdef dict CODES = {
     "text": TEXT, "clock": CLOCK, "fraction": FRACTION, "list": LIST, "texts": TEXTS, "text_or_null": TEXT_OR_NULL,
@@ -167,12 +176,15 @@ cdef bint are_artifacts(object value) except -1:
     return True
 
 
+include "sstp_reading.pxi"
+
+
 cdef class Judge:
     """Tells plain messages from those that need a closer look.
 
     Args:
-        kinds: for each kind its word, its class (with slots ``_fields`` and ``_plain``), its schema_id, the rows of its
-            header (without kind and schema_id) and those of its payload.
+        kinds: for each kind its word, its class (with slots ``_fields``, ``_plain`` and ``_held``), its schema_id,
+            the rows of its header (without kind and schema_id) and those of its payload.
         read: reads text into an object, which it returns with the text where writing it gives that again; takes the
             text and the limits.
         closer: makes a message from an object that is not plain, and the text it was read from.
@@ -181,12 +193,18 @@ cdef class Judge:
     cdef dict kinds
     cdef frozenset classes
     cdef object read, closer
-    cdef Py_ssize_t fields_at, plain_at  # where a message of any kind holds its two slots
+    cdef Walks walks
+    cdef list in_order  # the classes, as the kinds came
+    cdef object limits
+    cdef Py_ssize_t fields_at, plain_at, held_at  # where a message of any kind holds its slots
 
     def __init__(self, kinds, read, closer):
         kinds = list(kinds)
-        places = {(slot_offset(cls._fields), slot_offset(cls._plain)) for _, cls, _, _, _ in kinds}
-        [(self.fields_at, self.plain_at)] = places
+        places = {tuple([slot_offset(one) for one in (cls._fields, cls._plain, cls._held)]) for _, cls, _, _, _ in kinds}
+        [(self.fields_at, self.plain_at, self.held_at)] = places
+        self.walks = Walks(kinds)
+        self.in_order = [cls for _, cls, _, _, _ in kinds]
+        self.limits = LIMITS
         self.classes = frozenset([cls for _, cls, _, _, _ in kinds])
         self.read = read
         self.closer = closer
@@ -195,12 +213,25 @@ cdef class Judge:
             for word, cls, schema, header, payload in kinds
         }
 
+    def is_plain_text(self, data):
+        """Whether a text is surely a plain message."""
+        cdef bint own
+        return self.walks.kind(data, &own) >= 0
+
     def is_plain(self, fields):
         """Whether no rule can have a finding about this object."""
         return self.class_of(fields) is not None
 
     def decode(self, data, limits):
-        """The message in ``data``. Raises DecodeError."""
+        """The message in ``data``. Raises DecodeError. One that is plain, and that strict writing takes, keeps its text, and
+        makes its object when that is asked for."""
+        cdef bint own = False
+        cdef int kind = self.walks.kind(data, &own) if limits is self.limits else -1
+        if kind >= 0:
+            message = new_object(self.in_order[kind], 0)
+            fill_slot(message, self.held_at, data)
+            fill_slot(message, self.plain_at, data if own else True)
+            return message
         fields, source = self.read(data, limits)
         return self.made(fields, data, True if source is None else source)
 
@@ -226,6 +257,10 @@ cdef class Judge:
             return None
         fields = in_slot(message, self.fields_at)
         plain = in_slot(message, self.plain_at)
+        if fields == NULL and plain != NULL and in_slot(message, self.held_at) != NULL:
+            if type(<object>plain) is not bool:
+                return json_text_of(<object>plain)
+            return json_written(message._fields, NESTING, ITEMS)
         if fields == NULL or plain == NULL or (
             not PyObject_IsTrue(<object>plain) and self.class_of(<object>fields) is not type(message)
         ):

@@ -132,8 +132,10 @@ def _direct() -> dict[str, tuple[Call, ...]]:
     sap, sstp = _wire("sap", good("sap")), _wire("sstp", good("sstp"))
     bad = b'{"type":"x","a":[1,{"b":nul}]}'
     texts = dict.fromkeys(("know", "go_on", "read", "settled", "quiet"), (_conform,))
-    judge = dict.fromkeys(("is_plain", "decode", "message", "text"), (sstp, partial(turnwire.decode, bad, "sstp")))
-    made = dict.fromkeys(("made", "is_clean", "text"), (sap, partial(turnwire.decode, bad, "sap")))
+    judge = dict.fromkeys(
+        ("is_plain", "is_plain_text", "decode", "message", "text"), (sstp, partial(turnwire.decode, bad, "sstp"))
+    )
+    made = dict.fromkeys(("read", "is_calm", "made", "is_clean", "text"), (sap, partial(turnwire.decode, bad, "sap")))
     state = dict.fromkeys(("enter", "expect", "moved", "later", "distance", "put", "close"), (_session,))
     letters = dict.fromkeys(("replace", "to_dict", "from_dict"), (partial(_envelope, good("kick")),))
     chains = dict.fromkeys(("follows", "sealed", "pair", "sum", "anchor"), (_chain,))

@@ -18,8 +18,9 @@ from turnwire import sap
 from turnwire._pure.json import sap as pure
 from turnwire.errors import DecodeError
 from turnwire.json.pointers import place_of
+from turnwire.json.text import reader
 from turnwire.sap.messages import Record
-from turnwire.sap.spec import MESSAGES
+from turnwire.sap.spec import KEYS, MESSAGES, WIRE
 
 needs_native = pytest.mark.skipif(PURE_ONLY, reason="there is no twin to compare with")
 TIMES = st.from_regex(
@@ -58,6 +59,10 @@ def _plans(core: Any) -> list[Any]:
     return [(cls, core.Plan(cls.TABLE)) for cls in (sap.Task, sap.Result)]
 
 
+def _messages(core: Any) -> Any:
+    return core.Messages(_plans(core), Record, sap.Task, sap.Result, reader(WIRE, KEYS).read_source)
+
+
 @needs_native
 @settings(max_examples=rounds(150))
 @given(document=st.sampled_from([TASK, RESULT]), value=VALUES, strict=st.booleans(), data=st.data())
@@ -69,9 +74,7 @@ def test_writers_write_the_same_or_leave_it(
     bent = changed(document, data.draw(st.sampled_from(pointers(document, ""))), value)
     for cls in (sap.Task, sap.Result):
         message = cls.from_dict(bent if isinstance(bent, dict) else {})
-        texts = [
-            core.Messages(_plans(core), Record, sap.Task, sap.Result).text(message, strict) for core in (native, pure)
-        ]
+        texts = [_messages(core).text(message, strict) for core in (native, pure)]
         assert texts[0] in (None, texts[1])  # integers beyond 64 bits are left to others by one of them
 
 
@@ -82,7 +85,7 @@ def test_good_messages_are_written_by_the_writer(cls: Any, document: dict[str, A
     from turnwire._native.json import sap as native
 
     for core in (native, pure):
-        writer = core.Messages(_plans(core), Record, sap.Task, sap.Result)
+        writer = _messages(core)
         for message in (cls.from_dict(document), sap.decode(json.dumps(document, separators=(",", ":")))):
             assert json.loads(writer.text(message, strict)) == document
 
@@ -94,7 +97,7 @@ def test_messages_are_made_of_sound_objects_only(document: dict[str, Any], value
     from turnwire._native.json import sap as native
 
     bent = changed(document, data.draw(st.sampled_from(pointers(document, ""))), value)
-    messages = native.Messages(_plans(native), Record, sap.Task, sap.Result)
+    messages = _messages(native)
     found = messages.made(bent, None) if isinstance(bent, dict) else None
     if found is not None:
         assert type(found) is sap.codec.kind_of(bent) and found._fields is bent
@@ -163,7 +166,7 @@ def test_a_clean_message_is_one_that_check_is_silent_about(
     from turnwire._native.json import sap as native
 
     shape = sap.Task if whole is TASK else sap.Result
-    is_clean = native.Messages(_plans(native), Record, sap.Task, sap.Result).is_clean
+    is_clean = _messages(native).is_clean
     places = [*pointers(whole, ""), "/attachments", "/artifacts", "/error"]
     bent = changed(whole, data.draw(st.sampled_from(places)), data.draw(st.sampled_from([value, uri, {"a": value}])))
     message = shape.from_dict(bent)

@@ -52,6 +52,8 @@ def is_clean(message: Record) -> bool:
 def all_clear(data: bytes) -> bool:
     """Whether ``check`` surely finds nothing in the message of a good record. Only the compiled core can tell."""
     core = _core
+    if (_messages.get(core) or _messages_of(core)).is_calm(data):
+        return True
     try:
         clear = _clearing[core]
     except KeyError:
@@ -92,9 +94,12 @@ def decode(data: str | Buffer, *, limits: Limits = LIMITS) -> Task | Result | Ac
     set, a bad UUID or time, another protocolVersion. What is only doubtful is found by ``check``. Unknown fields stay.
     """
     raw = data if isinstance(data, (str, bytes)) else json_text.input_bytes(data, WIRE)
-    fields, source = _reader.read_source(raw, limits)
     core = _core
-    found: Any = (_messages.get(core) or _messages_of(core)).made(fields, source)
+    messages = _messages.get(core) or _messages_of(core)
+    if limits is LIMITS and (read := messages.read(raw)) is not None:
+        return read  # type: ignore[no-any-return]
+    fields, source = _reader.read_source(raw, limits)
+    found: Any = messages.made(fields, source)
     return _closer(raw, fields, source) if found is None else found
 
 
@@ -181,7 +186,7 @@ def encode(message: Record | Mapping[str, Any], strict: bool = True) -> str:
 def _messages_of(core: Any) -> Any:
     """What makes, checks and writes messages of which there is nothing to say."""
     plans = [(cls, core.Plan(cls.TABLE)) for cls in _CLASSES.values()]
-    _messages[core] = core.Messages(plans, Record, Task, Result)
+    _messages[core] = core.Messages(plans, Record, Task, Result, _reader.read_source)
     return _messages[core]
 
 

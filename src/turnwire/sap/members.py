@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
-from turnwire.sap.spec import Table
+from turnwire.json.held import maker
+from turnwire.sap.spec import KEYS, WIRE, Table
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,13 +26,15 @@ class Record:
     ``record["name"]``. Nothing is checked before it is written, or by ``check``.
     """
 
-    __slots__ = ("_fields", "_source")
+    __slots__ = ("_fields", "_held", "_source")
     __hash__ = None  # type: ignore[assignment]
     TABLE: ClassVar[Table]
     MEMBERS: ClassVar[dict[str, Member[Any]]] = {}
     DEFAULTS: ClassVar[dict[str, Any]] = {}
 
     _fields: dict[str, Any]
+    _held: str | bytes
+    """Of a message that was read and that nothing is to be said about, while its dict is still to be made: its text."""
     _source: str | bytes | bool | None
     """Of a message that was read and found sound, until something that can be changed is handed out or set: its text,
     where it is known to be what writing the fields gives, or True; else None."""
@@ -62,8 +65,9 @@ class Record:
     @property
     def fields(self) -> dict[str, Any]:
         """The dict itself, by the names of the wire."""
+        fields = fields_of(self)
         set_source(self, None)
-        return self._fields
+        return fields
 
     @fields.setter
     def fields(self, fields: dict[str, Any]) -> None:
@@ -72,7 +76,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """A copy, through and through, of the fields as JSON values."""
-        return cast("dict[str, Any]", plain(self._fields))
+        return cast("dict[str, Any]", plain(fields_of(self)))
 
     def replace(self, **values: Any) -> Self:
         """A copy with some fields changed; unknown fields stay."""
@@ -93,22 +97,24 @@ class Record:
 
     def get(self, name: str, default: Any = None) -> Any:
         """A field by its name on the wire."""
-        return self[name] if name in self._fields else default
+        return self[name] if name in fields_of(self) else default
 
     def __getitem__(self, name: str) -> Any:
-        value = self._fields[name]
+        value = fields_of(self)[name]
         if isinstance(value, (dict, list)):
             set_source(self, None)
         return value
 
     def __contains__(self, name: object) -> bool:
-        return name in self._fields
+        return name in fields_of(self)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
+        return iter(fields_of(self))
 
     def __getattr__(self, name: str) -> Any:
-        """A known field by its name on the wire (``task.taskId``)."""
+        """A known field by its name on the wire (``task.taskId``); the dict, where it is still to be made."""
+        if name == "_fields":
+            return fields_of(self)
         for member in type(self).MEMBERS.values():
             if member.name == name:
                 return member.__get__(self, type(self))
@@ -145,6 +151,8 @@ set_fields = Record.__dict__["_fields"].__set__
 """Puts a dict under a record, as ``record.fields = ...`` does, without the way over ``__setattr__``."""
 set_source = Record.__dict__["_source"].__set__
 """Sets the text of a record, or None."""
+fields_of = maker(Record, WIRE, KEYS)
+"""The dict of a record; quicker than ``record._fields`` where it is still to be made."""
 
 
 def _unknown(cls: type[Record], name: str) -> str:
@@ -213,7 +221,7 @@ class Member(Generic[T]):
     def __get__(self, record: Record | None, owner: type[Any]) -> Self | T:
         if record is None:
             return self
-        value: Any = record._fields.get(self.name)
+        value: Any = fields_of(record).get(self.name)
         if isinstance(value, (dict, list)):
             set_source(record, None)
         if value is None or self.shape is None:

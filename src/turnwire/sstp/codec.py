@@ -9,9 +9,9 @@ from turnwire import _backend
 from turnwire.contract import LIMITS, Limits, Refusal, record_bytes
 from turnwire.errors import DecodeError, EncodeError, Issue, Reason, expect
 from turnwire.json.text import input_bytes, locate, reader, write
-from turnwire.sstp.messages import CLASSES, Message
+from turnwire.sstp.messages import CLASSES, KEYS, Message
 from turnwire.sstp.rules import findings
-from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Kind
+from turnwire.sstp.spec import HEADER, PAYLOADS, SCHEMA_IDS, SESSION_OPTIONAL, WIRE, Kind
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -21,18 +21,6 @@ else:
     _core = _backend.load("json.sstp")
 
 __all__ = ["all_clear", "check", "decode", "detect", "encode", "from_fields"]
-
-KEYS = tuple(
-    dict.fromkeys(
-        (
-            "header",
-            "payload",
-            *(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields),
-            *ARTIFACT_FIELDS,
-        )
-    )
-)
-"""The keys of the specification; messages share these strings."""
 
 
 def kinds() -> list[tuple[str, type, str, tuple[Any, ...], tuple[Any, ...]]]:
@@ -107,7 +95,7 @@ def check(message: Message) -> list[Issue]:
 
 def all_clear(data: bytes) -> bool:
     """Whether ``check`` surely finds nothing in the message of a good record."""
-    return bool(_judge.is_plain(_read(data, LIMITS)))
+    return bool(_judge.is_plain_text(data) or _judge.is_plain(_read(data, LIMITS)))
 
 
 def encode(message: Message, strict: bool = True) -> str:

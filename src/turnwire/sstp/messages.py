@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from turnwire.sstp.spec import HEADER, PAYLOADS, Kind
+from turnwire.json.held import maker
+from turnwire.sstp.spec import ARTIFACT_FIELDS, HEADER, PAYLOADS, WIRE, Kind
 
+KEYS = tuple(
+    dict.fromkeys(
+        (
+            "header",
+            "payload",
+            *(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields),
+            *ARTIFACT_FIELDS,
+        )
+    )
+)
+"""The keys of the specification; messages share these strings."""
 _KNOWN = frozenset(field.name for fields in (HEADER, *PAYLOADS.values()) for field in fields)
 
 
@@ -42,12 +54,14 @@ class Message:
     value, copy and pickle.
     """
 
-    __slots__ = ("__weakref__", "_fields", "_plain")
+    __slots__ = ("__weakref__", "_fields", "_held", "_plain")
     __match_args__ = ("header", "payload")
     __hash__ = None  # type: ignore[assignment]
 
     KIND: ClassVar[Kind]
     _fields: dict[str, Any]
+    _held: str | bytes
+    """Of a plain message that was read, while its object is still to be made: its text."""
     _plain: bool | str | bytes
     """Whether reading found no fault and nothing that could be changed has been handed out since; if so, the text that
     was read, where it is known to be what writing the message gives."""
@@ -66,11 +80,16 @@ class Message:
         message._plain = False
         return message
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "_fields":  # it is still to be made
+            return fields_of(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
     @property
     def fields(self) -> dict[str, Any]:
         """The whole JSON object in its own order; the live truth after everything else."""
         self._plain = False
-        return self._fields
+        return fields_of(self)
 
     @property
     def header(self) -> Fields:
@@ -85,51 +104,51 @@ class Message:
     @property
     def extras(self) -> dict[str, Any]:
         """The other keys of the top-level object, a copy; change them through ``fields``."""
-        if len(self._fields) == 2:
+        if len(fields_of(self)) == 2:
             return {}
         self._plain = False  # what is in them may be changed
-        return {key: value for key, value in self._fields.items() if key not in ("header", "payload")}
+        return {key: value for key, value in fields_of(self).items() if key not in ("header", "payload")}
 
     @property
     def kind(self) -> Any:
         """``header.kind`` as given."""
-        return self._fields["header"].get("kind")
+        return fields_of(self)["header"].get("kind")
 
     @property
     def actor_id(self) -> Any:
         """Who speaks."""
-        return self._fields["header"].get("actor_id")
+        return fields_of(self)["header"].get("actor_id")
 
     @property
     def schema_id(self) -> Any:
         """``header.schema_id``."""
-        return self._fields["header"].get("schema_id")
+        return fields_of(self)["header"].get("schema_id")
 
     @property
     def session_id(self) -> Any:
         """``header.session_id``, or None."""
-        return self._fields["header"].get("session_id")
+        return fields_of(self)["header"].get("session_id")
 
     @property
     def logical_clock(self) -> Any:
         """``header.logical_clock``: 1 for the first message of an actor in a session, then one more each."""
-        return self._fields["header"].get("logical_clock")
+        return fields_of(self)["header"].get("logical_clock")
 
     @property
     def directed_to(self) -> str | None:
         """``directed_to`` from the payload or the header, or None."""
-        name = self._fields["payload"].get("directed_to")
+        name = fields_of(self)["payload"].get("directed_to")
         if not isinstance(name, str):
-            name = self._fields["header"].get("directed_to")
+            name = fields_of(self)["header"].get("directed_to")
         return name if isinstance(name, str) else None
 
     @property
     def addressee(self) -> str | None:
         """Who alone should respond: ``directed_to``, or ``assigned_to`` of a delegation; None for everybody."""
-        payload = self._fields["payload"]
+        payload = fields_of(self)["payload"]
         name = payload.get("directed_to")
         if not isinstance(name, str):
-            name = self._fields["header"].get("directed_to")
+            name = fields_of(self)["header"].get("directed_to")
         if not isinstance(name, str):
             name = payload.get("assigned_to")
         return name if isinstance(name, str) else None
@@ -137,33 +156,37 @@ class Message:
     @property
     def retention_days(self) -> int | None:
         """The days of the policy label ``retention:Nd``, the smallest where there are several, or None."""
-        return retention_days(self._fields["header"].get("policy_labels"))
+        return retention_days(fields_of(self)["header"].get("policy_labels"))
 
     def to_dict(self) -> dict[str, Any]:
         """The message as plain dicts and lists, a deep copy."""
-        result: dict[str, Any] = _plain(self._fields)
+        result: dict[str, Any] = _plain(fields_of(self))
         return result
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message) or type(self) is not type(other):
             return NotImplemented
-        return self._fields == other._fields
+        return fields_of(self) == other._fields
 
     def __repr__(self) -> str:
         extras = self.extras
         tail = f", {extras!r}" if extras else ""
-        return f"{type(self).__name__}({dict(self._fields['header'])!r}, {dict(self._fields['payload'])!r}{tail})"
+        return f"{type(self).__name__}({dict(fields_of(self)['header'])!r}, {dict(fields_of(self)['payload'])!r}{tail})"
 
     def _repr_html_(self) -> str:
         from turnwire.showing import fields
 
-        return fields(type(self).__name__, self._fields.items())
+        return fields(type(self).__name__, fields_of(self).items())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.fields)
 
     def __copy__(self) -> Self:
         return self.of({**self.fields, "header": Fields(self.header), "payload": Fields(self.payload)})
+
+
+fields_of = maker(Message, WIRE, KEYS)
+"""The object of a message; quicker than ``message._fields`` where it is still to be made."""
 
 
 def _rebuild(cls: type[Message], fields: dict[str, Any]) -> Message:

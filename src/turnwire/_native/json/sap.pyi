@@ -1,13 +1,24 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from typing_extensions import disjoint_base
 
 from turnwire.contract import LIMITS as LIMITS
+from turnwire.sap.spec import MUST as MUST
+from turnwire.sap.spec import RESULT as RESULT
 from turnwire.sap.spec import RESULT_MARKS as RESULT_MARKS
+from turnwire.sap.spec import TASK as TASK
 from turnwire.sap.spec import VERSION as VERSION
 from turnwire.sap.spec import Field as Field
 from turnwire.sap.spec import Table
+
+@disjoint_base
+class Rules:
+    def __init__(self, *tables: Table) -> None: ...
+
+@disjoint_base
+class Walks:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
 @disjoint_base
 class Plan:
@@ -16,8 +27,15 @@ class Plan:
 @disjoint_base
 class Messages:
     def __init__(
-        self, plans: Iterable[tuple[type[Any], Plan]], record: type[Any], task: type[Any], result: type[Any]
+        self,
+        plans: Iterable[tuple[type[Any], Plan]],
+        record: type[Any],
+        task: type[Any],
+        result: type[Any],
+        read_source: Callable[[Any, Any], tuple[dict[str, Any], str | bytes | None]],
     ) -> None: ...
+    def read(self, data: Any, /) -> Any: ...
+    def is_calm(self, data: Any, /) -> bool: ...
     def made(self, fields: dict[str, Any], source: str | bytes | None, /) -> Any: ...
     def is_clean(self, message: Any, /) -> bool: ...
     def text(self, message: Any, strict: bool, /) -> str | None: ...

@@ -6,7 +6,7 @@ not sound is judged here, so that both twins say the same words in the same orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -42,16 +42,30 @@ class Messages:
 
     Args:
         plans: the classes of messages and their plans.
-        record: the class that has their slots ``_fields`` and ``_source``.
+        record: the class that has their slots ``_fields``, ``_source`` and ``_held``.
         task, result: which of the classes are these two.
+        read_source: reads a text into an object, which it returns with the text where writing it gives that again.
     """
 
     def __init__(
-        self, plans: Iterable[tuple[type[Any], Plan]], record: type[Any], task: type[Any], result: type[Any]
+        self,
+        plans: Iterable[tuple[type[Any], Plan]],
+        record: type[Any],
+        task: type[Any],
+        result: type[Any],
+        read_source: Callable[[Any, Any], tuple[dict[str, Any], str | bytes | None]],
     ) -> None:
         self.plans = dict(plans)
         self.task = task
         self.result = result
+
+    def read(self, data: Any) -> Any:
+        """The message of a text that is surely good and sound, or None; this twin leaves them all."""
+        return None
+
+    def is_calm(self, data: Any) -> bool:
+        """Whether surely nothing is to be said about the message of a text, which this twin cannot tell in one pass."""
+        return False
 
     def made(self, fields: dict[str, Any], source: str | bytes | None) -> Any:
         """The message over a sound object that was read, or None; this twin leaves them all."""

@@ -66,8 +66,8 @@ class Judge:
     """Tells plain messages from those that need a closer look.
 
     Args:
-        kinds: for each kind its word, its class (with slots ``_fields`` and ``_plain``), its schema_id, the rows of its
-            header (without kind and schema_id) and those of its payload.
+        kinds: for each kind its word, its class (with slots ``_fields``, ``_plain`` and ``_held``), its schema_id,
+            the rows of its header (without kind and schema_id) and those of its payload.
         read: reads text into an object, which it returns with the text where writing it gives that again; takes the
             text and the limits.
         closer: makes a message from an object that is not plain, and the text it was read from.
@@ -93,6 +93,10 @@ class Judge:
             )
             for word, cls, schema, header, payload in kinds
         }
+
+    def is_plain_text(self, data: Any) -> bool:
+        """Whether a text is surely a plain message, which this twin cannot tell without reading it."""
+        return False
 
     def is_plain(self, fields: Any) -> bool:
         """Whether no rule can have a finding about this object."""

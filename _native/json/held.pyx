@@ -1,0 +1,48 @@
+"""Objects that are made of their text when somebody first asks for them. The rules are those of ``_pure/json/held.py``."""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+
+from _native.common.slots cimport PyObject_TypeCheck, PyTypeObject, fill_slot, in_slot, slot_offset
+
+cimport cython
+
+
+cdef class Maker:
+    """Gives the object of a message, which it makes of the text that the message holds; see the pure twin."""
+
+    cdef object read
+    cdef type owner
+    cdef Py_ssize_t fields_at, held_at
+
+    def __init__(self, fields, held, read):
+        self.fields_at, self.held_at = slot_offset(fields), slot_offset(held)
+        self.owner = fields.__objclass__
+        self.read = read
+
+    def __call__(self, message, /):
+        cdef PyObject* found
+        if not PyObject_TypeCheck(message, <PyTypeObject*>self.owner):
+            raise TypeError(f"a {self.owner.__name__} is needed, not {type(message).__name__}")
+        found = in_slot(message, self.fields_at)
+        if found is not NULL:
+            return <object>found
+        found = in_slot(message, self.held_at)
+        if found is NULL:
+            raise AttributeError("a message without fields")
+        fields = self.read(<object>found)
+        with cython.critical_section(message):
+            found = in_slot(message, self.fields_at)
+            if found is not NULL:  # somebody else has made it meanwhile
+                return <object>found
+            fill_slot(message, self.fields_at, fields)
+            empty_slot(message, self.held_at)
+        return fields
+
+
+cdef void empty_slot(object owner, Py_ssize_t offset) noexcept:
+    cdef PyObject** slot = <PyObject**>(<char*>(<PyObject*>owner) + offset)
+    cdef PyObject* held = slot[0]
+    slot[0] = NULL
+    if held is not NULL:
+        Py_DECREF(<object>held)

@@ -1,0 +1,46 @@
+"""Objects made of their text when somebody first asks for them: the readable twin of ``_native/json/held.pyx``."""
+
+from __future__ import annotations
+
+from _thread import RLock  # threading would cost the import of it
+from collections.abc import Callable
+from typing import Any
+
+_filling = RLock()
+
+
+class Maker:
+    """Gives the object of a message, which it makes of the text that the message holds.
+
+    Args:
+        fields, held: the descriptors of the message's slots for its object (empty as yet) and for its text.
+        read: reads a text, which was found good, into an object.
+
+    It fills the one slot, empties the other, and gives the same object to whoever asks, on whatever thread. Raises
+    AttributeError for a message that has neither.
+    """
+
+    __slots__ = ("fields", "held", "read")
+
+    def __init__(self, fields: Any, held: Any, read: Callable[[Any], dict[str, Any]]) -> None:
+        self.fields = fields
+        self.held = held
+        self.read = read
+
+    def __call__(self, message: Any, /) -> dict[str, Any]:
+        try:
+            text = self.held.__get__(message)
+        except AttributeError:  # it was made before, or there is nothing to make it of
+            return self._made(message)
+        fields = self.read(text)
+        with _filling:
+            try:
+                self.held.__get__(message)
+            except AttributeError:
+                return self._made(message)
+            self.fields.__set__(message, fields)
+            self.held.__delete__(message)
+        return fields
+
+    def _made(self, message: Any) -> dict[str, Any]:
+        return self.fields.__get__(message)  # type: ignore[no-any-return]

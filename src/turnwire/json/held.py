@@ -1,0 +1,27 @@
+"""Objects that are made of their text when somebody first asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from turnwire import _backend
+from turnwire.json.text import reader
+
+if TYPE_CHECKING:
+    from turnwire._pure.json import held as _core
+else:
+    _core = _backend.load("json.held")
+
+
+def maker(cls: type[Any], wire: str, keys: tuple[str, ...]) -> Callable[[Any], dict[str, Any]]:
+    """What gives the object of a message, and makes it where the message holds its text only.
+
+    Args:
+        cls: the class of the message, or one above it, with the slots ``_fields`` (the object, not there as yet) and
+            ``_held`` (the text, which was found good; gone once the object is made).
+        wire, keys: how the text is read, as for :func:`turnwire.json.text.reader`.
+
+    All who ask get the same object, on whatever thread. Raises AttributeError for a message that has neither.
+    """
+    return _core.Maker(cls.__dict__["_fields"], cls.__dict__["_held"], reader(wire, keys).read)

@@ -1,0 +1,223 @@
+"""Messages judged while their text is read: what is surely good is so, and its object is made when it is asked for."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.conftest import PURE_ONLY
+from tests.sap.documents import RESULT, TASK
+from tests.sstp.examples import example, real
+from turnwire import sap, sstp
+from turnwire._pure.json import sap as pure_sap
+from turnwire._pure.json import text as pure_text
+from turnwire._pure.json import write as pure_write
+from turnwire.contract import LIMITS
+from turnwire.sap.codec import kind_of
+from turnwire.sstp.rules import findings
+from turnwire.sstp.spec import Kind
+
+needs_native = pytest.mark.skipif(PURE_ONLY, reason="the pure twin makes the object at once")
+ATOMS = ["0", "-0", "1", "-7", "100", "101", "0.5", "1.0", "1.00", "0.00001", "2.5e3", "1e400", "01", "1.", ".5", "-"]
+ATOMS += [
+    "12345678901234567890",
+    "true",
+    "nul",
+    "null",
+    "{}",
+    "[]",
+    '[""]',
+    '[{"a":1}]',
+    '{"a":{"a":1}}',
+    '{"a":1,"a":2}',
+]
+ATOMS += [
+    '""',
+    '"<x>"',
+    '"\\u003cx"',
+    '"a@b"',
+    '"a\\u0040b"',
+    '"ö レ 😀"',
+    '"\\ud83d\\ude00"',
+    '"\\ud83d"',
+    '"\\q"',
+    '"\x01"',
+]
+ATOMS += ['"sk-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '"s\\u006b-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '{"api_key":"x"}']
+ATOMS += ['"Bearer aaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '"their plan is after the other one"', '["a","b"]', "[1,[2]]"]
+ATOMS += ['"2024-02-29T10:00:00Z"', '"2023-02-29T10:00:00Z"', '"2025-12-31T23:59:60Z"', '"2025-12-31T23:59:59.5Z"']
+ATOMS += ['"FAILED"', '"SUCCEEDED"', '"2.0"', '"sha256:' + "0" * 64 + '"', '{"' + "k" * 70 + '":1}', '"\\n\\/"']
+ATOMS += ["{" + ",".join(f'"k{n}":{n}' for n in range(40)) + "}", "[" * 130 + "]" * 130]
+KEYS = [
+    "issuer",
+    "status",
+    "target",
+    "producer",
+    "error",
+    "attachments",
+    "messageId",
+    "protocol",
+    "directed_to",
+    "x",
+    "",
+]
+
+
+@pytest.fixture
+def package(wire: str, core: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The package of a wire, whose reading and judging is that of the backend under test."""
+    found: Any = sap if wire == "sap" else sstp
+    monkeypatch.setattr(found.codec, "_core", core(f"json.{wire}"))
+    reader = core("json.text").Reader(wire, ())
+    if wire == "sap":
+        monkeypatch.setattr(found.codec, "_reader", reader)
+    else:
+        judge = core("json.sstp").Judge(found.codec.kinds(), reader.read_source, found.codec.judged)
+        monkeypatch.setattr(found.codec, "_judge", judge)
+    return found
+
+
+def good(wire: str) -> list[str]:
+    """Texts of good messages, as they are written."""
+    documents = [TASK, RESULT] if wire == "sap" else [*map(example, Kind), *real()[::4]]
+    return [json.dumps(document, separators=(",", ":"), ensure_ascii=False) for document in documents]
+
+
+def bent(text: str, numbers: random.Random) -> str:
+    """A text with one or two things changed, mostly so that it is JSON yet."""
+    for _ in range(numbers.randint(1, 2)):
+        marks = [at for at, letter in enumerate(text) if letter in ',:{}[]"']
+        at = numbers.choice(marks)
+        match numbers.randrange(6):
+            case 0:
+                text = text[:at] + numbers.choice(" \n\t\r\v") + text[at:]
+            case 1:
+                text = text[:at] + numbers.choice('x",:{}[]\\') + text[at + 1 :]
+            case 2:
+                text = text.replace("{", f'{{"{numbers.choice(KEYS)}":{numbers.choice(ATOMS)},', 1)
+            case 3:
+                at = numbers.choice([at for at in marks if text[at] == ":"])
+                text = text[: at + 1] + numbers.choice(ATOMS) + text[value_end(text, at + 1) :]
+            case 4:
+                at = numbers.choice([at for at in marks if text[at] == ":"])
+                member = text[text.rfind('"', 0, text.rfind('"', 0, at)) : value_end(text, at + 1)]
+                text = text.replace(member, numbers.choice([f"{member},{member}", '"y":1']), 1)
+            case _:
+                at = numbers.randrange(len(text))
+                text = text[:at] + numbers.choice(["é", "\\u0041", "\\n", "", "\x00", "@"]) + text[at + 1 :]
+    return text
+
+
+def value_end(text: str, start: int) -> int:
+    """Behind the value at a place, as well as it can be told."""
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]
+    except ValueError:
+        return start
+
+
+def read_by_pure(wire: str, data: str | bytes) -> dict[str, Any]:
+    return pure_text.Reader(wire).read(data, LIMITS)
+
+
+@needs_native
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_what_is_taken_while_it_is_read_is_good(wire: str) -> None:
+    numbers, taken, held = random.Random(11), 0, 0
+    package: Any = sap if wire == "sap" else sstp
+    for _ in range(6000):
+        text = bent(numbers.choice(good(wire)), numbers)
+        data: Any = numbers.choice([text, text.encode()])
+        try:
+            message = package.decode(data)
+        except ValueError:
+            continue
+        fields = read_by_pure(wire, data)
+        if is_held(message):
+            held += 1
+            assert issues_of(fields) == package.check(message) == []
+            assert package.encode(message) == pure_write.write(fields)
+            assert package.encode(message, strict=False) == pure_write.write(fields)
+        assert message.to_dict() == fields and not is_held(message)
+        assert list(message.fields) == list(fields)
+        taken += 1
+    assert taken > held > 300
+
+
+def is_held(message: Any) -> bool:
+    """Whether the object of a message is still to be made."""
+    owner = sap.messages.Record if isinstance(message, sap.messages.Record) else sstp.messages.Message
+    try:
+        owner.__dict__["_fields"].__get__(message)
+    except AttributeError:
+        return True
+    return False
+
+
+def issues_of(fields: dict[str, Any]) -> list[Any]:
+    """What is to be said about a message, by those who look at objects only."""
+    if "header" in fields:
+        return list(findings(fields))
+    cls = kind_of(fields)
+    assert cls is not None
+    message = cls.from_dict(fields)
+    return [*pure_sap.judge(fields, cls.TABLE), *sap.rules.conditions(message), *sap.rules.lint(message)]
+
+
+@needs_native
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_good_messages_are_held(wire: str) -> None:
+    package: Any = sap if wire == "sap" else sstp
+    for text in good(wire):
+        assert is_held(package.decode(text)) == is_held(package.decode(text.encode()))
+        assert is_held(package.decode(f" {text}\n")) == is_held(package.decode(text))
+        assert not is_held(package.decode(text, limits=LIMITS._replace(key=1 << 20)))
+    assert sum(is_held(package.decode(text)) for text in good(wire)) > len(good(wire)) // 2
+
+
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_a_message_is_the_same_however_it_is_touched_first(wire: str, package: Any) -> None:
+    for text in good(wire):
+        document = json.loads(text)
+        for touch in (repr, copy.copy, copy.deepcopy, pickle.dumps, lambda one: one.fields, lambda one: one == 3):
+            for form in (text, text.encode(), bytearray(text.encode()), f"{text}\n"):
+                message = package.decode(form)
+                touch(message)
+                assert message.fields == message.to_dict() == document
+                assert message == package.decode(text)
+        for again in (copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))):
+            assert again(package.decode(text)) == package.decode(text)
+
+
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_what_is_changed_is_written(wire: str, package: Any) -> None:
+    message = package.decode(good(wire)[0])
+    message.fields["more"] = 1
+    assert json.loads(package.encode(message))["more"] == 1
+    message = package.decode(good(wire)[0])
+    part = message.target.fields if wire == "sap" else message.payload
+    part["extra"] = 2
+    assert '"extra":2' in package.encode(message)
+
+
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_threads_that_touch_a_message_first_get_one_object(wire: str, package: Any) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(100):
+            message = package.decode(good(wire)[0])
+            found = list(pool.map(lambda _, one=message: one.fields, range(4)))
+            assert all(fields is found[0] for fields in found)
+
+
+def test_there_is_no_object_without_a_text() -> None:
+    for cls in (sap.Task, sstp.Intent):
+        with pytest.raises(AttributeError):
+            cls.__new__(cls)._fields  # noqa: B018
+    with pytest.raises(AttributeError, match="'Intent' object has no attribute 'headr'"):
+        sstp.Intent({}, {}).headr  # noqa: B018
