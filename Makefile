@@ -121,7 +121,7 @@ BOUNDED += --deselect tests/log/test_arrow.py::test_the_interpreter_ends_with_li
 	@echo "installing the lower bounds"
 	@$(INTERPRETER) -m venv .venv-lowest
 	@.ci/lowest $(LOWEST) >.venv-lowest/bounds.txt
-	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv-lowest/bounds.txt \
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r .venv-lowest/bounds.txt \
 	    'pytest>=8.0' 'hypothesis>=6.100'
 	@touch $@
 
@@ -255,7 +255,7 @@ pictures: $(VENV)/.extra-test $(NATIVE) browser ## make the pictures of docs/ima
 .venv-site/.done: docs/requirements.txt
 	@echo "installing what builds the site"
 	@$(INTERPRETER) -m venv .venv-site
-	@.venv-site/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	@.venv-site/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r docs/requirements.txt
 	@touch $@
 
 # Not --quiet: what is not logged is not a warning, and would not end the build.

@@ -139,40 +139,51 @@ def test_wheel_holds_every_python_module(wheel_names: set[str]) -> None:
 
 
 def environment_with(distribution: Path, folder: Path, *extras: str, **variables: str) -> Path:
-    """The interpreter of a new environment into which an sdist or a wheel was installed, with what some extras bring.
+    """The interpreter of an environment into which an sdist or a wheel was installed, with what some extras bring.
+
+    The environment is made where it is not there yet.
 
     pip would keep the wheel it builds and hand the one built without a compiler to the next install of the same file,
     so that its cache serves the requirements only.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     brought = [requirement for extra in extras for requirement in project["project"]["optional-dependencies"][extra]]
-    run(sys.executable, "-m", "venv", "--without-pip", folder)
     python = folder / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--disable-pip-version-check")
-    run(*pip, *BUILDING, *project["project"]["dependencies"], *brought)
-    run(*pip, "--no-cache-dir", "--no-deps", "--no-build-isolation", distribution, **variables)
+    # What is imported is compiled then: most of the modules never are.
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--disable-pip-version-check", "--no-compile")
+    if not python.exists():
+        run(sys.executable, "-m", "venv", "--without-pip", folder)
+        run(*pip, *BUILDING, *project["project"]["dependencies"], *brought)
+    options = ("--no-cache-dir", "--no-deps", "--no-build-isolation", "--force-reinstall")
+    run(*pip, *options, distribution, **variables)
     return python
+
+
+@pytest.fixture(scope="module")
+def without_extras(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where `environment_with` keeps an environment without extras: the tests install over one another."""
+    return tmp_path_factory.mktemp("environments") / "plain"
 
 
 DECODE = "import turnwire.nslip as s; print(s.encode(s.decode('@a3|f0|c3|S0|d1|T1|gH|kg|q2|t\"refactor_auth\"#')))"
 WIRE = '@a3|f0|c3|S0|d1|T1|gH|kg|q2|t"refactor_auth"#'
 
 
-def test_without_a_compiler_the_sdist_installs_pure(sdist: Path, tmp_path: Path) -> None:
-    python = environment_with(sdist, tmp_path / "pure", CC="/bin/false", CXX="/bin/false")
+def test_without_a_compiler_the_sdist_installs_pure(sdist: Path, without_extras: Path) -> None:
+    python = environment_with(sdist, without_extras, CC="/bin/false", CXX="/bin/false")
     assert run(python, "-c", "import turnwire; print(turnwire.backend)").strip() == "pure"
     assert run(python, "-c", DECODE).strip() == WIRE
     told = json.loads(run(python, "-m", "turnwire", "info", "--json"))
     assert told["backend"] == "pure"
     assert told["why_pure"].startswith("not compiled: the C compiler failed when installed (turnwire._native.")
-    assert list((tmp_path / "pure").rglob("_native/**/*.so")) == []
+    assert list(without_extras.rglob("_native/**/*.so")) == []
 
 
 def test_where_there_is_no_compiler_cython_is_not_asked_for(sdist: Path, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", tmp_path / "none")
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "none")
     python = tmp_path / "none" / "bin" / "python"
-    options = ("install", "--disable-pip-version-check", "--no-deps", "--no-cache-dir", "-v")
-    told = run(python, "-m", "pip", *options, sdist, CC="no-such-compiler")
+    options = ("install", "--disable-pip-version-check", "--no-compile", "--no-deps", "--no-cache-dir", "-v")
+    told = run(sys.executable, "-m", "pip", "--python", python, *options, sdist, CC="no-such-compiler")
     assert "in pure Python, many times slower; not compiled: no C compiler when installed" in told
     assert "Cython" not in told
     script = "from turnwire import _backend; print(_backend.WHY_PURE)"
@@ -191,6 +202,6 @@ def test_with_a_compiler_the_sdist_installs_native(wheel: Path, tmp_path: Path) 
     assert "itself, says the same." in run(python, ROOT / "examples" / "demo.py")
 
 
-def test_a_required_native_core_that_cannot_be_built_is_an_error(sdist: Path, tmp_path: Path) -> None:
+def test_a_required_native_core_that_cannot_be_built_is_an_error(sdist: Path, without_extras: Path) -> None:
     with pytest.raises(AssertionError, match="/bin/false"):
-        environment_with(sdist, tmp_path / "required", CC="/bin/false", TURNWIRE_REQUIRE_NATIVE="1")
+        environment_with(sdist, without_extras, CC="/bin/false", TURNWIRE_REQUIRE_NATIVE="1")
