@@ -286,6 +286,11 @@ def test_tables_are_cards_on_a_phone(opened: Open, path: Path) -> None:
     )
     assert all(left >= 0 and right <= 400 for left, right, _ in boxes)
     assert [label for *_, label in boxes][:5] == ["Time (UTC)", "Wire", "Kind", "From", "To"]
+    assert page.run("document.querySelectorAll('#messages tbody tr').length") == 15, "a phone turns pages"
+    empty = (
+        "[...document.querySelectorAll('#messages td')].filter(one => one.innerText === '–' && one.offsetHeight).length"
+    )
+    assert page.run(empty) == 0, "what a message does not say takes no room"
     wide = page.run(
         "[...document.querySelectorAll('.stacks')]"
         ".filter(one => one.scrollWidth > one.parentElement.clientWidth).length"

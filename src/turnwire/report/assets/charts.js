@@ -135,9 +135,10 @@ function timeLabels(chart, inner, foot, height) {
   let last = "";
   for (const at of ticks) {
     const place = LEFT + ((at - start) / (stop - start)) * inner;
-    const anchor = place < LEFT + 30 ? "start" : place > LEFT + inner - 30 ? "end" : "middle";
+    const dated = clocks && day(at) !== last, half = 3.5 * (dated ? day(at) : label(at)).length; // of what stands below the tick
+    const anchor = place + half > LEFT + inner + RIGHT ? "end" : "middle";
     chart.append(svg("line", { class: "base", x1: place, x2: place, y1: foot, y2: foot + 5 }), svg("text", { class: "tick", x: place, y: height - 22, "text-anchor": anchor }, label(at)));
-    if (clocks && day(at) !== last) chart.append(svg("text", { class: "date", x: place, y: height - 6, "text-anchor": anchor }, day(at)));
+    if (dated) chart.append(svg("text", { class: "date", x: place, y: height - 6, "text-anchor": anchor }, day(at)));
     last = day(at);
   }
 }

@@ -1,10 +1,11 @@
 // Messages one by one, and the damaged ranges with their bytes.
-const ROWS = 50, REJECTS = 10;
+const ROWS = 50, CARDS = 15, REJECTS = 10;
+const rowsInView = () => (matchMedia("(max-width: 560px)").matches ? CARDS : ROWS); // on a phone each is a card
 
 function drawMessages(holder, view) {
   if (!view.messages.length) return holder.replaceChildren(empty(messages.length ? "No message in this page passes these filters." : "There is no message."));
   const heads = ["Time (UTC)", "Wire", "Kind", "From", "To", "Conversation", "About", "Line"];
-  paged(holder, view.messages, ROWS, "Messages", (part, place) => {
+  paged(holder, view.messages, rowsInView(), "Messages", (part, place) => {
     const body = el("tbody", {}, part.map(messageRow));
     place.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of messages" }, el("table", { class: "stacks one-by-one" },
       el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col", class: name === "Line" ? "number" : null }, name)), el("th", { scope: "col", class: "no-print" }, "Details"))), body)));
