@@ -47,6 +47,8 @@ SVG = """<svg xmlns="http://www.w3.org/2000/svg" class="rich-terminal" viewBox="
 </svg>
 """
 """rich's own names a font that a reader would fetch."""
+WHITE_LINE, DARK_LINE = "rgba(255,255,255,0.35)", "rgba(0,0,0,0.2)"
+"""rich frames a terminal in white, whatever the ground is."""
 SCREENS = {
     "terminal-scan": ("scan", "examples/data/damaged.log"),
     "terminal-tokens": ("tokens", "examples/data/nslip_upstream.txt", "--compare"),
@@ -64,6 +66,8 @@ def terminal() -> None:
             console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, color_system="truecolor")
             console.print(said)
             drawn = console.export_svg(title="turnwire", theme=theme, code_format=SVG, unique_id=f"t{scheme}")
+            if scheme == "light":
+                drawn = drawn.replace(WHITE_LINE, DARK_LINE)
             keep(f"{name}-{scheme}.svg", drawn.encode())
 
 
