@@ -297,6 +297,14 @@ def test_where_nothing_is_found_what_looks_binary_is_named(
     assert done.code == 0
 
 
+def test_where_all_rejects_are_is_said(tmp_path: Path) -> None:
+    log, kept = tmp_path / "log", tmp_path / "kept.ndjson"
+    log.write_text("@a3|f0|c$#\n" * 7)
+    assert "... and 2 more (--rejects FILE keeps them all)" in turnwire("scan", log).err
+    assert f"... and 2 more (all are in {kept})" in turnwire("scan", log, "--rejects", kept).err
+    assert "... and 2 more (all are in standard output)" in turnwire("scan", log, "--rejects", "-").err
+
+
 def test_what_is_no_ledger_is_told_calmly(tmp_path: Path) -> None:
     import sqlite3
 

@@ -111,7 +111,7 @@ def _summarize(manifest: Any) -> None:
         ("records", f"{records:,}", counts.records, wires.told(counts.wires)),
         ("rejects", f"{rejects:,}", counts.rejects, reasons),
         ("text", "", counts.text, ""),
-        ("total", "", counts.bytes, f"{len(manifest.rows):,} blocks"),
+        ("total", "", counts.bytes, counted(len(manifest.rows), "block")),
     ):
         complain(f"{name:<8}{number:>12}{size:>18,} bytes   {note}".rstrip())
     missing = [row for row in manifest.rows if row["state"] != "done"]

@@ -12,7 +12,7 @@ import click
 
 from turnwire.cli import inputs, options, spreading, wires
 from turnwire.cli.outcome import BAD_RECORDS, GAP, GOOD, misused
-from turnwire.cli.output import Output, complain, opened, shown_output, standard_output
+from turnwire.cli.output import STANDARD_OUTPUT, Output, complain, opened, shown_output, standard_output
 from turnwire.cli.sinks import FileSink, JsonSink, PartsSink, PipeSink, Sink, TableSink
 from turnwire.cli.stopping import until_interrupted
 from turnwire.cli.text import printable
@@ -118,7 +118,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
         stands = _run(found, sink, quarantine, progress, settings)
     options.keep_position(settings["resume"], stands)
     if not settings["quiet"]:
-        _summarize(found, sink, time.monotonic() - started)
+        _summarize(found, sink, time.monotonic() - started, settings["rejects"])
         if not sum(found.counts.wires.values()) + len(found.rejects):
             inputs.tell_binary(names)
     if found.gaps:
@@ -290,7 +290,7 @@ def _tell_gaps(found: Scan, output: Any, told: int) -> int:
     return told + len(gaps)
 
 
-def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
+def _summarize(found: Scan, sink: Sink, seconds: float, rejects: str | None) -> None:
     counts = found.counts
     records = sum(counts.wires.values())
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
@@ -298,7 +298,7 @@ def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
     rate = f"{seconds:.2f} s, {counts.bytes / seconds / 1e6:,.1f} MB/s, {records / seconds:,.0f} records/s"
     if 0 < sink.shown < counts.selected and sink.shortens:
         complain(f"the first {sink.shown:,} of {counted(counts.selected, 'record')} are shown")
-    _show_rejects(found)
+    _show_rejects(found, rejects)
     if counts.selected != records:
         complain(f"{'wanted':<8}{counts.selected:>12,}")
     for name, number, size, note in (
@@ -316,8 +316,8 @@ def _summarize(found: Scan, sink: Sink, seconds: float) -> None:
         complain(f"there is no {'' if len(counts.wires) > 1 else next(iter(counts.wires)) + ' '}record here")
 
 
-def _show_rejects(found: Scan) -> None:
-    """The first rejects, where they were kept."""
+def _show_rejects(found: Scan, output: str | None) -> None:
+    """The first rejects, where they were kept; all of them may be in the ``output`` of rejects."""
     from turnwire.log.output.rejects import fault_line
 
     first = list(islice(found.rejects.since(0), SHOWN_REJECTS))
@@ -333,4 +333,9 @@ def _show_rejects(found: Scan) -> None:
         wire = f"{reject['wire']}: " if len(found.counts.wires) > 1 else ""
         complain(printable(f"{place}: {wire}{reject['reason']}: {text}"))
     if first and len(found.rejects) > len(first):
-        complain(f"... and {len(found.rejects) - len(first):,} more (--rejects FILE keeps them all)")
+        where = (
+            "--rejects FILE keeps them all"
+            if output is None
+            else f"all are in {STANDARD_OUTPUT if output == inputs.STANDARD_INPUT else output}"
+        )
+        complain(printable(f"... and {len(found.rejects) - len(first):,} more ({where})"))
