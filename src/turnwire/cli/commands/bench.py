@@ -14,7 +14,8 @@ from turnwire.cli.output import complain, standard_output
 if TYPE_CHECKING:
     from turnwire.cli.measuring import Effort, Measure
 
-SUBJECTS = ("native", "pure", "msgspec", "orjson", "json", "memchr")
+CORES = ("native", "pure")
+OTHERS = ("msgspec", "orjson", "json", "memchr")
 RATIOS = (("native/msgspec", "native", "msgspec"), ("pure/json", "pure", "json"))
 FLOOR = ("% of memchr", "native", "memchr")
 
@@ -104,19 +105,23 @@ def _heading(machine: dict[str, Any]) -> str:
 
 
 def _rows(measures: list[Measure]) -> tuple[list[str], list[list[Any]]]:
-    """Names and rows of the table: a row for each task and data, a column for each subject and ratio."""
+    """Names and rows of the table: a row for each task and data, a column for each subject and ratio; the ratios, which
+    say most, before what goes first on a narrow terminal."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     for measure in measures:
         found.setdefault((measure.task, measure.data), {})[measure.subject] = measure.nanoseconds
-    present = [name for name in SUBJECTS if any(name in times for times in found.values())]
+    cores, others = (
+        [name for name in names if any(name in times for times in found.values())] for names in (CORES, OTHERS)
+    )
     rows = []
     for (task, data), times in found.items():
         row: list[Any] = [task, data]
-        row += [_number(times.get(name)) for name in present]
+        row += [_number(times.get(name)) for name in cores]
         row += [_ratio(times, over, under, 1, ".2f") for _, over, under in RATIOS]
+        row += [_number(times.get(name)) for name in others]
         row.append(_ratio(times, FLOOR[2], FLOOR[1], 100, ".1f"))
         rows.append(row)
-    return ["task", "data", *present, *(name for name, _, _ in RATIOS), FLOOR[0]], rows
+    return ["task", "data", *cores, *(name for name, _, _ in RATIOS), *others, FLOOR[0]], rows
 
 
 class _Figure(float):
