@@ -118,7 +118,7 @@ def test_what_is_no_ledger_is_refused_and_not_made(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("x" * 5000)
     for name, error in [
         ("none", FileNotFoundError),
-        (".", FileNotFoundError),
+        (".", IsADirectoryError),
         ("empty", RuleError),
         ("text", RuleError),
     ]:
