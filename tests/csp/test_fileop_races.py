@@ -93,6 +93,8 @@ def test_one_of_several_threads_patches_a_base(tmp_path):
         ".git\\config",
         "sub\\.GIT\\hooks\\x",
         "HG~1/hgrc",
+        "PIJUL~1/config",
+        "FSLCKO~2",
         ".hg/hgrc",
         ".svn/entries",
         "inside/config",

@@ -11,15 +11,15 @@ PROTECTED = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", "cvs", ".
 """Folders (and files) that version control keeps for itself: what is written there can be run by it."""
 
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")  # by HFS+, when it compares names
-_SHORT = re.compile(r"(git|hg|svn|bzr|jj)~[0-9]+")  # what NTFS also calls .git and others
+_SHORT = {name[1:7]: name for name in PROTECTED if name.startswith(".")}  # NTFS also calls .git GIT~1, and so on
 
 
 def plain(part: str) -> str:
     """A part of a path as the laxest file system compares it: without case, ignored signs, or what NTFS cuts off."""
     name = _IGNORED.sub("", unicodedata.normalize("NFKC", part)).casefold()
     name = name.split(":", 1)[0].rstrip(" .")
-    short = _SHORT.fullmatch(name)
-    return f".{short[1]}" if short else name
+    short, tilde, number = name.partition("~")
+    return _SHORT.get(short, name) if tilde and number.isdigit() else name
 
 
 @lru_cache(maxsize=256)
