@@ -9,6 +9,7 @@ import os
 import random
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,8 @@ from tests.nslip.twins import rounds
 from turnwire import WIRES
 from turnwire.errors import DecodeError, Reason
 from turnwire.log import Block, plan, read_block
-from turnwire.log.planning import cutting
+from turnwire.log.input.resuming import TICK
+from turnwire.log.planning import cutting, states
 from turnwire.log.planning.line_numbers import LineNumbers
 
 
@@ -150,6 +152,27 @@ def test_a_changed_file_among_many(tmp_path: Path) -> None:
     with pytest.raises(DecodeError, match="changed after it was cut") as caught:
         list(read_block(block))
     assert caught.value.path == str(tmp_path / "b")
+
+
+@pytest.mark.parametrize(("count", "age", "waits"), [(5000, 1, 1), (5000, TICK, 0), (5, 1, 0)])
+def test_a_file_that_was_just_written_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, age: int, waits: int
+) -> None:
+    """Until its clock has moved on: what is written in the same moment leaves no trace in its times. Of a file that is
+    digested as a whole it leaves one in the digest."""
+    path = tmp_path / "log"
+    path.write_bytes((GOOD + b"\n") * count)
+    waited: list[float] = []
+
+    def write(seconds: float) -> None:
+        waited.append(seconds)
+        keeping_times(path, flip(0.55))
+
+    clock = SimpleNamespace(sleep=write, time_ns=lambda: os.stat(path).st_ctime_ns + age)
+    monkeypatch.setattr(states, "time", clock)
+    blocks = plan(str(path), wire="nslip")
+    assert waited == [TICK / 1e9] * waits
+    assert together(blocks) == one_scan(str(path), "nslip")
 
 
 def test_another_file_of_the_same_size_and_time(tmp_path: Path) -> None:

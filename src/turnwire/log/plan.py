@@ -21,7 +21,7 @@ from turnwire.log.planning.cutting import can_be_looked_at, cuts_by_looking, cut
 from turnwire.log.planning.line_numbers import LINE_NUMBERS
 from turnwire.log.planning.plain import plain, restored
 from turnwire.log.planning.proving import Proof
-from turnwire.log.planning.states import HEAD, State, changed, digest_of, inode_of, is_sampled
+from turnwire.log.planning.states import HEAD, State, changed, digest_of, inode_of, is_sampled, settled
 from turnwire.log.scan import Scan, scan
 
 __all__ = ["BLOCK_BYTES", "Block", "plan", "read_block", "scan_cuts"]
@@ -177,7 +177,7 @@ class _Job(NamedTuple):
         if not stat.S_ISREG(os.stat(name).st_mode):  # opening a named pipe would wait for its writer
             raise ValueError(f"only regular files can be cut into blocks, and {name!r} is not one")
         with open(name, "rb", buffering=0) as file:
-            status = os.fstat(file.fileno())
+            status = settled(file)
             size = status.st_size
             head = os.pread(file.fileno(), HEAD, 0)
             from hashlib import sha256

@@ -7,8 +7,10 @@ inode was changed, which nobody can set, tells a file that was written to under 
 from __future__ import annotations
 
 import os
+import time
 from typing import Any, NamedTuple
 
+from turnwire.log.input.resuming import TICK
 from turnwire.log.planning.between import READ
 
 HEAD = 4096
@@ -30,6 +32,16 @@ class State(NamedTuple):
     inode: tuple[int, int, int] | None = None
     digest: str = ""
     sampled: bool = True
+
+
+def settled(file: Any) -> os.stat_result:
+    """The status of an open file, from now on of another time when somebody writes to it: right behind a write, the
+    clock of many file systems has not moved on, and the next one would leave no trace."""
+    status = os.fstat(file.fileno())
+    if status.st_size > HEAD * SAMPLES and 0 <= time.time_ns() - status.st_ctime_ns < TICK:  # else all is digested
+        time.sleep(TICK / 1e9)
+        status = os.fstat(file.fileno())
+    return status
 
 
 def inode_of(status: os.stat_result) -> tuple[int, int, int]:
