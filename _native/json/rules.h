@@ -62,14 +62,14 @@ typedef struct {
     uint64_t seen;                           /* a bit for each rule of the outermost object that had a value */
 } tw_walk;
 
-static void tw_rules_begin(tw_rules *t)
+static TW_UNUSED void tw_rules_begin(tw_rules *t)
 {
     memset(t, 0, sizeof *t);
     memset(t->slots, -1, sizeof t->slots);
 }
 
 /* Adds a rule; NULL where there are too many. */
-static tw_rule *tw_rules_add(tw_rules *t, const char *name, size_t size, int kind, int must)
+static TW_UNUSED tw_rule *tw_rules_add(tw_rules *t, const char *name, size_t size, int kind, int must)
 {
     tw_rule *rule = &t->rule[t->count];
     size_t slot = tw_name_hash((const uint8_t *)name, size) % TW_RULE_SLOTS;
@@ -88,7 +88,7 @@ static tw_rule *tw_rules_add(tw_rules *t, const char *name, size_t size, int kin
 }
 
 /* Adds a word that a value may be; 0 where there are too many. */
-static int tw_rule_word(tw_rule *rule, const char *text, size_t size, int calm)
+static TW_UNUSED int tw_rule_word(tw_rule *rule, const char *text, size_t size, int calm)
 {
     tw_choice *word = &rule->word[rule->words];
     if (rule->words == TW_MOST_WORDS) return 0;
@@ -428,7 +428,7 @@ static const uint8_t *tw_walk_record(tw_walk *w, const uint8_t *p, tw_rules *t)
 }
 
 /* Whether a text is one object that follows the rules, with nothing but white space around it. */
-static int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_rules *t)
+static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_rules *t)
 {
     w->end = p + size;
     w->own = w->calm = 1;

@@ -12,6 +12,7 @@ from libc.stdint cimport uint64_t
 from _native.json.draft cimport (
     JSON_WRITTEN, json_ascii, json_begin, json_draft, json_end, json_result, json_text as json_put, json_text_of
 )
+from _native.json.rules cimport tw_walk
 from turnwire.json import text as json_text
 from turnwire.contract import LIMITS
 from turnwire.kick import envelope_methods as methods
@@ -23,6 +24,7 @@ from turnwire.kick.writing import envelope_text
 cdef extern from *:
     int PyUnicode_IS_ASCII(object text)
     int PyUnicode_Check(object value)
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
     int PyObject_GenericSetAttr(object owner, object name, PyObject *value) except -1
 cdef extern from "_native/json/forms.h":
     bint tw_is_uuid(const unsigned char *text, size_t size)
@@ -63,6 +65,7 @@ cdef class Envelope:
     cdef public object id, timestamp, sender, receiver, type, channel, content, correlation_id, _parsed
     cdef dict _extra
     cdef object _source  # the text that was read, where writing the envelope gives that again; until something is set
+    cdef bint _plain  # whether what the policy says nothing of was found good; until something is set
     cdef object __weakref__
 
     __wire__ = WIRE
@@ -86,10 +89,12 @@ cdef class Envelope:
     def __setattr__(self, name, value):
         if name != "_parsed":
             self._source = None
+            self._plain = False
         PyObject_GenericSetAttr(self, name, <PyObject *>value)
 
     def __delattr__(self, name):
         self._source = None
+        self._plain = False
         PyObject_GenericSetAttr(self, name, NULL)
 
     @property
@@ -269,7 +274,7 @@ cdef bint are_texts(Envelope envelope) noexcept:
     """Whether the fields are texts and the only ones."""
     if envelope._extra is not None and PyDict_Size(envelope._extra):
         return False
-    return (
+    return envelope._plain or (
         type(envelope.id) is str and type(envelope.timestamp) is str and type(envelope.sender) is str
         and type(envelope.receiver) is str and type(envelope.channel) is str and type(envelope.content) is str
         and (type(envelope.type) is str or type(envelope.type) is MessageType)
@@ -279,6 +284,8 @@ cdef bint are_texts(Envelope envelope) noexcept:
 cdef bint are_plain(Envelope envelope) except -1:
     """Whether the fields of which the policy says nothing are surely good."""
     cdef object correlation = envelope.correlation_id
+    if envelope._plain:
+        return True
     if correlation is not None and (type(correlation) is not str or not uuid4(<str>correlation)):
         return False
     return uuid4(<str>envelope.id) and plain_time(<str>envelope.timestamp) and plain_content(<str>envelope.content)
@@ -396,6 +403,9 @@ cdef bint put_fields(json_draft *draft, Envelope it) except -1:
     return True
 
 
+include "reading.pxi"
+
+
 def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
     """One envelope from a JSON object in text or contiguous bytes; white space around it is dropped (section 001).
 
@@ -403,10 +413,12 @@ def decode(data, *, bint strict=False, policy=DEFAULT_POLICY, limits=LIMITS):
     missing_*, bad_type_* and bad_enum_type for the field named in ``path``, bad_channel. What section 004 rules is left
     to ``check``, unless ``strict``: then the first warning is raised as RuleError.
     """
-    fields, source = READ(data) if limits is DEFAULT_LIMITS else READ(data, limits)
-    envelope = build(fields, source)
+    envelope = quick(data) if limits is DEFAULT_LIMITS else None
     if envelope is None:
-        raise methods.field_error(data, fields)
+        fields, source = READ(data) if limits is DEFAULT_LIMITS else READ(data, limits)
+        envelope = build(fields, source)
+        if envelope is None:
+            raise methods.field_error(data, fields)
     if strict:
         check(envelope, policy, strict=True)
     return envelope
@@ -416,7 +428,9 @@ def all_clear(bytes data not None):
     """Whether ``check`` surely finds nothing in the envelope of a good record; of a document that is never sure."""
     if data[:1] != b"{":
         return False
-    envelope = build(READ(data)[0])
+    envelope = quick(data)
+    if envelope is None:
+        envelope = build(READ(data)[0])
     return envelope is not None and verdict(<Envelope>envelope, STANDARD) == ()
 
 

@@ -19,7 +19,10 @@ from turnwire._pure.json import sap as pure_sap
 from turnwire._pure.json import text as pure_text
 from turnwire._pure.json import write as pure_write
 from turnwire.contract import LIMITS
+from turnwire.sap import messages as sap_messages
+from turnwire.sap import rules as sap_rules
 from turnwire.sap.codec import kind_of
+from turnwire.sstp import messages as sstp_messages
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import Kind
 
@@ -152,7 +155,7 @@ def test_what_is_taken_while_it_is_read_is_good(wire: str) -> None:
 
 def is_held(message: Any) -> bool:
     """Whether the object of a message is still to be made."""
-    owner = sap.messages.Record if isinstance(message, sap.messages.Record) else sstp.messages.Message
+    owner = sap_messages.Record if isinstance(message, sap_messages.Record) else sstp_messages.Message
     try:
         owner.__dict__["_fields"].__get__(message)
     except AttributeError:
@@ -167,7 +170,7 @@ def issues_of(fields: dict[str, Any]) -> list[Any]:
     cls = kind_of(fields)
     assert cls is not None
     message = cls.from_dict(fields)
-    return [*pure_sap.judge(fields, cls.TABLE), *sap.rules.conditions(message), *sap.rules.lint(message)]
+    return [*pure_sap.judge(fields, cls.TABLE), *sap_rules.conditions(message), *sap_rules.lint(message)]
 
 
 @needs_native

@@ -52,7 +52,12 @@ TESTS = {
         "tests/csp/test_scanner.py",
         "tests/csp/test_bulk.py",
     ),
-    "space": ("tests/kick/test_space.py", "tests/kick/test_envelope.py", "tests/kick/test_documents.py"),
+    "space": (
+        "tests/kick/test_space.py",
+        "tests/kick/test_reading.py",
+        "tests/kick/test_envelope.py",
+        "tests/kick/test_documents.py",
+    ),
     "log": (
         "tests/log/test_line_heads.py",
         "tests/log/test_arrays.py",

@@ -1,0 +1,129 @@
+/* An envelope of KickLang whose fields stand in their usual order: where each is in its JSON text, how it becomes a str, and
+ * what is surely good. There is doubt (0) about all others, which the reader of JSON text and the rules look at. */
+#ifndef TURNWIRE_SPACE_LETTER_H
+#define TURNWIRE_SPACE_LETTER_H
+
+#include <Python.h>
+#include "_native/json/rules.h"
+
+enum { TW_FIELDS = 8, TW_ID = 0, TW_TIMESTAMP, TW_SENDER, TW_RECEIVER, TW_TYPE, TW_CHANNEL, TW_CONTENT, TW_CORRELATION };
+
+/* A string of JSON: its inside, how many characters it has, which are at most `most`, and how many of them are sigils or
+ * byte order marks. */
+typedef struct { const uint8_t *from, *to; Py_ssize_t count; uint32_t most; int marks; } tw_part;
+
+/* The string whose inside starts at p: behind its quote. */
+static const uint8_t *tw_part_at(tw_walk *w, const uint8_t *p, tw_part *part)
+{
+    const uint8_t *behind;
+    uint32_t code;
+    int size;
+    part->from = p;
+    part->count = 0;
+    part->most = 127;
+    part->marks = 0;
+    for (;; p += size) {
+        behind = turnwire_plain(p, w->end);
+        part->count += behind - p;
+        p = behind;
+        if (p >= w->end) return NULL;
+        if (*p == '"') break;
+        part->count++;
+        if (*p == '\\') {
+            if (!(size = tw_escape_size(p, w->end))) return NULL;
+            if (p[1] == '/' || p[1] == 'u') w->own = 0;
+            if (p[1] != 'u') continue;
+            code = size == 12 ? 0x10FFFF : turnwire_hex(p + 2);
+            part->marks += code == 0x2AFB || code == 0xFEFF;
+        } else {
+            if (*p < 0x80 || !(size = tw_utf8_size(p, w->end))) return NULL;
+            code = size == 2 ? (uint32_t)(*p & 0x1F) << 6 | 0x3F : size == 3 ? 0xFFFF : 0x10FFFF;
+            part->marks += size == 3 && (!memcmp(p, "\xE2\xAB\xBB", 3) || !memcmp(p, "\xEF\xBB\xBF", 3));
+        }
+        if (code > part->most) part->most = code;
+    }
+    part->to = p;
+    return p + 1;
+}
+
+/* The fields of the object that the text [p, p + size) is, and nothing else: how many. names: each with its quotes. */
+static int tw_letter_parts(tw_walk *w, const uint8_t *p, size_t size, const tw_choice *names, tw_part *parts)
+{
+    int count = 0, closed = 0;
+    w->end = p + size;
+    w->own = 1;
+    p = tw_walk_skip(w, p);
+    if (p >= w->end || *p != '{') return 0;
+    p = tw_walk_skip(w, p + 1);
+    while (!closed) {
+        const tw_choice *name = &names[count];
+        if (count == TW_FIELDS || w->end - p < (ptrdiff_t)name->size || !tw_same_bytes(p, name->text, name->size)) return 0;
+        p = tw_walk_skip(w, p + name->size);
+        if (p >= w->end || *p != ':') return 0;
+        p = tw_walk_skip(w, p + 1);
+        if (p >= w->end || *p != '"' || !(p = tw_part_at(w, p + 1, &parts[count]))) return 0;
+        count++;
+        if (!(p = tw_walk_next(w, p, '}', &closed))) return 0;
+    }
+    return tw_walk_skip(w, p) == w->end && count >= TW_CORRELATION ? count : 0;
+}
+
+static inline size_t tw_part_size(const tw_part *part) { return (size_t)(part->to - part->from); }
+
+static PyObject *tw_part_text(const tw_part *part)
+{
+    PyObject *text = PyUnicode_New(part->count, part->most);
+    if (!text) return NULL;
+    if ((Py_ssize_t)tw_part_size(part) == part->count) memcpy(PyUnicode_DATA(text), part->from, (size_t)part->count);
+    else turnwire_put(PyUnicode_KIND(text), PyUnicode_DATA(text), part->from, part->to);
+    return text;
+}
+
+/* Surely a channel: no character of it is written as an escape. */
+static inline int tw_part_is_channel(const tw_part *part)
+{
+    return tw_part_size(part) == (size_t)part->count + 2 && tw_is_channel(part->from, tw_part_size(part));
+}
+
+static inline int tw_part_is_uuid4(const tw_part *part)
+{
+    const uint8_t *p = part->from;
+    return tw_is_uuid(p, tw_part_size(part)) && p[14] == '4' &&
+           (p[19] == '8' || p[19] == '9' || (p[19] | 32) == 'a' || (p[19] | 32) == 'b');
+}
+
+/* Behind the sigil at p, NULL where none is. */
+static inline const uint8_t *tw_behind_sigil(const uint8_t *p, const uint8_t *end)
+{
+    if (end - p >= 3 && !memcmp(p, "\xE2\xAB\xBB", 3)) return p + 3;
+    return end - p >= 6 && p[0] == '\\' && p[1] == 'u' && turnwire_hex(p + 2) == 0x2AFB ? p + 6 : NULL;
+}
+
+/* As tw_plain_content: one header line of ASCII, and no further sigil. */
+static inline int tw_part_is_plain(const tw_part *part)
+{
+    const uint8_t *start = tw_behind_sigil(part->from, part->to), *p = start, *end = part->to;
+    if (part->marks != 1 || !p || p == end || *p == '/' || *p == ':') return 0;
+    for (; p < end && *p != '\\'; p++)
+        if (*p <= ' ' || *p >= 0x7F) return 0;
+    return p > start && (p == end || p[1] == 'n');
+}
+
+static inline int tw_part_is_time(const tw_part *part)
+{
+    uint8_t text[20];
+    if (tw_part_size(part) == 20) return tw_is_plain_time(part->from);
+    if (tw_part_size(part) != 19) return 0;
+    memcpy(text, part->from, 19);
+    text[19] = 'Z';
+    return tw_is_plain_time(text);
+}
+
+/* Whether the fields of which no policy says anything are surely good. */
+static int tw_letter_is_plain(const tw_part *parts, int count)
+{
+    return tw_part_is_uuid4(&parts[TW_ID]) && tw_part_is_time(&parts[TW_TIMESTAMP]) &&
+           (count == TW_CORRELATION || tw_part_is_uuid4(&parts[TW_CORRELATION])) && tw_part_is_plain(&parts[TW_CONTENT]);
+}
+
+#endif

@@ -1,0 +1,157 @@
+"""Envelopes made of their text without a dict: the twins read, judge and write the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from tests.conftest import needs_both
+from tests.kick.test_envelope import ALERT, OTHER, REPORT, SEED
+from turnwire.contract import LIMITS
+from turnwire.errors import WireError
+
+TEXTS = [
+    "",
+    "x",
+    "⫻",
+    "⫻a",
+    "⫻a/b",
+    "⫻a/ö",
+    "⫻a/b\\",
+    "⫻/b",
+    "⫻a b/c",
+    '⫻a/"b"',
+    "\\u2afba/b",
+    "\\u2AFBa\\/b",
+    "⫻command/dispatch",
+]
+TEXTS += [
+    "⫻task/x:a/1\\nGo",
+    "⫻task/x:a/1\\u000aGo",
+    "⫻task/x:a/1",
+    "⫻task/x\\r\\nGo",
+    "⫻:x\\ny",
+    "\\u2afbtask/x:a/1\\nレ é ö 😀",
+]
+TEXTS += [
+    "⫻task/x:a/1\\nGo ⫻b",
+    "⫻task/x:a/1\\nGo \\u2afb",
+    "⫻task/x:a/1\\n\\ufeff",
+    "⫻task/x:a/1\\n\ufeff",
+    "⫻task/x:a/1\\n\\ud83d\\ude00",
+]
+TEXTS += [
+    "⫻task/x:a/1\\n\\ud83d",
+    "⫻task\\/x:a/1\\nb",
+    "⫻täsk/x\\nb",
+    "\\n",
+    "é",
+    "\\u00e9",
+    "\\u0041",
+    "a\\/b",
+    "\x7f",
+    "\\q",
+    "\x01",
+    "ÿĀ",
+]
+TEXTS += [
+    OTHER,
+    OTHER.upper(),
+    OTHER[:-1] + "g",
+    OTHER.replace("-4", "-5"),
+    OTHER[:-1],
+    OTHER.replace("-9", "-\\u0039", 1),
+]
+TEXTS += [
+    "2026-02-28T10:00:00",
+    "2024-02-29T10:00:00Z",
+    "2023-02-29T10:00:00Z",
+    "2026-01-15T24:00:00Z",
+    "2026-01-15T10:00:60Z",
+]
+TEXTS += [
+    "2026-01-15T10:00:00.5Z",
+    "0000-01-15T10:00:00Z",
+    "2026-01-15t10:00:00z",
+    "Info",
+    "Command",
+    "Alert",
+    "Query",
+    "info",
+]
+TEXTS += ["Orchestrator", "WePlan", "Broadcast", "nobody"]
+OTHERS = ["null", "1", "[]", "{}", '"x', "", '"a" ', ' "a"', '"x","y":1', '"x",', '"x"}', '"a":"b"']
+
+
+def bent(numbers: random.Random) -> str:
+    """The text of an envelope with a few things that are not usual."""
+    fields = dict(numbers.choice([SEED, REPORT, ALERT, {**REPORT, "correlation_id": OTHER}]))
+    written = {name: json.dumps(value, ensure_ascii=numbers.random() < 0.3) for name, value in fields.items()}
+    for _ in range(numbers.randint(0, 2)):
+        name = numbers.choice([*written, "correlation_id", "more"])
+        written[name] = f'"{numbers.choice(TEXTS)}"' if numbers.random() < 0.85 else numbers.choice(OTHERS)
+    if numbers.random() < 0.15:
+        written.pop(numbers.choice(list(written)))
+    names = list(written)
+    if numbers.random() < 0.1:
+        numbers.shuffle(names)
+    comma, colon = numbers.choice([(",", ":"), (",", ":"), (", ", ": "), ("\n,\t", " :")])
+    text = "{" + comma.join(f'"{name}"{colon}{written[name]}' for name in names) + "}"
+    if numbers.random() < 0.1:
+        at = numbers.randrange(len(text) + 1)
+        text = text[:at] + numbers.choice(["", " ", '"', "\\", "x", ","]) + text[at + 1 :]
+    return numbers.choice(["", "", "", " ", "\n"]) + text + numbers.choice(["", "", "", "\n", "x"])
+
+
+def told(core: ModuleType, data: str | bytes) -> Any:
+    """What a core makes of a text: all that the envelope says, how it is written, what is to be said about it."""
+
+    def outcome(call: Any) -> Any:
+        try:
+            return call()
+        except WireError as error:
+            return type(error).__name__, error.reason, error.offset, error.line, error.path
+
+    def whole() -> Any:
+        envelope = core.decode(data)
+        return (
+            list(envelope.to_dict().items()),
+            core.check(envelope),
+            [outcome(lambda strict=strict: core.encode(envelope, strict)) for strict in (True, False)],
+        )
+
+    return outcome(whole)
+
+
+@needs_both
+def test_the_twins_read_the_same() -> None:
+    native, pure = (import_module(f"turnwire._{name}.space.envelope") for name in ("native", "pure"))
+    numbers, good = random.Random(7), 0
+    for _ in range(6000):
+        text = bent(numbers)
+        data: Any = numbers.choice([text, text.encode("utf-8", "surrogatepass")])
+        found = told(native, data)
+        assert found == told(pure, data), text
+        good += found[0] != "DecodeError"
+    assert 1500 < good < 5500
+
+
+@needs_both
+def test_what_is_set_is_judged() -> None:
+    native = import_module("turnwire._native.space.envelope")
+    text = json.dumps(SEED, ensure_ascii=False, separators=(",", ":"))
+    for name, value in (("id", "x"), ("timestamp", "x"), ("content", "x"), ("correlation_id", "x"), ("sender", 3)):
+        envelope = native.decode(text)
+        assert native.check(envelope) == [] and native.encode(envelope) == text
+        setattr(envelope, name, value)
+        assert native.check(envelope)
+    envelope = native.decode(text)
+    del envelope.content
+    assert native.check(envelope)
+    envelope = native.decode(text)
+    envelope.extra["more"] = 1
+    assert native.encode(envelope) == f'{text[:-1]},"more":1}}'
+    assert native.decode(text, limits=LIMITS._replace(key=99)) == native.decode(text)
