@@ -19,9 +19,11 @@ from turnwire._pure.json import sap as pure_sap
 from turnwire._pure.json import text as pure_text
 from turnwire._pure.json import write as pure_write
 from turnwire.contract import LIMITS
+from turnwire.sap import codec as sap_codec
 from turnwire.sap import messages as sap_messages
 from turnwire.sap import rules as sap_rules
 from turnwire.sap.codec import kind_of
+from turnwire.sstp import codec as sstp_codec
 from turnwire.sstp import messages as sstp_messages
 from turnwire.sstp.rules import findings
 from turnwire.sstp.spec import Kind
@@ -76,13 +78,14 @@ KEYS = [
 def package(wire: str, core: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The package of a wire, whose reading and judging is that of the backend under test."""
     found: Any = sap if wire == "sap" else sstp
-    monkeypatch.setattr(found.codec, "_core", core(f"json.{wire}"))
+    codec: Any = sap_codec if wire == "sap" else sstp_codec
+    monkeypatch.setattr(codec, "_core", core(f"json.{wire}"))
     reader = core("json.text").Reader(wire, ())
     if wire == "sap":
-        monkeypatch.setattr(found.codec, "_reader", reader)
+        monkeypatch.setattr(codec, "_reader", reader)
     else:
-        judge = core("json.sstp").Judge(found.codec.kinds(), reader.read_source, found.codec.judged)
-        monkeypatch.setattr(found.codec, "_judge", judge)
+        judge = core("json.sstp").Judge(codec.kinds(), reader.read_source, codec.judged)
+        monkeypatch.setattr(codec, "_judge", judge)
     return found
 
 
