@@ -15,7 +15,7 @@ from turnwire import csp
 from turnwire.atomic import PREFIX, create, temporary_name
 from turnwire.csp import fileop
 from turnwire.csp.paths import matches
-from turnwire.errors import RuleError
+from turnwire.errors import Reason, RuleError
 
 WRITER = """
 import sys
@@ -233,3 +233,32 @@ def test_a_plan_is_safe_to_print(tmp_path):
     plan = op("CREATE", "d\x1b[31m/a\u202e\nb", "x").apply(tmp_path, dry_run=True)
     assert str(plan).startswith("would CREATE d\\x1b[31m/a\\u202e\\nb: +1 -0 lines")
     assert str(plan).isprintable()
+
+
+@pytest.mark.skipif(not fileop._WALKS, reason="the system cannot walk folders without following links")
+@pytest.mark.parametrize("swapped", ["sub", "sub/inner"])
+@pytest.mark.parametrize("word", ["CREATE", "PATCH", "DELETE"])
+def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(tmp_path, monkeypatch, word, swapped):
+    """Whoever else can write the root swaps a folder for a link between the look at the file and the change."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "sub/inner", outside / "inner"):
+        folder.mkdir(parents=True)
+    victims = [outside / "inner/a.txt", outside / "a.txt"]
+    for file in (root / "sub/inner/a.txt", *victims) if word != "CREATE" else ():
+        file.write_text("old\n")
+    looked = fileop._current
+
+    def look_then_swap(file, path):
+        found = looked(file, path)
+        (root / swapped).rename(tmp_path / "gone")
+        (root / swapped).symlink_to(outside, target_is_directory=True)
+        return found
+
+    monkeypatch.setattr(fileop, "_current", look_then_swap)
+    content = {"CREATE": "new\n", "PATCH": "@@ -1 +1 @@\n-old\n+new\n", "DELETE": None}[word]
+    with pytest.raises(RuleError) as caught:
+        op(word, "sub/inner/a.txt", content).apply(root)
+    assert caught.value.reason in (Reason.UNSAFE_PATH, Reason.NOT_A_FILE)
+    left = sorted(str(path.relative_to(outside)) for path in outside.rglob("*"))
+    assert left == (["inner"] if word == "CREATE" else ["a.txt", "inner", "inner/a.txt"])
+    assert all(victim.read_text() == "old\n" for victim in victims if word != "CREATE")

@@ -122,18 +122,24 @@ class Caller:
             raise BadAnswer(f"a Result of task {result.task_id} came for task {task.task_id}")
         if not same_id(came["correlationId"], sent["correlationId"]):
             raise BadAnswer(f"the Result of task {task.task_id} has another correlationId: {result.correlation_id}")
-        asked = sent["target"].get("agentId") or self._producer
-        if asked is not None and came["producer"]["agentId"] != asked:
-            raise BadAnswer(f"{result.producer.agent_id} answered task {task.task_id}, {asked} was asked")
+        return self.vouched(result, sent["target"].get("agentId"))
+
+    def vouched(self, result: Result, asked: str | None = None) -> Result:
+        """The Result of a task, if it comes from who was asked, or else from the client's ``producer``, and, if it is
+        final, has the signature of who made it where the client has ``keys``. Raises BadAnswer."""
+        producer = result._fields["producer"]["agentId"]
+        asked = asked or self._producer
+        if asked is not None and producer != asked:
+            raise BadAnswer(f"{producer} answered task {result.task_id}, {asked} was asked")
         if self._keys is not None and is_final(result):
             from turnwire.sap.signing import verify_message
 
             try:
                 signer = verify_message(result, self._keys)
             except RuleError as error:
-                raise BadAnswer(f"the Result of task {task.task_id}: {error}") from error
-            if signer != result.producer.agent_id:
-                raise BadAnswer(f"{signer} signed a Result of {result.producer.agent_id}")
+                raise BadAnswer(f"the Result of task {result.task_id}: {error}") from error
+            if signer != producer:
+                raise BadAnswer(f"{signer} signed a Result of {producer}")
         return result
 
 

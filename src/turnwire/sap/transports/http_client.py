@@ -100,7 +100,8 @@ class Client(Caller):
         return answer
 
     async def result(self, task_id: str) -> Result | None:
-        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task."""
+        """The final Result of a task sent before, None while there is none. Raises KeyError for an unknown task, and
+        BadAnswer for a Result of another one, or not of whom ``producer`` and ``keys`` of the client say."""
         answer = await self._request("GET", f"/tasks/{task_id}", None, dict(self._headers))
         if isinstance(answer, Nack):
             if code_of(answer) == ErrorCode.NOT_FOUND:
@@ -110,7 +111,7 @@ class Client(Caller):
             return None
         if not same_id(answer.task_id, task_id):
             raise BadAnswer(f"a Result of task {answer.task_id} came for task {task_id}")
-        return answer
+        return self.vouched(answer)
 
     async def statuses(self, task: Task) -> AsyncIterator[Result]:
         """The Results of a task as they come. Raises as :meth:`call`."""

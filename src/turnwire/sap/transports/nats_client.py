@@ -119,7 +119,8 @@ class Client(Caller):
             await results.unsubscribe()
 
     async def result(self, task_id: str) -> Result | None:
-        """The newest kept Result of a task sent before, final or not; None while there is none."""
+        """The newest kept Result of a task sent before, final or not; None while there is none. Raises BadAnswer for
+        what is none of that task, or not of whom ``producer`` and ``keys`` of the client say."""
         subject = self._link.subject("results", uuid_key(task_id), self._principal)
         try:
             message = await self._link.stream.get_last_msg(self._link.results_stream, subject)
@@ -128,7 +129,7 @@ class Client(Caller):
         result = _read(message.data)
         if not isinstance(result, Result) or not same_id(result.task_id, task_id):
             raise BadAnswer(f"what is kept for task {task_id} is not a Result of it")
-        return result
+        return self.vouched(result)
 
     async def _result_of(self, task: Task) -> Result:
         async for result in self.statuses(task):
