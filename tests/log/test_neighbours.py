@@ -1,0 +1,111 @@
+"""What is damaged never costs its neighbour: every wire beside every wire, torn, flipped, cut and grown at random."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+
+from tests.sap.documents import TASK
+from turnwire import WIRES, scan
+
+pytestmark = pytest.mark.usefixtures("scan_core")
+ENVELOPE = {
+    "id": "3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f",
+    "timestamp": "2026-01-15T10:00:00Z",
+    "sender": "Orchestrator",
+    "receiver": "WePlan",
+    "type": "Command",
+    "channel": "⫻command/dispatch",
+    "content": "⫻task/dispatch:T-7/001\nWrite.\n",
+}
+KNOWLEDGE = {
+    "header": {"kind": "knowledge", "actor_id": "a", "schema_id": "ioc.knowledge.v0", "logical_clock": 1},
+    "payload": {"content": "x", "confidence": 1, "evidence_refs": []},
+}
+CSP = "CSP/1\nFROM A\nTO B\nCTX C0\nINTENT {}\n\n{}"
+RECORDS = {
+    "nslip": ['@a3|f0|c3|S0|d1|T1|gH|t"a|b#c"#'],
+    "csp": [
+        CSP.format("RESULT", "RESULT T1\nSTATUS OK\nDATA done\n\n"),
+        CSP.format("FILE", "FILEOP F1 CREATE\nPATH a\nCONTENT\n<<<\nx\ny\n>>>\n\n"),
+    ],
+    "sstp": [json.dumps(KNOWLEDGE), json.dumps(KNOWLEDGE, indent=1), json.dumps({"log": json.dumps(KNOWLEDGE) + "\n"})],
+    "sap": [json.dumps(TASK), json.dumps(TASK, indent=1)],
+    "kick": [json.dumps(ENVELOPE), json.dumps(ENVELOPE, ensure_ascii=False)],
+}
+WHOLE = {one.encode() for one in [*RECORDS["csp"], *RECORDS["nslip"], *RECORDS["kick"]]}
+"""Records that a damaged CSP/1 message in front of them leaves alone: they begin one, or are a line as a whole."""
+ODD = [
+    b'"',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"\\",
+    b"@",
+    b"#",
+    b"|",
+    b" ",
+    b"\t",
+    b"\0",
+    b"\xff",
+    b",",
+    b":",
+    b"\xe2\xab\xbb",
+    b"9",
+]
+
+
+def damaged(record: bytes, chance: random.Random) -> bytes:
+    """The record with one to three accidents in it."""
+    for _ in range(chance.choice([1, 1, 1, 2, 3])):
+        if not record:
+            break
+        place = chance.randrange(len(record))
+        what = chance.randrange(5)
+        if what == 0:
+            record = record[:place]
+        elif what == 1:
+            record = record[place:]
+        elif what == 2:
+            record = record[:place] + bytes([record[place] ^ 1 << chance.randrange(8)]) + record[place + 1 :]
+        elif what == 3:
+            record = record[:place] + chance.choice(ODD) + record[place:]
+        else:
+            record = record[:place] + record[place + chance.randrange(1, 20) :]
+    return record
+
+
+def leaves_a_heredoc_open(record: bytes) -> bool:
+    """Whether a line opens one and no later line closes it."""
+    lines = record.split(b"\n")
+    openings = [place for place, line in enumerate(lines) if re.fullmatch(b"<{3,}-?", line)]
+    return any(b">" * lines[place].count(b"<") not in lines[place + 1 :] for place in openings)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_damaged_record_costs_neither_the_one_before_it_nor_the_one_behind(wire: str, scan_core: str) -> None:
+    chance = random.Random(f"{wire} 1")
+    broken = 0
+    for _ in range(60 if scan_core == "pure" else 400):
+        before, behind = (chance.choice(RECORDS[name]).encode() for name in chance.choices(WIRES, k=2))
+        hurt = damaged(chance.choice(RECORDS[wire]).encode(), chance)
+        if wire == "csp":  # which takes for its own what its heredoc holds, and one line behind it
+            if leaves_a_heredoc_open(hurt):
+                continue
+            hurt += b"" if behind in WHOLE else b"\nplain text"
+        data = before + b"\n" + hurt + b"\n" + behind + b"\n"
+        first, last = (len(list(scan(one).messages())) for one in (before + b"\n", behind + b"\n"))
+        for size in (1 << 20, 64):
+            found = scan(data, batch_bytes=size)
+            offsets = [(batch["offset"][row], batch["length"][row]) for batch in found for row in range(len(batch))]
+            ends = len(data) - len(behind) - 1
+            assert sum(start < len(before) for start, _ in offsets) == first == 1, data
+            assert sum(start >= ends for start, _ in offsets) == last == 1, data
+            counts = found.counts
+            assert counts.bytes == len(data) == counts.records + counts.rejects + counts.text
+            broken += len(found.rejects) > 0
+    assert broken > 20
