@@ -9,6 +9,10 @@ from turnwire._pure.session.drafts import Array as _Array
 from turnwire._pure.session.drafts import Given as _Given
 from turnwire._pure.session.drafts import Member as _Member
 
+cdef enum:
+    MOST_KEYS = 4096
+    LONGEST_KEY = 80
+
 cdef object Array = _Array, Member = _Member, TAKEN = _Given(b"0")
 
 
@@ -196,6 +200,24 @@ def written(list draft not None, list texts not None, key_of):
     return "".join(parts)
 
 
+cdef dict keys = {}
+
+
+cdef str key_text(object member, object key_of):
+    """The name of a member and its mark as they are written; short ones are kept."""
+    cdef tuple own = (name_of(member), mark_of(member))
+    cdef PyObject* known = PyDict_GetItem(keys, own)
+    cdef str found
+    if known is not NULL:
+        return <str>known
+    found = key_of(own[0], own[1])
+    if len(found) < LONGEST_KEY:
+        if len(keys) >= MOST_KEYS:
+            keys.clear()
+        keys[own] = found
+    return found
+
+
 cdef int write(list draft, list texts, object key_of, list parts) except -1:
     cdef object member, node, each
     cdef str mark, text
@@ -206,7 +228,7 @@ cdef int write(list draft, list texts, object key_of, list parts) except -1:
             parts.append(" ")
         first = False
         mark, node = mark_of(member), node_of(member)
-        parts.append(key_of(name_of(member), mark))
+        parts.append(key_text(member, key_of))
         if type(node) is int:
             text = texts[node]
             if text != "null" or mark == "":

@@ -1,11 +1,12 @@
-"""Judges what templates would cost. The rules are those of ``_pure/session/judging.py``."""
+"""Judges what templates would cost. The rules are those of ``_pure/session/judging.py``.
+
+Leaves, paths, conversations and forms of times are numbers here, given out as they come: what is the same is compared as such.
+"""
 
 from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_GET_ITEM
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
-
-from _native.session.leaves cimport equal, held_at
 
 from collections import Counter
 from itertools import islice
@@ -17,11 +18,14 @@ cdef enum:
     SAME_FLAG = 1
     MORE_FLAG = 2
     FRESH_FLAG = 4
+    OTHER_FLAG = 8
     MOST_SOURCES = 6
     MOST_HOLDERS = 24
+    MOST_DIGITS = 18
+    NONE = -1
+    UNKNOWN = -2
 
 cdef double IMPOSSIBLE = 1e9
-cdef dict PENALTY = {"?": 0.0, "+": 0.3, "=": 0.2, "^": 0.4}
 cdef tuple NONE_SEEN = ()
 
 
@@ -35,276 +39,453 @@ cdef bint is_number(bytes leaf) noexcept:
     return len(leaf) > 0
 
 
+cdef int number_in(dict known, object key) except -1:
+    """The number of a key, which gets one if it has none."""
+    cdef PyObject* found = PyDict_GetItem(known, key)
+    if found is not NULL:
+        return <object>found
+    known[key] = len(known)
+    return len(known) - 1
+
+
+cdef double weight_of(object leaf) except -1:
+    """About how many tokens a leaf is."""
+    cdef Py_ssize_t size = len(leaf), at, digits = 0
+    cdef Py_UCS4 letter
+    cdef str text
+    if type(leaf) is bytes:
+        return 1 + <double>size / 3
+    text = leaf
+    for at in range(min(size, 64)):
+        letter = text[at]
+        digits += 48 <= letter <= 57
+    return 1 + size / (1.6 if digits > 0.3 * min(size, 64) else 4.5)
+
+
+cdef int digits_of(long long number) noexcept:
+    """How many digits a number has that is not negative."""
+    cdef int found = 1
+    while number >= 10:
+        number //= 10
+        found += 1
+    return found
+
+
 cdef class Judge:
-    """Judges the events of one block; see the twin."""
+    """Judges the events of one block; see the twin.
+
+    begins: where the leaves of each event begin in ``leaves`` (their numbers), ``paths`` and ``flags``. known: leaf ->
+    its number; texts: the leaves. weights, after (the leaf that is one more), forms and numbers: of each leaf, UNKNOWN where
+    nobody asked yet. talks: the conversation of each event; rows: the last leaf of each, while a place is judged.
+    """
 
     cdef object allowed, tellable
-    cdef list leaves, columns, paths, conversations, flags, others
-    cdef dict weights, more, times
+    cdef bint same, more, seen, turn, later
+    cdef list columns, others, texts, names
+    cdef dict known, told_forms
+    cdef int* begins
+    cdef int* leaves
+    cdef int* paths
+    cdef int* talks
+    cdef int* rows
+    cdef int* after
+    cdef int* forms
+    cdef int* members
+    cdef double* weights
+    cdef long long* numbers
+    cdef unsigned char* flags
 
-    def __init__(self, events, orders, allowed, tellable):
+    def __cinit__(self, events, orders, allowed, tellable):
+        cdef Py_ssize_t many = len(events), total = 0, number, place, at = 0, width
+        cdef dict paths = {}, talks = {}
+        cdef list own, leaves, others
+        cdef object event, shape, key
         self.allowed, self.tellable = allowed, tellable
-        self.leaves = [event.leaves for event in events]
-        self.columns = [event.shape.columns for event in events]
-        self.paths = [event.shape.paths for event in events]
-        self.conversations, self.flags, self.others = [], [], []
-        self.weights, self.more, self.times = {}, {}, {}
-        self._look(orders)
+        self.same, self.more, self.seen, self.turn, self.later = [mark in allowed for mark in "?+=^~"]
+        self.known, self.told_forms, self.others, self.columns = {}, {}, [], []
+        for event in events:
+            total += len(event.leaves)
+        self.begins = <int*>PyMem_Malloc((many + 1) * sizeof(int))
+        self.talks = <int*>PyMem_Malloc((many + 1) * sizeof(int))
+        self.rows = <int*>PyMem_Malloc((many + 1) * sizeof(int))
+        self.members = <int*>PyMem_Malloc((many + 1) * sizeof(int))
+        self.leaves = <int*>PyMem_Malloc((total + 1) * sizeof(int))
+        self.paths = <int*>PyMem_Malloc((total + 1) * sizeof(int))
+        self.after = <int*>PyMem_Malloc((total + 1) * sizeof(int))
+        self.forms = <int*>PyMem_Malloc((total + 1) * sizeof(int))
+        self.weights = <double*>PyMem_Malloc((total + 1) * sizeof(double))
+        self.numbers = <long long*>PyMem_Malloc((total + 1) * sizeof(long long))
+        self.flags = <unsigned char*>PyMem_Malloc(total + 1)
+        if (
+            self.begins is NULL or self.talks is NULL or self.rows is NULL or self.members is NULL or self.leaves is NULL
+            or self.paths is NULL or self.after is NULL or self.forms is NULL or self.weights is NULL
+            or self.numbers is NULL or self.flags is NULL
+        ):
+            raise MemoryError
+        for number in range(many):
+            event = events[number]
+            leaves, shape, key = event.leaves, event.shape, orders[number][0]
+            own, width = shape.paths, len(leaves)
+            if len(own) != width:
+                raise ValueError("a shape has as many leaves as its event")
+            self.columns.append(shape.columns)
+            self.begins[number] = <int>at
+            self.talks[number] = NONE if key is None else number_in(talks, leaves[key])
+            for place in range(width):
+                self.leaves[at] = number_in(self.known, leaves[place])
+                self.paths[at] = number_in(paths, own[place])
+                self.flags[at] = 0
+                at += 1
+        self.begins[many] = <int>at
+        self.texts, self.names = list(self.known), list(paths)
+        for at in range(len(self.texts)):
+            self.weights[at] = weight_of(self.texts[at])
+            self.after[at] = self.forms[at] = UNKNOWN
+            self.numbers[at] = UNKNOWN
+        self._look([order for _, order in orders], [key for key, _ in orders])
 
-    cdef int _look(self, object orders) except -1:
-        cdef dict everywhere = {}, holders = {}, here, scope, held
-        cdef dict scopes = {None: everywhere}
-        cdef list paths, leaves, order, sources
-        cdef Py_ssize_t number, place
-        cdef object key, own, last, old, path, leaf, conversation
-        cdef bytearray flags
-        cdef int flag
-        for number, (key, order) in enumerate(orders):
-            paths, leaves = self.paths[number], self.leaves[number]
-            conversation = None if key is None else leaves[key]
-            scope = scopes.get(conversation)
-            if scope is None:
-                scope = scopes[conversation] = {}
-            self.conversations.append(conversation)
-            flags = bytearray(len(paths))
-            sources = [NONE_SEEN] * len(paths)
-            for place in order:
-                path, leaf = paths[place], leaves[place]
-                here = everywhere if key is not None and place == key else scope
-                own = held_at(here, path)
-                last = held_at(everywhere, path)
-                old = last
-                flag = 0
-                if own is None:
-                    flag = FRESH_FLAG
-                else:
-                    last = own
-                    if equal(self.following(own), leaf):
-                        flag = MORE_FLAG
-                if equal(last, leaf):
-                    flag |= SAME_FLAG
-                flags[place] = flag
-                held = held_at(holders, leaf)
-                if held is not None and len(held):
-                    sources[place] = self._sources(held, path, leaf, here, everywhere)
-                if here is not everywhere:
-                    here[path] = leaf
-                elif key is not None and place == key:
-                    scope[path] = leaf
-                    old = held_at(everywhere, path)
-                if old is not None:
-                    held = held_at(holders, old)
-                    if held is not None:
-                        held.pop(path, None)
-                everywhere[path] = leaf
-                held = held_at(holders, leaf)
-                if held is None:
-                    holders[leaf] = {path: None}
-                else:
-                    held[path] = None
-            self.flags.append(flags)
-            self.others.append(sources)
+    def __dealloc__(self):
+        PyMem_Free(self.begins)
+        PyMem_Free(self.talks)
+        PyMem_Free(self.rows)
+        PyMem_Free(self.members)
+        PyMem_Free(self.leaves)
+        PyMem_Free(self.paths)
+        PyMem_Free(self.after)
+        PyMem_Free(self.forms)
+        PyMem_Free(self.weights)
+        PyMem_Free(self.numbers)
+        PyMem_Free(self.flags)
+
+    cdef int _look(self, list orders, list keys) except -1:
+        """What each leaf has before it. last: of each path, the leaf that was seen last; scopes: in a conversation."""
+        cdef Py_ssize_t number, place, begin, key_place
+        cdef int leaf, path, own, old, flag, talk
+        cdef int* last = <int*>PyMem_Malloc((len(self.names) + 1) * sizeof(int))
+        cdef list holders = [None] * len(self.texts), order, sources
+        cdef dict scopes = {}, scope, held
+        cdef object place_, key
+        if last is NULL:
+            raise MemoryError
+        try:
+            for path in range(len(self.names)):
+                last[path] = NONE
+            for number in range(len(orders)):
+                order, key = orders[number], keys[number]
+                begin, key_place, talk = self.begins[number], NONE if key is None else key, self.talks[number]
+                scope = None
+                if talk != NONE:
+                    scope = scopes.get(talk)
+                    if scope is None:
+                        scope = scopes[talk] = {}
+                sources = None
+                for place_ in order:
+                    place = place_
+                    leaf, path = self.leaves[begin + place], self.paths[begin + place]
+                    old = last[path]
+                    own = old
+                    if scope is not None and place != key_place:
+                        own = scope.get(path, NONE)
+                    flag = 0
+                    if own == NONE:
+                        flag = FRESH_FLAG
+                        if old == leaf:
+                            flag |= SAME_FLAG
+                    else:
+                        if own == leaf:
+                            flag |= SAME_FLAG
+                        if self.following(own) == leaf:
+                            flag |= MORE_FLAG
+                    held = holders[leaf]
+                    if held:
+                        found = self._sources(held, path, leaf, None if place == key_place else scope, last)
+                        if found is not NONE_SEEN:
+                            if sources is None:
+                                sources = [NONE_SEEN] * len(order)
+                            sources[place] = found
+                            flag |= OTHER_FLAG
+                    self.flags[begin + place] = flag
+                    if scope is not None:
+                        scope[path] = leaf
+                    if old != NONE and old != leaf:
+                        held = holders[old]
+                        if held is not None:
+                            held.pop(path, None)
+                    last[path] = leaf
+                    if holders[leaf] is None:
+                        holders[leaf] = {path: None}
+                    else:
+                        (<dict>holders[leaf]).pop(path, None)
+                        (<dict>holders[leaf])[path] = None
+                self.others.append(sources)
+        finally:
+            PyMem_Free(last)
         return 0
 
-    cdef tuple _sources(self, dict held, object path, object leaf, dict here, dict everywhere):
+    cdef tuple _sources(self, dict held, int path, int leaf, dict here, const int* last):
+        """The other paths at which a leaf was seen last."""
         cdef list found = []
-        cdef object other, value
-        for other in islice(reversed(held), MOST_HOLDERS):
+        cdef int other
+        cdef object other_
+        for other_ in islice(reversed(held), MOST_HOLDERS):
+            other = other_
             if other == path:
                 continue
-            value = held_at(here, other)
-            if value is None:
-                value = held_at(everywhere, other)
-            if equal(value, leaf):
-                found.append(other)
-                if len(found) == MOST_SOURCES:
-                    break
+            if here is not None:
+                value = here.get(other_)
+                if value is not None and value != leaf:
+                    continue
+                if value is None and last[other] != leaf:
+                    continue
+            found.append(self.names[other])
+            if len(found) == MOST_SOURCES:
+                break
         return tuple(found) if found else NONE_SEEN
 
-    cdef object following(self, object leaf):
-        cdef PyObject* known = PyDict_GetItem(self.more, leaf)
-        if known is not NULL:
-            return <object>known
-        found = one_more(leaf)
-        self.more[leaf] = found
-        return found
+    cdef int following(self, int leaf) except -3:
+        """The leaf that is one more; NONE where no event has it."""
+        cdef object found
+        if self.after[leaf] == UNKNOWN:
+            found = one_more(self.texts[leaf])
+            self.after[leaf] = NONE if found is None else self.known.get(found, NONE)
+        return self.after[leaf]
+
+    cdef int form(self, int leaf) except -3:
+        """The form of a time; NONE for anything else."""
+        cdef object text, found
+        if self.forms[leaf] == UNKNOWN:
+            text = self.texts[leaf]
+            found = time_of(text) if type(text) is str else None
+            self.forms[leaf] = NONE if found is None else number_in(self.told_forms, found[0])
+        return self.forms[leaf]
+
+    cdef long long number(self, int leaf) except -4:
+        """A number of at most 18 digits; NONE for what are no digits, UNKNOWN for a longer one."""
+        cdef object text = self.texts[leaf]
+        if type(text) is not bytes or not is_number(text):
+            return NONE
+        if len(<bytes>text) > MOST_DIGITS:
+            return UNKNOWN
+        if self.numbers[leaf] == UNKNOWN:
+            self.numbers[leaf] = int(text)
+        return self.numbers[leaf]
 
     cpdef double weigh(self, object leaf) except -1:
         """About how many tokens a leaf is."""
-        cdef PyObject* known = PyDict_GetItem(self.weights, leaf)
-        cdef Py_ssize_t size, at, digits = 0
-        cdef double found
-        cdef Py_UCS4 letter
-        cdef str text
-        if known is not NULL:
-            return <object>known
-        size = len(leaf)
-        if type(leaf) is bytes:
-            found = 1 + <double>size / 3
-        else:
-            text = leaf
-            for at in range(min(size, 64)):
-                letter = text[at]
-                digits += 48 <= letter <= 57
-            found = 1 + size / (1.6 if digits > 0.3 * min(size, 64) else 4.5)
-        self.weights[leaf] = found
-        return found
+        cdef PyObject* known = PyDict_GetItem(self.known, leaf)
+        return weight_of(leaf) if known is NULL else self.weights[<int><object>known]
+
+    cdef inline int leaf_at(self, int number, Py_ssize_t place) noexcept:
+        return self.leaves[self.begins[number] + place]
+
+    cdef inline int flag_at(self, int number, Py_ssize_t place) noexcept:
+        return self.flags[self.begins[number] + place]
+
+    cdef tuple others_at(self, int number, Py_ssize_t place):
+        """The other paths where the value of a leaf was seen last."""
+        if not self.flag_at(number, place) & OTHER_FLAG:
+            return NONE_SEEN
+        return (<list>self.others[number])[place]
+
+    cdef Py_ssize_t take(self, list members) except -1:
+        """Puts the numbers of events where C sees them; how many there are."""
+        cdef Py_ssize_t at, many = len(members), most = len(self.others)
+        cdef int number
+        if not many or many > most:
+            raise ValueError("some of the events are judged, each once")
+        for at in range(many):
+            number = members[at]
+            if not 0 <= number < most or self.begins[number + 1] - self.begins[number] != self.widths(members[0]):
+                raise ValueError("the events have one structure")
+            self.members[at] = number
+        return many
+
+    cdef Py_ssize_t widths(self, Py_ssize_t number) noexcept:
+        return self.begins[number + 1] - self.begins[number]
 
     def judged(self, list members not None):
         """What each leaf costs in the rows of a template for these events, and its best mark."""
         cdef list costs = [], marks = []
-        cdef Py_ssize_t place
+        cdef Py_ssize_t place, many = self.take(members)
         cdef double cost
-        for place in range(len(<list>self.leaves[members[0]])):
+        for place in range(self.widths(self.members[0])):
             cost = 0.0
-            marks.append(self._mark(place, members, &cost))
+            marks.append(self._mark(place, many, &cost))
             costs.append(cost)
         return costs, marks
 
-    cdef inline object leaf_at(self, Py_ssize_t number, Py_ssize_t place):
-        return <object>PyList_GET_ITEM(<list>PyList_GET_ITEM(self.leaves, number), place)
+    def parted(self, list members not None, Py_ssize_t place, Py_ssize_t most):
+        """Events by the value of a leaf, in the order of the first of each; None for more values than ``most``."""
+        cdef Py_ssize_t at, many = self.take(members)
+        cdef dict found = {}
+        cdef object number, key
+        cdef PyObject* held
+        if not 0 <= place < self.widths(self.members[0]):
+            raise IndexError("there is no such leaf")
+        for at in range(many):
+            key = self.leaf_at(self.members[at], place)
+            number = <object>PyList_GET_ITEM(members, at)
+            held = PyDict_GetItem(found, key)
+            if held is not NULL:
+                (<list>held).append(number)
+                continue
+            if len(found) == most:
+                return None
+            found[key] = [number]
+        return list(found.values())
 
-    cdef inline int flag_at(self, Py_ssize_t number, Py_ssize_t place) except -1:
-        return (<bytearray>PyList_GET_ITEM(self.flags, number))[place]
-
-    cdef inline tuple others_at(self, Py_ssize_t number, Py_ssize_t place):
-        return <tuple>PyList_GET_ITEM(<list>PyList_GET_ITEM(self.others, number), place)
-
-    cdef str _mark(self, Py_ssize_t place, list members, double* cost):
+    cdef str _mark(self, Py_ssize_t place, Py_ssize_t many, double* cost):
         """The best mark of one leaf; what it costs in rows."""
-        cdef Py_ssize_t first = members[0], number
-        cdef object leaf = self.leaf_at(first, place), number_
-        cdef bint table = self.columns[first][place] is not None
-        cdef double whole = 0, least = 0, value
-        cdef dict missed = {}
-        cdef str best = "", mark
-        for number_ in members:
-            number = number_
-            if not equal(self.leaf_at(number, place), leaf):
+        cdef int first = self.members[0]
+        cdef int leaf = self.leaf_at(first, place)
+        cdef bint table = self.columns[first][place] is not None, null
+        cdef double[5] told
+        cdef double least = 0, value
+        cdef Py_ssize_t at
+        cdef str best = ""
+        cdef dict elsewhere
+        for at in range(many):
+            if self.leaf_at(self.members[at], place) != leaf:
                 break
         else:
-            if table or must_open(leaf):
+            if table or must_open(self.texts[leaf]):
                 return "?"
             return self._of_constant(place, first, leaf)
-        whole = self._missed(place, members, leaf, missed)
+        elsewhere = self._missed(place, many, leaf, told)
         if table:
-            cost[0] = missed.get("?", whole)
+            cost[0] = told[0] if self.same else told[4]
             return "?"
-        for mark, value in missed.items():
-            if mark[:1] not in self.allowed or (leaf == b"null" and mark not in ("?", "+")):
-                continue
-            value += PENALTY.get(mark, 1.0)
-            if not best or value < least:
-                best, least = mark, value
+        null = self.texts[leaf] == b"null"
+        if self.same:
+            best, least, cost[0] = "?", told[0], told[0]
+        if self.more and (not best or told[1] + 0.3 < least):
+            best, least, cost[0] = "+", told[1] + 0.3, told[1]
+        if not null:
+            if self.seen and (not best or told[2] + 0.2 < least):
+                best, least, cost[0] = "=", told[2] + 0.2, told[2]
+            if self.turn and (not best or told[3] + 0.4 < least):
+                best, least, cost[0] = "^", told[3] + 0.4, told[3]
+            if self.seen and elsewhere is not None:
+                for path, value in elsewhere.items():
+                    if not best or value + 1.0 < least:
+                        best, least, cost[0] = "=" + path, value + 1.0, value
+            if self.later:
+                value = self._later(place, many, leaf)
+                if not best or value + 1.0 < least:
+                    best, cost[0] = "~", value
         if not best:
-            cost[0] = whole
+            cost[0] = told[4]
             return "?"
-        cost[0] = missed[best]
         return best
 
-    cdef double _missed(self, Py_ssize_t place, list members, object leaf, dict missed) except -1e18:
-        """What rows cost that always tell a leaf; ``missed`` gets what they cost with each mark."""
-        cdef dict rows = {self.conversations[members[0]]: leaf}
+    cdef dict _missed(self, Py_ssize_t place, Py_ssize_t many, int leaf, double* told):
+        """What rows cost with the marks ? + = ^, and with none; by path, what they cost where the leaf is seen there."""
         cdef double whole = 0, same = 0, more = 0, seen = 0, turn = 0, cost
-        cdef object last = leaf, value, row, number_, path, conversation, sources = None
-        cdef Py_ssize_t number, at, count
-        cdef bint begun = False
-        cdef int flag
-        cdef tuple others
-        for number_ in members:
-            if not begun:
-                begun = True
-                continue
-            number = number_
-            value = self.leaf_at(number, place)
-            cost = self.weigh(value) + 0.5
+        cdef int last = leaf, value, row, number, talk, flag
+        cdef Py_ssize_t at
+        cdef object sources = None, path
+        cdef dict found = None
+        cdef int* rows = self.rows + 1
+        for at in range(many):
+            rows[self.talks[self.members[at]]] = NONE
+        rows[self.talks[self.members[0]]] = leaf
+        for at in range(1, many):
+            number = self.members[at]
+            value, flag, talk = self.leaf_at(number, place), self.flag_at(number, place), self.talks[number]
+            cost = self.weights[value] + 0.5
             whole += cost
-            flag = self.flag_at(number, place)
-            conversation = <object>PyList_GET_ITEM(self.conversations, number)
-            row = held_at(rows, conversation)
-            if row is None:
+            row = rows[talk]
+            if row == NONE:
                 row = last
-            if not equal(row, value):
+            if row != value:
                 same += cost
-            if not equal(self.following(row), value):
+            if self.following(row) != value:
                 more += cost
             if not flag & SAME_FLAG:
                 seen += cost
             if flag & FRESH_FLAG:
-                if not equal(value, leaf):
+                if value != leaf:
                     turn += cost
             elif not flag & MORE_FLAG:
                 turn += cost
-            others = self.others_at(number, place)
-            if PyTuple_GET_SIZE(others):
+            if flag & OTHER_FLAG:
                 if sources is None:
                     sources = Counter()
-                for at in range(PyTuple_GET_SIZE(others)):
-                    path = <object>PyTuple_GET_ITEM(others, at)
+                for path in self.others_at(number, place):
                     sources[path] += 1
-            last = value
-            rows[conversation] = value
-        if self.flag_at(members[0], place) & SAME_FLAG:
-            seen -= self.weigh(leaf)
-        missed["?"], missed["+"], missed["="], missed["^"] = same, more, seen, turn
+            rows[talk] = last = value
+        if self.flag_at(self.members[0], place) & SAME_FLAG:
+            seen -= self.weights[leaf]
+        told[0], told[1], told[2], told[3], told[4] = same, more, seen, turn, whole
         if sources is not None:
+            found = {}
             for path, count in sources.most_common(3):
-                if count * 4 >= len(members) - 1 and self.tellable(path):
-                    missed["=" + path] = self._elsewhere(place, members, leaf, path)
-        missed["~"] = self._later(place, members, leaf)
-        return whole
+                if count * 4 >= many - 1 and self.tellable(path):
+                    found[path] = self._elsewhere(place, many, leaf, path)
+        return found
 
-    cdef double _elsewhere(self, Py_ssize_t place, list members, object leaf, object path) except -1e18:
+    cdef double _elsewhere(self, Py_ssize_t place, Py_ssize_t many, int leaf, object path) except -1e18:
+        """What a leaf costs that is expected as it was seen last at another path."""
         cdef double cost = 0
-        cdef Py_ssize_t at, number
-        for at in range(1, len(members)):
-            number = members[at]
+        cdef Py_ssize_t at
+        cdef int number
+        for at in range(1, many):
+            number = self.members[at]
             if path not in self.others_at(number, place):
-                cost += self.weigh(self.leaf_at(number, place)) + 0.5
-        number = members[0]
-        return cost - (self.weigh(leaf) if path in self.others_at(number, place) else 0.0)
+                cost += self.weights[self.leaf_at(number, place)] + 0.5
+        return cost - (self.weights[leaf] if path in self.others_at(self.members[0], place) else 0.0)
 
-    cdef str _of_constant(self, Py_ssize_t place, Py_ssize_t number, object leaf):
+    cdef str _of_constant(self, Py_ssize_t place, int number, int leaf):
+        """The mark of a leaf that never changes: fixed, or seen elsewhere where its first value need not be told."""
         cdef object path
-        if "=" in self.allowed and leaf != b"null" and self.weigh(leaf) > 6:
+        if self.seen and self.weights[leaf] > 6 and self.texts[leaf] != b"null":
             if self.flag_at(number, place) & SAME_FLAG:
                 return "="
             for path in self.others_at(number, place):
-                if self.tellable(path) and len(path) < len(leaf) * 1.5:
+                if self.tellable(path) and len(path) < len(self.texts[leaf]) * 1.5:
                     return "=" + path
         return ""
 
-    cdef object _time(self, object leaf):
-        cdef PyObject* known = PyDict_GetItem(self.times, leaf)
-        if known is not NULL:
-            return <object>known
-        found = time_of(leaf) if type(leaf) is str else None
-        self.times[leaf] = found
-        return found
-
-    cdef double _later(self, Py_ssize_t place, list members, object leaf) except -1:
+    cdef double _later(self, Py_ssize_t place, Py_ssize_t many, int leaf) except -1:
         """What a leaf costs as a time."""
         cdef double cost = 0
-        cdef object form, read, value, last
-        cdef Py_ssize_t at, number
-        if type(leaf) is str:
-            form = self._time(leaf)
-            if form is None:
+        cdef int form, value
+        cdef long long last, number
+        cdef Py_ssize_t at
+        if type(self.texts[leaf]) is str:
+            form = self.form(leaf)
+            if form == NONE:
                 return IMPOSSIBLE
-            for at in range(1, len(members)):
-                number = members[at]
-                value = self.leaf_at(number, place)
-                read = self._time(value)
-                cost += 2.5 if read is not None and read[0] == form[0] else self.weigh(value)
+            for at in range(1, many):
+                value = self.leaf_at(self.members[at], place)
+                cost += 2.5 if self.form(value) == form else self.weights[value]
             return cost
-        if not is_number(leaf) or len(leaf) < 4:
+        last = self.number(leaf)
+        if last == NONE or len(<bytes>self.texts[leaf]) < 4:
             return IMPOSSIBLE
-        last = int(leaf)
-        for at in range(1, len(members)):
-            number = members[at]
-            value = self.leaf_at(number, place)
-            if type(value) is not bytes or not is_number(value) or int(value) < last:
+        for at in range(1, many):
+            value = self.leaf_at(self.members[at], place)
+            number = self.number(value)
+            if number == NONE:
                 return IMPOSSIBLE
-            cost += 1.5 + <double>len(str(int(value) - last)) / 3
+            if number == UNKNOWN or last == UNKNOWN:
+                return self._far(place, many)
+            if number < last:
+                return IMPOSSIBLE
+            cost += 1.5 + <double>digits_of(number - last) / 3
+            last = number
+        return cost
+
+    cdef double _far(self, Py_ssize_t place, Py_ssize_t many) except -1:
+        """What a leaf costs as a number, of more digits than C counts with."""
+        cdef double cost = 0
+        cdef object last = None, value
+        cdef Py_ssize_t at
+        for at in range(many):
+            value = self.texts[self.leaf_at(self.members[at], place)]
+            if type(value) is not bytes or not is_number(value) or (last is not None and int(value) < last):
+                return IMPOSSIBLE
+            if last is not None:
+                cost += 1.5 + <double>len(str(int(value) - last)) / 3
             last = int(value)
         return cost

@@ -153,7 +153,7 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         **{f"json.sstp.Judge.{name}": calls for name, calls in judge.items()},
         **{f"json.sap.Messages.{name}": calls for name, calls in made.items()},
         **{f"session.state.State.{name}": calls for name, calls in state.items()},
-        **{f"session.judging.Judge.{name}": (_session,) for name in ("judged", "weigh")},
+        **{f"session.judging.Judge.{name}": (_session,) for name in ("judged", "parted", "weigh")},
         **{f"space.envelope.Envelope.{name}": calls for name, calls in letters.items()},
         **{f"nslip.codec.SlipMessage.{name}": calls for name, calls in slips.items()},
         **{f"space.format.Section.{name}": (_section,) for name in ("replace", "to_dict")},

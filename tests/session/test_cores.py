@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from importlib import import_module
+from itertools import product
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -282,5 +283,7 @@ def judge_the_same(given: list[Any], plain: bool) -> None:
         structures.setdefault(event.structure, []).append(number)
     for members in structures.values():
         assert native.judged(members) == pure.judged(members)
+        for place, most in product(range(len(events[members[0]].leaves)), (1, 3)):
+            assert native.parted(members, place, most) == pure.parted(members, place, most)
         for leaf in events[members[0]].leaves:
             assert native.weigh(leaf) == pure.weigh(leaf)

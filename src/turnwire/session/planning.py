@@ -146,21 +146,17 @@ class Planner:
         if len(members) > 2 and depth:
             dearest = sorted(filter(marks.__getitem__, range(len(marks))), key=lambda place: -costs[place])
             for place in dearest[:MOST_CANDIDATES]:
-                kinds: dict[Leaf, list[int]] = {}
-                for number in members:
-                    kinds.setdefault(self.events[number].leaves[place], []).append(number)
-                    if len(kinds) > MOST_KINDS:
-                        break
-                if not 1 < len(kinds) <= MOST_KINDS or len(kinds) > len(members) * 0.6:
+                parts = self._judge.parted(members, place, min(MOST_KINDS, int(len(members) * 0.6)))
+                if parts is None or len(parts) < 2:
                     continue
-                parts = list(kinds.values())
-                total = self._apart(parts)
+                total = self._apart(parts, least)
                 if total < least:
                     best, least = parts, total
         return marks, best
 
-    def _apart(self, parts: list[list[int]]) -> float:
-        """What parts cost with a template each, derived from that of the first."""
+    def _apart(self, parts: list[list[int]], most: float) -> float:
+        """What parts cost with a template each, derived from that of the first; any number from ``most`` on where that
+        is not less."""
         total = 0.0
         base: list[str] = []
         first = self.events[parts[0][0]].leaves
@@ -170,6 +166,8 @@ class Planner:
                 total += sum(costs) + _bars(marks, part)
                 base = marks
                 continue
+            if total >= most:
+                break
             total += TEMPLATE + _bars(marks, part)
             total += sum([max(cost, 0.0) for cost in costs])  # what is expected of the first is told once
             leaves = self.events[part[0]].leaves

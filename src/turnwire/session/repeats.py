@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
@@ -99,8 +99,11 @@ class Shortener:
 
     def _saving(self, around: list[tuple[str, str]], text: str, alias: str) -> float:
         """The tokens that an alias saves each time, beside what is around it where it comes first."""
-        sizes = self._meter.count_many([before + each + after for each in (text, alias) for before, after in around])
-        return (sum(sizes[: len(around)]) - sum(sizes[len(around) :])) / len(around)
+        each = Counter(around)
+        texts = [before + middle + after for middle in (text, alias) for before, after in each]
+        sizes = self._meter.count_many(texts)
+        saved = zip(each.values(), sizes[: len(each)], sizes[len(each) :], strict=True)
+        return sum([times * (long - short) for times, long, short in saved]) / len(around)
 
 
 def _free(text: str, alphabet: Alphabet) -> bool:

@@ -21,6 +21,8 @@ from turnwire.errors import EncodeError, Reason, expect_number
 
 CHUNK = 1 << 16
 """Characters that are handed over at once: few calls, and enough chunks for several threads."""
+FEW = 64
+"""Texts in a list that are handed over at once without a look at how long they are."""
 LONG_S = "\u017f"
 """The only character beyond ASCII that a contraction ('s) matches without regard to case: see CAREFUL."""
 _TAGGED = re.compile(r"(</?[a-z0-9]+>|\[multimodal\])")
@@ -126,6 +128,8 @@ class Tokenizer:
         Raises EncodeError as ``count`` does (``path`` is the number of the text), ValueError for less than one thread.
         """
         threads = expect_number(threads, "threads", 1)
+        if isinstance(texts, list) and len(texts) <= FEW and set(map(type, texts)) == {str}:
+            return self._count_chunk((0, texts))
         chunks = _chunks(texts)
         begin = list(islice(chunks, 2))
         if threads == 1 or len(begin) < 2:

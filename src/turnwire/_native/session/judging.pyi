@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from typing import Self
 
 from typing_extensions import disjoint_base
 
@@ -6,12 +7,13 @@ from turnwire.session.planning import Event
 
 @disjoint_base
 class Judge:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         events: Sequence[Event],
         orders: Sequence[tuple[int | None, list[int]]],
         allowed: frozenset[str],
         tellable: Callable[[str], bool],
-    ) -> None: ...
+    ) -> Self: ...
     def weigh(self, leaf: str | bytes) -> float: ...
     def judged(self, members: list[int]) -> tuple[list[float], list[str]]: ...
+    def parted(self, members: list[int], place: int, most: int) -> list[list[int]] | None: ...

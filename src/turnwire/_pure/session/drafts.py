@@ -144,7 +144,7 @@ def _change(held: Member, member: Member, same: Sequence[int]) -> Member | None:
 def written(draft: list[Member], texts: Sequence[str], key_of: Callable[[str, str], str]) -> str:
     """The text of a draft. texts: of each leaf, its value as a definition tells it; ``null`` for what is left out.
 
-    key_of: a name and its mark as they are written. ``Given`` stands for a member that is removed.
+    key_of: a name and its mark as they are written, always the same function. ``Given`` is a member that is removed.
     """
     parts = []
     for name, mark, node in draft:

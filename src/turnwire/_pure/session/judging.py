@@ -125,6 +125,15 @@ class Judge:
         found = [self._mark(place, members, first) for place in range(len(first.leaves))]
         return [cost for _, cost in found], [mark for mark, _ in found]
 
+    def parted(self, members: list[int], place: int, most: int) -> list[list[int]] | None:
+        """Events by the value of a leaf, in the order of the first of each; None for more values than ``most``."""
+        found: dict[Leaf, list[int]] = {}
+        for number in members:
+            found.setdefault(self.events[number].leaves[place], []).append(number)
+            if len(found) > most:
+                return None
+        return list(found.values())
+
     def _next(self, leaf: Leaf) -> Leaf | None:
         if leaf not in self._more:
             self._more[leaf] = one_more(leaf)

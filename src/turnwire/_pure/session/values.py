@@ -156,7 +156,9 @@ def opened(text: str) -> tuple[int, dict[str, Any]] | None:
     """The object that a string holds and the style in which it is written, where that gives back the very string."""
     try:
         value = json.loads(text)
-        styles = (INDENTED,) if text[1:2] == "\n" else range(INDENTED)
+        colon = text.find('":') + 2
+        spaced = text[colon : colon + 1] == " "  # the likely styles first; no text is of both kinds
+        styles = (INDENTED,) if text[1:2] == "\n" else (1, 3, 0, 2) if spaced else (0, 2, 1, 3)
         found = next((style for style in styles if restyled(value, style) == text), None)
         if found is None or not value:
             return None
