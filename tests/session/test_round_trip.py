@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import turnwire
 from tests.session.material import KEYS, sessions
 from turnwire import session
-from turnwire._pure.session.values import minified, parsed
+from turnwire._pure.session.values import minified, parsed, restyled, string_of, text_of
 from turnwire.errors import DecodeError, EncodeError
 from turnwire.session.encoding import Options, composed, items, plain_lines
 from turnwire.session.metering import Guess, guessed
@@ -128,3 +128,32 @@ def test_what_is_found_hard_can_be_left_out() -> None:
     assert plain.count("\na ") == 39
     assert session.decode(plain) == events
     assert len(session.encode(events, None)) < len(plain)
+
+
+LEAVES = (
+    "plain",
+    'a "quote"\\',
+    "é\u2028\x7f",
+    "\ud83d",
+    b"12",
+    b"-7",
+    b"1e5",
+    b"0.50",
+    b"null",
+    b"[1,{}]",
+    b"70000000000000001",
+)
+
+
+@given(
+    st.sampled_from(range(5)), st.sampled_from(("a", "é", "70000000000000001", ":,")), st.lists(st.sampled_from(LEAVES))
+)
+def test_objects_in_strings_are_written_in_their_style(style: int, key: str, leaves: list[str | bytes]) -> None:
+    """Piece by piece as ``json.dumps`` writes the whole."""
+    pieces: list[str | int] = ["{"]
+    for number in range(len(leaves)):
+        pieces += [f'{"," if number else ""}"{key}{number}":', number]
+    whole = (*pieces, ',"in":{}}') if leaves else ('{"in":{}}',)
+    nothing = [None] * len(leaves)
+    text = text_of(whole, leaves, nothing)
+    assert string_of(whole, style, leaves, nothing) == (restyled(json.loads(text), style) if style else text)

@@ -15,9 +15,19 @@ ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: &(\S))?(?: [0-9]{3})
 END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
 
 
-def after_anchor(found: re.Match[str], values: bool) -> Interpreter:
-    """What reads the records after an anchor: by the paths and the alphabet that it names. Raises ValueError."""
-    return Interpreter(tuple(key[1:] for key in found[2].split()), found[3] or "", values)
+MOST_SHAPES = 1000
+"""Shapes that are kept from one anchor to the next."""
+
+
+def after_anchor(found: re.Match[str], values: bool, before: Interpreter | None = None) -> Interpreter:
+    """What reads the records after an anchor: by the paths and the alphabet that it names. Raises ValueError.
+
+    before: what read the records before it; shapes that it knows are taken over, up to ``MOST_SHAPES``.
+    """
+    made = Interpreter(tuple(key[1:] for key in found[2].split()), found[3] or "", values)
+    if before is not None and len(before.shapes) <= MOST_SHAPES:
+        made.shapes = before.shapes
+    return made
 
 
 class Session:
@@ -81,7 +91,7 @@ class Session:
         if body[:1] == ".":
             self.ended = True
         else:
-            self.interpreter = after_anchor(found, self.values)
+            self.interpreter = after_anchor(found, self.values, self.interpreter)
 
 
 def lines_of(text: str, strict: bool = True, sealed: bool = True) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from json import encoder
 from typing import Any
 
@@ -32,6 +33,8 @@ STYLES: tuple[dict[str, Any], ...] = (
 """How JSON in strings may be written: as ``json.dumps`` does with these arguments."""
 INDENTED = 4
 """The style that begins another line behind the first bracket."""
+_STAND_IN = 7 * 10**16
+_STAND_INS = re.compile(r"(70{8}[0-9]{8})", re.ASCII).split
 _ENCODERS = [json.JSONEncoder(**style).encode for style in STYLES]
 _COLUMN = re.compile(r"\w[\w .:/-]*").fullmatch
 MOST_OBJECTS = 8
@@ -243,11 +246,40 @@ def text_of(pieces: Sequence[Any], leaves: Sequence[Leaf], columns: Sequence[tup
 
 
 def string_of(
-    pieces: Sequence[Any], style: int, leaves: Sequence[Leaf], columns: Sequence[tuple[str, ...] | None]
+    pieces: tuple[Any, ...], style: int, leaves: Sequence[Leaf], columns: Sequence[tuple[str, ...] | None]
 ) -> str:
     """The text of an object in a string, in its style."""
-    found = text_of(pieces, leaves, columns)
-    return restyled(json.loads(found), style) if style else found
+    if not style:
+        return text_of(pieces, leaves, columns)
+    styled = _styled(pieces, style)
+    if styled is None:
+        return restyled(json.loads(text_of(pieces, leaves, columns)), style)
+    text = encoder.encode_basestring_ascii if STYLES[style].get("ensure_ascii", True) else quoted
+    parts = []
+    for each in styled:
+        if type(each) is str:
+            parts.append(each)
+            continue
+        leaf = leaves[each]
+        if type(leaf) is str:
+            parts.append(text(leaf))
+        elif columns[each] is None and (_QUICK(leaf) or leaf in _CONSTANTS):
+            parts.append(leaf.decode())
+        else:
+            return restyled(json.loads(text_of(pieces, leaves, columns)), style)
+    return "".join(parts)
+
+
+@lru_cache(1024)
+def _styled(pieces: tuple[Any, ...], style: int) -> list[Any] | None:
+    """Pieces as a style writes them, found by writing it with numbers that stand for the leaves; None where a string in
+    it holds JSON, or a key such a number."""
+    if any(type(each) is tuple for each in pieces):
+        return None
+    text = "".join([each if type(each) is str else str(_STAND_IN + each) for each in pieces])
+    parts: list[Any] = _STAND_INS(restyled(json.loads(text), style))
+    parts[1::2] = [int(each) - _STAND_IN for each in parts[1::2]]
+    return parts if parts[1::2] == [each for each in pieces if type(each) is int] else None
 
 
 def of_table(rows: str, columns: tuple[str, ...]) -> str:
