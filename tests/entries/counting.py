@@ -37,6 +37,7 @@ def growth(call: Call, rounds: int) -> float:
         quietly(call)
     seen = array("q", [0] * (1 + len(SHARED)))
     gc.collect()
+    gc.freeze()  # what is there by now need not be looked through again: the next collection is about the rounds
     for place, number in enumerate(counts()):
         seen[place] = number
     for _ in range(rounds):

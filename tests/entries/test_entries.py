@@ -49,6 +49,19 @@ def test_a_leak_is_seen() -> None:
     assert growth(object, 100) < ALLOWED
 
 
+def test_a_leak_of_objects_that_hold_each_other_is_seen() -> None:
+    kept: list[Any] = []
+
+    def one(keep: bool) -> None:
+        ring: list[Any] = [object()]
+        ring.append(ring)
+        if keep:
+            kept.append(ring)
+
+    assert growth(lambda: one(True), 100) >= 1
+    assert growth(lambda: one(False), 100) < ALLOWED  # the collector finds these
+
+
 @pytest.mark.skipif(importlib.util.find_spec("_testcapi") is None, reason="the interpreter has no test module")
 def test_without_memory_an_entry_refuses_or_does_its_work() -> None:
     """In a process of its own, which a crash would end."""
