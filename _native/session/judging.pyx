@@ -197,7 +197,7 @@ cdef class Judge:
                         if self.following(own) == leaf:
                             flag |= MORE_FLAG
                     held = holders[leaf]
-                    if held:
+                    if held is not None and (len(held) > 1 or (held and path not in held)):
                         found = self._sources(held, path, leaf, None if place == key_place else scope, last)
                         if found is not NONE_SEEN:
                             if sources is None:
@@ -212,11 +212,12 @@ cdef class Judge:
                         if held is not None:
                             held.pop(path, None)
                     last[path] = leaf
-                    if holders[leaf] is None:
+                    held = holders[leaf]
+                    if held is None:
                         holders[leaf] = {path: None}
-                    else:
-                        (<dict>holders[leaf]).pop(path, None)
-                        (<dict>holders[leaf])[path] = None
+                    elif old != leaf or len(held) > 1:  # the last one to hold it is the last in order
+                        held.pop(path, None)
+                        held[path] = None
                 self.others.append(sources)
         finally:
             PyMem_Free(last)

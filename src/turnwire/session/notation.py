@@ -11,6 +11,7 @@ import re
 from turnwire._pure.session.values import quoted
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[A-Za-z0-9_.@/?+~^=$#!&*<>;|()%\'-]+|[{}\[\],: ]', re.DOTALL)
+_TOKENS = _TOKEN.findall
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.@/-]*[A-Za-z0-9_.@/?+~^=$#!-]*", re.ASCII).fullmatch
 _WORD = re.compile(r"[A-Za-z&+][A-Za-z0-9_.@/&=-]*", re.ASCII).fullmatch
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null", re.ASCII).fullmatch
@@ -31,30 +32,39 @@ def value(text: str) -> str:
 
 def to_json(text: str) -> str:
     """The JSON text of a definition. Raises ValueError for what is none; what is left, a JSON reader refuses."""
+    tokens = _TOKENS(text)
+    right = sum(map(len, tokens)) == len(text)
     found: list[str] = []
     open_: list[str] = []
-    at, size, in_key = 0, len(text), False
-    while at < size:
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise ValueError(f"a definition holds {text[at]!r} where it is not allowed")
-        token, at = match[0], match.end()
-        if token in ("{", "["):
-            open_.append(token)
-            in_key = token == "{"
-        elif token in ("}", "]"):
-            if not open_ or (open_.pop() == "{") != (token == "}"):
-                raise ValueError("brackets do not match")
-            in_key = False
-        elif token in (" ", ","):
+    in_key = False
+    for token, following in zip(tokens if right else _before_fault(text), [*tokens[1:], ""], strict=False):
+        if token == " " or token == ",":
             token, in_key = ",", open_[-1:] == ["{"]
         elif token == ":":
             in_key = False
+        elif token == "{" or token == "[":
+            open_.append(token)
+            in_key = token == "{"
+        elif token == "}" or token == "]":
+            if not open_ or (open_.pop() == "{") != (token == "}"):
+                raise ValueError("brackets do not match")
+            in_key = False
         elif in_key:
             token = token if token[0] == '"' else quoted(token)
-            if text[at : at + 1] != ":":
+            if following != ":":
                 token += ":null"
         elif token[0] != '"' and not _SCALAR(token):
             token = quoted(token)
         found.append(token)
+    if not right:
+        raise ValueError(f"a definition holds {text[sum(map(len, _before_fault(text)))]!r} where it is not allowed")
     return "".join(found)
+
+
+def _before_fault(text: str) -> list[str]:
+    """The tokens before the first character that begins none."""
+    found, at = [], 0
+    while (match := _TOKEN.match(text, at)) is not None:
+        found.append(match[0])
+        at = match.end()
+    return found
