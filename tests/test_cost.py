@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 
 import turnwire
+from tests.cost.doors import doors
 from tests.cost.entries import Entry, many, of_sessions, reading, saying
 from tests.cost.histories import HISTORIES
 from tests.cost.measuring import DOUBLING, LEAST, MOST, TIMES, Make, measured
@@ -66,6 +67,8 @@ TOLD = {
         "kick tasks, then resumptions",
         "kick questions, then answers",
     ),
+    "session.encode": ("events of many kinds", "events that repeat what is far back", "one event of many members"),
+    "session.salvage damaged": ("events of two kinds in turn", "events with ever more members"),
     "sap.Lifecycle log": ("sap tasks of one correlation", "sap results of one task"),
     "sstp.Session log": ("sstp clocks back", "sstp actors", "sstp queries"),
 }
@@ -116,8 +119,8 @@ def _entries(*which: Callable[[], Iterator[tuple[str, Entry]]]) -> dict[str, Ent
     return {name: entry for table in which for name, entry in table()}
 
 
-TABLE = _entries(reading, saying, many, of_sessions)
-APART = ("feed", "scan in blocks", "report")
+TABLE = _entries(reading, saying, many, of_sessions, doors)
+APART = ("feed", "scan in blocks", "report", "scan two threads", "log.", "tool", "tokens.advise", "Converter")
 QUICK = [name for name in TABLE if not name.startswith(APART) and "convert" not in name]
 FED = ["feed None 1", "feed None 4", "feed sstp 1", "scan in blocks of 1"]
 

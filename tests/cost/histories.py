@@ -211,4 +211,23 @@ OBJECTS: dict[str, Callable[[int], bytes]] = {
     "sstp much evidence": _evidence,
 }
 
-HISTORIES = {**CSP, **KICKS, **OBJECTS}
+# --- events of sessions -----------------------------------------------------------------------------------------------
+
+EVENTS: dict[str, Callable[[int], bytes]] = {
+    "events of many kinds": _each(lambda number: _line({f"k{number}": number, "say": "so"}), 24),
+    "events of two kinds in turn": _each(lambda number: _line({"ab"[number % 2]: number, "say": "so"}), 20),
+    "events with ever more members": lambda n: b"".join(
+        _line({f"m{one}": 1 for one in range(many)}) for many in range(int((n / 4) ** 0.5))
+    ),
+    "events that repeat what is far back": lambda n: b"".join(
+        _line({"say": f"the words of number {number % max(n // 200, 1)} again"}) for number in range(n // 50)
+    ),
+    "events of words of all kinds": _each(
+        lambda number: _line({"say": " ".join(map(_word, range(number, number + 9)))}), 60
+    ),
+    "events deep in arrays": _each(lambda number: _line({"a": [[[[number, [number]]]]]}), 24),
+    "one event of many members": lambda n: _line({f"k{one}": one for one in range(n // 12)}) * 2,
+    "one event of many items": lambda n: _line({"a": [{"b": one} for one in range(n // 10)]}),
+}
+
+HISTORIES = {**CSP, **KICKS, **OBJECTS, **EVENTS}
