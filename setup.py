@@ -18,6 +18,7 @@ from glob import glob
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "_build"))
 from turnwire_build import clang_cl, is_set, lack
@@ -48,7 +49,6 @@ DIRECTIVES = {
     "boundscheck": False,
     "wraparound": False,
     "cdivision": True,
-    "freethreading_compatible": True,
     "emit_code_comments": False,  # the source beside each line, which the compiler would read
 }
 HOTTEST = {f"turnwire._native.{name}" for name in ("nslip.codec", "nslip.scan", "csp.codec", "csp.cuts", "json.lines")}
@@ -147,6 +147,26 @@ def translate(modules: list[Extension]) -> None:
             setattr(module, name, getattr(made[module.name], name))
 
 
+def keep_why(folder: str, why: str | None) -> None:
+    """Write why there are no compiled modules into the package below ``folder``; None: there are."""
+    place = os.path.join(folder, WHY_NOT)
+    if why is not None:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(f"{why}\n")
+    elif os.path.exists(place):
+        os.remove(place)
+
+
+class BuildPython(build_py):
+    """Without extensions there is no build_ext to keep why. What stands in place keeps the modules that it has."""
+
+    def run(self) -> None:
+        super().run()
+        if SKIPPED and not self.editable_mode:
+            keep_why(self.build_lib, lack())
+
+
 class BuildNative(build_ext):
     """Builds modules side by side, and keeps all of them or none: a half-native package would not import."""
 
@@ -164,13 +184,7 @@ class BuildNative(build_ext):
             self.warn(f"turnwire is installed in pure Python, many times slower; not compiled: {self.why}")
             for module in modules:
                 self.remove(module.name)
-        place = os.path.join("src" if self.inplace else self.build_lib, WHY_NOT)
-        if self.why is not None:
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            with open(place, "w", encoding="utf-8") as file:
-                file.write(f"{self.why}\n")
-        elif os.path.exists(place):
-            os.remove(place)
+        keep_why("src" if self.inplace else self.build_lib, self.why)
 
     def build_extension(self, ext: Extension) -> None:
         try:
@@ -207,4 +221,8 @@ class BuildNative(build_ext):
             os.remove(path)
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildNative}, options={"build": {"build_base": BUILD_DIR}})
+setup(
+    ext_modules=extensions(),
+    cmdclass={"build_ext": BuildNative, "build_py": BuildPython},
+    options={"build": {"build_base": BUILD_DIR}},
+)

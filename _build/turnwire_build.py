@@ -26,7 +26,7 @@ def is_set(name):
 def lack():
     """What is missing for a native core here, in words that follow "not compiled: "; None where nothing is."""
     if is_set("TURNWIRE_SKIP_NATIVE"):
-        return "TURNWIRE_SKIP_NATIVE was set when installed"
+        return "TURNWIRE_SKIP_NATIVE was set when built, as for the pure wheel"
     if sys.platform == "win32":
         return None  # where the compiler stands there is known to setuptools alone
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")

@@ -64,7 +64,7 @@ def test_what_is_lacking_is_said(backend: ModuleType, monkeypatch: pytest.Monkey
     (tmp_path / "Python.h").touch()
     assert backend.lack() is None
     monkeypatch.setenv("TURNWIRE_SKIP_NATIVE", "1")
-    assert backend.lack() == "TURNWIRE_SKIP_NATIVE was set when installed"
+    assert backend.lack() == "TURNWIRE_SKIP_NATIVE was set when built, as for the pure wheel"
 
 
 def test_clang_stands_in_for_the_compiler_of_windows(
@@ -105,6 +105,17 @@ def test_an_install_without_a_compiler_keeps_why(tmp_path: Path) -> None:
     (kept,) = [path for path in (tmp_path / "lib").rglob("*") if path.is_file()]
     assert kept.relative_to(tmp_path / "lib") == Path("turnwire/_native/NOT_COMPILED")
     assert kept.read_text("utf-8") == "no C compiler when installed\n"
+
+
+def test_an_install_that_was_told_to_skip_the_core_keeps_why(tmp_path: Path) -> None:
+    ours = {**os.environ, "TURNWIRE_REQUIRE_NATIVE": "0", "TURNWIRE_SKIP_NATIVE": "1"}
+    command = [sys.executable, "setup.py", "--quiet", "build_py", "--build-lib", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ours, timeout=60)
+    assert done.returncode == 0, done.stderr
+    kept = tmp_path / "turnwire" / "_native" / "NOT_COMPILED"
+    assert kept.read_text("utf-8") == "TURNWIRE_SKIP_NATIVE was set when built, as for the pure wheel\n"
+    done = subprocess.run(command, cwd=ROOT, env={**ours, "TURNWIRE_SKIP_NATIVE": "0"}, timeout=60)
+    assert done.returncode == 0  # build_ext is to come, which says what it lacks itself
 
 
 def test_why_there_is_no_core_is_told(tmp_path: Path) -> None:
