@@ -43,3 +43,6 @@ cdef extern from "_native/json/rules.h":
     tw_rule* tw_rules_add(tw_rules* rules, const char* name, size_t size, int kind, bint must)
     bint tw_rule_word(tw_rule* rule, const char* text, size_t size, bint calm)
     bint tw_follows(tw_walk* walk, const unsigned char* text, size_t size, tw_rules* rules)
+
+cdef extern from "_native/json/compact.h":
+    object tw_compacted(object source)

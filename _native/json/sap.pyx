@@ -10,7 +10,7 @@ from _native.json.draft cimport (
     json_text, json_text_of, json_value, json_written
 )
 from _native.json.rules cimport (
-    TW_MARK_AT, TW_MARK_LOOK, TW_MARK_SECRETS, TW_RULE_DOUBT, tw_follows, tw_rule, tw_rule_word, tw_rules, tw_rules_add,
+    TW_MARK_AT, TW_MARK_LOOK, TW_MARK_SECRETS, TW_RULE_DOUBT, tw_compacted, tw_follows, tw_rule, tw_rule_word, tw_rules, tw_rules_add,
     tw_rules_begin, tw_walk
 )
 from _native.json.names cimport TW_NO_NAME, tw_names, tw_names_add, tw_names_begin, tw_names_place, tw_same_text

@@ -184,7 +184,8 @@ cdef class Messages:
         if fields is NULL and source is not NULL and in_slot(message, self.held_at) is not NULL:
             if type(<object>source) is str or type(<object>source) is bytes:
                 return json_text_of(<object>source)
-            return json_written(message._fields, NESTING, ITEMS)
+            text = tw_compacted(<object>in_slot(message, self.held_at))
+            return json_written(message._fields, NESTING, ITEMS) if text is None else text
         if fields is NULL or source is NULL or not PyDict_CheckExact(<object>fields):
             return None
         if strict and <object>source is None:

@@ -9,7 +9,7 @@ from _native.json.draft cimport json_text_of, json_written
 from _native.json.rules cimport (
     TW_RULE_AGREES, TW_RULE_ANY, TW_RULE_CHOICE, TW_RULE_CHOSEN, TW_RULE_CLOCK, TW_RULE_DOUBT, TW_RULE_FRACTION,
     TW_RULE_LENT, TW_RULE_LIST,
-    TW_RULE_RECORD, TW_RULE_RECORDS, TW_RULE_SAID, TW_RULE_SPOKEN, TW_RULE_SPOKEN_OR_NULL, TW_RULE_TEXTS, tw_follows,
+    TW_RULE_RECORD, TW_RULE_RECORDS, TW_RULE_SAID, TW_RULE_SPOKEN, TW_RULE_SPOKEN_OR_NULL, TW_RULE_TEXTS, tw_compacted, tw_follows,
     tw_rule, tw_rule_word, tw_rules, tw_rules_add, tw_rules_begin, tw_walk
 )
 from _native.json.names cimport TW_ODD_NAME, tw_names, tw_names_add, tw_names_begin, tw_names_place
@@ -213,6 +213,14 @@ cdef class Judge:
             for word, cls, schema, header, payload in kinds
         }
 
+    def is_known(self, message):
+        """Whether a message was found plain, and nothing that could be changed has been handed out since."""
+        cdef PyObject* plain
+        if type(message) not in self.classes:
+            return False
+        plain = in_slot(message, self.plain_at)
+        return plain != NULL and <object>plain is not False
+
     def is_plain_text(self, data):
         """Whether a text is surely a plain message."""
         cdef bint own
@@ -260,7 +268,8 @@ cdef class Judge:
         if fields == NULL and plain != NULL and in_slot(message, self.held_at) != NULL:
             if type(<object>plain) is not bool:
                 return json_text_of(<object>plain)
-            return json_written(message._fields, NESTING, ITEMS)
+            text = tw_compacted(<object>in_slot(message, self.held_at))
+            return json_written(message._fields, NESTING, ITEMS) if text is None else text
         if fields == NULL or plain == NULL or (
             not PyObject_IsTrue(<object>plain) and self.class_of(<object>fields) is not type(message)
         ):

@@ -133,7 +133,8 @@ def _direct() -> dict[str, tuple[Call, ...]]:
     bad = b'{"type":"x","a":[1,{"b":nul}]}'
     texts = dict.fromkeys(("know", "go_on", "read", "settled", "quiet"), (_conform,))
     judge = dict.fromkeys(
-        ("is_plain", "is_plain_text", "decode", "message", "text"), (sstp, partial(turnwire.decode, bad, "sstp"))
+        ("is_plain", "is_plain_text", "is_known", "decode", "message", "text"),
+        (sstp, partial(turnwire.decode, bad, "sstp")),
     )
     made = dict.fromkeys(("read", "is_calm", "made", "is_clean", "text"), (sap, partial(turnwire.decode, bad, "sap")))
     state = dict.fromkeys(("enter", "expect", "moved", "later", "distance", "put", "close"), (_session,))

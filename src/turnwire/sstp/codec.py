@@ -87,6 +87,8 @@ def _refusal(issue: Issue, data: Any) -> DecodeError:
 def check(message: Message) -> list[Issue]:
     """What is doubtful about a message, with JSON pointers: severity "warning" is what strict writing refuses, "info"
     may well be fine, and "error" (in messages made by hand) is what reading would refuse."""
+    if _judge.is_known(message):
+        return []
     if isinstance(message, Message) and (message._plain or _judge.is_plain(message._fields)):
         return []
     expect(message, Message, "an SSTP message is checked")

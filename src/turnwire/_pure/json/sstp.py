@@ -94,6 +94,10 @@ class Judge:
             for word, cls, schema, header, payload in kinds
         }
 
+    def is_known(self, message: Any) -> bool:
+        """Whether a message was found plain, and nothing that could be changed has been handed out since."""
+        return type(message) in self.classes and message._plain is not False
+
     def is_plain_text(self, data: Any) -> bool:
         """Whether a text is surely a plain message, which this twin cannot tell without reading it."""
         return False
