@@ -18,6 +18,8 @@ from turnwire.errors import WireError
 
 NSLIP = '@a3|f0|c1|S0|d1|T1|gH|t"he\\"llo"#'
 EVENTS = [{"at": f"2026-05-04T10:00:0{n}Z", "from": "ada", "n": n, "say": ["x", {"y": n * 2}]} for n in range(4)]
+EVENTS += [{"at": f"2026-05-04T10:01:0{n}Z", "from": "bob", "n": n, "done": True} for n in range(3)]
+"""Events of two templates, the second told by the first."""
 
 
 @cache
