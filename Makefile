@@ -162,7 +162,7 @@ fuzz-native: build/.instrumented-$(TAG) ## the same by the coverage of a native 
 	@TURNWIRE_FUZZ=native $(WATCHED) $(PY) -m tests.fuzz.several $(T) $(TARGET)
 
 # What takes its code by the level of SIMD, and compares it with the scalar code and with the twin.
-LEVELLED := tests/log/test_scan_differential.py tests/log/test_json_differential.py tests/log/test_json_steps.py \
+LEVELLED := tests/log/test_scan_differential.py tests/log/test_record_shapes.py tests/log/test_json_differential.py tests/log/test_json_steps.py \
     tests/log/test_json_templates.py tests/log/test_token_runs.py tests/log/test_metamorphic.py tests/log/test_marks.py tests/csp/test_scanner.py \
     tests/kick/test_space.py tests/nslip/test_vectors.py tests/fuzz/test_targets.py
 test-emulated: $(VENV)/.extra-test build/.native-$(TAG) ## run the code for AVX-512, its intrinsics in plain C, against scalar code and twin

@@ -3,6 +3,7 @@
 #define TURNWIRE_JSON_MARKS_H
 
 #include "templates.h"
+#include "_native/common/escapes.h"
 #include "_native/common/utf8.h"
 
 enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
@@ -13,19 +14,6 @@ enum { TW_SCALAR, TW_USE_AVX2, TW_USE_AVX512 };
 
 /* A bit for each byte: quotes, backslashes, control characters, bytes over 127. */
 typedef struct { uint64_t quote, slash, control, high; } tw_structurals;
-
-/* The bytes that a backslash escapes, of whose block the backslashes are given. *carried: whether the first one is
- * escaped by the last of the block before; then the same for the next block. In a run of backslashes every other one is
- * an escape: a subtraction carries through the runs, and what it leaves differs by whether they begin at an odd place. */
-static inline uint64_t tw_escaped_bytes(uint64_t slash, uint64_t *carried)
-{
-    const uint64_t odd = 0xAAAAAAAAAAAAAAAAu;
-    uint64_t begins = slash & ~*carried;
-    uint64_t runs = (((begins << 1) | odd) - begins) ^ odd;
-    uint64_t escaped = runs ^ (slash | *carried);
-    *carried = (runs & slash) >> 63;
-    return escaped;
-}
 
 /* By the low and by the high half of a byte: both have a bit where it is one of those that stand behind a backslash by
  * themselves: "/ \ b f n r t and the quote. */

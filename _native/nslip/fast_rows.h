@@ -76,21 +76,11 @@ TW_INLINE_AVX2 uint32_t tw_row_avx2(const tw_columns *c, const uint8_t *s, size_
     return length;
 }
 
-/* The same for one row among others that hold what they hold. */
-TW_AVX2 static uint32_t tw_one_row_avx2(const tw_columns *c, const uint8_t *s, size_t at, size_t limit, int64_t base,
-                                        int64_t line, size_t n, uint32_t wanted)
-{
-    size_t zeroed = n + 1;
-    tw_zero(c, n, 1);
-    return tw_row_avx2(c, s, at, limit, base, line, n, &zeroed, 0, wanted);
-}
-
 /* The same with AVX-512, where it can. */
 TW_INLINE_LANES uint32_t tw_row_lanes(const tw_columns *c, const uint8_t *s, size_t at, size_t limit, int64_t base,
                                       int64_t line, size_t n, tw_kept *kept, int all, uint32_t wanted)
 {
-    uint32_t length = tw_lane_row(kept, c, s, at, limit, base, line, n, all, wanted);
-    return length == TW_UNORDERED ? tw_one_row_avx2(c, s, at, limit, base, line, n, wanted) : length;
+    return tw_lane_row(kept, c, s, at, limit, base, line, n, all, wanted, 0);
 }
 #endif
 

@@ -53,6 +53,10 @@ typedef struct {
 static uint8_t tw_digit[256];
 /* Prefixes: 1..6 header field + 1, 16.. slot + 16, 64 another letter, 0 nothing. */
 static uint8_t tw_prefix[256];
+/* The same by one number: a slot, one of the header's fields (conv_id, src, dst, turn, act, frame), TW_OTHER another letter,
+ * TW_KINDS nothing. */
+enum { TW_C = TW_SLOTS, TW_S, TW_D, TW_T, TW_A, TW_F, TW_OTHER, TW_KINDS };
+static uint8_t tw_kind[256];
 
 static void tw_nslip_tables(void)
 {
@@ -60,12 +64,21 @@ static void tw_nslip_tables(void)
     static const char headers[] = "afcSdT", slots[] = "gkprqsuet";
     memset(tw_digit, 255, sizeof tw_digit);
     memset(tw_prefix, 0, sizeof tw_prefix);
+    memset(tw_kind, TW_KINDS, sizeof tw_kind);
     for (int i = 0; i < 62; i++) {
         tw_digit[(uint8_t)alphabet[i]] = (uint8_t)i;
-        if (i >= 10) tw_prefix[(uint8_t)alphabet[i]] = 64;
+        if (i < 10) continue;
+        tw_prefix[(uint8_t)alphabet[i]] = 64;
+        tw_kind[(uint8_t)alphabet[i]] = TW_OTHER;
     }
-    for (int i = 0; i < TW_HEADERS; i++) tw_prefix[(uint8_t)headers[i]] = (uint8_t)(1 + i);
-    for (int i = 0; i < TW_SLOTS; i++) tw_prefix[(uint8_t)slots[i]] = (uint8_t)(16 + i);
+    for (int i = 0; i < TW_HEADERS; i++) {
+        tw_prefix[(uint8_t)headers[i]] = (uint8_t)(1 + i);
+        tw_kind[(uint8_t)headers[i]] = (uint8_t)(i < TW_CONV ? TW_A + i : TW_C + i - TW_CONV);
+    }
+    for (int i = 0; i < TW_SLOTS; i++) {
+        tw_prefix[(uint8_t)slots[i]] = (uint8_t)(16 + i);
+        tw_kind[(uint8_t)slots[i]] = (uint8_t)i;
+    }
 }
 
 /* What begins with the '@' at s[p], as far as s[..end) tells: CUT where only what follows can say. */

@@ -157,10 +157,68 @@ static int tw_scan_slow(tw_scan *k, size_t at)
     return TW_GO_ON;
 }
 
-/* Whether the common record begins at p: *f has its fields then. */
+/* As tw_nslip_fast, for a record with its fields in any order and, where they are kept, an unknown frame and one unknown
+ * slot: f->unknown_count says how many, and no more is told of them. f->v has no order. */
+static TW_APART int tw_nslip_any(const uint8_t *restrict s, size_t size, int keep, tw_fields *restrict f)
+{
+    const uint32_t headers = ((1u << TW_HEADERS) - 1) << TW_C;
+    tw_values *v = f->v;
+    uint64_t value[TW_KINDS];
+    const uint8_t *p = s + 1;
+    uint32_t seen = 0;
+    uint8_t d;
+    if (size < 19 || tw_kind[*p] - (unsigned)TW_C >= TW_HEADERS) return 0;
+    f->escaped = f->non_ascii = f->unknown_count = 0;
+    for (;; p++) {
+        uint32_t kind = tw_kind[*p];
+        if (kind >= (keep ? TW_KINDS : TW_OTHER) || (seen >> kind) & 1) return 0;
+        seen |= 1u << kind;
+        if (p[1] == '"') {
+            int which = kind == TW_TAG ? 1 : kind == TW_STATUS ? 0 : 2, high = 0;
+            if (which == 2 && kind != TW_OTHER) return 0;
+            size_t first = (size_t)(p + 2 - s), end = tw_string_stop(s, first, size, 1, &high);
+            if (end >= size || s[end] != '"' || high) {
+                end = tw_rare_string(s, first, end, size, 1, high, which, f);
+                if (!end) return 0;
+            }
+            if (which < 2) {
+                f->text_first[which] = first;
+                f->text_length[which] = end - first;
+            }
+            if (end + 1 >= size) return 0;
+            p = s + end + 1;
+        } else {
+            const uint8_t *first = ++p;
+            uint64_t number = tw_digit[*p];
+            if (number == 255 || kind == TW_TAG || kind == TW_STATUS) return 0;
+            while ((d = tw_digit[*++p]) != 255) number = number * 62 + d;
+            if (p - first > 10) return 0;
+            value[kind] = number;
+        }
+        if (*p != '|') break;
+    }
+    if (*p != '#' || (seen & headers) != headers || value[TW_A] > TW_MAX_ACT) return 0;
+    if (value[TW_F] > TW_MAX_FRAME && !keep) return 0;
+    f->unknown_count = (uint8_t)((value[TW_F] > TW_MAX_FRAME) + (seen >> TW_OTHER));
+    v->head[TW_ACT] = value[TW_A];
+    v->head[TW_FRAME] = value[TW_F];
+    for (int i = TW_CONV; i < TW_HEADERS; i++) v->head[i] = value[TW_C + i - TW_CONV];
+    v->present = (uint16_t)(seen & ((1u << TW_SLOTS) - 1));
+    for (uint32_t left = v->present & ~(1u << TW_STATUS | 1u << TW_TAG); left; left &= left - 1) {
+        int slot = tw_low_zeros_32(left);
+        v->ints[slot] = value[slot];
+    }
+    f->end = (size_t)(p + 1 - s);
+    return 1;
+}
+
+/* Whether a good record begins at p, and is a common one: *f has its fields then. */
 TW_ALWAYS int tw_scan_common(const tw_scan *k, size_t p, tw_fields *f)
 {
-    if (p + 19 > k->sentinel || !tw_nslip_fast(k->s + p, k->sentinel - p, 1, f) || f->end > k->limit) return 0;
+    const uint8_t *s = k->s + p;
+    size_t size = k->sentinel - p;
+    if (p + 19 > k->sentinel) return 0;
+    if (!(tw_nslip_fast(s, size, 1, f) || tw_nslip_any(s, size, k->flags & TW_KEEP, f)) || f->end > k->limit) return 0;
     f->end += p;
     f->text_first[0] += p;
     f->text_first[1] += p;

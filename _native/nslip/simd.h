@@ -5,6 +5,7 @@
 #ifndef TURNWIRE_NSLIP_SIMD_H
 #define TURNWIRE_NSLIP_SIMD_H
 
+#include "_native/common/escapes.h"
 #include "parse.h"
 
 #ifdef TW_X86

@@ -41,6 +41,7 @@ EACH(sub_epi8, u8, 64, (uint8_t)(a.u8[i] - b.u8[i]))
 EACH(subs_epu8, u8, 64, a.u8[i] > b.u8[i] ? (uint8_t)(a.u8[i] - b.u8[i]) : 0)
 EACH(add_epi16, u16, 32, (uint16_t)(a.u16[i] + b.u16[i]))
 EACH(add_epi64, u64, 8, a.u64[i] + b.u64[i])
+EACH(sub_epi64, u64, 8, a.u64[i] - b.u64[i])
 EACH(and_si512, u64, 8, a.u64[i] & b.u64[i])
 EACH(or_si512, u64, 8, a.u64[i] | b.u64[i])
 EACH(xor_si512, u64, 8, a.u64[i] ^ b.u64[i])
@@ -73,6 +74,8 @@ EACH_BIT(cmplt_epi8_mask, 64, a.i8[i] < b.i8[i])
 EACH_BIT(cmplt_epu8_mask, 64, a.u8[i] < b.u8[i])
 EACH_BIT(cmple_epu8_mask, 64, a.u8[i] <= b.u8[i])
 EACH_BIT(test_epi8_mask, 64, a.u8[i] & b.u8[i])
+EACH_BIT(cmpeq_epi64_mask, 8, a.u64[i] == b.u64[i])
+EACH_BIT(test_epi64_mask, 8, a.u64[i] & b.u64[i])
 
 #define EACH_SHORT(name, does)                                                                                      \
     EMULATED uint16_t emulated_short_##name(uint16_t live, __m128i x, __m128i y)                                    \
@@ -94,6 +97,13 @@ EMULATED __m128i emulated_short_maskz_shuffle_epi8(uint16_t live, __m128i x, __m
     return r.v;
 }
 
+EMULATED __m128i emulated_short_mask_mov_epi8(__m128i other, uint16_t live, __m128i x)
+{
+    tw_128 a = { x }, r = { other };
+    LANES(16) if (live >> i & 1) r.u8[i] = a.u8[i];
+    return r.v;
+}
+
 EMULATED __m512i emulated_load(const void *from) { tw_512 r; memcpy(&r, from, 64); return r.v; }
 EMULATED void emulated_store(void *to, __m512i x) { memcpy(to, &x, 64); }
 EMULATED __m512i emulated_maskz_loadu_epi8(uint64_t live, const void *from)
@@ -108,6 +118,8 @@ EMULATED __m512i emulated_set1_epi32(int x) { tw_512 r; LANES(16) r.i32[i] = x; 
 EMULATED __m512i emulated_set1_epi64(long long x) { tw_512 r; LANES(8) r.u64[i] = (uint64_t)x; return r.v; }
 EMULATED __m512i emulated_setzero(void) { return emulated_set1_epi8(0); }
 EMULATED __m512i emulated_broadcast_i32x4(__m128i x) { tw_512 r; LANES(4) r.q[i] = x; return r.v; }
+EMULATED __m512i emulated_broadcastb(__m128i x) { tw_128 a = { x }; tw_512 r; LANES(64) r.u8[i] = a.u8[0]; return r.v; }
+EMULATED __m512i emulated_broadcastq(__m128i x) { tw_512 a, r; a.q[0] = x; LANES(8) r.u64[i] = a.u64[0]; return r.v; }
 EMULATED __m128i emulated_first_128(__m512i x) { tw_512 a = { x }; return a.q[0]; }
 EMULATED __m256i emulated_part_256(__m512i x, int which) { __m256i r; memcpy(&r, (char *)&x + 32 * (which & 1), 32); return r; }
 EMULATED __m512i emulated_zext_128(__m128i x) { tw_512 r = { emulated_setzero() }; r.q[0] = x; return r.v; }
@@ -138,16 +150,28 @@ EMULATED __m512i emulated_alignr_epi32(__m512i x, __m512i y, int n)
     LANES(16) { int from = i + (n & 15); r.u32[i] = from < 16 ? b.u32[from] : a.u32[from - 16]; }
     return r.v;
 }
-EMULATED __m512i emulated_alignr_epi64(__m512i x, __m512i y, int n)
-{
-    tw_512 a = { x }, b = { y }, r;
-    LANES(8) { int from = i + (n & 7); r.u64[i] = from < 8 ? b.u64[from] : a.u64[from - 8]; }
-    return r.v;
-}
 EMULATED __m512i emulated_permutex2var_epi8(__m512i x, __m512i places, __m512i y)
 {
     tw_512 a = { x }, b = { y }, p = { places }, r;
     LANES(64) r.u8[i] = p.u8[i] & 64 ? b.u8[p.u8[i] & 63] : a.u8[p.u8[i] & 63];
+    return r.v;
+}
+EMULATED __m512i emulated_maskz_permutex2var_epi64(uint8_t live, __m512i x, __m512i places, __m512i y)
+{
+    tw_512 a = { x }, b = { y }, p = { places }, r;
+    LANES(8) r.u64[i] = !(live >> i & 1) ? 0 : p.u64[i] & 8 ? b.u64[p.u64[i] & 7] : a.u64[p.u64[i] & 7];
+    return r.v;
+}
+EMULATED __m512i emulated_sad_epu8(__m512i x, __m512i y)
+{
+    tw_512 a = { x }, b = { y }, r = { emulated_setzero() };
+    LANES(64) r.u64[i / 8] += (uint64_t)(a.u8[i] > b.u8[i] ? a.u8[i] - b.u8[i] : b.u8[i] - a.u8[i]);
+    return r.v;
+}
+EMULATED __m512i emulated_mask_mov_epi64(__m512i other, uint8_t live, __m512i x)
+{
+    tw_512 a = { x }, r = { other };
+    LANES(8) if (live >> i & 1) r.u64[i] = a.u64[i];
     return r.v;
 }
 EMULATED __m512i emulated_mask_mov_epi8(__m512i other, uint64_t live, __m512i x)
@@ -161,13 +185,6 @@ EMULATED __m512i emulated_maskz_compress_epi8(uint64_t live, __m512i x)
     tw_512 a = { x }, r = { emulated_setzero() };
     int to = 0;
     LANES(64) if (live >> i & 1) r.u8[to++] = a.u8[i];
-    return r.v;
-}
-EMULATED __m512i emulated_maskz_expand_epi64(uint8_t live, __m512i x)
-{
-    tw_512 a = { x }, r = { emulated_setzero() };
-    int from = 0;
-    LANES(8) if (live >> i & 1) r.u64[i] = a.u64[from++];
     return r.v;
 }
 EMULATED __m512i emulated_ternarylogic(__m512i x, __m512i y, __m512i z, int table)
@@ -227,6 +244,26 @@ EMULATED __m512i emulated_ternarylogic(__m512i x, __m512i y, __m512i z, int tabl
 #define _mm512_cmple_epu8_mask emulated_cmple_epu8_mask
 #undef _mm512_test_epi8_mask
 #define _mm512_test_epi8_mask emulated_test_epi8_mask
+#undef _mm512_sub_epi64
+#define _mm512_sub_epi64 emulated_sub_epi64
+#undef _mm512_cmpeq_epi64_mask
+#define _mm512_cmpeq_epi64_mask emulated_cmpeq_epi64_mask
+#undef _mm512_test_epi64_mask
+#define _mm512_test_epi64_mask emulated_test_epi64_mask
+#undef _mm512_broadcastb_epi8
+#define _mm512_broadcastb_epi8 emulated_broadcastb
+#undef _mm512_broadcastq_epi64
+#define _mm512_broadcastq_epi64 emulated_broadcastq
+#undef _mm512_maskz_permutex2var_epi64
+#define _mm512_maskz_permutex2var_epi64 emulated_maskz_permutex2var_epi64
+#undef _mm512_sad_epu8
+#define _mm512_sad_epu8 emulated_sad_epu8
+#undef _mm512_mask_mov_epi64
+#define _mm512_mask_mov_epi64 emulated_mask_mov_epi64
+#undef _mm_mask_mov_epi8
+#define _mm_mask_mov_epi8 emulated_short_mask_mov_epi8
+#undef _mm_cmpeq_epi8_mask
+#define _mm_cmpeq_epi8_mask(x, y) emulated_short_cmpeq_epi8_mask(0xFFFF, x, y)
 #undef _mm512_maskz_loadu_epi8
 #define _mm512_maskz_loadu_epi8 emulated_maskz_loadu_epi8
 #undef _mm512_set1_epi8
@@ -249,16 +286,12 @@ EMULATED __m512i emulated_ternarylogic(__m512i x, __m512i y, __m512i z, int tabl
 #define _mm512_alignr_epi8 emulated_alignr_epi8
 #undef _mm512_alignr_epi32
 #define _mm512_alignr_epi32 emulated_alignr_epi32
-#undef _mm512_alignr_epi64
-#define _mm512_alignr_epi64 emulated_alignr_epi64
 #undef _mm512_permutex2var_epi8
 #define _mm512_permutex2var_epi8 emulated_permutex2var_epi8
 #undef _mm512_mask_mov_epi8
 #define _mm512_mask_mov_epi8 emulated_mask_mov_epi8
 #undef _mm512_maskz_compress_epi8
 #define _mm512_maskz_compress_epi8 emulated_maskz_compress_epi8
-#undef _mm512_maskz_expand_epi64
-#define _mm512_maskz_expand_epi64 emulated_maskz_expand_epi64
 #undef _mm512_loadu_si512
 #define _mm512_loadu_si512 emulated_load
 #undef _mm512_load_si512

@@ -34,7 +34,12 @@ MOST = 90
 WAITING = 900
 """Seconds that a run may take by the clock, for tests that wait and do nothing."""
 TESTS = {
-    "nslip": ("tests/nslip/test_vectors.py", "tests/log/test_scan_differential.py", "tests/nslip"),
+    "nslip": (
+        "tests/nslip/test_vectors.py",
+        "tests/log/test_record_shapes.py",
+        "tests/log/test_scan_differential.py",
+        "tests/nslip",
+    ),
     "json": (
         "tests/log/test_json_steps.py",
         "tests/log/test_json_differential.py",
