@@ -107,17 +107,26 @@ def distributed() -> Any:
     return package
 
 
+_MEMORY = {"MALLOC_TRIM_THRESHOLD_": 128 << 20, "MALLOC_MMAP_THRESHOLD_": 32 << 20}
+"""What glibc keeps of the memory that a worker frees, in bytes. Dask sets 64 KiB for the first and leaves the second at
+128 KiB: each batch of columns then comes from the kernel anew, with eleven times the page faults."""
+
+
 def local_cluster(workers: int | None = None) -> Any:
     """A Dask cluster of this machine for a ``with`` block: one process a core by default, reached from here only."""
     count = workers or os.cpu_count() or 1
-    return distributed().LocalCluster(
-        n_workers=count,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",  # Dask listens somewhere in any case: on a free port, without a word
-        scheduler_kwargs={"dashboard": False},
-    )
+    package = distributed()
+    from dask import config
+
+    with config.set({f"distributed.nanny.pre-spawn-environ.{name}": size for name, size in _MEMORY.items()}):
+        return package.LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # Dask listens somewhere in any case: on a free port, without a word
+            scheduler_kwargs={"dashboard": False},
+        )
 
 
 def _begun(out: Path, blocks: list[Block], resume: bool) -> tuple[Manifest, deque[tuple[int, Block]]]:
