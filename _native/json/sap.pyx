@@ -5,10 +5,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
-from _native.json.draft cimport (
-    JSON_DOUBT, JSON_WRITTEN, json_ascii, json_begin, json_draft, json_end, json_letter, json_result, json_room,
-    json_text, json_text_of, json_value, json_written
-)
+from _native.json.draft cimport json_text_of, json_written
+from _native.json.put cimport TW_PUT_FRONT, padded_name, tw_put, tw_put_text
 from _native.json.rules cimport (
     TW_MARK_AT, TW_MARK_LOOK, TW_MARK_SECRETS, TW_RULE_DOUBT, tw_compacted, tw_follows, tw_rule, tw_rule_word, tw_rules, tw_rules_add,
     tw_rules_begin, tw_walk
@@ -72,7 +70,6 @@ assert [int(kind) for kind in Kind] == list(range(17)), "the numbers of Kind are
 
 cdef class Field:
     cdef object name
-    cdef bytes member  # what is written of the name: with its quotes, a comma before and a colon behind it
     cdef int kind
     cdef uint64_t must  # a bit of its own where the field is a MUST, else 0
     cdef bint nullable
@@ -98,7 +95,6 @@ cdef class Plan:
         for place, field in enumerate(table.fields):
             made = Field()
             made.name = field.name
-            made.member = f',"{field.name}":'.encode("ascii")
             made.kind = field.kind
             made.must = (<uint64_t>1 << place) if field.need == "MUST" else 0
             made.nullable = field.nullable

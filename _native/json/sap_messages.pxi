@@ -5,74 +5,6 @@ cdef str ITEMS = "items"
 cdef Py_ssize_t NESTING = LIMITS.nesting
 
 
-cdef int put_record(json_draft* draft, object fields, Plan plan, Py_ssize_t left) except -1:
-    """Writes a sound object; JSON_DOUBT for any other, and for what the twin must write."""
-    cdef PyObject* found
-    cdef PyObject* key
-    cdef PyObject* value
-    cdef Py_ssize_t position = 0
-    cdef uint64_t seen = 0
-    cdef Field field
-    cdef bint first = True
-    if left <= 0 or not PyDict_CheckExact(fields):
-        return JSON_DOUBT
-    json_room(draft, 2, 1)
-    json_letter(draft, b"{")
-    while PyDict_Next(fields, &position, &key, &value):
-        found = plan.field(key)
-        if found is NULL:
-            if not PyUnicode_Check(<object>key):
-                return JSON_DOUBT
-            if not first:
-                json_letter(draft, b",")
-            if json_text(draft, <object>key) != JSON_WRITTEN:
-                return JSON_DOUBT
-            json_letter(draft, b":")
-            if json_value(draft, <object>value, left - 1) != JSON_WRITTEN:
-                return JSON_DOUBT
-        else:
-            field = <Field>found
-            json_ascii(draft, <const char*>field.member + first, len(field.member) - first)
-            if put_value(draft, <object>value, field, left - 1) != JSON_WRITTEN:
-                return JSON_DOUBT
-            seen |= field.must
-        first = False
-        json_room(draft, 2, 1)
-    json_letter(draft, b"}")
-    return JSON_WRITTEN if seen == plan.musts else JSON_DOUBT
-
-
-cdef int put_value(json_draft* draft, object value, Field field, Py_ssize_t left) except -1:
-    """Writes a value of which there is nothing to say."""
-    if field.kind == RECORD:
-        return put_record(draft, value, field.plan, left)
-    if field.kind == RECORDS:
-        return put_records(draft, value, field.plan, left)
-    if PyUnicode_CheckExact(value):
-        if field.kind == TEXT or field.kind == ANY or sound_value(value, field):
-            return json_text(draft, value)
-        return JSON_DOUBT
-    return json_value(draft, value, left) if sound_value(value, field) else JSON_DOUBT
-
-
-cdef int put_records(json_draft* draft, object values, Plan plan, Py_ssize_t left) except -1:
-    """Writes an array of objects."""
-    cdef bint first = True
-    if left <= 0 or not (PyList_CheckExact(values) or PyTuple_CheckExact(values)):
-        return JSON_DOUBT
-    json_room(draft, 2, 1)
-    json_letter(draft, b"[")
-    for value in values:
-        if not first:
-            json_letter(draft, b",")
-        first = False
-        if put_record(draft, value, plan, left - 1) != JSON_WRITTEN:
-            return JSON_DOUBT
-        json_room(draft, 2, 1)
-    json_letter(draft, b"]")
-    return JSON_WRITTEN
-
-
 cdef bint has_floats(dict fields) except -1:
     """Whether a sound Task has a pressure that is written as an integer, but is none."""
     cdef PyObject* key
@@ -99,7 +31,7 @@ cdef bint conflicts(dict fields) except -1:
 cdef class Messages:
     """Makes, checks and writes messages that nothing is to be said about; see the pure twin."""
 
-    cdef dict plans
+    cdef dict plans, rules
     cdef object task, result
     cdef Plan task_plan, result_plan
     cdef Walks walks
@@ -110,6 +42,7 @@ cdef class Messages:
         self.walks = Walks()
         self.read_source = read_source
         self.plans = dict(plans)
+        self.rules = {cls: Rules(cls.TABLE) for cls in self.plans}
         self.task, self.result = task, result
         self.task_plan, self.result_plan = self.plans[task], self.plans[result]
         self.fields_at, self.source_at = slot_offset(record._fields), slot_offset(record._source)
@@ -175,7 +108,7 @@ cdef class Messages:
 
     def text(self, message, bint strict, /):
         """The text of a message; None for what must be looked at more closely."""
-        cdef PyObject* found = PyDict_GetItemWithError(self.plans, type(message))
+        cdef PyObject* found = PyDict_GetItemWithError(self.rules, type(message))
         cdef PyObject* fields
         cdef PyObject* source
         if found is NULL:
@@ -189,7 +122,7 @@ cdef class Messages:
         if fields is NULL or source is NULL or not PyDict_CheckExact(<object>fields):
             return None
         if strict and <object>source is None:
-            return self.judged(message, <dict>fields, <Plan>found)
+            return self.judged(message, <dict>fields, <Rules>found)
         if strict and self.is_doubtful(message, <dict>fields):
             return None
         if type(<object>source) is str or type(<object>source) is bytes:
@@ -201,12 +134,12 @@ cdef class Messages:
             return has_floats(fields)
         return type(message) is self.result and conflicts(fields)
 
-    cdef object judged(self, object message, dict fields, Plan plan):
-        cdef json_draft draft
-        json_begin(&draft, ITEMS)
-        try:
-            if put_record(&draft, fields, plan, NESTING) != JSON_WRITTEN or self.is_doubtful(message, fields):
-                return None
-            return json_result(&draft)
-        finally:
-            json_end(&draft)
+    cdef object judged(self, object message, dict fields, Rules rules):
+        """The text of a message that is judged while it is written."""
+        cdef tw_put put
+        put.loose = True
+        put.chosen = NULL
+        text = tw_put_text(&put, fields, &rules.rules, NESTING, ITEMS)
+        if text is None or put.calm or type(message) is not self.result:
+            return text
+        return None if conflicts(fields) else text

@@ -33,9 +33,11 @@ cdef class Rules:
 
     cdef int add(self, str table, field, bint alone) except -1:
         cdef Rules inner
-        cdef bytes name = field.name.encode()
+        cdef bytes name = padded_name(field.name)
         cdef int place = self.rules.count
-        cdef tw_rule* rule = tw_rules_add(&self.rules, name, len(name), field.kind, alone and field.need == MUST)
+        cdef tw_rule* rule = tw_rules_add(
+            &self.rules, <const char*>name + TW_PUT_FRONT, len(field.name), field.kind, alone and field.need == MUST
+        )
         if rule is NULL:
             raise ValueError("a table has too many fields")
         self.kept.append(name)
@@ -43,7 +45,7 @@ cdef class Rules:
         rule.nullable = field.nullable
         rule.mark = LOOKED_AT.get((table, field.name), 0)
         if field.table is not None:
-            inner = Rules(field.table)
+            inner = shared(field.table)
             self.kept.append(inner)
             rule.rules = &inner.rules
         words = (VERSION,) if field.kind is Kind.VERSION else field.values
@@ -62,6 +64,15 @@ cdef class Rules:
             place = self.places[name]
             found |= <uint64_t>1 << place
         return found
+
+
+cdef dict SHARED = {}  # the rules of the objects in messages, by the names of their tables
+
+
+cdef Rules shared(table):
+    if table.name not in SHARED:
+        SHARED[table.name] = Rules(table)
+    return SHARED[table.name]
 
 
 cdef class Walks:

@@ -6,6 +6,7 @@ from libc.stdint cimport uint64_t
 
 from _native.common.slots cimport fill_slot, in_slot, new_object, slot_offset
 from _native.json.draft cimport json_text_of, json_written
+from _native.json.put cimport TW_PUT_FRONT, padded_name, tw_put, tw_put_text
 from _native.json.rules cimport (
     TW_RULE_AGREES, TW_RULE_ANY, TW_RULE_CHOICE, TW_RULE_CHOSEN, TW_RULE_CLOCK, TW_RULE_DOUBT, TW_RULE_FRACTION,
     TW_RULE_LENT, TW_RULE_LIST,
@@ -261,6 +262,7 @@ cdef class Judge:
         cdef PyObject* fields
         cdef PyObject* plain
         cdef PyObject* header
+        cdef int kind
         if type(message) not in self.classes:
             return None
         fields = in_slot(message, self.fields_at)
@@ -270,10 +272,15 @@ cdef class Judge:
                 return json_text_of(<object>plain)
             text = tw_compacted(<object>in_slot(message, self.held_at))
             return json_written(message._fields, NESTING, ITEMS) if text is None else text
-        if fields == NULL or plain == NULL or (
-            not PyObject_IsTrue(<object>plain) and self.class_of(<object>fields) is not type(message)
-        ):
+        if fields == NULL or plain == NULL:
             return None
+        if not PyObject_IsTrue(<object>plain):
+            if strict:
+                text = self.walks.text(<object>fields, &kind)
+                if kind >= 0:
+                    return text if self.in_order[kind] is type(message) else None
+            if self.class_of(<object>fields) is not type(message):
+                return None
         if strict:
             header = PyDict_GetItem(<object>fields, HEADER)
             if PyDict_GetItem(<object>header, SESSION_ID) == NULL:

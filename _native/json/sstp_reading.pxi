@@ -35,8 +35,10 @@ cdef class Rules:
         return 0
 
     cdef tw_rule* add(self, str name, str kind, bint needed, words=(), Rules inner=None) except NULL:
-        cdef bytes written = name.encode(), word
-        cdef tw_rule* rule = tw_rules_add(&self.rules, written, len(written), RULES[kind], needed)
+        cdef bytes written = padded_name(name), word
+        cdef tw_rule* rule = tw_rules_add(
+            &self.rules, <const char*>written + TW_PUT_FRONT, len(name), RULES[kind], needed
+        )
         if rule is NULL:
             raise ValueError("a table has too many rows")
         if kind == "artifacts":
@@ -102,3 +104,13 @@ cdef class Walks:
             return -1
         own[0] = walk.own
         return walk.choice
+
+    cdef object text(self, object fields, int* kind):
+        """The text of a plain message that strict writing takes, and the place of its kind; None where it is not surely
+        one, and no kind (-1) where that is not known."""
+        cdef tw_put put
+        put.loose = False
+        put.chosen = self.chosen
+        text = tw_put_text(&put, fields, &self.outer.rules, NESTING, ITEMS)
+        kind[0] = put.choice
+        return text

@@ -1,0 +1,275 @@
+/* Messages made by a program, judged by a table of rules (rules.h) while they are written: one walk over their dicts. What
+ * is written is surely good, and what _pure/json/write.py writes; there is doubt (JSON_DOUBT) about all else. Runs no code
+ * of Python, so that nothing changes meanwhile. */
+#ifndef TURNWIRE_JSON_PUT_H
+#define TURNWIRE_JSON_PUT_H
+
+#include "draft.h"
+#include "rules.h"
+
+/* A name as it is kept for this: a comma, the name in quotes, a colon, then zeros up to a multiple of so many bytes. */
+enum { TW_PUT_STEP = JSON_SLACK, TW_PUT_FRONT = 2 };
+
+typedef struct {
+    json_draft draft;
+    int loose;                               /* tuples are arrays and subclasses of str texts; else nothing but list and str */
+    int calm;                                /* as in tw_walk */
+    int choice, agreed, lent;
+    tw_rules **chosen;
+} tw_put;
+
+static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t left);
+
+/* Whether a value is a dict whose members are those that PyDict_Next gives. */
+static inline int tw_put_is_dict(const tw_put *w, PyObject *value)
+{
+    return PyDict_CheckExact(value) ||
+           (PyDict_Check(value) &&
+            _PyType_Lookup(Py_TYPE(value), w->draft.items) == _PyType_Lookup(&PyDict_Type, w->draft.items));
+}
+
+static inline int tw_put_is_array(const tw_put *w, PyObject *value)
+{
+    return PyList_CheckExact(value) || (w->loose && PyTuple_CheckExact(value));
+}
+
+/* Whether a value is a str, equal to what its characters are equal to. */
+static inline int tw_put_is_text(const tw_put *w, PyObject *value)
+{
+    return PyUnicode_CheckExact(value) ||
+           (w->loose && PyUnicode_Check(value) && Py_TYPE(value)->tp_richcompare == PyUnicode_Type.tp_richcompare &&
+            Py_TYPE(value)->tp_hash == PyUnicode_Type.tp_hash);
+}
+
+static inline Py_ssize_t tw_put_count(PyObject *array)
+{
+    return PyList_CheckExact(array) ? PyList_GET_SIZE(array) : PyTuple_GET_SIZE(array);
+}
+
+static inline PyObject *tw_put_item(PyObject *array, Py_ssize_t at)
+{
+    return PyList_CheckExact(array) ? PyList_GET_ITEM(array, at) : PyTuple_GET_ITEM(array, at);
+}
+
+/* A name with its quotes and its colon, the comma in front of it where it is not the first. */
+static inline int tw_put_name(json_draft *d, const tw_rule *rule, int first)
+{
+    const char *from = (const char *)rule->name - TW_PUT_FRONT;
+    const Py_ssize_t size = (Py_ssize_t)rule->size + TW_PUT_FRONT + 2;
+    if (first || d->kind != 1) return json_ascii(d, from + first, size - first);
+    if (json_room(d, size, 1)) return JSON_ERROR;
+    for (Py_ssize_t at = 0; at < size; at += TW_PUT_STEP) memcpy(d->start + d->size + at, from + at, TW_PUT_STEP);
+    d->size += size; /* what is behind it stands in the slack */
+    return JSON_WRITTEN;
+}
+
+static inline int tw_put_same(const tw_rule *rule, const uint8_t *name, size_t size)
+{
+    return rule->size == size && tw_same_bytes(rule->name, name, size);
+}
+
+/* The place of the rule for a key, -1 for one that has none; last: as in tw_rule_of. */
+static inline int tw_put_place(tw_rules *t, PyObject *key, int last)
+{
+    const uint8_t *name;
+    size_t size;
+    if (!PyUnicode_IS_ASCII(key)) return -1;
+    name = (const uint8_t *)PyUnicode_DATA(key);
+    size = (size_t)PyUnicode_GET_LENGTH(key);
+    if (tw_put_same(&t->rule[t->after[last]], name, size)) return t->after[last];
+    for (size_t slot = tw_name_hash(name, size) % TW_RULE_SLOTS; t->slots[slot] >= 0; slot = (slot + 1) % TW_RULE_SLOTS)
+        if (tw_put_same(&t->rule[t->slots[slot]], name, size)) return t->after[last] = t->slots[slot];
+    return -1;
+}
+
+static inline int tw_put_word(const tw_rule *rule, const uint8_t *p, size_t size)
+{
+    for (int word = 0; word < rule->words; word++)
+        if (rule->word[word].size == size && tw_same_bytes(rule->word[word].text, p, size)) return word;
+    return -1;
+}
+
+/* Whether a str is what its rule wants. */
+static inline int tw_put_is_good(tw_put *w, PyObject *value, const tw_rule *rule)
+{
+    const size_t size = (size_t)PyUnicode_GET_LENGTH(value);
+    const uint8_t *p;
+    int word;
+    switch (rule->kind) {
+    case TW_RULE_TEXT: case TW_RULE_ANY: return 1;
+    case TW_RULE_SPOKEN: case TW_RULE_SPOKEN_OR_NULL: case TW_RULE_SAID: case TW_RULE_LENT:
+        w->lent |= rule->kind == TW_RULE_LENT;
+        return size && PyUnicode_READ_CHAR(value, 0) != '<';
+    }
+    if (!PyUnicode_IS_ASCII(value)) return 0;
+    p = (const uint8_t *)PyUnicode_DATA(value);
+    switch (rule->kind) {
+    case TW_RULE_UUID: return tw_is_uuid(p, size);
+    case TW_RULE_TIME: return size == 20 && tw_is_plain_time(p);
+    case TW_RULE_DIGEST: return tw_is_digest(p, size);
+    case TW_RULE_WORD: case TW_RULE_VERSION: case TW_RULE_CHOICE: case TW_RULE_AGREES:
+        word = tw_put_word(rule, p, size);
+        if (word < 0) return 0;
+        if (!(rule->calm >> word & 1)) w->calm = 0;
+        if (rule->kind == TW_RULE_CHOICE) w->choice = word;
+        if (rule->kind == TW_RULE_AGREES) w->agreed = word;
+        return 1;
+    default: return 0;
+    }
+}
+
+/* An integer that is from `least` to `most`. */
+static int tw_put_integer(json_draft *d, PyObject *value, long long least, long long most)
+{
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow || number < least || number > most) return JSON_DOUBT;
+    if (number < 10 && number >= 0) {
+        if (json_room(d, 1, 1)) return JSON_ERROR;
+        json_letter(d, (unsigned char)('0' + number));
+        return JSON_WRITTEN;
+    }
+    return json_digits(d, number < 0 ? 0 - (unsigned long long)number : (unsigned long long)number, number < 0, 0);
+}
+
+static int tw_put_number(json_draft *d, PyObject *value, int kind)
+{
+    const int has_sign = kind == TW_RULE_NUMBERS;
+    double real;
+    if (PyLong_CheckExact(value))
+        return tw_put_integer(d, value, has_sign ? LLONG_MIN : kind == TW_RULE_CLOCK,
+                              kind == TW_RULE_FRACTION ? 1 : kind == TW_RULE_PRESSURE ? 100 : LLONG_MAX);
+    if (!PyFloat_CheckExact(value)) return JSON_DOUBT;
+    real = PyFloat_AS_DOUBLE(value);
+    if (kind == TW_RULE_FRACTION) return real >= 0 && real <= 1 ? json_real(d, real) : JSON_DOUBT;
+    if (kind == TW_RULE_QUANTITY) return real >= 0 ? json_real(d, real) : JSON_DOUBT;
+    return has_sign ? json_real(d, real) : JSON_DOUBT; /* a pressure that is a float is written as another */
+}
+
+/* An object of any keys and numbers. */
+static int tw_put_numbers(tw_put *w, PyObject *value, int kind, Py_ssize_t left)
+{
+    json_draft *d = &w->draft;
+    PyObject *key, *inner;
+    Py_ssize_t place = 0;
+    int status, first = 1;
+    if (left <= 0 || !tw_put_is_dict(w, value)) return JSON_DOUBT;
+    if (json_room(d, 2, 1)) return JSON_ERROR;
+    json_letter(d, '{');
+    while (PyDict_Next(value, &place, &key, &inner)) {
+        if (!tw_put_is_text(w, key)) return JSON_DOUBT;
+        if (!first) json_letter(d, ',');
+        first = 0;
+        if ((status = json_text(d, key))) return status;
+        json_letter(d, ':');
+        if ((status = tw_put_number(d, inner, kind))) return status;
+        if (json_room(d, 2, 1)) return JSON_ERROR;
+    }
+    json_letter(d, '}');
+    return JSON_WRITTEN;
+}
+
+/* An array of texts, objects or records. */
+static int tw_put_array(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssize_t left)
+{
+    json_draft *d = &w->draft;
+    int status;
+    if (left <= 0 || !tw_put_is_array(w, value)) return JSON_DOUBT;
+    if (json_room(d, 2, 1)) return JSON_ERROR;
+    json_letter(d, '[');
+    for (Py_ssize_t at = 0; at < tw_put_count(value); at++) {
+        PyObject *item = tw_put_item(value, at);
+        if (at) json_letter(d, ',');
+        if (rule->kind == TW_RULE_TEXTS) status = tw_put_is_text(w, item) ? json_text(d, item) : JSON_DOUBT;
+        else if (rule->rules) status = tw_put_record(w, item, rule->rules, left - 1);
+        else status = PyDict_Check(item) ? json_value(d, item, left - 1) : JSON_DOUBT;
+        if (status) return status;
+        if (json_room(d, 2, 1)) return JSON_ERROR;
+    }
+    json_letter(d, ']');
+    return JSON_WRITTEN;
+}
+
+/* A value by its rule. */
+static int tw_put_value(tw_put *w, PyObject *value, const tw_rule *rule, Py_ssize_t left)
+{
+    json_draft *d = &w->draft;
+    if (rule->mark & TW_MARK_LOOK) w->calm = 0;
+    if (tw_put_is_text(w, value)) return tw_put_is_good(w, value, rule) ? json_text(d, value) : JSON_DOUBT;
+    if (value == Py_None && rule->nullable) return json_ascii(d, "null", 4);
+    switch (rule->kind) {
+    case TW_RULE_ANY: return json_value(d, value, left);
+    case TW_RULE_SAID: return PyUnicode_Check(value) ? JSON_DOUBT : json_value(d, value, left);
+    case TW_RULE_RECORD: return tw_put_record(w, value, rule->rules, left);
+    case TW_RULE_CHOSEN:
+        if (w->choice < 0 || w->agreed != w->choice) return JSON_DOUBT;
+        return tw_put_record(w, value, w->chosen[w->choice], left);
+    case TW_RULE_TEXTS: case TW_RULE_OBJECTS: case TW_RULE_RECORDS: return tw_put_array(w, value, rule, left);
+    case TW_RULE_OBJECT: return PyDict_Check(value) ? json_value(d, value, left) : JSON_DOUBT;
+    case TW_RULE_LIST: return PyList_CheckExact(value) ? json_value(d, value, left) : JSON_DOUBT;
+    case TW_RULE_NUMBERS: case TW_RULE_PRESSURE: return tw_put_numbers(w, value, rule->kind, left);
+    case TW_RULE_COUNT: case TW_RULE_CLOCK:
+        return PyLong_CheckExact(value) ? tw_put_number(d, value, rule->kind) : JSON_DOUBT;
+    case TW_RULE_QUANTITY: case TW_RULE_FRACTION: return tw_put_number(d, value, rule->kind);
+    case TW_RULE_BOOLEAN: return PyBool_Check(value) ? json_value(d, value, left) : JSON_DOUBT;
+    case TW_RULE_SPOKEN_OR_NULL: return value == Py_None ? json_ascii(d, "null", 4) : JSON_DOUBT;
+    default: return JSON_DOUBT;
+    }
+}
+
+/* An object by its rules; so many more containers may be opened. */
+static int tw_put_record(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t left)
+{
+    json_draft *d = &w->draft;
+    PyObject *key, *inner;
+    Py_ssize_t at = 0;
+    uint64_t seen = 0;
+    int status, first = 1, last = 0;
+    if (left <= 0 || !tw_put_is_dict(w, value)) return JSON_DOUBT;
+    if (json_room(d, 2, 1)) return JSON_ERROR;
+    json_letter(d, '{');
+    while (PyDict_Next(value, &at, &key, &inner)) {
+        int place;
+        if (!tw_put_is_text(w, key)) return JSON_DOUBT;
+        place = tw_put_place(t, key, last);
+        if (place < 0) {
+            if (!first) json_letter(d, ',');
+            if ((status = json_text(d, key))) return status;
+            json_letter(d, ':');
+            status = json_value(d, inner, left - 1);
+        } else {
+            if (tw_put_name(d, &t->rule[place], first)) return JSON_ERROR;
+            status = tw_put_value(w, inner, &t->rule[place], left - 1);
+            seen |= (uint64_t)1 << place;
+            last = place + 1;
+        }
+        if (status) return status;
+        if (json_room(d, 2, 1)) return JSON_ERROR;
+        first = 0;
+    }
+    json_letter(d, '}');
+    if (w->lent && t->lent) {
+        if (seen & t->lent) return JSON_DOUBT;
+        seen |= t->lent;
+    }
+    return (seen & t->musts) == t->musts ? JSON_WRITTEN : JSON_DOUBT;
+}
+
+/* The text of an object that follows the rules; None where that is not sure. Behind it w->calm and w->choice are known. */
+static TW_UNUSED PyObject *tw_put_text(tw_put *w, PyObject *value, tw_rules *t, Py_ssize_t nesting, PyObject *items)
+{
+    PyObject *text = NULL;
+    int status;
+    json_begin(&w->draft, items);
+    w->calm = 1;
+    w->choice = w->agreed = -1;
+    w->lent = 0;
+    status = tw_put_record(w, value, t, nesting);
+    if (status == JSON_WRITTEN) text = json_result(&w->draft);
+    json_end(&w->draft);
+    if (status != JSON_DOUBT) return text;
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+#endif

@@ -1,0 +1,20 @@
+"""Messages judged by rules while they are written. Header-only, for the JSON modules."""
+
+from _native.json.rules cimport tw_rules
+
+cdef extern from "_native/json/put.h":
+    enum:
+        TW_PUT_FRONT
+        TW_PUT_STEP
+    ctypedef struct tw_put:
+        bint loose
+        bint calm
+        int choice
+        tw_rules** chosen
+    object tw_put_text(tw_put* put, object value, tw_rules* rules, Py_ssize_t nesting, object items)
+
+
+cdef inline bytes padded_name(str name):
+    """A name as rules keep it: from TW_PUT_FRONT on."""
+    cdef bytes member = f',"{name}":'.encode()
+    return member + b"\0" * (-len(member) % TW_PUT_STEP)

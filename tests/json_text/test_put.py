@@ -1,0 +1,212 @@
+"""Messages made by a program: both cores write the same text, or refuse them with the same words."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from enum import Enum, IntEnum, StrEnum
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from tests.conftest import PURE_ONLY
+from tests.json_text.test_held import good
+from turnwire import sap, sstp
+from turnwire._pure.json import sap as pure_sap
+from turnwire._pure.json import sstp as pure_sstp
+from turnwire.errors import EncodeError
+from turnwire.json.text import reader
+from turnwire.sap import codec as sap_codec
+from turnwire.sstp import codec as sstp_codec
+from turnwire.sstp.messages import CLASSES
+from turnwire.sstp.spec import WIRE
+
+pytestmark = pytest.mark.skipif(PURE_ONLY, reason="there is no twin to compare with")
+
+
+class Word(StrEnum):
+    FAILED = "FAILED"
+    SAID = "said"
+
+
+class Old(str, Enum):
+    DONE = "SUCCEEDED"
+
+
+class Number(IntEnum):
+    ONE = 1
+
+
+class Sly(str):
+    """A text that is equal to no other."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+
+class Plain(dict[str, Any]):
+    """A dict that is as every dict."""
+
+
+class Other(dict[str, Any]):
+    """A dict that shows other members than it has."""
+
+    def items(self) -> Any:
+        return {"other": 1}.items()
+
+
+class Items(list[Any]):
+    """A list of a class of its own."""
+
+
+class Bytes(bytes):
+    """Bytes of a class of their own."""
+
+
+ODD: list[Any] = [None, True, False, 0, 1, 7, 100, 101, -1, 1 << 62, 1 << 63, -(1 << 63), 1 << 70, Number.ONE]
+ODD += [0.0, -0.0, 0.5, 1.0, 41.0, 1.5, -0.25, 1e300, float("nan"), float("inf"), 3j, b"x", Bytes(b"x"), object]
+ODD += ["", "x", "<x>", "é", "<é", "日", "😀", "\ud800", '"\\\n\x01', "a" * 5000, "SUCCEEDED", "FAILED", "2.0", "a@b"]
+ODD += [
+    "2024-02-29T10:00:00Z",
+    "2023-02-29T10:00:00Z",
+    "2025-12-31T23:59:60Z",
+    "2025-12-31T23:59:59.5Z",
+    "sha256:" + "0" * 64,
+]
+ODD += [
+    Word.FAILED,
+    Word.SAID,
+    Old.DONE,
+    Sly("FAILED"),
+    Sly("2.0"),
+    Sly("x"),
+    (),
+    ("a",),
+    ["a"],
+    [Word.SAID],
+    ["a", 1],
+    [{}],
+    ({},),
+]
+ODD += [
+    {},
+    Plain(),
+    Plain(a=1),
+    Other(a=1),
+    Items(),
+    Items(["a"]),
+    {"a": 1},
+    {"a": 0.5},
+    {1: 2},
+    {"a": {}},
+    {Word.SAID: 1},
+]
+ODD += [
+    MappingProxyType({}),
+    {"\ud800": 1},
+    {"x" * 300: 1},
+    {"type": "a", "name": "b", "value": "c"},
+    {"é": [1, (2, None)]},
+]
+ODD_KEYS: list[Any] = [
+    "x",
+    "é",
+    "",
+    "header",
+    "kind",
+    "directed_to",
+    "protocol",
+    "status",
+    "error",
+    Word.SAID,
+    Sly("taskId"),
+    1,
+    None,
+]
+
+
+def holders(value: Any) -> list[Any]:
+    """All containers of a document, itself included."""
+    found = [value] if isinstance(value, (dict, list)) else []
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        found += holders(inner)
+    return found
+
+
+def bend(document: Any, numbers: random.Random) -> None:
+    """Changes one thing of a document."""
+    holder = numbers.choice([one for one in holders(document) if one])
+    if isinstance(holder, list):
+        holder[numbers.randrange(len(holder))] = numbers.choice(ODD)
+        return
+    name = numbers.choice(list(holder))
+    match numbers.randrange(5):
+        case 0:
+            del holder[name]
+        case 1:
+            members = list(holder.items())
+            numbers.shuffle(members)
+            holder.clear()
+            holder.update(members)
+        case 2:
+            holder[numbers.choice(ODD_KEYS)] = numbers.choice(ODD)
+        case 3:
+            again = Sly(name) if numbers.random() < 0.5 else "".join(list(name))
+            holder[again] = holder.pop(name)
+        case _:
+            holder[name] = numbers.choice(ODD)
+
+
+def made(wire: str, document: Any) -> Any:
+    """The message over a document, of the class that its marks are of, or the class it had before it was bent."""
+    if wire == "sap":
+        return sap.Task.from_dict(document) if "issuer" in document else sap.Result.from_dict(document)
+    kind = document.get("header", {}).get("kind") if isinstance(document.get("header"), dict) else None
+    return CLASSES.get(kind if type(kind) is str else "", sstp.Intent).of(document)
+
+
+def outcome(wire: str, document: Any, strict: bool) -> Any:
+    try:
+        return (sap if wire == "sap" else sstp).encode(made(wire, document), strict=strict)
+    except EncodeError as error:
+        return error.reason, error.path, str(error)
+    except (TypeError, AttributeError, ValueError) as error:
+        return type(error)
+
+
+@pytest.fixture
+def cores(wire: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What makes the native, and the pure core the one that a wire's encode asks."""
+    from turnwire._native.json import sap as native_sap
+    from turnwire._native.json import sstp as native_sstp
+
+    if wire == "sap":
+        return [lambda core=core: monkeypatch.setattr(sap_codec, "_core", core) for core in (native_sap, pure_sap)]
+    read = reader(WIRE, ()).read_source
+    judges = [core.Judge(sstp_codec.kinds(), read, sstp_codec.judged) for core in (native_sstp, pure_sstp)]
+    return [lambda judge=judge: monkeypatch.setattr(sstp_codec, "_judge", judge) for judge in judges]
+
+
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_both_cores_write_the_same(wire: str, cores: list[Any]) -> None:
+    numbers = random.Random(23)
+    documents = [json.loads(text) for text in good(wire)]
+    written = refused = 0
+    for _ in range(4000):
+        document = copy.deepcopy(numbers.choice(documents))
+        for _ in range(numbers.randrange(3)):
+            bend(document, numbers)
+        strict = numbers.random() < 0.8
+        found = []
+        for core in cores:
+            core()
+            found.append(outcome(wire, document, strict))
+        assert found[0] == found[1], document
+        written += isinstance(found[0], str)
+        refused += isinstance(found[0], tuple)
+    assert written > 500 and refused > 500
