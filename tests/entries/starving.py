@@ -16,8 +16,9 @@ MOST = 1500
 EACH = 60
 WAYS = (1, 12)
 """How many allocations in a row fail."""
-OWN = ("without setting an exception", "without exception set", "can't allocate lock")
-"""What the interpreter makes of it by itself, also where plain Python raises an error of its own class."""
+OWN = ("without setting an exception", "without exception set", "can't allocate lock", "source array is read-only")
+"""What the interpreter makes of it by itself, also where plain Python raises an error of its own class; and
+NumPy, which takes a buffer as one to be read alone when it has no memory to ask whether it may write."""
 QUIET = 8
 """After so many numbers in turn at which nothing changes all allocations of a call were met."""
 
