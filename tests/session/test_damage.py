@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.session.soak import unseen
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import PAIRS
+from turnwire.session.records import record_at, records
 
 pytestmark = pytest.mark.once
 
@@ -115,3 +117,16 @@ def test_what_is_left_of_a_session_is_no_json_line() -> None:
     assert not found.events and found.doubtful[0].events == [{"a": 1}] and found.missing == [(0, None)]
     cut = session.salvage('{"a":1}\n{"a":2}\n{"a"')
     assert cut.events == [{"a": 1}, {"a": 2}] and cut.missing == [(2, None)] and not cut.doubtful
+
+
+@pytest.mark.parametrize("checks", [False, True])
+def test_records_among_blank_lines_are_those_that_are_read_one_by_one(checks: bool) -> None:
+    for length in range(7):
+        for parts in itertools.product("\n a", repeat=length):
+            text = "".join(parts)
+            for begin in range(min(length, 2) + 1):
+                at = [begin, 1 + text.count("\n", 0, begin)]
+                one_by_one = []
+                while at[0] < len(text):
+                    one_by_one.append(record_at(text, checks, at))
+                assert list(records(text, checks, begin)) == one_by_one, text

@@ -37,7 +37,14 @@ def records(text: str, checks: bool, begin: int = 0) -> Iterator[Record]:
     feed is one, too."""
     at = [begin, 1 + text.count("\n", 0, begin)]
     while at[0] < len(text):
-        yield record_at(text, checks, at)
+        offset, line = at
+        if offset > begin and text.startswith("\n\n", offset - 1):
+            # The record in front ended here, since no continuation follows the blank lines: nor do any of them go on.
+            # To look for their end again at each would be quadratic.
+            at[:] = offset + 1, line + 1
+            yield record_of("", checks, line, offset)
+        else:
+            yield record_at(text, checks, at)
 
 
 def record_at(text: str, checks: bool, at: list[int]) -> Record:
