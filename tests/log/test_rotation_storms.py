@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.log.rotating import BANNER, KINDS, Log
+from tests.log.rotating import BANNER, KINDS, Log, record
 from tests.log.test_follow import followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following
@@ -222,3 +223,80 @@ def test_a_banner_alone_is_no_proof_of_a_copy(tmp_path: Path) -> None:
             os.utime(path, (1 << 31, 1 << 31))
         found = scan_nslip(log.path, resume=first.position)
         assert [number for batch in found for number in batch["conv_id"].tolist()] == [3]
+
+
+LONG = b"# the same banner of every file\n" * 200
+"""A banner longer than what is taken for one where nothing else says so."""
+
+
+def numbers_of(found: Any) -> list[int]:
+    return [number for batch in found for number in batch["conv_id"].tolist()]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_cut_behind_a_long_banner_is_seen_by_the_copy(packed: bool, tmp_path: Path) -> None:
+    """Nothing but the banner was read, and the log begins with it again: the records are in the copy."""
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == []
+    data = LONG + b"".join(map(record, range(5)))
+    (tmp_path / f"app.log.1{'.gz' * packed}").write_bytes(gzip.compress(data) if packed else data)
+    with path.open("r+b") as file:
+        file.write(LONG + b"".join(map(record, range(5, 9))))
+    second = scan_nslip(path, resume=first.position)
+    assert numbers_of(second) == list(range(9))
+    assert second.gaps, "other files of the name may have begun with the banner, too"
+    third = scan_nslip(path, resume=second.position)
+    assert (numbers_of(third), third.gaps) == ([], ())
+
+
+def test_a_copy_that_was_read_is_no_gap(tmp_path: Path) -> None:
+    with Log(tmp_path, random.Random(1), False, 100) as log:
+        log.write(3)
+        first = scan_nslip(log.path, resume={})
+        assert numbers_of(first) == [0, 1, 2]
+        log.write(2)
+        log.copytruncate()
+        log.write(1)
+        second = scan_nslip(log.path, resume=first.position)
+        assert (numbers_of(second), second.gaps) == ([3, 4, 5], ())
+
+
+def test_a_copy_that_ends_within_a_line_is_a_gap(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    (tmp_path / "app.log.1").write_bytes(record(0) + record(1) + record(2)[:5])
+    path.write_bytes(record(3))
+    second = scan_nslip(path, resume=first.position)
+    assert numbers_of(second) == [1, 3]
+    assert [gap.stop for gap in second.gaps] == [None]
+
+
+def test_a_log_of_the_same_size_that_was_written_since_is_a_gap(tmp_path: Path) -> None:
+    """Its banner was read, records came, and it was cut: nothing is left of them but the time."""
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    os.utime(path, (1, 1))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == []
+    path.write_bytes(LONG)
+    second = scan_nslip(path, resume=first.position)
+    assert (numbers_of(second), len(second.gaps)) == ([], 1)
+    third = scan_nslip(path, resume=second.position)
+    assert (numbers_of(third), third.gaps) == ([], ())
+
+
+def test_an_inode_that_another_file_has_is_no_bookmark(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == []
+    (mark,) = first.position["files"]
+    if not mark["born"]:
+        pytest.skip("this file system does not say when files were made")
+    position = {**first.position, "files": [{**mark, "born": mark["born"] - 1}]}
+    second = scan_nslip(path, resume=position)
+    assert (numbers_of(second), [str(gap.why) for gap in second.gaps]) == ([], ["file_gone"])

@@ -159,7 +159,8 @@ class Collector:
         carried = self._engine.kept(reading.state) if place[0] == reading.offset else None
         behind = (0, b"") if reading.kind else reading.behind
         marks.pop(file, None)
-        marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind)
+        recorded = reading.recorded > 0
+        marks[file] = bookmark(reading.name or "", reading.identity, place, size, carried, behind, recorded)
 
     def _joined(self, reading: Reading, block: Block) -> Block | None:
         """The block behind what the one before left over; None until enough of it has come: each look

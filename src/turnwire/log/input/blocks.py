@@ -26,11 +26,12 @@ from turnwire.log.input.resuming import (
     unwritten,
 )
 from turnwire.log.input.rotated_names import is_like
-from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_rotated
+from turnwire.log.input.rotation import Rotated, begins_alone, beside, copy_of, is_beginning, is_rotated
 from turnwire.log.input.sources import Job, Reading, Source
 
 SETTLED = 5.0
 """Seconds after which nobody goes on writing to a file that was renamed."""
+_NEWLINE = 10
 _TRIES = 20
 _PAUSE = 0.01
 """Seconds between two looks at files that are rotated just now."""
@@ -115,6 +116,8 @@ def _begun(reading: Reading, job: Job, stack: ExitStack) -> tuple[Any, Before | 
             return file, None
         before = what_was(name, standing, who[:2], job)
         if before is None or not tries or (_leads_to(name, file) and _is_still(who, file)):
+            if before is not None and before.anew:
+                reading.begin_at(Place())
             return file, before
         before.close()
         stack.close()
@@ -178,11 +181,15 @@ def _bytes_of(block: Block) -> bytes:
 class Before(NamedTuple):
     """Files that had a name before, open, oldest first, each with the place to go on at. kept: whether the first of
     them holds what was read under that name last, and what follows it; told: what the gap behind them is told of, with
-    its start where nothing is kept, or None where nothing is missing."""
+    its start where nothing is kept, or None where nothing is missing; copied: what it is told of where the first of
+    them ends within a line: it was copied while somebody wrote; anew: whether the file that has the name was cut, and
+    is read from its start."""
 
     pieces: list[tuple[Rotated, Any, Place]]
     kept: bool = False
     told: Gap | None = None
+    copied: Gap | None = None
+    anew: bool = False
 
     def close(self) -> None:
         """Closes the files, unread."""
@@ -191,7 +198,9 @@ class Before(NamedTuple):
 
     def blocks(self, job: Job) -> Iterator[tuple[Reading, Block]]:
         """What they hold; then the gap is told. From now on they are read."""
-        end = None if self.told is None else self.told.start
+        told = self.told
+        end = None if told is None else told.start
+        half = False
         job.bookmarks.done.update(one.file for one, _, _ in self.pieces)
         try:
             for number, piece in enumerate(self.pieces):
@@ -199,25 +208,33 @@ class Before(NamedTuple):
                     yield reading, block
                     if self.kept and not number:
                         end = block.base + block.size
+                        if block.size:
+                            half = block.data[block.size - 1] != _NEWLINE
         finally:
             self.close()
-        if self.told is not None and end is not None:
-            job.tell(self.told._replace(start=end))
+        told = told or (self.copied if half else None)
+        if told is not None and end is not None:
+            job.tell(told._replace(start=end))
 
 
 def what_was(name: str, standing: Standing, now: tuple[int, int], job: Job) -> Before | None:
     """What is left of files that had a name, by how the file of that name compares with what was read (now: that file);
     None where nothing is to be looked for. What is renamed or compressed meanwhile is looked for again."""
-    if standing.before is None and (
-        not standing.since or os.path.basename(name) not in job.bases(os.path.dirname(name))
-    ):
+    own = standing.own
+    if standing.before is None and own is None:
         return None
+    cut = Gap(name, own.offset, None, Reason.FILE_REPLACED) if own is not None and standing.over else None
+    if standing.before is None and os.path.basename(name) not in job.bases(os.path.dirname(name)):
+        return None if cut is None else Before([], told=cut)
     for tries in range(_TRIES, -1, -1):
         seen = _sight(name)
         if standing.before is not None and standing.why is not None:
             found = _missed(name, standing.before, standing.why, now, job)
         else:
-            found = _unseen(name, standing.since, now, job)
+            assert own is not None
+            found = (_unseen if own.reached <= BANNER else _alike)(name, own, now, job)
+            if not found.pieces and cut is not None:
+                found = Before([], told=cut)
         if not tries or seen == _sight(name):
             return found
         found.close()
@@ -237,17 +254,43 @@ def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job:
     if kept is not None:
         pieces.append((*kept, place_of(before, None if kept[0].packed else kept[1])))
     pieces += _between(name, before.written or (kept[0].written if kept else time.time_ns()), now, pieces, job)
-    whole = kept is not None and (kept[0].packed or kept[0].file == before.file)  # a copy is made before a cut
+    whole = kept is not None and _is_of_it(before, *kept, name)
     whole = whole and kept is not None and os.fstat(kept[1].fileno()).st_nlink > 0  # what came after goes after it
-    told = why is not Reason.FILE_GONE or not (whole or is_rotated(name))
-    return Before(pieces, kept is not None, Gap(name, before.offset, None, why) if told else None)
+    gap = Gap(name, before.offset, None, why)
+    if whole or (why is Reason.FILE_GONE and is_rotated(name)):
+        return Before(pieces, kept is not None, None, None if why is Reason.FILE_GONE else gap)
+    return Before(pieces, kept is not None, gap)
 
 
-def _unseen(name: str, since: int, now: tuple[int, int], job: Job) -> Before:
+def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
+    """Whether a file that holds what was read of another one is that, or a copy of it, and not of one that only begins
+    with the same bytes."""
+    who = identity(file)
+    if one.file == before.file and who is not None and changed(before, who, file) is None:
+        return True
+    alone = begins_alone(file, before.reached, name)
+    return before.recorded if alone is None else alone
+
+
+def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
     """What was rotated of a file of which no more was read than what any file of its name may begin with: it may have
     been cut since then."""
-    pieces = _between(name, since + 1, now, [], job)
+    pieces = _between(name, own.written + 1, now, [], job)
     return Before(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if pieces else None)
+
+
+def _alike(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
+    """What was rotated of a file that holds what was read of it. Where a copy beside it holds that, too, and goes on in
+    another way, the file was cut since then, and begins again with the same bytes."""
+    read = {*job.bookmarks.done, *job.bookmarks.present}
+    copy = copy_of(
+        own,
+        lambda: [one for one in beside(name) if one.file not in (read | {now}) and _may_be(one, own, name, job)],
+        cut=name,
+    )
+    if copy is None:
+        return Before([])
+    return _missed(name, own, Reason.FILE_REPLACED, now, job)._replace(anew=True)
 
 
 def _between(
@@ -294,7 +337,7 @@ def _may_be(one: Rotated, before: Bookmark, name: str, job: Job) -> bool:
         known = own is not None and who is not None and changed(own, who, file) is None
         if known and own is not None and own.offset > before.offset:
             return False
-        if not one.packed or before.read > BANNER:
+        if not one.packed:
             return True
         read = _read_before(one, file, name, job)
     return read is None or read.offset <= before.offset

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, Reason
+from turnwire.log.input.birth import born
 from turnwire.log.input.compression import format_of
 from turnwire.log.input.reading import Stop, opened
 from turnwire.log.input.rotated_names import is_like
@@ -20,6 +21,8 @@ HEAD = 1024
 TAIL = 1024
 BANNER = 1 << 12
 """Bytes with which every file of a name may begin."""
+OPENING = 1 << 16
+"""Bytes behind which a file that was cut does not hold what it held before, and have the same size."""
 TICK = 100_000_000
 """Nanoseconds within which a second change of a file may leave no trace in its times, at most."""
 _SKIP = 1 << 20
@@ -34,20 +37,23 @@ def _digest(data: bytes) -> str:
 
 
 class Identity(NamedTuple):
-    """What tells a file from another of the same name: device and inode, size, first bytes (1024 at most), and when it
-    was written last (ns)."""
+    """What tells a file from another of the same name: device and inode, size, first bytes (1024 at most), when it was
+    written last and when it was made (ns; 0 where the system does not say)."""
 
     device: int
     inode: int
     size: int
     head: bytes
     written: int = 0
+    born: int = 0
 
 
 class Bookmark(NamedTuple):
     """How far one file was read: the offset and line to go on at, the file's size then, and who it was; carried: what
     a wire whose records span lines carries there; read, tail_bytes, tail: the digest of the last bytes in front of what
-    was read last (of a file that is not compressed)."""
+    was read last (of a file that is not compressed); written, born: when it was written last and made (ns); still: when
+    it was written last as it had just that size (0 where it grew while it was read); recorded: whether records were
+    read of it."""
 
     name: str
     device: int
@@ -62,11 +68,19 @@ class Bookmark(NamedTuple):
     tail_bytes: int = 0
     tail: str = ""
     written: int = 0
+    born: int = 0
+    still: int = 0
+    recorded: bool = False
 
     @property
     def file(self) -> tuple[int, int]:
         """Device and inode."""
         return self.device, self.inode
+
+    @property
+    def reached(self) -> int:
+        """The byte up to which it was read, also where what is half-written there is read again."""
+        return max(self.read, self.offset)
 
 
 def identity(file: Any) -> Identity | None:
@@ -78,7 +92,7 @@ def identity(file: Any) -> Identity | None:
     file.seek(0)
     head = file.read(HEAD)
     file.seek(at)
-    return Identity(found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns)
+    return Identity(found.st_dev, found.st_ino, found.st_size, head, found.st_mtime_ns, born(file.fileno(), found))
 
 
 def holds(file: Any, stop: int, tail: bytes) -> bool:
@@ -108,13 +122,15 @@ def bookmark(
     size: int,
     carried: list[int] | None,
     behind: tuple[int, bytes] = (0, b""),
+    recorded: bool = False,
 ) -> Bookmark:
     """The bookmark of a file of ``size`` bytes or more that was read up to (offset, line) as decompressed. ``behind``:
-    an offset, and the bytes in front of it."""
+    an offset, and the bytes in front of it; ``recorded``: whether there were records."""
     digest = _digest(who.head)
     stop, tail = behind
     mark = Bookmark(name, who.device, who.inode, max(size, who.size), len(who.head), digest, *place, carried)
-    mark = mark._replace(written=who.written)
+    still = who.written if size <= who.size else 0
+    mark = mark._replace(written=who.written, born=who.born, still=still, recorded=recorded)
     return mark._replace(read=stop, tail_bytes=len(tail), tail=_digest(tail)) if tail else mark
 
 
@@ -128,7 +144,7 @@ def _checked(mark: Bookmark) -> Bookmark:
     for number, least in (*((number, 0) for number in numbers), (mark.line, 1)):
         if not least <= index(number) < _MOST:
             raise ValueError(f"{number} is out of range")
-    for number in (mark.device, mark.inode, mark.written):
+    for number in (mark.device, mark.inode, mark.written, mark.born, mark.still, mark.recorded):
         index(number)
     if mark.tail_bytes > min(mark.read, TAIL):
         raise ValueError(f"{mark.tail_bytes} bytes do not fit before byte {mark.read}")
@@ -136,25 +152,27 @@ def _checked(mark: Bookmark) -> Bookmark:
 
 
 class Place(NamedTuple):
-    """Where reading of a file begins: offset and line, what is carried there, and an offset with the bytes in front of
-    it, by which a file that is written anew is told."""
+    """Where reading of a file begins: offset and line, what is carried there, an offset with the bytes in front of
+    it, by which a file that is written anew is told, and whether records were read before it."""
 
     offset: int = 0
     line: int = 1
     carried: list[int] | None = None
     behind: tuple[int, bytes] = (0, b"")
+    recorded: bool = False
 
 
 class Standing(NamedTuple):
     """How a file compares with what was read before. before: the bookmark of what had its name, where this is not
-    the file that was read, or no longer holds what was read; why: what became of that; since: when a file was
-    written last (ns) of which no more was read than what any file of its name may begin with, or 0: it does not show
-    whether it was cut since then."""
+    the file that was read, or no longer holds what was read; why: what became of that; own: the bookmark of the file,
+    where it still holds what was read: it may have been cut since then, and begin with the same bytes again; over:
+    whether that is so, by its size and times."""
 
     place: Place = Place()
     before: Bookmark | None = None
     why: Reason | None = None
-    since: int = 0
+    own: Bookmark | None = None
+    over: bool = False
 
 
 class Bookmarks:
@@ -223,7 +241,7 @@ class Bookmarks:
         latest, same = self._names.get(name or ""), self.files.get(who[:2])
         fault = None if same is None else changed(same, who, file)
         if same is not None and fault is None and not _is_used_again(same, latest, who):
-            return Standing(place_of(same, file), since=same.written if max(same.read, same.offset) <= BANNER else 0)
+            return Standing(place_of(same, file), own=same, over=_is_written_over(same, who))
         if format_of(who.head) is not None:  # nobody writes into one anew: another file has its inode
             for mark in sorted(self.files.values(), key=_read, reverse=True):  # several may begin alike
                 if mark.file not in self.present and is_copy(file, mark):
@@ -243,15 +261,22 @@ class Bookmarks:
 
 
 def _is_used_again(same: Bookmark, latest: Bookmark | None, who: Identity) -> bool:
-    """Whether a bookmark with the inode of a file says nothing of it: another file had the name since, and no more was
-    read under that name, or as a rotated file of that name, than what any file of it may begin with."""
-    if latest is None or latest is same or max(same.read, same.offset) > BANNER:
+    """Whether a bookmark with the inode of a file says nothing of it, though it was made at the same time, as far as is
+    known: another file had the name since, and no more was read under that name, or as a rotated file of that name,
+    than what any file of it may begin with."""
+    if latest is None or latest is same or same.reached > BANNER:
         return False
-    if not max(same.read, same.offset):
+    if not same.reached:
         return latest.name == same.name
     (folder, base), (there, older) = os.path.split(latest.name), os.path.split(same.name)
     alike = folder == there and (base == older or is_like(older, base))
     return alike and (who.size, who.written) != (same.size, same.written)
+
+
+def _is_written_over(mark: Bookmark, who: Identity) -> bool:
+    """Whether a file was written since it was read and has the size that it had: who appends makes it larger. Of a
+    larger file than a beginning can be, the last bytes say it."""
+    return 0 < mark.still < who.written and who.size == mark.size and mark.reached <= OPENING
 
 
 def _read(mark: Bookmark) -> int:
@@ -259,7 +284,10 @@ def _read(mark: Bookmark) -> int:
 
 
 def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
-    """What became of a file that has the inode of a bookmark: None where it holds all that was read of it."""
+    """What became of a file that has the inode of a bookmark: None where it holds all that was read of it. One that was
+    made at another time is another file."""
+    if mark.born and who.born and mark.born != who.born:
+        return Reason.FILE_GONE
     if who.size < mark.size:
         return Reason.FILE_SHRUNK
     if _digest(who.head[: mark.head_bytes]) != mark.head:
@@ -271,7 +299,7 @@ def changed(mark: Bookmark, who: Identity, file: Any) -> Reason | None:
 def place_of(mark: Bookmark, file: Any = None) -> Place:
     """Where a file goes on that was read up to a bookmark; ``file``: it, open, where it is not compressed."""
     tail = b"" if file is None else _before(file, mark.read, mark.tail_bytes)
-    return Place(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail))
+    return Place(mark.offset, mark.line, mark.carried, (mark.read if tail else 0, tail), mark.recorded)
 
 
 def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
@@ -282,23 +310,23 @@ def is_copy(file: Any, mark: Bookmark, exact: bool = False) -> bool:
     file.seek(0)
     try:
         _, source = opened(file, Stop(), LIMITS)
-        head = _take(source, mark.head_bytes)
+        head = take(source, mark.head_bytes)
         if _digest(head) != mark.head or len(head) < mark.head_bytes:
             return False
         start = mark.read - mark.tail_bytes
         if start < len(head):
-            tail = head[start : mark.read] + _take(source, max(mark.read - len(head), 0))
+            tail = head[start : mark.read] + take(source, max(mark.read - len(head), 0))
         else:
             left = start - len(head)
-            while left and (over := len(_take(source, min(left, _SKIP)))):
+            while left and (over := len(take(source, min(left, _SKIP)))):
                 left -= over
-            tail = _take(source, mark.tail_bytes) if not left else b""
-        return _digest(tail) == mark.tail and not (exact and _take(source, 1))
+            tail = take(source, mark.tail_bytes) if not left else b""
+        return _digest(tail) == mark.tail and not (exact and take(source, 1))
     finally:
         file.seek(0)
 
 
-def _take(source: Any, count: int) -> bytes:
+def take(source: Any, count: int) -> bytes:
     """So many bytes of an input, or all that are left."""
     view, size = memoryview(bytearray(count)), 0
     while size < count and (got := source.into(view[size:])):

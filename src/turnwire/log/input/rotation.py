@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from turnwire.log.input.resuming import TAIL, TICK, Bookmark, is_copy
+from turnwire.contract import LIMITS
+from turnwire.log.input.reading import Stop, opened
+from turnwire.log.input.resuming import TAIL, TICK, Bookmark, is_copy, take
 from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_like, plain_name
 
 _NUMBER = re.compile(r"\d+")
 _LOOKS = 20
+_STEP = 1 << 16
 
 
 class Rotated(NamedTuple):
@@ -145,3 +148,41 @@ def copy_of(
         if not moved:
             break
     return None
+
+
+def begins_alone(copy: Any, count: int, name: str) -> bool | None:
+    """Whether the first ``count`` bytes (as decompressed) of an open file tell it from others of a name: False where
+    another one begins with them, too, so that what was read of a log may be what all its files begin with; None
+    where the others are too short to say."""
+    differs = False
+    status = os.fstat(copy.fileno())
+    for path in (name, *(one.path for one in beside(name) if one.file != (status.st_dev, status.st_ino))):
+        try:
+            with open(path, "rb", buffering=0) as other:
+                alike, ended = _alike(copy, other, count)
+        except FileNotFoundError:
+            continue
+        if alike and not ended:  # count bytes in both
+            return False
+        differs = differs or not alike
+    return differs or None
+
+
+def _alike(one: Any, other: Any, count: int) -> tuple[bool, bool]:
+    """Whether two open files begin with the same bytes, as far as both go, and whether one of them has fewer than
+    ``count``."""
+    one.seek(0)
+    try:
+        (_, first), (_, second) = opened(one, Stop(), LIMITS), opened(other, Stop(), LIMITS)
+        while count:
+            step = min(count, _STEP)
+            here, there = take(first, step), take(second, step)
+            least = min(len(here), len(there))
+            if here[:least] != there[:least]:
+                return False, False
+            if least < step:
+                return True, True
+            count -= step
+        return True, False
+    finally:
+        one.seek(0)

@@ -100,7 +100,8 @@ class Reading:
 
     def begin_at(self, place: Place) -> None:
         """Where reading begins, before the first block."""
-        self.offset, self.line, self.carried, self.behind = place
+        self.offset, self.line, self.carried, self.behind, recorded = place
+        self.recorded = self.offset if recorded else 0
 
 
 def sources(source: Any) -> Iterator[Source]:

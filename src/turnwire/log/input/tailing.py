@@ -172,7 +172,8 @@ class Tail:
         if cutter is None or cutter.kind is not None:
             place = self.reading.offset if cutter is None else cutter.base
             return bookmark(self.name, self.who, (place, self._line), 0, None)
-        return bookmark(self.name, self.who, (cutter.base, self._line), cutter.end, None, self._held)
+        recorded = self.reading.recorded > 0
+        return bookmark(self.name, self.who, (cutter.base, self._line), cutter.end, None, self._held, recorded)
 
     def all(self) -> Bookmark:
         """The bookmark of all that is in the file, whatever of it was read; none that a copy of it would not fit."""
