@@ -59,6 +59,8 @@ def test_blocks(events: list[Any], options: Options, keys: list[str]) -> None:
     assert lines_of(text, sealed=options.checks) == lines
     if not options.checks:
         assert lines_of(session.seal(text)) == lines
+    lines_alone = "\n".join(lines)
+    assert lines_of(session.seal(lines_alone)) == lines
     text = session.encode(events, None)
     assert guessed(text) <= guessed(plain_lines(items(events)))
     assert lines_of(text) == lines

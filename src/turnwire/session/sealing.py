@@ -15,7 +15,8 @@ def seal(text: str) -> str:
     Raises DecodeError for a record that cannot be read: what is sealed is whole.
     """
     begin = beginning(text)
-    if begin < 0:
+    plain = begin < 0
+    if plain:
         text, begin = f"{HEADER}\n{text}", 0
     session = Session(False)
     session.events = len(plain_events(text[:begin]))
@@ -25,6 +26,8 @@ def seal(text: str) -> str:
         for record in records(text, False, begin):
             if not record.raw.strip():
                 continue
+            if plain and record.raw[:1] == '"':  # JSON lines hold text as it is, records behind a mark
+                record = record._replace(body=f"!{record.body}", raw=f"!{record.raw}")
             session.read(record)
             parts.append(chain.sealed(record.raw))
     except DecodeError as error:
