@@ -26,7 +26,8 @@ enum { TW_RULE_ANY, TW_RULE_TEXT, TW_RULE_UUID, TW_RULE_TIME, TW_RULE_VERSION, T
 /* What makes it worth a closer look, though it be good: its being there, an "@" in it, what may be a secret. */
 enum { TW_MARK_LOOK = 1, TW_MARK_AT = 2, TW_MARK_SECRETS = 4 };
 
-enum { TW_MOST_RULES = 32, TW_RULE_SLOTS = 128, TW_MOST_WORDS = 8, TW_MOST_FREE_KEYS = 32 };
+enum { TW_MOST_RULES = 32, TW_RULE_SLOTS = 128, TW_MOST_WORDS = 8, TW_MOST_FREE_KEYS = 256,
+       TW_MOST_DIGITS = 600 };               /* of an integer, which every interpreter reads */
 
 typedef struct tw_rules tw_rules;
 
@@ -60,6 +61,8 @@ typedef struct {
     int lent;                                /* there was a TW_RULE_LENT */
     tw_rules **chosen;                       /* what TW_RULE_CHOSEN is for each word */
     uint64_t seen;                           /* a bit for each rule of the outermost object that had a value */
+    int keys;                                /* how many keys without a rule the open objects have, */
+    uint64_t hashes[TW_MOST_FREE_KEYS];      /* and their hashes */
 } tw_walk;
 
 static TW_UNUSED void tw_rules_begin(tw_rules *t)
@@ -148,8 +151,12 @@ static inline const uint8_t *tw_walk_number(tw_walk *w, const uint8_t *p, int64_
     *sign = *p == '-';
     first = p += *sign;
     while (p < end && (uint8_t)(*p - '0') < 10) value = value * 10 + (uint64_t)(*p++ - '0');
-    if (p == first || p - first > 18 || (*first == '0' && p - first > 1)) return NULL;
+    if (p == first || (*first == '0' && p - first > 1)) return NULL;
     *whole = *sign ? -1 : (int64_t)value;
+    if (p - first > 18) { /* a value that is not known, and as a double maybe too much for one */
+        *whole = -1;
+        return p - first > TW_MOST_DIGITS || (p < end && (*p == '.' || (*p | 32) == 'e')) ? NULL : p;
+    }
     if (*sign && !value && (p == end || (*p != '.' && (*p | 32) != 'e'))) w->own = 0;
     if (p < end && *p == '.') {
         point = ++p;
@@ -217,18 +224,26 @@ static const uint8_t *tw_walk_any(tw_walk *w, const uint8_t *p, int secrets, int
     }
 }
 
+/* The keys of an object that have no rule: how many there were in w->hashes when it began, and, once there is one, a bit for
+ * ten of each one's hash. */
+typedef struct { int start; uint64_t bits[16]; } tw_met;
+
 /* Bytes of the key at p, behind its quote; -1 for doubt: where it has escapes, whose characters would count, or where it
- * may be one that was there (hashes: those of `count` keys). *behind: behind the colon and white space. */
-static inline ptrdiff_t tw_walk_key(tw_walk *w, const uint8_t *p, const uint8_t **behind, uint64_t *hashes, int *count)
+ * may be one that was there. *behind: behind the colon and white space. */
+static inline ptrdiff_t tw_walk_key(tw_walk *w, const uint8_t *p, const uint8_t **behind, tw_met *met)
 {
     const uint8_t *q = tw_walk_string(w, p);
     size_t size = q ? (size_t)(q - p) - 1 : 0;
-    uint64_t hash;
-    if (!q || size > w->key || *count == TW_MOST_FREE_KEYS || memchr(p, '\\', size)) return -1;
+    uint64_t hash, bit, *bits;
+    if (!q || size > w->key || w->keys == TW_MOST_FREE_KEYS || memchr(p, '\\', size)) return -1;
     hash = tw_name_hash(p, size);
-    for (int i = 0; i < *count; i++)
-        if (hashes[i] == hash) return -1;
-    hashes[(*count)++] = hash;
+    bit = (uint64_t)1 << (hash & 63);
+    bits = &met->bits[hash >> 6 & 15];
+    if (w->keys == met->start) memset(met->bits, 0, sizeof met->bits);
+    for (int i = *bits & bit ? met->start : w->keys; i < w->keys; i++)
+        if (w->hashes[i] == hash) return -1;
+    *bits |= bit;
+    w->hashes[w->keys++] = hash;
     q = tw_walk_skip(w, q);
     if (q >= w->end || *q != ':') return -1;
     *behind = tw_walk_skip(w, q + 1);
@@ -238,15 +253,16 @@ static inline ptrdiff_t tw_walk_key(tw_walk *w, const uint8_t *p, const uint8_t 
 /* The object of any keys whose inside starts at p. numbers: whether its values are numbers, or pressures. */
 static const uint8_t *tw_walk_free(tw_walk *w, const uint8_t *p, int numbers, int secrets)
 {
-    uint64_t hashes[TW_MOST_FREE_KEYS];
-    int count = 0, closed = 0, sign;
+    tw_met met;
+    int closed = 0, sign;
     int64_t whole;
+    met.start = w->keys;
     if (--w->left < 0) return NULL;
     p = tw_walk_skip(w, p);
     if (p < w->end && *p == '}') closed = 1, p++;
     while (!closed) {
         const uint8_t *key = p + 1;
-        ptrdiff_t size = p < w->end && *p == '"' ? tw_walk_key(w, key, &p, hashes, &count) : -1;
+        ptrdiff_t size = p < w->end && *p == '"' ? tw_walk_key(w, key, &p, &met) : -1;
         if (size < 0) return NULL;
         if (numbers == TW_RULE_ANY) {
             const int named = secrets && p < w->end && *p == '"' && tw_telling_name(key, (size_t)size);
@@ -258,6 +274,7 @@ static const uint8_t *tw_walk_free(tw_walk *w, const uint8_t *p, int numbers, in
         if (!p || !(p = tw_walk_next(w, p, '}', &closed))) return NULL;
     }
     w->left++;
+    w->keys = met.start;
     return p;
 }
 
@@ -396,8 +413,10 @@ static inline int tw_rule_of(const tw_walk *w, tw_rules *t, const uint8_t *p, in
 /* The object whose inside starts at p, by its rules. */
 static const uint8_t *tw_walk_record(tw_walk *w, const uint8_t *p, tw_rules *t)
 {
-    uint64_t hashes[TW_MOST_FREE_KEYS], seen = 0;
-    int count = 0, closed = 0, last = 0;
+    tw_met met;
+    uint64_t seen = 0;
+    int closed = 0, last = 0;
+    met.start = w->keys;
     if (--w->left < 0) return NULL;
     p = tw_walk_skip(w, p);
     if (p < w->end && *p == '}') closed = 1, p++;
@@ -406,7 +425,7 @@ static const uint8_t *tw_walk_record(tw_walk *w, const uint8_t *p, tw_rules *t)
         if (p >= w->end || *p != '"') return NULL;
         place = tw_rule_of(w, t, p + 1, last);
         if (place < 0) {
-            if (tw_walk_key(w, p + 1, &p, hashes, &count) < 0) return NULL;
+            if (tw_walk_key(w, p + 1, &p, &met) < 0) return NULL;
             p = tw_walk_any(w, p, 0, 0);
         } else {
             if (seen >> place & 1) return NULL;
@@ -419,6 +438,7 @@ static const uint8_t *tw_walk_record(tw_walk *w, const uint8_t *p, tw_rules *t)
         if (!p || !(p = tw_walk_next(w, p, '}', &closed))) return NULL;
     }
     w->left++;
+    w->keys = met.start;
     if (w->lent && t->lent) {
         if (seen & t->lent) return NULL;
         seen |= t->lent;
@@ -432,7 +452,7 @@ static TW_UNUSED int tw_follows(tw_walk *w, const uint8_t *p, size_t size, tw_ru
 {
     w->end = p + size;
     w->own = w->calm = 1;
-    w->low_escapes = w->lent = 0;
+    w->low_escapes = w->lent = w->keys = 0;
     w->choice = w->agreed = -1;
     p = tw_walk_skip(w, p);
     if (p >= w->end || *p != '{' || !(p = tw_walk_record(w, p + 1, t))) return 0;

@@ -19,6 +19,7 @@ from turnwire._pure.json import sap as pure_sap
 from turnwire._pure.json import text as pure_text
 from turnwire._pure.json import write as pure_write
 from turnwire.contract import LIMITS
+from turnwire.errors import DecodeError, Reason
 from turnwire.sap import codec as sap_codec
 from turnwire.sap import messages as sap_messages
 from turnwire.sap import rules as sap_rules
@@ -58,6 +59,7 @@ ATOMS += ['"sk-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '"s\\u006b-aaaaaaaaaaaaaaaaaa
 ATOMS += ['"Bearer aaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', '"their plan is after the other one"', '["a","b"]', "[1,[2]]"]
 ATOMS += ['"2024-02-29T10:00:00Z"', '"2023-02-29T10:00:00Z"', '"2025-12-31T23:59:60Z"', '"2025-12-31T23:59:59.5Z"']
 ATOMS += ['"FAILED"', '"SUCCEEDED"', '"2.0"', '"sha256:' + "0" * 64 + '"', '{"' + "k" * 70 + '":1}', '"\\n\\/"']
+ATOMS += ["1" * 600, "-" + "1" * 601, "1" * 5000, "1" * 400 + ".5", "1" * 19 + "e2", "-" + "1" * 19]
 ATOMS += ["{" + ",".join(f'"k{n}":{n}' for n in range(40)) + "}", "[" * 130 + "]" * 130]
 KEYS = [
     "issuer",
@@ -185,6 +187,23 @@ def test_good_messages_are_held(wire: str) -> None:
         assert is_held(package.decode(f" {text}\n")) == is_held(package.decode(text))
         assert not is_held(package.decode(text, limits=LIMITS._replace(key=1 << 20)))
     assert sum(is_held(package.decode(text)) for text in good(wire)) > len(good(wire)) // 2
+
+
+@needs_native
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_many_keys_are_told_apart(wire: str) -> None:
+    package: Any = sap if wire == "sap" else sstp
+    start = next(text for text in good(wire) if is_held(package.decode(text)))[:-1]
+    inner = '{"k0":{"k1":1,"k0":2},"k1":3}'
+    for count, held in ((1, True), (64, True), (250, True), (300, False)):
+        members = [f'"k{n}":{inner if n % 9 == 0 else n}' for n in range(count)]
+        message = package.decode(f"{start},{','.join(members)}}}")
+        assert is_held(message) == held
+        assert message.fields[f"k{count - 1}"] is not None
+        for again in (0, count // 2, count - 1):
+            with pytest.raises(DecodeError) as error:
+                package.decode(f'{start},{",".join(members)},"k{again}":0}}')
+            assert error.value.reason == Reason.DUP_KEY
 
 
 @pytest.mark.parametrize("wire", ["sap", "sstp"])
