@@ -30,7 +30,8 @@ cdef class Maker:
         found = in_slot(message, self.held_at)
         if found is NULL:
             raise AttributeError("a message without fields")
-        fields = self.read(<object>found)
+        text = <object>found  # kept while it is read: collecting garbage may run what touches the message too
+        fields = self.read(text)
         with cython.critical_section(message):
             found = in_slot(message, self.fields_at)
             if found is not NULL:  # somebody else has made it meanwhile

@@ -76,6 +76,7 @@ cdef class Envelope:
         self, id, timestamp, sender, receiver, type, channel, content, correlation_id=None, dict extra=None
     ):
         self._source = None
+        self._plain = False
         self.id = id
         self.timestamp = timestamp
         self.sender = sender

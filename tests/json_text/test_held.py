@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
 import random
@@ -238,6 +239,29 @@ def test_threads_that_touch_a_message_first_get_one_object(wire: str, package: A
             message = package.decode(good(wire)[0])
             found = list(pool.map(lambda _, one=message: one.fields, range(4)))
             assert all(fields is found[0] for fields in found)
+
+
+@pytest.mark.parametrize("wire", ["sap", "sstp"])
+def test_what_is_touched_while_its_object_is_made_has_one_object(wire: str, package: Any) -> None:
+    document = json.loads(good(wire)[0]) | {"more": [{"a": [str(number)]} for number in range(2000)]}
+    threshold = gc.get_threshold()
+    for nth in (1, 2, 5):
+        message = package.decode(json.dumps(document, indent=1))
+        found, runs = [], iter(range(1_000_000))
+
+        def touch(phase: str, _: Any, nth: int = nth, one: Any = message, runs: Any = runs, found: Any = found) -> None:
+            if phase == "stop" and next(runs) == nth:
+                found.append(one.fields)
+
+        gc.callbacks.append(touch)
+        gc.set_threshold(50)
+        try:
+            fields = message.fields
+        finally:
+            gc.callbacks.remove(touch)
+            gc.set_threshold(*threshold)
+        assert fields == document
+        assert all(other is message.fields for other in (fields, *found))
 
 
 def test_there_is_no_object_without_a_text() -> None:

@@ -19,6 +19,7 @@ from tests.conftest import BACKENDS, needs_both
 from turnwire.contract import LIMITS
 from turnwire.errors import DecodeError, EncodeError, RuleError, WireError
 from turnwire.kick import Envelope, MessageType, check, decode, detect, encode, json_schema
+from turnwire.kick.spec import FIELDS
 
 SEED = {
     "id": "3f2b8c1e-9d4a-4b6e-8f10-1a2b3c4d5e6f",
@@ -260,6 +261,37 @@ def test_envelope_is_a_value(core: Callable[[str], ModuleType]) -> None:
         hash(envelope)
     with pytest.raises(DecodeError):
         made.from_dict([])
+
+
+def test_a_field_that_is_deleted_is_none_and_is_refused(core: Callable[[str], ModuleType]) -> None:
+    module = core("space.envelope")
+    for name in FIELDS:
+        envelope = module.decode(json.dumps(SEED))
+        delattr(envelope, name)
+        assert getattr(envelope, name) is None
+        if name != "correlation_id":
+            with pytest.raises(EncodeError):
+                module.encode(envelope)
+    with pytest.raises(AttributeError):
+        del module.decode(json.dumps(SEED)).nothing
+
+
+def test_what_an_envelope_is_filled_with_anew_is_judged(core: Callable[[str], ModuleType]) -> None:
+    module = core("space.envelope")
+    envelope = module.decode(json.dumps(SEED))
+    envelope.__init__(*[{**SEED, "id": "1"}.get(name) for name in FIELDS])
+    assert [issue.where for issue in module.check(envelope)] == ["/id"]
+    with pytest.raises(EncodeError):
+        module.encode(envelope)
+
+
+def test_a_subclass_stays_one(core: Callable[[str], ModuleType]) -> None:
+    class Letter(core("space.envelope").Envelope):  # type: ignore[misc]
+        pass
+
+    letter = Letter(*[SEED.get(name) for name in FIELDS])
+    for again in (copy.copy, copy.deepcopy, lambda one: one.replace(sender="Other")):
+        assert type(again(letter)) is Letter
 
 
 def test_detect() -> None:

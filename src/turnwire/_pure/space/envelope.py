@@ -70,6 +70,11 @@ class Envelope:
         self.extra = {} if extra is None else extra
         self._parsed = None
 
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        if name in FIELDS:  # there is no field without a value
+            object.__setattr__(self, name, None)
+
     @property
     def space(self) -> Space:
         """The content as a Space document, read leniently when first asked for."""
@@ -106,7 +111,7 @@ class Envelope:
         return type(self)(*methods.state(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Envelope, methods.state(self)
+        return type(self), methods.state(self)
 
 
 _read = json_text.reader(WIRE, FIELDS).read
