@@ -7,7 +7,7 @@
 #include "draft.h"
 #include "rules.h"
 
-/* A name as it is kept for this: a comma, the name in quotes, a colon, then zeros up to a multiple of so many bytes. */
+/* A name as it is kept for this: a comma, the name in quotes, a colon, then zeros: so many bytes are read at once. */
 enum { TW_PUT_STEP = JSON_SLACK, TW_PUT_FRONT = 2 };
 
 typedef struct {

@@ -17,4 +17,4 @@ cdef extern from "_native/json/put.h":
 cdef inline bytes padded_name(str name):
     """A name as rules keep it: from TW_PUT_FRONT on."""
     cdef bytes member = f',"{name}":'.encode()
-    return member + b"\0" * (-len(member) % TW_PUT_STEP)
+    return member + bytes(TW_PUT_STEP - 1)  # as many as may be read behind it
