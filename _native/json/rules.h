@@ -255,7 +255,7 @@ static const uint8_t *tw_walk_free(tw_walk *w, const uint8_t *p, int numbers, in
 {
     tw_met met;
     int closed = 0, sign;
-    int64_t whole;
+    int64_t whole = 0;
     met.start = w->keys;
     if (--w->left < 0) return NULL;
     p = tw_walk_skip(w, p);
