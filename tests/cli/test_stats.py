@@ -29,9 +29,18 @@ def test_tables_for_people(log: Path) -> None:
 
 def test_only_what_is_wanted_counts() -> None:
     rows = turnwire("stats", "--wire", "nslip", REAL, "--json", "--where", "act=INFORM").records
-    assert [row["records"] for row in rows if row["stat"] == "wire"] == [4356], "what there is"
+    lines = [line for line in REAL.read_bytes().splitlines() if nslip.decode(line).act == nslip.Act.INFORM]
+    size = sum(map(len, lines))
+    assert [(row["records"], row["bytes"]) for row in rows if row["stat"] == "wire"] == [(1089, size)]
+    assert (rows[0]["records"], rows[0]["wanted"], rows[0]["wanted_bytes"]) == (4356, 1089, size)
     kinds = [(row["kind"], row["records"]) for row in rows if row["stat"] == "kind"]
-    assert kinds == [("INFORM", 1089)], "what was looked at"
+    assert kinds == [("INFORM", 1089)]
+    text = turnwire("stats", "--wire", "nslip", REAL, "--where", "act=INFORM").out.decode()
+    assert text.splitlines()[0].split() == ["wanted", "1,089", f"{size:,}", "bytes"]
+    assert f"\nnslip    1,089  {size:,}\n" in text
+    none = turnwire("stats", "--wire", "nslip", REAL, "--where", "conv_id=987654321").out.decode()
+    assert none.startswith("wanted             0") and "\nwires\n" not in none
+    assert b"wanted" not in turnwire("stats", REAL).out
 
 
 def test_nothing_that_strangers_wrote_steers_a_terminal(tmp_path: Path) -> None:
@@ -74,8 +83,8 @@ def test_latencies_of_a_column_have_one_precision(tmp_path: Path) -> None:
     assert (least, most) == ("0.25", "1.5")
     seconds = {"count": 1, "p50": 2.0, "p90": 2.0, "p99": 2.0}
     answers = {"stat": "answers", "wire": "csp", "requests": 1}
-    total = {"stat": "total", "records": 0, "rejects": 0, "first": None, "last": None, "bytes": 0}
-    total |= {f"{name}_bytes": 0 for name in ("record", "reject", "text")}
+    total = {"stat": "total", "wanted": 0, "records": 0, "rejects": 0, "first": None, "last": None, "bytes": 0}
+    total |= {f"{name}_bytes": 0 for name in ("wanted", "record", "reject", "text")}
     rows = [
         total,
         {**answers, "rule": "task", "seconds": {**seconds, "min": 0.25, "max": 3600.0}},

@@ -62,7 +62,8 @@ def test_an_empty_log() -> None:
     (total,) = found.rows()
     assert total == {
         "stat": "total",
-        **dict.fromkeys(("bytes", "record_bytes", "reject_bytes", "text_bytes", "records", "rejects"), 0),
+        **dict.fromkeys(("bytes", "record_bytes", "reject_bytes", "text_bytes", "wanted_bytes"), 0),
+        **dict.fromkeys(("records", "rejects", "wanted"), 0),
         "first": None,
         "last": None,
     }

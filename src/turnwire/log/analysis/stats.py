@@ -66,9 +66,10 @@ class Conversation:
 class Stats(NamedTuple):
     """What :func:`stats` found.
 
-    counts: bytes and records as ``scan.counts`` tells them. wires: wire -> bytes of its records. kinds, senders,
-    receivers: tallies of (wire, value). conversations: (wire, conversation) -> :class:`Conversation`; folded: records
-    of conversations that are no longer told apart. pairings: (wire, rule) -> what became of requests. first, last: the
+    counts: bytes and records as ``scan.counts`` tells them. All the rest is of the records that ``where`` wants, of all
+    without it. wires: wire -> bytes of its records. wanted: wire -> how many they are. kinds, senders, receivers:
+    tallies of (wire, value). conversations: (wire, conversation) -> :class:`Conversation`; folded: records of
+    conversations that are no longer told apart. pairings: (wire, rule) -> what became of requests. first, last: the
     earliest and the latest time, in microseconds; None where no record has one.
     """
 
@@ -82,6 +83,7 @@ class Stats(NamedTuple):
     pairings: dict[tuple[str, str], Pairing]
     first: int | None
     last: int | None
+    wanted: dict[str, int]
 
     def busiest(self, most: int) -> list[tuple[tuple[str, str], Conversation]]:
         """The conversations with the most records."""
@@ -97,14 +99,16 @@ class Stats(NamedTuple):
             "record_bytes": counts.records,
             "reject_bytes": counts.rejects,
             "text_bytes": counts.text,
+            "wanted_bytes": sum(self.wires.values()),
             "records": sum(counts.wires.values()),
             "rejects": sum(counts.reasons.values()),
+            "wanted": sum(self.wanted.values()),
             "first": times([self.first])[0],
             "last": times([self.last])[0],
         }
-        for wire, records in sorted(counts.wires.items(), key=lambda item: -item[1]):
-            if records:
-                yield {"stat": "wire", "wire": wire, "records": records, "bytes": self.wires[wire]}
+        for wire in sorted(counts.wires, key=lambda wire: -self.wanted.get(wire, 0)):
+            if wire in self.wanted:
+                yield {"stat": "wire", "wire": wire, "records": self.wanted[wire], "bytes": self.wires[wire]}
         for name, tally in (("kind", self.kinds), ("sender", self.senders), ("receiver", self.receivers)):
             yield from _tallied(name, tally, most)
         for reason, times_met in sorted(counts.reasons.items(), key=lambda item: (-item[1], item[0])):
@@ -151,6 +155,7 @@ class Statistics:
     def __init__(self, room: int = ROOM, open_requests: int = OPEN) -> None:
         self._room = room
         self._wires: Counter[str] = Counter()
+        self._wanted: Counter[str] = Counter()
         self._tallies = {name: Tally(room) for name in ("kind", "sender", "receiver")}
         self._conversations: dict[tuple[str, str], Conversation] = {}
         self._folded = 0
@@ -165,6 +170,7 @@ class Statistics:
 
     def _slice(self, columns: dict[str, list[Any]], raws: Iterator[bytes]) -> None:
         wires, lengths, moments = columns["wire"], columns["length"], columns["time"]
+        self._wanted.update(wires)
         columns = {**columns, **{name: _cut(columns[name]) for name in NAMES}}
         for name, tally in self._tallies.items():
             tally.update(pair for pair in zip(wires, columns[name], strict=True) if pair[1] is not None)
@@ -202,7 +208,8 @@ class Statistics:
         first, last = self._times or (None, None)
         seen = {key: pairing for key, pairing in self._pairs.found.items() if pairing.seen}
         tallies = self._tallies["kind"], self._tallies["sender"], self._tallies["receiver"]
-        return Stats(counts, dict(self._wires), *tallies, self._conversations, self._folded, seen, first, last)
+        wires, wanted, held = dict(self._wires), dict(self._wanted), self._conversations
+        return Stats(counts, wires, *tallies, held, self._folded, seen, first, last, wanted)
 
 
 def stats(
