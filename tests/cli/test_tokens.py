@@ -229,7 +229,11 @@ def test_what_cannot_be_read_or_would_be_destroyed(good: Path, tmp_path: Path) -
 def test_nothing_here(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("nothing")
     done = turnwire("tokens", tmp_path / "x", "--price", "1")
-    assert (done.code, done.out, done.err) == (0, b"", "there is no message here\n")
+    assert (done.code, done.out, done.err) == (0, b"", f"{tmp_path / 'x'}: there is no message here\n")
+    deep = tmp_path / ("d" * 60)
+    deep.mkdir()
+    (deep / "log").write_bytes(GOOD + b"\n")
+    assert turnwire("tokens", deep / "log").out.decode().split()[-1].endswith("ddd/log:1"), "the line is not cut off"
 
 
 def test_without_the_extra_its_name_is_said(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:

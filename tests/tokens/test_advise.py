@@ -169,6 +169,17 @@ def test_a_session_is_advised_for_what_it_saves() -> None:
     assert advice.cheapest()["nslip", "o200k_base"] == own
 
 
+def test_a_session_of_all_messages_is_counted_and_not_estimated() -> None:
+    """White space in the log makes what is written dearer, not the session."""
+    from turnwire import session
+
+    lines = [json.dumps(json.loads(SSTP), indent=4)] * 12
+    advice = tokens.advise(log(*lines), wires=["sstp"])
+    own, packed = advice.costs[0], advice.costs[-1]
+    assert own.tokens == 12 * tokens.count(lines[0]) and not packed.estimated
+    assert packed.tokens == tokens.count(session.encode([turnwire.decode(SSTP)] * 12))
+
+
 def test_other_wires_are_estimated_from_the_sample() -> None:
     advice = tokens.advise(log(*[REQUEST] * 40), context=context(), sample=10, wires=["nslip", "kick", "csp"])
     costs = {cost.wire: cost for cost in advice.costs}

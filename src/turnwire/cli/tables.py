@@ -60,7 +60,7 @@ def table(
     fixed = decimals or {}
     cells = [
         [
-            number(value, amounts, fixed.get(name)) if isinstance(value, (int, float)) else cell(value, name == "file")
+            number(value, amounts, fixed.get(name)) if isinstance(value, (int, float)) else cell(value, name in PATHS)
             for name, value in zip(names, row, strict=True)
         ]
         for row in rows

@@ -274,10 +274,11 @@ def _costs(
     absent |= {f"{own.wire} as {wire}": why for wire, why in found.absent.items()}
     rows = {row.format: row for row in found.rows}
     part = len(kept.messages) < own.meter.messages
+    written = sum(counter.count_many(kept.texts))
     for wire in others:
-        if wire in rows and rows[own.wire].tokens:
+        if wire in rows and written:
             row = rows[wire]
-            scale = row.total / rows[own.wire].tokens
+            scale = row.total / written
             costs.append(_cost(own, wire, scale, price, row.dropped, row.round_trip, part))
     costs += _as_session(own, kept, counter, price, absent)
     return costs
@@ -292,11 +293,12 @@ def _as_session(
     found = compare(kept.first, [own.wire], [counter], formats=[SESSION], per="conversation")
     rows = {row.format: row for row in found.rows}
     absent |= {f"{own.wire} as {name}": why for name, why in found.absent.items()}
-    if SESSION not in rows or not rows[own.wire].tokens:
+    if SESSION not in rows or not own.meter.tokens:
         return []
     row = rows[SESSION]
+    scale = row.total / len(kept.first) * own.meter.messages / own.meter.tokens  # so many tokens for each message
     part = len(kept.first) < own.meter.messages
-    return [_cost(own, SESSION, row.total / rows[own.wire].tokens, price, row.dropped, row.round_trip, part)]
+    return [_cost(own, SESSION, scale, price, row.dropped, row.round_trip, part)]
 
 
 def _cost(
@@ -332,10 +334,10 @@ def _changes(own: Spent, kept: Sample, counter: Tokenizer, price: Price | None, 
         return []
     if not registry.wire(own.wire).has("parts"):
         absent[f"changes of times and texts in {own.wire}"] = "the wire does not name its parts (Wire.parts)"
-    saved = [
-        (each.part, each.text, each.share)
-        for each in rewrites([text_of(message) for message in kept.first], own.wire, counter)
-    ]
+    canonical = [text_of(message) for message in kept.first]
+    # What is changed is the canonical text; what is paid is the text as written, with its white space.
+    scale = sum(counter.count_many(canonical)) / sum(counter.count_many(kept.first_texts)) if kept.first else 0.0
+    saved = [(each.part, each.text, each.share * scale) for each in rewrites(canonical, own.wire, counter)]
     if len(kept.messages) == own.meter.messages:
         written = sum(counter.count_many([text_of(message) for message in kept.messages]))
         saved.append(("form", SPACES, 1 - written / own.meter.tokens))

@@ -82,7 +82,8 @@ class Sample:
 
     Attributes:
         size, seen, messages: how many are wanted, how many were offered, those that were kept. first: the first ones,
-        as they follow each other: what a conversation costs is not seen in single messages.
+        as they follow each other: what a conversation costs is not seen in single messages. texts, first_texts: the
+        same as they are written in the log.
     """
 
     def __init__(self, size: int) -> None:
@@ -90,6 +91,8 @@ class Sample:
         self.seen = 0
         self.messages: list[Any] = []
         self.first: list[Any] = []
+        self.texts: list[str] = []
+        self.first_texts: list[str] = []
         self._random = random.Random(0)
 
     def wants(self) -> int | None:
@@ -97,15 +100,18 @@ class Sample:
         self.seen += 1
         if len(self.messages) < self.size:
             self.messages.append(None)
+            self.texts.append("")
             return len(self.messages) - 1
         place = self._random.randrange(self.seen) if self.size else 0
         return place if place < self.size else None
 
-    def put(self, place: int, message: Any) -> None:
-        """Keeps a message where ``wants`` said."""
+    def put(self, place: int, message: Any, text: str) -> None:
+        """Keeps a message, and how it is written, where ``wants`` said."""
         self.messages[place] = message
+        self.texts[place] = text
         if len(self.first) < FIRST and place == self.seen - 1:
             self.first.append(message)
+            self.first_texts.append(text)
 
 
 FIRST = 200
@@ -134,13 +140,13 @@ def spend(
         codes = batch["wire"]
         for row in range(len(codes)) if sample else ():
             if (place := whole.wants()) is not None:
-                whole.put(place, batch.message(row))
+                whole.put(place, batch.message(row), bytes(batch.raw(row)).decode())
         for code in np.unique(codes).tolist():
             name, rows = names[code], np.flatnonzero(codes == code).tolist()
             kept = samples.setdefault(name, Sample(sample))
             for row in rows:
                 if (place := kept.wants()) is not None:
-                    kept.put(place, batch.message(row))
+                    kept.put(place, batch.message(row), bytes(batch.raw(row)).decode())
             raws = [bytes(batch.raw(row)) for row in rows]
             texts = [raw.decode() for raw in raws]
             conversations, lines = batch["conversation"], batch["line"]

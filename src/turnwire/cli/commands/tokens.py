@@ -86,7 +86,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
         _advise(found, counters, context, price, options)
     if not found.spent and not found.damaged and not options["quiet"]:
         inputs.tell_binary(names)
-    return _judged(found, options)
+    return _judged(found, options, names)
 
 
 def _prepared(options: dict[str, Any]) -> tuple[list[Tokenizer], Any, Any]:
@@ -221,12 +221,14 @@ def _advise(found: Tally, counters: list[Tokenizer], context: Any, price: Any, o
     output.flush()
 
 
-def _judged(found: Tally, options: dict[str, Any]) -> int:
+def _judged(found: Tally, options: dict[str, Any], names: tuple[str, ...]) -> int:
     """The exit code; what is over the budget is said, and how many records could not be counted."""
     code = GOOD
     say = (lambda _: None) if options["quiet"] else complain
     if not found.spent:
-        say("there is no message here")
+        wire = "" if options["wire"] is None else f"{options['wire']} "
+        more = f" and {counted(len(names) - 1, 'more source')}" if len(names) > 1 else ""
+        say(printable(f"{inputs.shown(names[0])}{more}: there is no {wire}message here"))
     if found.damaged:
         verb, them = ("is", "it") if found.damaged == 1 else ("are", "them")
         say(f"{counted(found.damaged, 'damaged record')} {verb} not counted (turnwire scan shows {them})")
