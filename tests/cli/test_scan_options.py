@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -217,6 +218,40 @@ def test_kill_9_and_going_on_gives_every_record_once(tmp_path: Path, rounds: int
     assert turnwire(*[word for word in arguments if word != "--follow"]).code == 0
     assert parts(out) == list(range(1, count + 1))
     assert not any(out.glob(".turnwire-*"))
+
+
+@needs_posix
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_log_that_goes_quiet_hides_nothing(tmp_path: Path, threads: str) -> None:
+    """A part that is old enough at once is ended while the scan waits for more, not when it ends."""
+    log, out, place = tmp_path / "log", tmp_path / "x.ndjson", tmp_path / "place"
+    log.write_bytes((GOOD + b"\n") * 3)
+    start = (
+        "import sys; from turnwire.log.output import parts; from turnwire.cli.commands import scan; "
+        "steps = scan._steps; scan._steps = lambda found: aged(steps(found)); parts.PART_SECONDS = 1e9\n"
+        "def aged(steps):\n"
+        "    quiet = 0\n"
+        "    for step in steps:\n"
+        "        quiet = quiet + 1 if step is None else 0\n"
+        "        parts.PART_SECONDS = 0.0 if quiet > 2 else 1e9\n"
+        "        yield step\n"
+        "from turnwire.cli import main; sys.exit(main())"
+    )
+    arguments = ("scan", log, "--follow", "-q", "--columns", "line", "--threads", threads, "--resume", place, "-o", out)
+    words = [sys.executable, "-c", start, *map(str, arguments)]
+    with subprocess.Popen(words, env=environment()) as running:
+        try:
+            for number in (1, 2):
+                deadline = time.monotonic() + 30
+                while not (out / f"part-0000{number}.position").exists() and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                assert parts(out) == list(range(1, 3 * number + 1)), "the scan goes on"
+                with open(log, "ab") as growing:
+                    growing.write((GOOD + b"\n") * 3)
+        finally:
+            running.kill()
+    assert turnwire(*[word for word in arguments if word != "--follow"]).code == 0
+    assert parts(out) == list(range(1, 10))
 
 
 # --- Dask -----------------------------------------------------------------------------------------------------------

@@ -39,6 +39,11 @@ class Sink:
         """Whether no further batch is wanted."""
         return self.shown == self.limit
 
+    @property
+    def due(self) -> bool:
+        """Whether a part is to be ended, though nothing more came."""
+        return False
+
     def take(self, batch: Batch) -> None:
         """Shows what is still to be shown of a batch."""
         from turnwire.log.output.json_lines import slices
@@ -163,6 +168,11 @@ class PartsSink(Sink):
         super().__init__(None)
         self._parts = parts
         parts.begin(found.columns)
+
+    @property
+    def due(self) -> bool:
+        """Whether the open part is long or old enough."""
+        return self._parts.due
 
     def take(self, batch: Batch) -> None:
         """Writes a batch."""

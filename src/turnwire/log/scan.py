@@ -211,6 +211,12 @@ class Scan:
             return self._run, steps
 
 
+def steps(found: Scan) -> Iterator[Batch | None]:
+    """The batches of a scan, with a None behind each block and, where it follows, at each look that found nothing new:
+    then everything up to ``position`` was given."""
+    return found._begin(Run.steps)[1]
+
+
 def _end(run: Run, steps: Generator[Any] | None) -> None:
     """Ends a run, whichever thread it goes on in."""
     run.stop.set()

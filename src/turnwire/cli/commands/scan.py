@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from turnwire.phrases import counted
 from turnwire.progress import Progress
 
 if TYPE_CHECKING:
-    from turnwire.log import Scan
+    from turnwire.log import Batch, Scan
 
 SHOWN_ROWS = 20
 SHOWN_REJECTS = 5
@@ -240,8 +241,14 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
     follows = settings["follow"]
     prints = settings["rejects"] == "-"
     stands = found.position
-    with progress, until_interrupted(found) if follows else nullcontext(found) as batches:
+    with progress, until_interrupted(_steps(found)) if follows else nullcontext(found) as batches:
         for batch in batches:
+            if batch is None:
+                if sink.due:  # the log went quiet: what is written waits for nothing more
+                    stands = found.position
+                    sink.commit(stands)
+                    options.keep_position(settings["resume"], stands)
+                continue
             if prints or (sink.prints and not sink.full) or len(found.gaps) > told:
                 progress.clear()
             if not sink.full:
@@ -260,6 +267,12 @@ def _run(found: Scan, sink: Sink, quarantine: Any, progress: Progress, settings:
     stands = stands if follows else found.position
     sink.commit(stands, last=True)
     return stands
+
+
+def _steps(found: Scan) -> Iterator[Batch | None]:
+    from turnwire.log.scan import steps
+
+    return steps(found)
 
 
 def _quarantine(found: Scan, output: Any, written: int) -> int:

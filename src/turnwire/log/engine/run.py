@@ -21,7 +21,7 @@ from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, Stop, Stopped
 from turnwire.log.input.resuming import Bookmarks
 from turnwire.log.input.rotation import Bases
-from turnwire.log.input.sources import Job, Reading, sources
+from turnwire.log.input.sources import Job, Quiet, Reading, sources
 from turnwire.log.output.batch import Batch
 from turnwire.progress import Progress
 
@@ -29,6 +29,7 @@ IN_FLIGHT = 128 << 20
 """Bytes of blocks and their columns that threads may work on at the same time, about."""
 USUAL_RECORD = 32
 
+Piece = tuple[Reading, Block] | Quiet
 Tell = Callable[[int, "int | None", int, int], Any]
 
 
@@ -82,12 +83,18 @@ class Run:
                 del batch
 
     def steps(self) -> Generator[Batch | None]:
-        """The same, with a None behind each block, also where it gave no batch: the tally has moved on."""
+        """The same, with a None behind each block, also where it gave no batch: the tally has moved on. A scan that
+        follows gives a None as well whenever it found nothing new and waits for more."""
         if self.stop:
             return
         tell, clear = self._teller()
         try:
-            for reading, block, found in self._scanned():
+            for piece, found in self._scanned():
+                if isinstance(piece, Quiet):
+                    yield None
+                    continue
+                reading, block = piece
+                del piece
                 taken = self.collector.take(reading, block, found)
                 del block, found
                 for batch, error in taken:
@@ -113,7 +120,7 @@ class Run:
         if self._raises:
             raise DecodeError(gap.why, gap.text, offset=gap.start, path=gap.file)
 
-    def _pieces(self) -> Iterator[tuple[Reading, Block]]:
+    def _pieces(self) -> Iterator[Piece]:
         found: Any = self._source
         if self._job.bookmarks.files:
             self._job.bookmarks.expect([one.name for one in sources(found) if one.mappable and one.name is not None])
@@ -123,21 +130,23 @@ class Run:
             for source in sources(found):
                 yield from blocks(source, self._job)
 
-    def _scanned(self) -> Iterator[tuple[Reading, Block, Found | None]]:
+    def _scanned(self) -> Iterator[tuple[Piece, Found | None]]:
         """Every block, in order, with what was found in it where another thread has scanned it already."""
         self._process = os.getpid()
         pieces = self._pieces()
         if self._threads == 1:
-            for reading, block in pieces:
-                yield reading, block, None
+            for piece in pieces:
+                yield piece, None
+                del piece
                 self._check_process()
             return
         # A block with the columns of its records, if they are of the usual length.
         size = self._job.batch_bytes * (1 + self._engine.row_bytes / USUAL_RECORD)
         most = max(2, min(_most_in_flight(self._threads), int(IN_FLIGHT / size)))
         pool = OrderedPool(pieces, self._work, self._threads, most, self.stop)
-        for (reading, block), found in pool:
-            yield reading, block, found
+        for piece, found in pool:
+            yield piece, found
+            del piece, found
             self._check_process()
 
     def _check_process(self) -> None:
@@ -146,7 +155,9 @@ class Run:
         if os.getpid() != self._process:
             raise RuntimeError("this scan was begun in another process: begin a new one behind a fork")
 
-    def _work(self, piece: tuple[Reading, Block]) -> Found:
+    def _work(self, piece: Piece) -> Found | None:
+        if isinstance(piece, Quiet):
+            return None
         return self._engine.scan(piece[1], self.collector.final(*piece))
 
     def _teller(self) -> tuple[Callable[[], None], Callable[[], None]]:

@@ -14,7 +14,7 @@ from turnwire.log.input.reading import Block
 from turnwire.log.input.resuming import BANNER, Place, is_copy, place_of
 from turnwire.log.input.rotated_names import is_like
 from turnwire.log.input.rotation import Rotated, beside, copy_of, is_beginning, is_rotated
-from turnwire.log.input.sources import Job, Reading, Source, names_files, sources
+from turnwire.log.input.sources import Job, Quiet, Reading, Source, names_files, sources
 from turnwire.log.input.tailing import Tail
 
 INTERVAL = 0.2
@@ -29,9 +29,9 @@ MOST_RENAMED = 64
 _TRIES = 10
 
 
-def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block]]:
-    """The blocks of sources that grow, file by file as they have something new; ends only when ``job.stop`` is set.
-    What could not be had is told as a gap."""
+def follow(source: Any, job: Job) -> Iterator[tuple[Reading, Block] | Quiet]:
+    """The blocks of sources that grow, file by file as they have something new, and a Quiet before each time that more
+    is waited for; ends only when ``job.stop`` is set. What could not be had is told as a gap."""
     return _Follower(source, job).blocks()
 
 
@@ -46,7 +46,7 @@ class _Follower:
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
         self._old: set[int] = set()  # when files were written that were there at the beginning
 
-    def blocks(self) -> Iterator[tuple[Reading, Block]]:
+    def blocks(self) -> Iterator[tuple[Reading, Block] | Quiet]:
         """See :func:`follow`."""
         try:
             for first in sources(self._source):
@@ -71,6 +71,7 @@ class _Follower:
                         news = True
                         yield from found.news()
                 if not news:
+                    yield Quiet()
                     self._job.stop.sleep(INTERVAL)
                 self._job.stop.check()
         finally:

@@ -58,6 +58,10 @@ class Source(NamedTuple):
         return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
+class Quiet:
+    """Stands among the blocks of sources that grow for a look that found nothing new."""
+
+
 class Reading:
     """How far one input is read. The scan moves ``offset`` and ``line``; what reads it sets the rest.
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PART_BYTES = 64 << 20
 """Bytes behind which a part of a scan that follows ends."""
 PART_SECONDS = 60.0
-"""Seconds after which it ends, as soon as more comes."""
+"""Seconds after which it ends, also where nothing more comes."""
 _POSITION = re.compile(r"part-(\d{5,})\.(position|pending)")
 _OURS = re.compile(rf"part-\d{{5,}}\.\w+|{re.escape(PREFIX)}.*")
 
