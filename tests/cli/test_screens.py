@@ -342,7 +342,7 @@ def test_latencies_outlast_the_rare_columns_of_answers(monkeypatch: pytest.Monke
 
     row = {"stat": "answers", "wire": "nslip", "rule": "ask", "requests": 7, "answered": 7, "waiting": 0, "given_up": 1}
     seconds = {"count": 7, "min": 1.0, "p50": 2.0, "p90": 2.5, "p99": 3.0, "max": 3.0}
-    total = {"stat": "all", "records": 0, "rejects": 0, "first": None}
+    total = {"stat": "all", "records": 0, "wanted": 0, "wanted_bytes": 0, "rejects": 0, "first": None}
     total |= {"record_bytes": 0, "reject_bytes": 0, "text_bytes": 0, "bytes": 0}
     rare = {"backwards": 0, "progress": 0, "orphans": 0, "ahead": 0, "further": 0, "seconds": seconds}
     [_, shown] = _tables([total, {**row, **rare}])
