@@ -65,8 +65,9 @@ def cover(name: str, seconds: int, atheris: Any, check: Callable[[bytes], None])
     corpus.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(seeds(name)):
         (corpus / f"seed-{number}").write_bytes(data)
-    (FOLDER / "words").write_text(dictionary(), "ascii")
-    options = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-dict={FOLDER / 'words'}", "-timeout=300"]
+    known = FOLDER / f"{name}.words"  # one of its own: another target would find a shared one while it is written
+    known.write_text(dictionary(), "ascii")
+    options = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-dict={known}", "-timeout=300"]
     options += [f"-artifact_prefix={FOLDER / name}-", "-print_final_stats=1", "-verbosity=0", "-rss_limit_mb=4096"]
     atheris.Setup([sys.argv[0], *options, str(corpus)], check)
     atheris.Fuzz()
