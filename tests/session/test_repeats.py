@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwire import session
+from turnwire import session, tokens
 from turnwire.errors import DecodeError
+from turnwire.session.letters import arranged, pairs_of
 from turnwire.session.metering import Guess
 from turnwire.session.repeats import ALPHABETS, LONGEST, Expander, Shortener
 
@@ -80,3 +83,45 @@ def test_an_unknown_alphabet_is_refused() -> None:
 def test_without_the_word_in_the_header_they_are_letters() -> None:
     assert session.decode('%1\na={x?:"あ"}\na あyあ\n.2\n', sealed=False) == [{"x": "あ"}, {"x": "あyあ"}]
     assert session.decode('%1 &あ\na={x?:"b"}\na あyあ\n.2\n', sealed=False) == [{"x": "b"}, {"x": "y"}]
+
+
+def test_pairs_are_of_letters_that_aliases_get() -> None:
+    for alphabet in ALPHABETS:
+        pairs = pairs_of(alphabet)
+        found = {one + other for one, others in pairs.after.items() for other, _ in others}
+        assert found and found == {other + one for one, others in pairs.before.items() for other, _ in others}
+        assert set("".join(found)) <= set(alphabet.used)
+
+
+def test_pairs_are_one_token() -> None:
+    counters = [tokens.load(name) for name in ("o200k_base", "cl100k_base", "llama3", "qwen3", "gemma3")]
+    for alphabet in ALPHABETS:
+        worth = {one + other: times for one, others in pairs_of(alphabet).after.items() for other, times in others}
+        sizes = zip(*[counter.count_many(list(worth)) for counter in counters], strict=True)
+        assert [each.count(1) for each in sizes] == list(worth.values())
+
+
+@given(st.text(ALPHABETS[1].used[:9] + " |x", max_size=80), st.integers(9, 31))
+def test_each_alias_has_a_letter_of_its_own(text: str, many: int) -> None:
+    found = arranged(text, ALPHABETS[1], many)
+    assert list(found) == list(ALPHABETS[1].used[:many])
+    assert len(set(found.values())) == many and set(found.values()) <= set(ALPHABETS[1].used)
+
+
+def test_neighbours_are_a_pair() -> None:
+    found = arranged("аб|аб|вг|ба", ALPHABETS[1], 4)
+    worth = pairs_of(ALPHABETS[1]).after
+    for one, other in ("аб", "вг"):
+        assert found[other] in dict(worth[found[one]])
+
+
+def test_later_blocks_keep_the_letters() -> None:
+    """Those that the first block gave, whatever are neighbours later."""
+    shortener, expander = Shortener(Guess()), Expander(ALPHABETS[0].first)
+    texts = ["because customers complained", "and list what is still open", "with the new limits in mind"]
+    _, first = shortener.shortened([f"a {one}|{other}" for one, other in permutations(texts, 2)] * 3)
+    for body in first:
+        expander.expand(body)
+    _, later = shortener.shortened([f"b {text}" for text in reversed(texts) for _ in range(9)])
+    assert all(len(body) == 3 for body in later[1::9])
+    assert [expander.expand(body) for body in later[1::9]] == [f"b {text}" for text in reversed(texts)]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from turnwire import _backend
 from turnwire._pure.session.repeats import ALPHABETS, LONGEST, NAMING, Alphabet, pattern
+from turnwire.session.letters import arranged
 from turnwire.session.metering import Meter
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Shortener:
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._savings: dict[str, float] | None = None
+        self._letters: dict[str, dict[str, str]] = {}
         self._seen: set[str] = set()
 
     def shortened(self, bodies: list[str]) -> tuple[str, list[str]]:
@@ -64,16 +66,25 @@ class Shortener:
             sizes = self._meter.count_many(texts)
             self._savings = {text: size - 1.0 for text, size in zip(texts, sizes, strict=True)}
         index = Index(joined)
-        chosen = self._chosen(index, dict(self._savings), alphabet)
+        letters = self._letters.get(alphabet.first, {})
+        chosen = self._chosen(index, dict(self._savings), alphabet, letters)
         if not chosen:
             return "", bodies
+        whole = index.named()
+        if not letters:
+            better = arranged(whole, alphabet, len(chosen))
+            whole = whole.translate({ord(letter): other for letter, other in better.items()})
+            self._letters[alphabet.first] = dict(zip(chosen, better.values(), strict=True))
         self._savings = chosen
         self._seen = set(chosen)
-        return alphabet.first, index.named().split("\0")
+        return alphabet.first, whole.split("\0")
 
-    def _chosen(self, index: Index, savings: dict[str, float], alphabet: Alphabet) -> dict[str, float]:
+    def _chosen(
+        self, index: Index, savings: dict[str, float], alphabet: Alphabet, letters: dict[str, str]
+    ) -> dict[str, float]:
         """Replaces texts by aliases: again and again the one that saves most of what is left. What each saves a time
-        is counted in the first block where it comes. {}: all together save too little."""
+        is counted in the first block where it comes. letters: those of the texts of an earlier block. {}: all together
+        save too little."""
         heap = [(-gain, text) for text in savings if (gain := _gain(savings[text], index.count(text))) >= WORTH]
         heapq.heapify(heap)
         found: dict[str, float] = {}
@@ -92,7 +103,7 @@ class Shortener:
             if heap and gain < -heap[0][0]:
                 heapq.heappush(heap, (-gain, text))
                 continue
-            index.replace(text, alphabet.used[len(found)])
+            index.replace(text, letters[text] if letters else alphabet.used[len(found)])
             found[text] = savings[text]
             total += gain
         return found if total > SAYING else {}
