@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from glob import glob, has_magic
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ _PIECE = 1 << 20
 
 
 class FileName(Parameter):
-    """The name of a file, which a shell completes as such; not empty where that is ``refused`` here."""
+    """The name of a file, which a shell completes as such; neither empty nor a URL where that is ``refused`` here."""
 
     name = "file"
 
@@ -44,7 +44,9 @@ class FileName(Parameter):
         self._refused = refused
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is. Fails where it is empty."""
+        """The name as it is. Fails where it is empty, or a URL."""
+        if self._refused and "://" in value and _is_url(value):
+            self.fail(f"{value} is a URL; this has to be a file of this machine", param, ctx)
         return name(value) if self._refused else value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
@@ -97,11 +99,14 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def problem(name: str) -> str | None:
-    """Why a source cannot be read, or None. A named pipe is refused, since opening it could wait for ever."""
+    """Why a source cannot be read, or None. A named pipe is refused, since opening it could wait for ever. Raises
+    MissingDependency and UnknownName for a URL as :func:`turnwire.scan` does."""
     if name == STANDARD_INPUT:
         return "is closed" if sys.stdin is None else None
     if not name:
         return "a source has an empty name; write '.' for this directory"
+    if _is_url(name):
+        return _problem_of_url(name)
     try:
         mode = os.stat(name).st_mode
     except OSError as error:
@@ -117,6 +122,27 @@ def problem(name: str) -> str | None:
     if stat.S_ISDIR(mode):
         return _problem_of_directory(name)
     return _problem_of_file(name) if stat.S_ISREG(mode) else None
+
+
+def _is_url(name: str) -> bool:
+    if ":/" not in name and "::" not in name:  # no reader of logs is loaded to see that a file is not there
+        return False
+    from turnwire.log.input.urls import is_url
+
+    return is_url(name)
+
+
+def _problem_of_url(url: str) -> str | None:
+    from turnwire.log.input.urls import stored
+
+    try:
+        found = stored(url)
+        for one in found:
+            if one.size is None:  # the storage does not know of it, or not how long it is
+                one.open().close()
+    except OSError as error:
+        return error.strerror
+    return None if found else "there is no file in this directory"
 
 
 def _has_place(name: str) -> bool:
@@ -192,13 +218,28 @@ def tell_binary(names: Sequence[str]) -> None:
             return
 
 
+def opened(name: str) -> AbstractContextManager[Any]:
+    """An input, a file behind a URL too, to ``read`` from as it is. Raises OSError, MissingDependency."""
+    if name == STANDARD_INPUT:
+        return nullcontext(sys.stdin.buffer)
+    if not _is_url(name):
+        return open(name, "rb", buffering=0)
+    from turnwire.log.input.urls import stored
+
+    found = stored(name)
+    if len(found) != 1:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    file: AbstractContextManager[Any] = found[0].open()
+    return file
+
+
 def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
     """All bytes of an input, for what is judged as a whole. Raises OSError, and Refused where there are more than
     ``most``: a device may have no end."""
     parts: list[bytes] = []
     left = most
     try:
-        with nullcontext(sys.stdin.buffer) if name == STANDARD_INPUT else open(name, "rb", buffering=0) as file:
+        with opened(name) as file:
             while left >= 0 and (part := file.read(min(left + 1, _PIECE))):
                 parts.append(part)
                 left -= len(part)
@@ -210,22 +251,22 @@ def content(name: str, most: int = MOST_AT_ONCE) -> bytes:
 
 
 def size(names: Sequence[str]) -> int | None:
-    """Bytes of all inputs together; None where one of them is not a regular file."""
+    """Bytes of all inputs together; None where one of them is not a regular file, or a storage does not say."""
+    from turnwire.log.input.sources import sources
+
     total = 0
-    for name in files(names):
-        if name == STANDARD_INPUT:
+    for found in sources(list(names)):
+        count = None if found.name == STANDARD_INPUT else found.bytes()
+        if count is None:
             return None
-        found = os.stat(name)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        total += found.st_size
+        total += count
     return total
 
 
 def refuse_overwriting(output: str, names: Sequence[str]) -> None:
-    """Raises UsageError where writing ``output`` would destroy an input."""
+    """Raises UsageError where writing ``output`` would destroy an input, a file of this machine."""
     if output == STANDARD_INPUT or not os.path.isfile(output):
         return
-    for name in files(names):
-        if name != STANDARD_INPUT and os.path.samefile(name, output):
+    for name in (name.removeprefix("file://") for name in files(names)):
+        if os.path.isfile(name) and os.path.samefile(name, output):
             raise click.UsageError(f"{output!r} is an input; writing it would destroy what is to be read")

@@ -77,7 +77,7 @@ def spread(names: tuple[str, ...], wire: str | None, columns: list[str] | None, 
         try:
             resume = settings["resume"] is not None
             manifest = dask_scan(list(names), client, out=output, wire=wire, resume=resume, progress=tell, **choices)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise misused(error) from None
     if not settings["quiet"]:
         _summarize(manifest)

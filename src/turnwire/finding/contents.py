@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 from turnwire.contract import LIMITS, Limits
 from turnwire.errors import DecodeError
@@ -35,6 +36,44 @@ def contents(source: Any, *, limits: Limits = LIMITS, most: int = MOST) -> Itera
             yield found.name, _all(stream, found.name, most)
 
 
+@contextmanager
+def unpacked(file: Any, limits: Limits = LIMITS) -> Iterator[BinaryIO]:
+    """The decompressed bytes of an open binary file, to be read line by line.
+
+    Reading raises OSError; the end of the block raises DecodeError where the compressed stream is damaged.
+    """
+    from turnwire.log.input.reading import Stop, opened
+
+    raw, stream = opened(file, Stop(), limits)
+    with io.BufferedReader(_Unpacked(raw, stream), _PIECE) as reader:
+        yield reader
+        _refuse_damage(stream)
+
+
+class _Unpacked(io.RawIOBase):
+    """What an input gives, decompressed."""
+
+    def __init__(self, raw: Any, stream: Any) -> None:
+        self._raw = raw
+        self._stream = stream
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, view: Any, /) -> int:
+        """How many bytes were read into ``view``; 0 at the end."""
+        while (count := self._stream.into(memoryview(view))) is None:
+            pass  # a pipe paused
+        return int(count)
+
+
+def _refuse_damage(stream: Any) -> None:
+    fault = getattr(stream, "fault", None)
+    if fault is not None:
+        raise DecodeError(fault.reason, fault.text, offset=fault.place, wire=stream.kind)
+
+
 def _all(stream: Any, name: str | None, most: int) -> bytes:
     """All bytes of an open input."""
     whole = bytearray()
@@ -43,7 +82,5 @@ def _all(stream: Any, name: str | None, most: int) -> bytes:
         whole += piece[: count or 0]
         if len(whole) > most:
             raise ValueError(f"more than {most >> 20:,} MiB cannot be read at once")
-    fault = getattr(stream, "fault", None)
-    if fault is not None:
-        raise DecodeError(fault.reason, fault.text, offset=fault.place, wire=stream.kind)
+    _refuse_damage(stream)
     return bytes(whole)

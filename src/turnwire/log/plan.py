@@ -173,7 +173,7 @@ class _Job(NamedTuple):
         """The blocks of one file."""
         name = source.name
         if name is None or not source.mappable:
-            raise TypeError("only files can be cut into blocks, not bytes, pipes and open files")
+            raise TypeError("only files can be cut into blocks, not bytes, pipes, URLs and open files")
         if not stat.S_ISREG(os.stat(name).st_mode):  # opening a named pipe would wait for its writer
             raise ValueError(f"only regular files can be cut into blocks, and {name!r} is not one")
         with open(name, "rb", buffering=0) as file:

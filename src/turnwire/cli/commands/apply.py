@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("apply", short_help="Do the file operations of a CSP/1 log inside a directory.")
-@click.argument("log", type=inputs.FILE, metavar="LOG")
+@click.argument("log", type=inputs.SOURCE, metavar="LOG")
 @click.option(
     "--root", type=click.Path(exists=True, file_okay=False), required=True, help="The directory; nothing leaves it."
 )

@@ -38,7 +38,7 @@ def command(wire: str, files: tuple[str, ...], clauses: bool, as_json: bool, **o
     and its rejects are faults. Each clause passes, fails, is open (something is unfinished where the file ends) or does
     not apply. Unfinished is a fault once its time is over: on the clock of the messages, or as of --now.
     A file with nothing but CSP/1 is judged as a document, in which other text is a fault.
-    Directories, globs and - for standard input will do, too; a directory gives one table.
+    Directories, globs, URLs and - for standard input will do, too; a directory gives one table.
 
     Exits with 1 when a clause fails, else with 5 when one is open, and with 4 when there is nothing to judge in any
     file.

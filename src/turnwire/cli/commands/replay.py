@@ -27,7 +27,7 @@ _NEEDED = (
 
 
 @click.command("replay", short_help="The state of a CSP/1 log at any point; the history of a name.")
-@click.argument("logs", nargs=-1, required=True, type=inputs.FILE, metavar="LOG...")
+@click.argument("logs", nargs=-1, required=True, type=inputs.SOURCE, metavar="LOG...")
 @click.option("--at", "at", type=inputs.name, metavar="Cn", help="The checkpoint to show instead of the last one.")
 @click.option(
     "--name", "name", type=inputs.name, metavar="NAME", help="Show who set this name, when, and from what, up to there."
@@ -53,9 +53,9 @@ def command(
     """Applies the messages of LOG in order and shows the state they lead to.
 
     LOG is text with CSP/1 messages in it ("-" for standard input), or a ledger file that a store was kept in; several
-    files, directories and globs are one history, in this order. What is before the first message as DEF and LAWS is
-    C0. Damaged messages and those that a store refuses are named on standard error and change nothing; they make the
-    exit code 1. So does a --name that was never defined. Without any message it is 4.
+    files, directories, globs and URLs are one history, in this order. What is before the first message as DEF and LAWS
+    is C0. Damaged messages and those that a store refuses are named on standard error and change nothing; they make
+    the exit code 1. So does a --name that was never defined. Without any message it is 4.
     """
     if between and (at is not None or name is not None):
         raise click.UsageError("--diff names two checkpoints; it goes with neither --at nor --name")

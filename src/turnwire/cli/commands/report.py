@@ -50,8 +50,8 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
     """Reads SOURCES once and writes one HTML page about them.
 
     It shows volume over time, who talks to whom, kinds, latencies, conversations, rejects, and tokens. SOURCES are
-    files, directories, globs, or - for standard input. The page needs nothing else, and loads nothing. It is written
-    whole or not at all. Exits with 1 when a record is damaged.
+    files, directories, globs, URLs, or - for standard input. The page needs nothing else, and loads nothing. It is
+    written whole or not at all. Exits with 1 when a record is damaged.
     """
     from turnwire.report import report
 

@@ -86,7 +86,7 @@ PLACES = frozenset({"record", "offset", "length", "inner"})
 def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **settings: Any) -> int:
     """Finds the records of all wires, or of one, in SOURCES and shows them, or writes them to files.
 
-    SOURCES are files, directories, globs, or - for standard input. Records may be anywhere among other text. The
+    SOURCES are files, directories, globs, URLs, or - for standard input. Records may be anywhere among other text. The
     table or the JSON lines go to standard output, a summary to standard error. Exits with 1 when a record is damaged,
     with 6 when a part of a log that was rotated, cut or removed cannot be had.
     """

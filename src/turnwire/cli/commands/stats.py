@@ -38,7 +38,7 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
     """Counts what SOURCES hold: bytes, records, kinds, senders, receivers, reasons of damage, conversations, and how
     long answers took.
 
-    SOURCES are files, directories, globs, or - for standard input. Exits with 1 when a record is damaged.
+    SOURCES are files, directories, globs, URLs, or - for standard input. Exits with 1 when a record is damaged.
     """
     from turnwire.log.analysis.stats import COLUMNS, Statistics
     from turnwire.log.output.json_lines import json_line

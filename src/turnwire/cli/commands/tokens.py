@@ -65,9 +65,9 @@ COLUMNS = ("wire", "tokenizer", "messages", "bytes", "tokens", "mean", "largest"
 def command(sources: tuple[str, ...], **options: Any) -> int:
     """Counts the tokens of all messages in SOURCES, as written.
 
-    SOURCES are files, directories, globs, or - for standard input. Text in messages that looks like a special token is
-    counted as text. Exits with 1 when a message or conversation is over --max, or a record is damaged; with 4 when
-    --max had nothing to count.
+    SOURCES are files, directories, globs, URLs, or - for standard input. Text in messages that looks like a special
+    token is counted as text. Exits with 1 when a message or conversation is over --max, or a record is damaged; with 4
+    when --max had nothing to count.
     """
     from turnwire.tokens.budget import spend
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from heapq import merge
@@ -159,7 +158,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     """Checks every record of SOURCES strictly and writes each fault as file:line: byte N: reason: text. Where no --wire
     is named, the wire comes before the reason.
 
-    SOURCES are files, directories, globs, or - for standard input. Good records are also given to the wire's own
+    SOURCES are files, directories, globs, URLs, or - for standard input. Good records are also given to the wire's own
     check; what it doubts is shown as a warning or info. Exits with 1 when there is a fault.
     """
     from turnwire.log.output.json_lines import json_line
@@ -293,19 +292,21 @@ def _teller(judge: Judge) -> Callable[[dict[str, Any]], Finding]:
 
 def _of_lines(names: Sequence[str], judge: Judge, tally: Tally, progress: Progress) -> Iterator[Finding]:
     """The findings in files of one record a line."""
+    from turnwire.finding.contents import unpacked
+
     for name in inputs.files(names):
+        number = 0
         try:
-            file: BinaryIO = sys.stdin.buffer if name == inputs.STANDARD_INPUT else open(name, "rb")  # noqa: SIM115
-            try:
-                for number, offset, line, whole in _lines(file):
+            with inputs.opened(name) as file, unpacked(file) as reader:
+                for number, offset, line, whole in _lines(reader):
                     tally.bytes += whole
                     yield from _of_line(line, number, offset, name, judge, tally)
                     progress.update(tally.bytes, tally.records)
-            finally:
-                if name != inputs.STANDARD_INPUT:
-                    file.close()
         except OSError as error:
             raise named(error, error.filename or name) from None
+        except DecodeError as error:  # a damaged compressed stream
+            text = f"{error.text} (a byte of the stream as stored)"
+            yield Finding(name, number + 1, error.offset or 0, error.wire, ERROR, str(error.reason), text)
 
 
 def _of_line(

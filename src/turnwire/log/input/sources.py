@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -13,19 +12,14 @@ from glob import glob, has_magic
 from os import PathLike, fspath
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from turnwire.contract import Limits
-from turnwire.errors import MissingDependency
 from turnwire.log.input.gaps import Gap
 from turnwire.log.input.memory import Pool
 from turnwire.log.input.reading import Block, Stop
 from turnwire.log.input.resuming import Bookmarks, Identity, Place
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
+from turnwire.log.input.urls import is_url, stored
 
 
 class Source(NamedTuple):
@@ -148,7 +142,7 @@ def names_files(source: Any) -> bool:
     if not isinstance(source, (str, PathLike)):
         return False
     path = fspath(source)
-    return not (isinstance(path, str) and _URL.match(path)) and _path_read_once(path) is None
+    return not (isinstance(path, str) and is_url(path)) and _path_read_once(path) is None
 
 
 class Starts:
@@ -192,7 +186,7 @@ def _named(source: Any, met: set[str]) -> Iterator[Source]:
         path = fspath(source)
         if isinstance(path, bytes):
             path = path.decode(sys.getfilesystemencoding(), "surrogateescape")
-        yield from _urls(path, met) if isinstance(source, str) and _URL.match(path) else _paths(path, met)
+        yield from _urls(path, met) if isinstance(source, str) and is_url(path) else _paths(path, met)
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
         yield Source(name if isinstance(name, str) else None, open=lambda: nullcontext(source))
@@ -274,35 +268,10 @@ def _open(name: str) -> Any:
 
 def _urls(url: str, met: set[str]) -> Iterator[Source]:
     """Files of any storage that fsspec knows."""
-    fsspec = _fsspec()
-    storage, path = fsspec.core.url_to_fs(url)
-    if has_magic(path) and not storage.exists(path):
-        names = sorted(name for name in storage.glob(path) if storage.isfile(name))
-        if not names:
-            raise FileNotFoundError(2, "no file matches", url)
-    elif storage.isdir(path):
-        names = sorted(storage.find(path))
-    else:
-        names = [path]
-    for name in names:
-        full = storage.unstrip_protocol(name)
-        if full in met:
-            continue
-        met.add(full)
-        yield Source(
-            full,
-            open=lambda name=name: storage.open(name, "rb"),
-            size=storage.size(name) if len(names) > 1 or storage.exists(name) else None,
-        )
-
-
-def _fsspec() -> ModuleType:
-    try:
-        import fsspec
-    except ImportError:
-        raise MissingDependency("URLs need the package fsspec: pip install 'turnwire[fsspec]'") from None
-    module: ModuleType = fsspec
-    return module
+    for found in stored(url):
+        if found.url not in met:
+            met.add(found.url)
+            yield Source(found.url, open=found.open, size=found.size)
 
 
 def _real(name: str, folders: dict[str, tuple[str, str]]) -> tuple[str, str]:

@@ -1,0 +1,133 @@
+"""Files behind URLs: of any storage that fsspec knows. Whatever a storage raises names the URL."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from glob import has_magic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnwire.errors import MissingDependency, UnknownName
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z]+::")
+
+
+class Stored(NamedTuple):
+    """A file behind a URL. size: its bytes as stored, where the storage knows; open: a context with the open file."""
+
+    url: str
+    size: int | None
+    open: Callable[[], Any]
+
+
+def is_url(name: str) -> bool:
+    """Whether a name of a source is that of a storage, not of a file of this machine."""
+    return _URL.match(name) is not None
+
+
+def stored(url: str) -> list[Stored]:
+    """The files that a URL names: one, those of a glob, or those below a folder.
+
+    Raises MissingDependency without fsspec or what it needs for this storage, UnknownName for a storage that it does
+    not know, OSError (with the URL as its ``filename``) for what cannot be listed.
+    """
+    storage, path = _storage(url)
+    with _named(url):
+        if has_magic(path) and not storage.exists(path):
+            names = sorted(name for name in storage.glob(path) if storage.isfile(name))
+            if not names:
+                raise FileNotFoundError(errno.ENOENT, "no file matches", url)
+        elif not _is_page(path) and storage.isdir(path):
+            names = sorted(storage.find(path))
+        else:
+            names = [path]
+        return [_one(storage, name, len(names) > 1) for name in names]
+
+
+def _is_page(path: str) -> bool:
+    # To see whether it is a folder, fsspec would download all of it, and take a log with links in it for one.
+    return path.startswith(("http://", "https://")) and not path.endswith("/")
+
+
+def _one(storage: Any, name: str, listed: bool) -> Stored:
+    full = storage.unstrip_protocol(name)
+    size = storage.size(name) if listed or storage.exists(name) else None
+    return Stored(full, size, lambda: _File(storage, name, full))
+
+
+class _File(io.RawIOBase):
+    """An open file of a storage, whose errors name it."""
+
+    def __init__(self, storage: Any, name: str, url: str) -> None:
+        self._url = url
+        with _named(url):
+            self._file = storage.open(name, "rb")
+        self._into = getattr(self._file, "readinto", None)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, view: Any, /) -> Any:
+        """How many bytes were read into ``view``; 0 at the end."""
+        with _named(self._url):
+            if self._into is not None:
+                return self._into(view)
+            part = self._file.read(len(view))
+            view[: len(part)] = part
+            return len(part)
+
+    def close(self) -> None:
+        """Closes it."""
+        if not self.closed:
+            super().close()
+            with _named(self._url):
+                self._file.close()
+
+
+@contextmanager
+def _named(url: str) -> Iterator[None]:
+    """Raises what a storage raises as an OSError that names the URL: storages have errors of many kinds."""
+    try:
+        yield
+    except (FileNotFoundError, PermissionError) as error:
+        number = error.errno or (errno.ENOENT if isinstance(error, FileNotFoundError) else errno.EACCES)
+        raise type(error)(number, error.strerror or os.strerror(number), url) from None
+    except (MissingDependency, MemoryError):
+        raise
+    except Exception as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        code = error.errno if isinstance(error, OSError) else None
+        raise OSError(code or errno.EIO, text or type(error).__name__, url) from error
+
+
+def _storage(url: str) -> tuple[Any, str]:
+    fsspec = _fsspec()
+    try:
+        storage, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise MissingDependency(f"{url} needs more than fsspec: {error}") from None
+    except ValueError as error:
+        known = fsspec.available_protocols()
+        if (protocol := re.split("://|::", url)[0]) in known:
+            raise OSError(errno.EINVAL, str(error), url) from None
+        raise UnknownName("storage", protocol, known, f"fsspec knows no storage {protocol!r}") from None
+    except Exception as error:
+        raise OSError(errno.EIO, str(error) or type(error).__name__, url) from error
+    return storage, path
+
+
+def _fsspec() -> ModuleType:
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingDependency("URLs need the package fsspec: pip install 'turnwire[fsspec]'") from None
+    module: ModuleType = fsspec
+    return module

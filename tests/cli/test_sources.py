@@ -1,0 +1,153 @@
+"""Every command that reads logs takes what the library takes: files, folders, globs, standard input, URLs, packed or
+not; without what reads them it says what to install."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import GOOD, Finished, turnwire
+
+fsspec: Any = pytest.importorskip("fsspec")
+zstandard: Any = pytest.importorskip("zstandard")
+
+NSLIP = GOOD + b"\n" + GOOD.replace(b"d1", b"d2") + b"\n"
+CSP = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 CREATE\nPATH b.txt\nCONTENT\n<<<\none\n>>>\n\n"
+COMMANDS: dict[str, tuple[bytes, int, tuple[str, ...], tuple[str, ...]]] = {
+    "scan": (NSLIP, 0, ("scan", "-q"), ()),
+    "scan to a file": (NSLIP, 0, ("scan", "-q", "--format", "ndjson", "-o", "-"), ()),
+    "validate": (NSLIP, 0, ("validate",), ()),
+    "lines": (NSLIP, 0, ("validate", "--mode", "lines"), ()),
+    "stats": (NSLIP, 0, ("stats",), ()),
+    "tokens": (NSLIP, 0, ("tokens",), ()),
+    "report": (NSLIP, 0, ("report", "-o", "-"), ()),
+    "convert": (NSLIP, 0, ("convert", "--to", "nslip"), ()),
+    "conform": (NSLIP, 0, ("conform", "nslip"), ()),
+    "replay": (CSP, 0, ("replay",), ()),
+    "apply": (CSP, 0, ("apply",), ("--root", ".", "--dry-run")),
+}
+KINDS = ("folder", "glob", "-", "gz", "zst", "- gz", "url", "url gz", "url zst", "url folder", "url glob")
+
+
+@pytest.fixture
+def storage() -> Iterator[Any]:
+    memory = fsspec.filesystem("memory")
+    yield memory
+    if memory.exists("/sources"):
+        memory.rm("/sources", recursive=True)
+
+
+def bare(done: Finished) -> tuple[int, str, str]:
+    """What a command did, without the name of its source."""
+    name = r'[^\s"<>]*a\.log(?:\.\w+)?|<stdin>|(?<=")-(?=")'
+    out = re.sub(name, "LOG", done.out.decode()) if len(done.out) < 20_000 else "a page"
+    return done.code, re.sub(" +", " ", out), re.sub(name, "LOG", done.err)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_kind_of_source(
+    name: str, kind: str, storage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, code, before, after = COMMANDS[name]
+    if name == "apply" and kind in ("folder", "glob", "url folder", "url glob"):
+        pytest.skip("it takes one log")
+    monkeypatch.chdir(tmp_path)
+    plain, folder = tmp_path / "a.log", tmp_path / "sources"
+    plain.write_bytes(data)
+    folder.mkdir()
+    packed = {"gz": gzip.compress(data), "zst": zstandard.compress(data)}.get(kind.split()[-1], data)
+    ending = f".{kind.split()[-1]}" if kind.endswith(("gz", "zst")) else ""
+    source, stdin = str(folder / f"a.log{ending}"), b""
+    if kind.startswith("url"):
+        source = f"memory://sources/a.log{ending}"
+        storage.pipe(source, packed)
+    elif kind.startswith("-"):
+        source, stdin = "-", packed
+    else:
+        Path(source).write_bytes(packed)
+    source = source.replace("a.log", "*.log") if kind.endswith("glob") else source
+    source = source.removesuffix("/a.log") if kind.endswith("folder") else source
+    expected = turnwire(*before, plain, *after)
+    assert expected.code == code and (expected.out or "2 good" in expected.err)
+    assert bare(turnwire(*before, source, *after, stdin=stdin)) == bare(expected)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_url_that_cannot_be_read(name: str, storage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, _, before, after = COMMANDS[name]
+    done = turnwire(*before, "memory://sources/no.log", *after)
+    assert (done.code, done.out) == (3, b"")
+    assert done.err == "turnwire: memory://sources/no.log: No such file or directory\n"
+    done = turnwire(*before, "memry://sources/a.log", *after)
+    assert (done.code, done.err) == (2, "turnwire: fsspec knows no storage 'memry'; did you mean 'memory'?\n")
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    done = turnwire(*before, "s3://bucket/a.log", *after)
+    assert (done.code, done.err) == (2, "turnwire: URLs need the package fsspec: pip install 'turnwire[fsspec]'\n")
+
+
+@pytest.mark.skipif("s3fs" in sys.modules, reason="s3fs is there")
+def test_a_storage_that_needs_a_package_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    done = turnwire("scan", "s3://bucket/a.log")
+    assert done.code == 2 and "s3://bucket/a.log needs more than fsspec: Install s3fs" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "URL"),
+        ("ledger", "head", "URL"),
+        ("bench", "--data", "URL"),
+        ("scan", "-o", "URL", "a.log"),
+        ("report", "-o", "URL", "a.log"),
+    ],
+)
+def test_what_has_to_be_a_file_says_so(arguments: tuple[str, ...]) -> None:
+    done = turnwire(*(part.replace("URL", "s3://bucket/a") for part in arguments))
+    assert (done.code, done.out) == (2, b"")
+    assert "s3://bucket/a is a URL; this has to be a file of this machine" in done.err
+
+
+def test_blocks_are_cut_from_files_only(storage: Any, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    storage.pipe("/sources/a.log", NSLIP)
+    done = turnwire("scan", "memory://sources/a.log", "--dask", "local", "-o", tmp_path / "out")
+    assert done.code == 2 and "only files can be cut into blocks, not bytes, pipes, URLs and open files" in done.err
+
+
+def test_a_storage_that_breaks_off(storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a storage raises, where it is opened or later, names the URL."""
+    storage.pipe("/sources/a.log", NSLIP)
+
+    class Broken:
+        def read(self, count: int) -> bytes:
+            raise KeyError("the session is over")
+
+        def close(self) -> None:
+            pass
+
+    memory = type(storage)
+    monkeypatch.setattr(memory, "open", lambda *_, **__: Broken())
+    for words in (("scan",), ("conform", "nslip"), ("validate", "--mode", "lines")):
+        done = turnwire(*words, "memory://sources/a.log")
+        assert done.code == 3 and "memory:///sources/a.log: 'the session is over'" in done.err
+    monkeypatch.setattr(memory, "ls", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(memory, "isdir", lambda *_, **__: 1 / 0)
+    done = turnwire("scan", "memory://sources/a.log")
+    assert (done.code, done.err) == (3, "turnwire: memory://sources/a.log: division by zero\n")
+
+
+def test_a_packed_file_that_is_cut_off(tmp_path: Path) -> None:
+    """validate --mode lines reads what packed files say, up to where they are damaged."""
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress(NSLIP * 100)[:-8])
+    done = turnwire("validate", "--mode", "lines", path)
+    assert done.code == 1 and done.err.startswith("200 good records, 1 fault in ")
+    assert b"gzip: cut_off: " in done.out and b"(a byte of the stream as stored)" in done.out
