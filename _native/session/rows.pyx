@@ -66,7 +66,7 @@ def rows(
                 return
             if many:
                 body = unfolded(raw)
-            if expand is not None and not PyUnicode_IS_ASCII(body):
+            if expand is not None and (PyUnicode_GET_LENGTH(body) >= 32 or not PyUnicode_IS_ASCII(body)):
                 body = expand(body)
             width = PyUnicode_GET_LENGTH(body)
             cut = 0

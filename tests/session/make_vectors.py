@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,12 +41,16 @@ def value(rnd: random.Random, depth: int = 0) -> Any:
 def events(rnd: random.Random) -> list[Any]:
     """Events of a few shapes: some members count, some stay, some are anything."""
     forms = [{rnd.choice(KEYS): value(rnd) for _ in range(rnd.randrange(1, 5))} for _ in range(rnd.randrange(1, 4))]
+    uuids = rnd.random() < 0.2
     found: list[Any] = []
     for number in range(rnd.randrange(1, 12)):
         event = dict(rnd.choice(forms))
         event["id"] = rnd.choice([number, f"T-{number:03}", number % 3])
         if rnd.random() < 0.3:
             event["time"] = f"2026-01-01T09:{number:02}:{rnd.randrange(60):02}Z"
+        if uuids:
+            event["task"] = str(uuid.UUID(int=rnd.getrandbits(128), version=4))
+            event["text"] = rnd.choice((f"of {event['task']}.", f"_{event['task']}", event["task"].upper()))
         if rnd.random() < 0.3:
             key = rnd.choice(list(event))
             event[key] = value(rnd)

@@ -273,6 +273,29 @@ def test_aliases_are_put_back(first: str, bodies: list[str]) -> None:
     assert found[0] == found[1]
 
 
+UUID = "0f8fad5b-d9cb-469F-a165-70867728950e"
+PARTS = (UUID, UUID[:8], UUID[8:], UUID.replace("-", ""), "-", "_", "g", "7", "é", "|", " ", "0" * 40, UUID[:-1] + "g")
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=8).map("".join))
+@example("x" + UUID.replace("-", ""))
+@example("-" + UUID + "-" + UUID)
+@example("a" * 31 + " " + "b" * 32)
+@example("12345678-" + UUID + "g " + UUID)
+def test_hyphens_of_uuids(text: str) -> None:
+    """They come back wherever they are left out."""
+    told = []
+    for core in both("repeats"):
+        bare, many = core.unhyphened(text)
+        if many:
+            assert len(text) - len(bare) == 4 * many and core.hyphened(bare) == text
+        else:
+            assert bare == text
+        expanded = [core.Expander(first).expand(bare) for first in ("-", "あ-", "あ")]
+        told.append((bare, many, core.hyphened(text), core.hyphened(bare), expanded))
+    assert told[0] == told[1]
+
+
 def judge_the_same(given: list[Any], plain: bool) -> None:
     events = events_of(given)
     orders = [order_of(event.shape.paths, ("id",)) for event in events]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from itertools import permutations
+from random import Random
+from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -74,10 +77,42 @@ def test_what_a_reader_takes_and_refuses(found: list[str] | None, bodies: list[s
             [expander.expand(body) for body in bodies]
 
 
-def test_an_unknown_alphabet_is_refused() -> None:
+@pytest.mark.parametrize("said", ["x", "--", "-あ", "x-"])
+def test_an_unknown_alphabet_is_refused(said: str) -> None:
     with pytest.raises(DecodeError) as caught:
-        session.decode("%1 &x\n.0\n", sealed=False)
+        session.decode(f"%1 &{said}\n.0\n", sealed=False)
     assert (caught.value.reason, caught.value.line) == ("bad_encoding", 1)
+
+
+def uuids(many: int) -> list[str]:
+    rnd = Random(7)
+    return [str(UUID(int=rnd.getrandbits(128), version=4)) for _ in range(many)]
+
+
+def test_uuids_are_without_hyphens() -> None:
+    """Wherever they are, in keys and parts of text, too; not where 32 digits stand in the block already."""
+    ids = uuids(20)
+    events: list[Any] = [{"id": each, "text": f"see {each}, and x{each}", "turn": 1} for each in ids]
+    events += [{ids[0]: "key"}, f"text {ids[1]}", {"n": [ids[2].upper()]}]
+    text = session.encode(events)
+    assert text.startswith("%1 &あ- ") and "UUIDs without -." in text.split("\n")[0]
+    assert "-".join(ids[5].split("-")[:2]) + "-" not in text.replace(f"x{ids[5]}", "")
+    assert session.decode(text) == events
+    assert "&-" in session.encode([{"id": each} for each in ids], aliases=True).split("\n")[0]
+    for other in ([*events, {"n": "0" * 32}], [{"id": 10**31}, *events]):
+        text = session.encode(other)
+        assert ids[5] in text and text.startswith("%1 &あ ") and session.decode(text) == other
+    assert ids[5] in session.encode(events, aliases=False)
+
+
+def test_uuids_block_by_block() -> None:
+    ids = uuids(40)
+    events = [{"id": each, "text": "because customers complained", "turn": 1} for each in ids]
+    events[15]["text"] = ids[0].replace("-", "")
+    text = session.encode(events, every=10)
+    assert session.decode(text) == events and session.salvage(text).events == events
+    heads = [line for line in text.split("\n") if line[:1] in ("%", "^")]
+    assert [line.split(" ")[1][-1] == "-" for line in heads] == [True, False, True, True]
 
 
 def test_without_the_word_in_the_header_they_are_letters() -> None:

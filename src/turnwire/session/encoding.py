@@ -16,7 +16,7 @@ from turnwire.session.composing import Composer, names
 from turnwire.session.howto import header, howto, settings
 from turnwire.session.metering import Meter, meter_of
 from turnwire.session.planning import Event, Plan, Planner
-from turnwire.session.repeats import Shortener
+from turnwire.session.repeats import Shortener, bare
 from turnwire.session.shapes import Shape, shape_of
 from turnwire.session.state import LATER, MORE, SAME, SEEN, TURN, Template
 from turnwire.session.values import event_of, flatten
@@ -40,7 +40,7 @@ _NAMED = re.compile(r"(?i)(?:^|[._-])(?:id|.*(?:_id|Id|conv|session|thread|corre
 class Options(NamedTuple):
     """What a session may use. every: events from one anchor to the next. prompt: whether it begins with a text that
     explains it. counters: "one more" and times by distance. before: values that are as they were. aliases: one
-    character for what comes again in a block. checks: two marks at the end of each record."""
+    character for what comes again in a block, and no hyphens in UUIDs. checks: two marks at the end of each record."""
 
     every: int = EVERY
     prompt: bool = True
@@ -130,8 +130,12 @@ def _finished(draft: Draft, keys: tuple[str, ...], options: Options, meter: Mete
     first = ""
     done = 0
     for number, bodies in enumerate(draft.blocks):
-        aliases, short = shortener.shortened(bodies) if options.aliases else ("", bodies)
-        used |= {"&"} if aliases else set()
+        aliases, short = "", bodies
+        if options.aliases:
+            lost, short = bare(bodies)
+            named, short = shortener.shortened(short)
+            aliases = named + lost
+            used |= ({"&"} if named else set()) | {lost}
         if number:
             records.append(" ".join([f"^{done}", *settings(keys, aliases)]))
         else:

@@ -18,7 +18,8 @@ _PARTS = {
     "b=a": "b=a{…} changed a",
 }
 ALIASES = "あxあ: あ is x."
-ALL = (*_PARTS, "&")
+UUIDS = "UUIDs without -."
+ALL = (*_PARTS, "&", "-")
 _END = "Ends are checks."
 
 
@@ -26,7 +27,7 @@ def howto(parts: Collection[str] = ALL, checks: bool = True) -> str:
     """The text that explains a session in which these parts occur; "" where there are no templates."""
     words = [text for part, text in _PARTS.items() if part in parts]
     empty = ["Empty: " + ", ".join(words) + "."] if words else []
-    named = [ALIASES] if "&" in parts else []
+    named = [text for part, text in (("&", ALIASES), ("-", UUIDS)) if part in parts]
     return " ".join([_BEGIN, *empty, *named, *([_END] if checks else [])])
 
 
@@ -36,7 +37,8 @@ def prompt() -> str:
 
 
 def header(keys: tuple[str, ...], aliases: str, explained: str) -> str:
-    """The first line of a session. aliases: the first character of their alphabet, if there are any."""
+    """The first line of a session. aliases: the first character of their alphabet, if there are any, and ``-`` where
+    UUIDs have no hyphens."""
     return " ".join([HEADER, *settings(keys, aliases), *([explained] if explained else [])])
 
 
@@ -46,7 +48,7 @@ def settings(keys: tuple[str, ...], aliases: str) -> list[str]:
 
 
 def settings_of(line: str) -> tuple[tuple[str, ...], str]:
-    """The paths that a first line names, and the first character of the alphabet of aliases ("": there are none).
+    """The paths that a first line names, and what it says of aliases ("": there are none) and UUIDs.
 
     Raises ValueError for a line that is none of version 1.
     """

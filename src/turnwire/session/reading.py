@@ -11,7 +11,7 @@ from turnwire.session.howto import HEADER, settings_of
 from turnwire.session.interpreting import Interpreter, value_of
 from turnwire.session.records import Record, Verifier, fault, record_at
 
-ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: &(\S))?(?: [0-9]{3})?", re.ASCII).fullmatch
+ANCHOR = re.compile(r"\^(0|[1-9][0-9]{0,17})((?: @\S+)*)(?: &(\S{1,2}))?(?: [0-9]{3})?", re.ASCII).fullmatch
 END = re.compile(r"\.(0|[1-9][0-9]{0,17})(?: [0-9]{3})?", re.ASCII).fullmatch
 
 

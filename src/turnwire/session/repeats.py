@@ -14,17 +14,17 @@ from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
 from turnwire import _backend
-from turnwire._pure.session.repeats import ALPHABETS, LONGEST, NAMING, Alphabet, pattern
+from turnwire._pure.session.repeats import ALPHABETS, BARE, LONGEST, NAMING, Alphabet, pattern
 from turnwire.session.letters import arranged
 from turnwire.session.metering import Meter
 
 if TYPE_CHECKING:
-    from turnwire._pure.session.repeats import Expander, Index, runs
+    from turnwire._pure.session.repeats import Expander, Index, runs, unhyphened
 else:
     _core = _backend.load("session.repeats")
-    Expander, Index, runs = _core.Expander, _core.Index, _core.runs
+    Expander, Index, runs, unhyphened = _core.Expander, _core.Index, _core.runs, _core.unhyphened
 
-__all__ = ["ALPHABETS", "LONGEST", "Alphabet", "Expander", "Shortener"]
+__all__ = ["ALPHABETS", "LONGEST", "Alphabet", "Expander", "Shortener", "bare"]
 
 
 PIECES = re.compile(r"\|+| ?[^\W\d_]+|\d{1,3}|\n *| ?[^\w\s|]+|\s|_").findall
@@ -40,6 +40,16 @@ WORTH = 1.0
 """Tokens that an alias must save."""
 SAYING = 12.0
 """What it costs to say that there are aliases, and what they are."""
+FEWEST = 3
+"""UUIDs of which the hyphens cost more than it does to say that they are left out."""
+
+
+def bare(bodies: list[str]) -> tuple[str, list[str]]:
+    """Bodies without the hyphens of their UUIDs, and the word for that; "" and the bodies themselves where there are
+    too few, or where 32 hexadecimal digits stand in them already."""
+    text, many = unhyphened("\0".join(bodies))
+    found = text.split("\0")
+    return (BARE, found) if many >= FEWEST and len(found) == len(bodies) else ("", bodies)
 
 
 class Shortener:

@@ -1,4 +1,4 @@
-"""What comes again in a block: runs of pieces, how often a text occurs, and aliases put back."""
+"""What comes again in a block: runs of pieces, how often a text occurs; aliases and hyphens of UUIDs put back."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ MOST_PIECES = 16
 """Pieces up to which all that comes again is looked at; longer texts only whole."""
 NAMING = 2.0
 """What naming costs: the alias before and after the text."""
+BARE = "-"
+"""How a setting ends that says that UUIDs are written without their hyphens."""
+
+_HEX = "[0-9A-Fa-f]"
+_ALONE = r"(?<![0-9A-Za-z_]){}(?![0-9A-Za-z_])"
+_UUID = re.compile(_ALONE.format("-".join([f"({_HEX}{{{size}}})" for size in (8, 4, 4, 4, 12)]))).sub
+_DIGITS = re.compile(_ALONE.format("".join([f"({_HEX}{{{size}}})" for size in (8, 4, 4, 4, 12)])))
 
 
 def alphabet_of(first: str) -> Alphabet | None:
@@ -49,24 +56,44 @@ def pattern(first: str, last: str, captured: bool = False) -> re.Pattern[str]:
     return re.compile(f"([{first}-{last}])" if captured else f"[{first}-{last}]")
 
 
+def unhyphened(text: str) -> tuple[str, int]:
+    """A text with its UUIDs as 32 hexadecimal digits, and how many they are; the text itself and 0 where there are 32
+    such digits in it already. A letter, a digit or ``_`` beside it makes either part of something else."""
+    found = _UUID(r"\1\2\3\4\5", text)
+    many = (len(text) - len(found)) // 4
+    return (found, many) if many and not _DIGITS.search(text) else (text, 0)
+
+
+def hyphened(text: str) -> str:
+    """A text with the hyphens of its UUIDs: each 32 hexadecimal digits that stand alone are one."""
+    return _DIGITS.sub(r"\1-\2-\3-\4-\5", text)
+
+
 class Expander:
-    """Puts back what aliases are, body by body.
+    """Puts back what aliases are, and the hyphens of UUIDs, body by body.
 
     Attributes:
-        first: the alphabet's first character; "": there are none.
+        first: the alphabet's first character, and ``-`` where UUIDs are without hyphens; "": neither.
     """
 
     def __init__(self, first: str = "") -> None:
-        alphabet = alphabet_of(first) if first else None
-        if first and alphabet is None:
-            raise ValueError(f"there is no alphabet of aliases that begins with {first!r}")
+        letter = first.removesuffix(BARE)
+        alphabet = alphabet_of(letter) if letter else None
+        if letter and alphabet is None:
+            raise ValueError(f"there is no alphabet of aliases that begins with {letter!r}")
         self.first = first
+        self._bare = first != letter
         self._split = None if alphabet is None else pattern(alphabet.first, alphabet.last, True).split
         self._known: dict[str, str] = {}
 
     def expand(self, body: str) -> str:
-        """A body with the texts of its aliases. Raises ValueError for an alias inside the text of another one, one of
-        nothing, and more than LONGEST letters."""
+        """A body with the texts of its aliases and the hyphens of its UUIDs. Raises ValueError for an alias inside the
+        text of another one, one of nothing, and more than LONGEST letters with its aliases filled in."""
+        found = self._named(body)
+        return hyphened(found) if self._bare else found
+
+    def _named(self, body: str) -> str:
+        """A body with the texts of its aliases."""
         if self._split is None or body.isascii():
             return body
         parts = self._split(body)
