@@ -4,6 +4,11 @@ from cpython.dict cimport PyDict_GetItem
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
+from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR, PyUnicode_Substring
+
+from json.decoder import scanstring
+
+from _native.session.leaves cimport is_number, strings_end
 
 from turnwire._pure.session.drafts import Array as _Array
 from turnwire._pure.session.drafts import Given as _Given
@@ -13,7 +18,7 @@ cdef enum:
     MOST_KEYS = 4096
     LONGEST_KEY = 80
 
-cdef object Array = _Array, Member = _Member, TAKEN = _Given(b"0")
+cdef object Array = _Array, Given = _Given, Member = _Member, TAKEN = _Given(b"0")
 
 
 class _Unsayable(Exception):
@@ -248,3 +253,6 @@ cdef int write(list draft, list texts, object key_of, list parts) except -1:
             parts.append(":null")
     parts.append("}")
     return 0
+
+
+include "_native/session/notation.pxi"

@@ -6,7 +6,9 @@ from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
 
-from _native.session.leaves cimport equal, held_at
+from _native.session.leaves cimport equal, held_at, is_digit, is_number, strings_end
+
+from json.decoder import scanstring
 
 from turnwire._pure.session.fields import field as pure_field
 from turnwire._pure.session.fields import json_field
@@ -281,31 +283,6 @@ def written(State state not None, template, list leaves not None, bint before):
     return fields[: last + 1]
 
 
-cdef bint is_number(object text, bint fractions) noexcept:
-    """Whether a field is a whole number, or perhaps a decimal fraction, as JSON writes it without an exponent."""
-    cdef Py_ssize_t at = 0, begin, size
-    cdef const char* letters
-    if not PyUnicode_IS_ASCII(text):
-        return False
-    size = PyUnicode_GET_LENGTH(text)
-    letters = <const char*>PyUnicode_1BYTE_DATA(text)
-    if size and letters[0] == 45:
-        at = 1
-    begin = at
-    while at < size and is_digit(letters[at]):
-        at += 1
-    if at == begin or (letters[begin] == 48 and at > begin + 1):
-        return False
-    if at == size:
-        return True
-    if not fractions or letters[at] != 46 or at + 1 == size:
-        return False
-    at += 1
-    while at < size and is_digit(letters[at]):
-        at += 1
-    return at == size
-
-
 cdef object gone(State state, Expected own, object text):
     """The value that a distance of at most 18 digits gives; None where the field is another one, or there is none."""
     cdef Py_ssize_t at, begin, size = PyUnicode_GET_LENGTH(text)
@@ -324,6 +301,25 @@ cdef object gone(State state, Expected own, object text):
             return None
         far = far * 10 + letters[at] - 48
     return state.moved(own, -far if begin else far)
+
+
+cdef object json_leaf(object field, bint text, object own, object rare):
+    """The leaf of JSON in a field: strings and arrays of plain strings without Python."""
+    cdef Py_ssize_t begin = text, size = PyUnicode_GET_LENGTH(field), end
+    cdef Py_UCS4 letter = PyUnicode_READ_CHAR(field, begin) if size > begin else 0
+    cdef str found
+    if text and PyUnicode_READ_CHAR(field, 0) != 61:
+        return rare(field, own)
+    if letter == 91 and strings_end(field, begin) == size:
+        return (field[begin:] if begin else field).encode()
+    if letter == 34:
+        try:
+            found, end = scanstring(field, begin + 1)
+        except ValueError:
+            return rare(field, own)
+        if end == size:
+            return found
+    return rare(field, own)
 
 
 def read(State state not None, template, list fields not None, rare):
@@ -358,13 +354,13 @@ def read(State state not None, template, list fields not None, rare):
         elif own.text:
             first = PyUnicode_READ_CHAR(field, 0)
             if first == 61 or first == 38:
-                leaf = rare(field, own)
+                leaf = json_leaf(field, True, own, rare)
             else:
                 leaf = field
         elif is_number(field, True):
             leaf = PyBytes_FromStringAndSize(<const char*>PyUnicode_1BYTE_DATA(field), PyUnicode_GET_LENGTH(field))
         else:
-            leaf = rare(field, own)
+            leaf = json_leaf(field, False, own, rare)
         leaves[place] = leaf
         if place == key_place:
             state.enter(leaf)

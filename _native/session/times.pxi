@@ -4,10 +4,6 @@ cdef dict forms = {}
 cdef int[13] DAYS_BEFORE = [0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
 
 
-cdef inline bint is_digit(unsigned char letter) noexcept nogil:
-    return 48 <= letter <= 57
-
-
 cdef inline int two(const char* at) noexcept nogil:
     """Two digits as a number, or -1."""
     if is_digit(at[0]) and is_digit(at[1]):

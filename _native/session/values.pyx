@@ -1,6 +1,14 @@
 """The structure and the leaves of an event. The rules are those of ``_pure/session/values.py``."""
 
-from turnwire._pure.session.values import Doubtful, columns, minified, of_table, opened, quoted, scalar, string_of
+from json.encoder import encode_basestring_ascii
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+
+from _native.session.leaves cimport is_digit
+
+from turnwire._pure.session.values import STYLES, Doubtful, columns, minified, of_table, opened, quoted, scalar
+from turnwire._pure.session.values import _styled as styled_pieces
+from turnwire._pure.session.values import string_of as pure_string_of
 
 cdef enum:
     OPEN = 0
@@ -82,8 +90,31 @@ cdef int an_array(object value, list structure, list leaves) except -1:
     return 0
 
 
-cdef inline bint is_digit(unsigned char letter) noexcept:
-    return 48 <= letter <= 57
+cdef list in_ascii = [style.get("ensure_ascii", True) for style in STYLES]
+
+
+cdef list strings_of(const unsigned char* letters, Py_ssize_t size):
+    """An array that holds strings alone, without escapes or spaces; None for any other."""
+    cdef Py_ssize_t at = 0, begin
+    cdef list found = []
+    if size < 4 or letters[0] != 91:
+        return None
+    while at + 2 < size:  # a bracket or a comma, and a string
+        if letters[at + 1] != 34:
+            return None
+        at += 2
+        begin = at
+        while at < size and letters[at] != 34 and letters[at] != 92 and letters[at] >= 32:
+            at += 1
+        if at + 1 >= size or letters[at] != 34:
+            return None
+        found.append(PyUnicode_DecodeUTF8(<const char*>letters + begin, at - begin, NULL))
+        at += 1
+        if letters[at] == 93:
+            return found if at + 1 == size else None
+        if letters[at] != 44:
+            return None
+    return None
 
 
 cdef inline object number_value(bytes leaf, object strict):
@@ -91,6 +122,7 @@ cdef inline object number_value(bytes leaf, object strict):
     cdef const unsigned char* letters = leaf
     cdef Py_ssize_t size = len(leaf), brackets = 0, at, begin
     cdef long long number = 0
+    cdef list found
     begin = at = size > 1 and letters[0] == 45
     if size - begin <= MOST_DIGITS:
         while at < size and is_digit(letters[at]):
@@ -114,6 +146,9 @@ cdef inline object number_value(bytes leaf, object strict):
         return {}
     if leaf == b"[]":
         return []
+    found = strings_of(letters, size)
+    if found is not None:
+        return found
     for at in range(size):
         brackets += letters[at] == 91 or letters[at] == 123
     if brackets > MOST_BRACKETS:
@@ -155,6 +190,46 @@ cdef object built_value(object node, list leaves, object strict):
     if type(leaf) is str:
         return leaf
     return strict(of_table(leaf.decode(), node[2]))
+
+
+cdef bint is_plain(bytes leaf) noexcept:
+    """Whether a leaf is a whole number of at most 18 digits, a constant, or nothing at all in brackets."""
+    cdef const unsigned char* letters = leaf
+    cdef Py_ssize_t size = len(leaf), begin, at
+    begin = size > 1 and letters[0] == 45
+    if 0 < size <= begin + MOST_DIGITS and is_digit(letters[begin]):
+        if letters[begin] == 48:
+            return size == 1
+        for at in range(begin, size):
+            if not is_digit(letters[at]):
+                return False
+        return True
+    return leaf == b"null" or leaf == b"true" or leaf == b"false" or leaf == b"{}" or leaf == b"[]"
+
+
+def string_of(tuple pieces not None, Py_ssize_t style, list leaves not None, list columns not None):
+    """The text of an object in a string, in its style; see the twin."""
+    cdef list parts, styled
+    cdef object each, leaf, text
+    if not style:
+        return text_of(pieces, leaves, columns)
+    styled = styled_pieces(pieces, style)
+    if styled is None:
+        return pure_string_of(pieces, style, leaves, columns)
+    text = encode_basestring_ascii if in_ascii[style] else quoted
+    parts = []
+    for each in styled:
+        if type(each) is str:
+            parts.append(each)
+            continue
+        leaf = leaves[each]
+        if type(leaf) is str:
+            parts.append(text(leaf))
+        elif columns[each] is None and is_plain(leaf):
+            parts.append(leaf.decode())
+        else:
+            return pure_string_of(pieces, style, leaves, columns)
+    return "".join(parts)
 
 
 def text_of(tuple pieces not None, list leaves not None, list columns not None):

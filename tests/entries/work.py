@@ -81,6 +81,10 @@ def _chain() -> Any:
     return chain.pair("x"), chain.follows("x", "!!"), chain.sum(), chain.sealed("=1")
 
 
+def _cut(key: str) -> tuple[str, str]:
+    return (key[:-1], "?") if key[-1:] == "?" else (key, "")
+
+
 def _repeats() -> Any:
     core = _core("session.repeats")
     index = core.Index("so and so")
@@ -207,6 +211,14 @@ def _direct() -> dict[str, tuple[Call, ...]]:
         "session.state.time_of": (partial(_core("session.state").time_of, "2026-05-04T10:00:00Z"),),
         "session.state.one_more": (partial(_core("session.state").one_more, "a9"),),
         **{f"session.values.{name}": (_session,) for name in ("flatten", "built", "text_of")},
+        "session.values.string_of": (
+            partial(_core("session.values").string_of, ('{"a":', 0, "}"), 1, ["x"], [None]),
+            partial(_core("session.values").string_of, ('{"a":', 0, "}"), 1, [b"1.50"], [None]),
+        ),
+        "session.drafts.read": (
+            partial(_core("session.drafts").read, '{a:1 b?:["x"] c:{d:"e\\n"} f:[{g} {h}]}', _cut, len),
+            partial(_core("session.drafts").read, "{a:1e5}", _cut, len),
+        ),
         "space.envelope.build": (
             partial(envelope.build, letter.to_dict()),
             partial(envelope.build, {"id": 1}),

@@ -144,6 +144,72 @@ def test_definitions(given: list[Any], data: st.DataObject) -> None:
     assert told[0] == told[1]
 
 
+SIMPLE = (
+    "{a:1 b+:x}",
+    '{a:"x y\nz" b?}',
+    '{"a":-1.5,"b":null,c~:"-5"}',
+    "{$1:{a:b} c$2:{d:[{e:1} {f?:2}]}}",
+    '{a:["x","é"] b:[] #a,b:[[1,2]]}',
+    "{a:{} b:[{}]}",
+    '{a:"\\u00e9\\n" b:"\\"}',
+    "{a:1e5 b:01 c:- d:+5}",
+    "{a:1 a?:2}",
+    "{a: 1}",
+    '{a:[1] b:["x" "y"] c:["x",1]}',
+    "{a:1}}",
+    "{a:" * 40 + "1" + "}" * 40,
+)
+
+
+@given(
+    st.sampled_from(SIMPLE),
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from('ab19|&=+ ,:"[]{}$#?-\n\\é!\ud800')), max_size=2),
+)
+def test_texts_of_definitions(text: str, changes: list[tuple[int, str]]) -> None:
+    for at, letter in changes:
+        text = text[:at] + letter + text[at + 1 :]
+    found = [result(core.read, text, definitions.cut, definitions._any) for core in both("drafts")]
+    assert found[0] == found[1]
+
+
+FIELDS = st.text('ab1"[],\\é=&-', max_size=9) | st.sampled_from(
+    ('["a","b"]', '="x"', '=["é"]', '"a\\nb"', '"\\ud800"', '["a", "b"]', '["a"]x', "[]", "=[]", '=["a",1]', '"a" ')
+)
+
+
+@given(st.lists(FIELDS, min_size=1, max_size=3), st.booleans())
+def test_fields_of_json(fields: list[str], text: bool) -> None:
+    """Whatever is in a field, both read the same leaves."""
+
+    def rare(field: str, own: Any) -> Any:
+        if field[0] == "&":
+            raise ValueError("a field does not begin with &")
+        return leaf_of(field, own.text)
+
+    event = events_of([{str(at): "first" if text else 1 for at in range(len(fields))}])[0]
+    found = []
+    for core in both("state"):
+        template, state = template_of(core, 1, event, ["?"] * len(fields), ()), core.State()
+        state.close(1, event.leaves)
+        found.append(result(core.read, state, template, fields, rare))
+    assert found[0] == found[1]
+
+
+STRINGS = st.sampled_from(
+    (b'["a","b"]', b"-0", b"0", b"-12", b"[]", b"{}", b"1e5", b"[1]", b'["\xc3\xa9"]', b'["a\\n"]')
+) | st.text(max_size=4)
+
+
+@given(st.lists(STRINGS, min_size=2, max_size=2), st.integers(0, 4))
+def test_strings_that_hold_json(leaves: list[Any], style: int) -> None:
+    native, pure = both("values")
+    pieces = ('{"a":', 0, ',"é":', 1, "}")
+    found = [result(core.string_of, pieces, style, leaves, [None, None]) for core in (native, pure)]
+    assert found[0] == found[1]
+    found = [result(core.built, (("a", "b"), (0, 1)), leaves, inner_value) for core in (native, pure)]
+    assert repr(found[0]) == repr(found[1])
+
+
 def template_of(core: ModuleType, number: int, event: Event, marks: list[str], keys: tuple[str, ...]) -> Any:
     """A template of one core."""
     shape = event.shape

@@ -22,9 +22,10 @@ from turnwire.session.shapes import Items, Members, Node, Place
 
 if TYPE_CHECKING:
     from turnwire._pure.session.drafts import changes, written
+    from turnwire._pure.session.drafts import read as _read
 else:
     _core = _backend.load("session.drafts")
-    changes, written = _core.changes, _core.written
+    changes, written, _read = _core.changes, _core.written, _core.read
 
 __all__ = [
     "Array",
@@ -82,6 +83,10 @@ def marked(name: str, mark: str) -> str:
 
 def read(text: str) -> list[Member]:
     """The draft of a definition. Raises ValueError, RecursionError."""
+    return _read(text, cut, _any)
+
+
+def _any(text: str) -> list[Member]:
     value = _DECODER.decode(notation.to_json(text).replace("\n", "\\n"))
     if not isinstance(value, _Object):
         raise ValueError("a definition is an object")

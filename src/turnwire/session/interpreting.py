@@ -64,8 +64,7 @@ class Interpreter:
         found = row(body)
         if found is not None:
             return self._row(found[1], found[2])
-        text = self._other(body)
-        return value_of(text) if self.values else text
+        return self._other(body)
 
     def rows(self, text: str, at: list[int], chain: Chain | None, found: list[Any]) -> None:
         """Reads the records of events from a place on: see ``_pure/session/rows.py``."""
@@ -82,15 +81,15 @@ class Interpreter:
                 pass  # the whole text says where the fault is
         return value_of(shape.text(leaves))
 
-    def _other(self, body: str) -> str:
-        """The JSON text of an event that is not a row."""
+    def _other(self, body: str) -> Any:
+        """An event that is not a row."""
         if body[:1] == "{":
             return self._bare(body)
         if body[:1] == "!":
             value = parsed(body[1:])
             if type(value) is not str:
                 raise ValueError("a string follows !")
-            return minified(value)
+            return value_of(minified(value)) if self.values else minified(value)
         found = _DEFINITION(body)
         if found is None:
             raise ValueError("this is not a record")
@@ -102,16 +101,17 @@ class Interpreter:
             shape = self.shapes[structure] = shape_of(structure)
         return shape
 
-    def _bare(self, body: str) -> str:
+    def _bare(self, body: str) -> Any:
         value = parsed(body)
-        if value:
-            structure, leaves = flatten(value)
-            shape = self._shape(structure)
-            key, _ = order_of(shape.paths, self.keys)
-            self.state.enter(None if key is None else leaves[key])
-            for path, leaf in zip(shape.paths, leaves, strict=True):
-                self.state.put(path, leaf, False)
-        return minified(value)
+        if not value:
+            return {} if self.values else "{}"
+        structure, leaves = flatten(value)
+        shape = self._shape(structure)
+        key, _ = order_of(shape.paths, self.keys)
+        self.state.enter(None if key is None else leaves[key])
+        for path, leaf in zip(shape.paths, leaves, strict=True):
+            self.state.put(path, leaf, False)
+        return self._given_back(shape, leaves) if self.values else minified(value)
 
     def _row(self, name: str, rest: str | None) -> Any:
         template = self.templates.get(name)
@@ -134,7 +134,7 @@ class Interpreter:
             return moved
         return leaf_of(given, own.text or (later and first == "="))
 
-    def _definition(self, name: str, base_name: str, text: str) -> str:
+    def _definition(self, name: str, base_name: str, text: str) -> Any:
         draft = definitions.read(text)
         base = None
         if base_name:
@@ -144,7 +144,7 @@ class Interpreter:
             draft = definitions.merged(base.draft, draft)
         return self._defined(name, base, draft)
 
-    def _defined(self, name: str, base: Template | None, draft: list[Member]) -> str:
+    def _defined(self, name: str, base: Template | None, draft: list[Member]) -> Any:
         found = Leaves(draft)
         shape = self._shape(tuple(found.structure))
         key, order = order_of(shape.paths, self.keys)
@@ -169,7 +169,7 @@ class Interpreter:
         state.close(template.number, leaves)
         if name:
             self.templates[name] = template
-        return shape.text(leaves)
+        return self._given_back(shape, leaves)
 
     def _given(self, value: Leaf | None, mark: str, path: str, place: int) -> Leaf | None:
         """A leaf of a definition: a value, a distance, or what is expected (None)."""

@@ -28,6 +28,14 @@ class Array(NamedTuple):
     items: list[list[Member]]
 
 
+def read(text: str, cut: Callable[[str], tuple[str, str]], slow: Callable[[str], list[Member]]) -> list[Member]:
+    """The draft of a definition. cut: the name and the mark of a key. slow: reads any definition, or refuses it.
+
+    A core may read what is simple by itself; this one does not.
+    """
+    return slow(text)
+
+
 def merged(base: list[Member], changes: list[Member], within: bool = True) -> list[Member]:
     """The draft that changes make of a base: members replaced, removed, added; ``within`` members, too.
 

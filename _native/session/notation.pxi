@@ -1,0 +1,152 @@
+# Definitions as drafts, as far as they are simple: keys, texts, numbers, objects in each other, arrays of them.
+
+cdef enum:
+    MOST_DEPTH = 32
+
+cdef dict cuts = {}
+cdef bint[128] in_word
+cdef object AS_EXPECTED = _Given(None), NO_VALUE = _Given(b"null")
+
+for _at in range(128):
+    in_word[_at] = chr(_at).isalnum() or chr(_at) in "_.@/?+~^=$#!&*<>;|()%'-"
+
+
+class _Rare(ValueError):
+    """What is not read here."""
+
+
+def read(str text not None, cut, slow):
+    """The draft of a definition; see the twin."""
+    cdef Py_ssize_t at = 0
+    cdef list found
+    try:
+        found = members(text, &at, cut, 0)
+    except ValueError:
+        return slow(text)
+    return found if at == PyUnicode_GET_LENGTH(text) else slow(text)
+
+
+cdef inline Py_UCS4 letter_at(str text, Py_ssize_t at) noexcept:
+    """A letter; NUL behind the last."""
+    return PyUnicode_READ_CHAR(text, at) if at < PyUnicode_GET_LENGTH(text) else 0
+
+
+cdef list members(str text, Py_ssize_t* at, object cut, int depth):
+    """The members of an object that begins here, of which there are some."""
+    cdef list found = []
+    cdef set names = set()
+    cdef tuple own
+    cdef str key, mark
+    cdef object node
+    cdef Py_UCS4 letter
+    if depth > MOST_DEPTH or letter_at(text, at[0]) != 123:
+        raise _Rare
+    while True:
+        at[0] += 1
+        key = string(text, at) if letter_at(text, at[0]) == 34 else word(text, at)
+        own = parts_of(key, cut)
+        if own[0] in names:
+            raise _Rare
+        names.add(own[0])
+        mark = own[1]
+        if letter_at(text, at[0]) == 58:
+            at[0] += 1
+            node = value(text, at, cut, mark, depth)
+        elif mark and PyUnicode_READ_CHAR(mark, 0) == 36:  # $
+            raise _Rare
+        else:
+            node = AS_EXPECTED if mark else NO_VALUE
+        found.append(Member(own[0], mark, node))
+        letter = letter_at(text, at[0])
+        if letter == 125:
+            at[0] += 1
+            return found
+        if letter != 32 and letter != 44:
+            raise _Rare
+
+
+cdef tuple parts_of(str key, object cut):
+    """The name and the mark of a key; those of short ones are kept."""
+    cdef PyObject* known = PyDict_GetItem(cuts, key)
+    cdef tuple found
+    if known is not NULL:
+        return <tuple>known
+    found = cut(key)
+    if len(key) < LONGEST_KEY:
+        if len(cuts) >= MOST_KEYS:
+            cuts.clear()
+        cuts[key] = found
+    return found
+
+
+cdef object value(str text, Py_ssize_t* at, object cut, str mark, int depth):
+    """The value of a member, or of an object in an array."""
+    cdef Py_UCS4 letter = letter_at(text, at[0]), first = PyUnicode_READ_CHAR(mark, 0) if mark else 0
+    cdef Py_ssize_t begin = at[0]
+    cdef list found
+    cdef str own
+    if letter == 123 and (first == 0 or first == 36):
+        return members(text, at, cut, depth + 1)
+    if first == 36 or letter == 123:
+        raise _Rare
+    if letter == 91:
+        if first == 0 and letter_at(text, begin + 1) == 123:
+            found = []
+            while letter != 93:
+                at[0] += 1
+                found.append(members(text, at, cut, depth + 1))
+                letter = letter_at(text, at[0])
+                if letter != 93 and letter != 32 and letter != 44:
+                    raise _Rare
+            at[0] += 1
+            return Array(found)
+        at[0] = strings_end(text, begin)
+        if at[0] < 0:
+            raise _Rare
+        return Given(text[begin:at[0]].encode())
+    if letter == 34:
+        return Given(string(text, at))
+    own = word(text, at)
+    if is_number(own, True) or own == "true" or own == "false":
+        return Given(own.encode())
+    if own == "null":
+        return AS_EXPECTED if mark else NO_VALUE
+    if letter == 45 or 48 <= letter <= 57:  # perhaps a number with an exponent
+        raise _Rare
+    return Given(own)
+
+
+cdef str word(str text, Py_ssize_t* at):
+    """A text without quotes, of one letter or more."""
+    cdef Py_ssize_t begin = at[0]
+    cdef Py_UCS4 letter = letter_at(text, begin)
+    while letter < 128 and in_word[letter]:
+        at[0] += 1
+        letter = letter_at(text, at[0])
+    if at[0] == begin:
+        raise _Rare
+    return PyUnicode_Substring(text, begin, at[0])
+
+
+cdef str string(str text, Py_ssize_t* at):
+    """A text in quotes, in which line feeds stand as they are."""
+    cdef Py_ssize_t begin = at[0] + 1, end = begin, size = PyUnicode_GET_LENGTH(text)
+    cdef Py_UCS4 letter
+    cdef bint escapes = False
+    while end < size:
+        letter = PyUnicode_READ_CHAR(text, end)
+        if letter == 34:
+            break
+        if letter == 92:
+            escapes = True
+            end += 1
+        elif letter < 32 and letter != 10:
+            raise _Rare
+        end += 1
+    if end >= size:
+        raise _Rare
+    at[0] = end + 1
+    if not escapes:
+        return PyUnicode_Substring(text, begin, end)
+    found, _ = scanstring(PyUnicode_Substring(text, begin, end + 1).replace("\n", "\\n"), 0)
+    return found
