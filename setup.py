@@ -19,8 +19,10 @@ from glob import glob
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "_build"))
+import turnwire_c
 from turnwire_build import clang_cl, is_set, lack
 
 SOURCES = tuple(sorted(path.replace(os.sep, "/") for path in glob("_native/*/*.pyx")))
@@ -98,8 +100,6 @@ def needed(source: str) -> list[str]:
 
 def extensions() -> list[Extension]:
     """The modules by their Cython sources: Cython itself is asked for when they are built."""
-    if SKIPPED:
-        return []
     compile_args, link_args = flags()
     modules = [
         Extension(
@@ -116,7 +116,7 @@ def extensions() -> list[Extension]:
     modules.append(
         Extension(
             SHARED,
-            [f"{SHARED.rpartition('.')[2]}.c"],  # which Cython writes into the folder of what is built
+            [turnwire_c.SHARED],  # which Cython writes into the folder of what is built
             extra_compile_args=compile_args,
             extra_link_args=link_args,
             optional=not REQUIRED,
@@ -126,7 +126,11 @@ def extensions() -> list[Extension]:
 
 
 def translate(modules: list[Extension]) -> None:
-    """Has Cython write the C of the modules, which take it for their sources."""
+    """Makes the C of the modules their sources: what an sdist carries where it fits, or else what Cython writes."""
+    if turnwire_c.take(C_DIR):
+        for module, name in zip(modules, turnwire_c.names(), strict=True):
+            module.sources = [f"{C_DIR}/{name}"]
+        return
     from Cython.Build import cythonize
 
     for module, source in zip(modules, SOURCES, strict=False):
@@ -165,6 +169,15 @@ class BuildPython(build_py):
         super().run()
         if SKIPPED and not self.editable_mode:
             keep_why(self.build_lib, lack())
+
+
+class SourceDistribution(sdist):
+    """Carries the C, too, and what it was made of in one digest."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        super().make_release_tree(base_dir, files)
+        translate(extensions())
+        turnwire_c.carry(C_DIR, base_dir)
 
 
 class BuildNative(build_ext):
@@ -222,7 +235,7 @@ class BuildNative(build_ext):
 
 
 setup(
-    ext_modules=extensions(),
-    cmdclass={"build_ext": BuildNative, "build_py": BuildPython},
+    ext_modules=[] if SKIPPED else extensions(),
+    cmdclass={"build_ext": BuildNative, "build_py": BuildPython, "sdist": SourceDistribution},
     options={"build": {"build_base": BUILD_DIR}},
 )

@@ -1,7 +1,8 @@
 """The build backend: that of setuptools, behind two questions that are to be answered before anything is downloaded.
 
-Is this Python new enough (pip asks a project for its metadata, and so for its backend, before it knows), and can a native
-core be built here at all? Where it cannot, Cython is not asked for. This file runs on Pythons that are too old.
+Is this Python new enough (pip asks a project for its metadata, and so for its backend, before it knows), and can a
+native core be built here at all? Where it cannot, or where the C is there already (``turnwire_c``), Cython is not asked
+for. This file runs on Pythons that are too old.
 """
 
 import os
@@ -16,6 +17,8 @@ SETUPTOOLS, CYTHON = "setuptools>=80", "Cython>=3.2"
 if sys.version_info < OLDEST:
     found = "this is {}.{}.{} ({})".format(*sys.version_info[:3], sys.executable)
     sys.exit("turnwire needs Python {}.{} or newer; {}".format(*OLDEST, found))
+
+import turnwire_c  # noqa: E402
 
 
 def is_set(name):
@@ -42,9 +45,14 @@ def clang_cl():
     return shutil.which(os.environ.get("CC") or "clang-cl")
 
 
+def _translating():
+    """What it needs to have the C: Cython, but in an sdist, which carries it."""
+    return [SETUPTOOLS] if turnwire_c.fits() else [SETUPTOOLS, CYTHON]
+
+
 def _needed():
     wanted = lack() is None or is_set("TURNWIRE_REQUIRE_NATIVE")
-    return [SETUPTOOLS, CYTHON] if wanted else [SETUPTOOLS]
+    return _translating() if wanted else [SETUPTOOLS]
 
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -58,8 +66,8 @@ def get_requires_for_build_editable(config_settings=None):
 
 
 def get_requires_for_build_sdist(config_settings=None):
-    """What an sdist needs: nothing is compiled."""
-    return [SETUPTOOLS]
+    """What an sdist needs: it carries the C, but nothing is compiled."""
+    return _translating()
 
 
 def __getattr__(name):

@@ -25,6 +25,7 @@ pytestmark = [
 def backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     for name in ("CC", "TURNWIRE_SKIP_NATIVE", "TURNWIRE_REQUIRE_NATIVE", "TURNWIRE_PURE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.syspath_prepend(str(BACKEND.parent))
     spec = importlib.util.spec_from_file_location("turnwire_build", BACKEND)
     assert spec is not None
     assert spec.loader is not None
@@ -47,8 +48,12 @@ def test_a_python_that_is_too_old_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_cython_is_asked_for_where_it_can_be_used(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "lack", lambda: None)
+    monkeypatch.setattr(backend.turnwire_c, "fits", lambda: False)
     assert backend.get_requires_for_build_wheel() == ["setuptools>=80", "Cython>=3.2"]
-    assert backend.get_requires_for_build_sdist() == ["setuptools>=80"]
+    assert backend.get_requires_for_build_sdist() == ["setuptools>=80", "Cython>=3.2"]
+    monkeypatch.setattr(backend.turnwire_c, "fits", lambda: True)
+    assert backend.get_requires_for_build_wheel() == backend.get_requires_for_build_sdist() == ["setuptools>=80"]
+    monkeypatch.setattr(backend.turnwire_c, "fits", lambda: False)
     monkeypatch.setattr(backend, "lack", lambda: "no C compiler when installed")
     assert backend.get_requires_for_build_wheel() == backend.get_requires_for_build_editable() == ["setuptools>=80"]
     monkeypatch.setenv("TURNWIRE_REQUIRE_NATIVE", "1")

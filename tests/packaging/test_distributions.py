@@ -18,6 +18,8 @@ BUILDING = ("setuptools>=80", "Cython>=3.2")
 """What the backend asks for where it can compile; without build isolation it is asked for nothing."""
 MOST = 3 << 20
 """Bytes that a wheel may have."""
+MOST_OF_SDIST = 12 << 20
+"""Bytes that an sdist may have, with the C."""
 pytestmark = pytest.mark.packaging
 
 
@@ -101,6 +103,38 @@ def test_sdist_holds_what_its_tests_and_readers_need(sdist_names: set[str]) -> N
 def test_sdist_holds_nothing_built(sdist_names: set[str]) -> None:
     generated = {f"_native/{Path(name).with_suffix('.c').as_posix()}" for name in sources(".pyx")}
     assert {name for name in sdist_names if name.endswith((".so", ".pyd", ".pyc")) or name in generated} == set()
+
+
+def test_sdist_holds_the_c_of_each_module_and_its_digest(sdist_names: set[str], sdist: Path) -> None:
+    generated = {f"generated/_native/{Path(name).with_suffix('.c').as_posix()}" for name in sources(".pyx")}
+    found = {name for name in sdist_names if name.startswith("generated/") and name.endswith((".c", "DIGEST"))}
+    assert found == generated | {"generated/cython_shared.c", "generated/DIGEST"}
+    assert sdist.stat().st_size <= MOST_OF_SDIST
+
+
+def test_an_sdist_is_built_without_cython_until_a_source_is_changed(sdist: Path, tmp_path: Path) -> None:
+    """The compiler always fails here: it is asked later than Cython."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = tmp_path.iterdir()
+    (tmp_path / "barred" / "Cython").mkdir(parents=True)
+    (tmp_path / "barred" / "Cython" / "__init__.py").write_text("raise ImportError('Cython is asked for')\n")
+
+    def built(**environment: str) -> str:
+        script = "import os, runpy, sys; os.chdir(sys.argv.pop(1)); runpy.run_path('setup.py')"
+        return run(sys.executable, "-c", script, tree, "build_ext", CC="/bin/false", **environment)
+
+    barred = {"PYTHONPATH": str(tmp_path / "barred")}
+    assert "Cython is asked for" not in built(**barred)
+    made = {path.relative_to(tree / "build") for path in (tree / "build").rglob("*.c")}
+    assert made == {path.relative_to(tree / "generated") for path in (tree / "generated").rglob("*.c")}
+    source = tree / "_native" / "log" / "callbacks.pyx"
+    source.write_text(source.read_text("utf-8") + "\nADDED_BY_A_TEST = 'a value of its own'\n", "utf-8")
+    os.utime(source, (1, 1))  # older than the C, as what comes out of an archive may be
+    with pytest.raises(AssertionError, match="Cython is asked for"):
+        built(**barred)
+    built()
+    assert "a value of its own" in (tree / "build" / "_native" / "log" / "callbacks.c").read_text("utf-8")
 
 
 def test_wheel_holds_every_compiled_module_and_its_stub(wheel_names: set[str]) -> None:

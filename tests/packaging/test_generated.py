@@ -1,0 +1,100 @@
+"""The C that an sdist carries is used for the sources that it was made of, and for no others."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+BUILD = Path(__file__).parents[2] / "_build"
+pytestmark = [pytest.mark.once, pytest.mark.skipif(not BUILD.exists(), reason="needs the source tree")]
+NAMES = ["_native/one/first.c", "_native/two/second.c", "cython_shared.c"]
+
+
+@pytest.fixture
+def carried(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BUILD))
+    monkeypatch.delitem(sys.modules, "turnwire_c", raising=False)
+    import turnwire_c
+
+    return turnwire_c
+
+
+@pytest.fixture
+def tree(tmp_path: Path, carried: ModuleType) -> Path:
+    """A tree of two modules that carries their C."""
+    for name in ("_native/one/first.pyx", "_native/two/second.pyx", "_native/two/part.pxi", "_native/two/head.pxd"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"# {name}\n")
+    (tmp_path / "_native" / "two" / "header.h").write_text("int header;\n")
+    (tmp_path / "setup.py").write_text("DIRECTIVES = {}\n")
+    for name in NAMES:
+        (tmp_path / "written" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "written" / name).write_text(f"/* {name} */\n")
+    assert not carried.fits(tmp_path)
+    carried.carry(tmp_path / "written", tmp_path)
+    return tmp_path
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.c")}
+
+
+def test_what_fits_is_taken(tree: Path, carried: ModuleType) -> None:
+    assert carried.names(tree) == NAMES
+    assert carried.fits(tree)
+    assert carried.take(tree / "build", tree)
+    assert texts(tree / "build") == texts(tree / "written")
+
+
+def test_what_was_built_before_is_not_written_again(tree: Path, carried: ModuleType) -> None:
+    carried.take(tree / "build", tree)
+    before = {path: path.stat().st_mtime_ns for path in (tree / "build").rglob("*.c")}
+    (tree / "build" / NAMES[0]).write_text("/* of another release */\n")
+    assert carried.take(tree / "build", tree)
+    assert texts(tree / "build") == texts(tree / "written")
+    kept = [path for path in before if path != tree / "build" / NAMES[0]]
+    assert [path.stat().st_mtime_ns for path in kept] == [before[path] for path in kept]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_native/one/first.pyx",
+        "_native/two/part.pxi",
+        "_native/two/head.pxd",
+        "setup.py",
+        "generated/cython_shared.c",
+        "generated/DIGEST",
+    ],
+)
+def test_a_change_makes_all_of_it_unfit(name: str, tree: Path, carried: ModuleType) -> None:
+    carried.take(tree / "build", tree)
+    (tree / "build" / NAMES[1]).write_text("/* that Cython wrote since */\n")
+    (tree / name).write_text("another\n")
+    assert not carried.fits(tree)
+    assert not carried.take(tree / "build", tree)
+    left = {NAMES[1]} | ({NAMES[2]} if name == "generated/cython_shared.c" else set())
+    assert set(texts(tree / "build")) == left, "what Cython did not write here is gone"
+
+
+@pytest.mark.parametrize("name", ["generated/DIGEST", "generated/_native/one/first.c", "setup.py"])
+def test_what_is_missing_makes_it_unfit(name: str, tree: Path, carried: ModuleType) -> None:
+    (tree / name).unlink()
+    assert not carried.fits(tree)
+
+
+def test_another_module_or_one_less_makes_it_unfit(tree: Path, carried: ModuleType) -> None:
+    (tree / "_native" / "one" / "third.pyx").write_text("# third\n")
+    assert not carried.fits(tree)
+    (tree / "_native" / "one" / "third.pyx").unlink()
+    assert carried.fits(tree)
+    (tree / "_native" / "one" / "first.pyx").unlink()
+    assert not carried.fits(tree)
+
+
+def test_a_header_is_compiled_and_not_translated(tree: Path, carried: ModuleType) -> None:
+    (tree / "_native" / "two" / "header.h").write_text("int another;\n")
+    assert carried.fits(tree)
