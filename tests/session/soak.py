@@ -20,7 +20,9 @@ from turnwire.errors import DecodeError
 from turnwire.session.encoding import Options, composed, items, plain_line
 from turnwire.session.metering import Guess, guessed
 
-KINDS = ("drop", "swap", "double", "edit", "insert", "cut", "behead")
+KINDS = ("drop", "swap", "double", "edit", "insert", "cut", "behead", "old", "moved", "twice")
+"""old: a record that came before is the last one of a text that has no end. moved: a run of records stands elsewhere.
+twice: the beginning of a session stands in front of it."""
 
 
 def long_session(rnd: random.Random) -> list[Any]:
@@ -74,7 +76,7 @@ def there_and_back(count: int, seed: int) -> list[str]:
 
 
 def damaged(text: str, count: int, rnd: random.Random) -> Iterator[tuple[str, str]]:
-    """Lines dropped, swapped and doubled, characters changed, ends and beginnings cut."""
+    """Lines dropped, swapped, doubled and moved, characters changed, ends and beginnings cut."""
     lines = text.split("\n")[:-1]
     while count:
         kind = rnd.choice(KINDS)
@@ -87,6 +89,16 @@ def damaged(text: str, count: int, rnd: random.Random) -> Iterator[tuple[str, st
             changed[one], changed[other] = changed[other], changed[one]
         elif kind == "double":
             changed.insert(one, changed[one])
+        elif kind == "old":
+            end = max(one, other) + 1
+            changed[end:] = [changed[min(one, other)]]
+        elif kind == "moved":
+            run = changed[min(one, other) : max(one, other)]
+            del changed[min(one, other) : max(one, other)]
+            place = rnd.randrange(len(changed) + 1)
+            changed[place:place] = run
+        elif kind == "twice":
+            changed[:0] = changed[: one + 1]
         elif kind == "cut":
             found = text[: rnd.randrange(1, len(text))]
         elif kind == "behead":
@@ -94,9 +106,10 @@ def damaged(text: str, count: int, rnd: random.Random) -> Iterator[tuple[str, st
         else:
             at = rnd.randrange(len(text))
             found = text[:at] + rnd.choice('ab019|&=+ \n{}"%^.あい') + text[at + (kind == "edit") :]
-        if kind in ("drop", "swap", "double"):
+        if kind not in ("edit", "insert", "cut", "behead"):
             found = "\n".join(changed) + "\n"
-        if found.rstrip("\n") != text.rstrip("\n") and found.strip("\n"):  # nothing at all is a log without events
+        checked = text[0] == "%" or "\n%1" in f"\n{found}"  # JSON lines alone have no checks
+        if checked and found.rstrip("\n") != text.rstrip("\n") and found.strip("\n"):  # nothing is a log, too
             count -= 1
             yield kind, found
 
@@ -112,7 +125,7 @@ def unseen(events_: list[Any], text: str, count: int, rnd: random.Random) -> lis
         else:
             failed.append(f"{kind}: not seen")
         saved = session.salvage(found)
-        if saved.complete or not saved.missing or not saved.faults:
+        if saved.complete or not saved.faults or not (saved.missing or saved.events == events_):
             failed.append(f"{kind}: salvaged as complete")
         for part in saved.parts:
             if part.events != events_[part.first : part.first + len(part.events)]:
@@ -126,7 +139,12 @@ def damages(count: int, seed: int) -> list[str]:
     for _ in range(0, count, 50):
         given = long_session(rnd)
         values = [session.decode(plain_line(item))[0] for item in items(given)]
-        text = composed(items(given), rnd.choice(((), ("conv",))), Options(every=rnd.choice((15, 40, 200))), Guess())
+        keys, every = rnd.choice(((), ("conv",))), rnd.choice((3, 15, 40, 200))
+        text = composed(items(given), keys, Options(every=every), Guess())
+        if rnd.random() < 0.3:
+            writer = session.Writer(None, keys, every=every)
+            written = "".join([*map(writer.add, given), writer.close()])
+            text = written if "\n%1" in f"\n{written}" else text
         failed += unseen(values, text, min(50, count), rnd)
     return failed
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.soak import unseen
+from tests.session.soak import damages, unseen
 from turnwire import session
 from turnwire.errors import DecodeError, Reason
 from turnwire.session.checks import PAIRS
@@ -130,3 +130,55 @@ def test_records_among_blank_lines_are_those_that_are_read_one_by_one(checks: bo
                 while at[0] < len(text):
                     one_by_one.append(record_at(text, checks, at))
                 assert list(records(text, checks, begin)) == one_by_one, text
+
+
+def test_the_last_two_are_doubtful_where_there_is_no_end() -> None:
+    """An old record behind the last anchor of a text without its end passes one check of 128."""
+    lines = TEXT.split("\n")
+    at = next(number for number, line in enumerate(lines) if line.startswith("^120"))
+    found = session.salvage("\n".join([*lines[:at], ""]))
+    assert found.events == EVENTS[:118] and found.missing == [(118, None)] and not found.complete
+    assert [(part.first, part.events) for part in found.doubtful] == [(118, EVENTS[118:120])]
+    assert [fault.reason for fault in found.faults] == [Reason.CUT_OFF]
+
+
+def test_a_lost_header_costs_what_is_before_the_next_anchor() -> None:
+    lines = TEXT.split("\n")
+    for text in ("\n".join(lines[1:]), "x" + TEXT, TEXT[len(lines[0]) + 40 :]):
+        found = session.salvage(text)
+        assert [(part.first, part.events) for part in found.parts] == [(40, EVENTS[40:])]
+        assert found.missing == [(0, 40)] and not found.complete
+
+
+def test_records_of_another_session_are_not_taken() -> None:
+    """Neither behind the end nor behind what is left of a session."""
+    other = session.encode([{**event, "who": "eve"} for event in EVENTS], None, "conv", every=40)
+    behind = session.salvage(TEXT + other)
+    assert behind.events == EVENTS and not behind.complete and not behind.missing
+    assert [fault.reason for fault in behind.faults] == [Reason.TRAILING_JUNK]
+    cut = session.salvage(TEXT[: TEXT.index("\n^40") + 1] + other)
+    assert cut.events == EVENTS[:38] and cut.missing == [(38, None)]
+
+
+def test_json_lines_are_vouched_for_by_three_checks() -> None:
+    writer = session.Writer(None, every=40)
+    text = "".join([*map(writer.add, EVENTS), writer.close()])
+    lines = text.split("\n")
+    header = next(number for number, line in enumerate(lines) if line[:2] == "%1")
+    for more, good in ((1, 0), (2, 0), (3, header)):
+        place = lines.index(lines[header])
+        rest: list[str] = []
+        for line in lines[place:]:
+            if line[:1] not in ("", " "):
+                more -= 1
+            if more < 0:
+                break
+            rest.append(line)
+        found = session.salvage("\n".join([*lines[:header], *rest, ""]))
+        assert len(found.events) == good, more
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_wrong_event_is_salvaged(seed: int) -> None:
+    """Records dropped, moved, doubled, put behind the last one; characters changed; ends and beginnings cut."""
+    assert damages(250, seed) == []

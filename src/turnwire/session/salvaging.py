@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from turnwire.errors import DecodeError, Reason
+from turnwire.session.checks import Chain
+from turnwire.session.howto import HEADER
 from turnwire.session.interpreting import value_of
 from turnwire.session.reading import ANCHOR, Session, after_anchor, beginning, plain_events
-from turnwire.session.records import fault, records
+from turnwire.session.records import Record, fault, records
 
 DOUBTED = 2
-"""Events before a damage that are not vouched for: the check of each lets one change in 128 pass."""
+"""Events before a damage, or before the end of a text that has no end record, that are not vouched for: the check of
+each lets one change in 128 pass. So each event that counts was passed by three checks: its own and two behind it, or by
+that of the end, which has its number, too."""
 
 
 class Part(NamedTuple):
@@ -25,7 +29,7 @@ class Salvage(NamedTuple):
 
     parts: whole events. doubtful: those right before a damage, which are probably whole. missing: (first, behind the
     last) of the events that are lost or doubtful; the second is None where nothing says how many there were.
-    complete: whether nothing is missing. faults: what is wrong, in order.
+    complete: whether nothing is missing and nothing is wrong. faults: what is wrong, in order.
     """
 
     parts: list[Part]
@@ -43,19 +47,21 @@ class Salvage(NamedTuple):
 def salvage(text: str) -> Salvage:
     """All that is whole in a session, whatever happened to it. Never raises for text.
 
-    Where a record's check fails, the events before it count but for the last two; reading goes on at the next anchor.
+    Where a record's check fails, or the text ends without an end record, the events before it count but for the last
+    two; reading goes on at the next anchor, also where the header is lost. What stands behind the end is not read.
     """
     begin = beginning(text)
     result = Salvage([], [], [], True, [])
-    if begin < 0:
-        return _lines(text, result)
-    before = _lines(text[:begin], result)
-    return _Salvor(before, text, begin).run()
+    before = _lines(text if begin < 0 else text[:begin], result, begin >= 0)
+    if before.missing == [(0, None)]:
+        return _Salvor(before, text, max(begin, 0)).resumed()
+    return before if begin < 0 else _Salvor(before, text, begin).run(0)
 
 
-def _lines(text: str, result: Salvage) -> Salvage:
+def _lines(text: str, result: Salvage, more: bool) -> Salvage:
     """JSON lines, which have no checks: those before the first that is none. They count where that is the last line,
-    which was cut; where more follows, this may be the middle of a session, and they are doubtful."""
+    which was cut; where more follows, this may be the middle of a session, and they are doubtful. more: whether a
+    header follows."""
     lines = text.rstrip("\n").split("\n")
     found: list[Any] = []
     try:
@@ -70,7 +76,7 @@ def _lines(text: str, result: Salvage) -> Salvage:
             whole += 1
         result.faults.append(error)
         result = result._replace(complete=False)
-        if whole + 1 < len(lines):
+        if more or whole + 1 < len(lines):
             result.missing.append((0, None))
             if found:
                 result.doubtful.append(Part(0, found))
@@ -82,60 +88,80 @@ def _lines(text: str, result: Salvage) -> Salvage:
 
 
 class _Salvor:
-    def __init__(self, result: Salvage, text: str, begin: int) -> None:
+    """Reads the records of a text from ``begin`` on. result: what the JSON lines in front of them gave."""
+
+    def __init__(self, result: Salvage, text: str, begin: int = 0) -> None:
         self.result = result
         self.session = Session(True, text[:begin], True)
-        self.session.events = sum(len(part.events) for part in result.parts)
         self.records = list(records(text, True, begin))
-        self.first = self.session.events
-        self.found: list[Any] = []
+        self.first = 0
+        self.found = [event for part in result.parts for event in part.events]
+        self.session.events = self.lines = len(self.found)
+        self.right = 0
+        result.parts.clear()
 
-    def run(self) -> Salvage:
-        at = 0
+    def resumed(self) -> Salvage:
+        """What is whole behind the first anchor of a text whose header is lost."""
+        return self.run(self._resume(0))
+
+    def run(self, at: int) -> Salvage:
+        """What is whole from a record on."""
         while at < len(self.records):
-            record = self.records[at]
             try:
-                if not record.closed and record.raw[:1] != ".":
-                    raise fault(Reason.CUT_OFF, "the last record is not complete", record)
-                event = self.session.read(record)
+                event = self._read(self.records[at])
                 if event is not None:
                     self.found.append(event)
             except DecodeError as error:
                 self.result.faults.append(error)
-                if at == 0:  # the header's check is that of the JSON lines before it, too
-                    self.first, self.found = 0, [event for part in self.result.parts for event in part.events]
-                    self.result.parts.clear()
-                    self._keep(len(self.found) or DOUBTED)
-                else:
-                    self._keep(DOUBTED)
+                if self.session.ended:
+                    break
+                self._keep(DOUBTED)
                 at = self._resume(at)
                 continue
+            self.right += 1
             at += 1
-        behind = None if self.result.missing and self.result.missing[-1][1] is None else self.session.events
-        if self.found:
+        lost = bool(self.result.missing) and self.result.missing[-1][1] is None
+        if self.session.ended:
             self._keep(0)
-        if not self.session.ended and behind is not None:
-            self.result.missing.append((behind, None))
-        if not self.session.ended and not self.result.faults:
+        elif not lost:
             self.result.faults.append(fault(Reason.CUT_OFF, "the session has no end"))
+            self._keep(DOUBTED)
         complete = self.session.ended and not self.result.missing and not self.result.faults
         return self.result._replace(complete=complete)
 
+    def _read(self, record: Record) -> Any:
+        if not record.closed and record.raw[:1] != ".":
+            raise fault(Reason.CUT_OFF, "the last record is not complete", record)
+        return self.session.read(record)
+
     def _keep(self, doubted: int) -> None:
-        """The events read so far are a part; the last of them are doubtful."""
+        """The events read so far are a part; the last of them are doubtful, and JSON lines where the header and the
+        records behind it, which vouch for all of them, are too few."""
         sure = max(len(self.found) - doubted, 0)
+        if doubted and self.lines and self.right <= doubted:
+            sure = 0
         if sure:
             self.result.parts.append(Part(self.first, self.found[:sure]))
         if self.found[sure:]:
             self.result.doubtful.append(Part(self.first + sure, self.found[sure:]))
         if doubted:
             self.result.missing.append((self.first + sure, None))
-        self.found = []
+        self.found, self.lines = [], 0
 
     def _resume(self, at: int) -> int:
-        """The record behind the next anchor whose followers are chained to it; the number of records: none."""
+        """The record behind the next anchor to which the one after it is chained; the number of records: none.
+
+        A header to which the next record is chained is that of another session, whose anchors are not taken; where
+        nothing stands before it, the session begins there.
+        """
         for place in range(at, len(self.records) - 1):
             anchor = self.records[place]
+            if anchor.raw[:1] == HEADER[:1] and place and self._begins(place):
+                if self.result.parts or self.result.doubtful:
+                    break
+                self.session, self.first = Session(True, values=True), 0
+                self.result.missing.clear()
+                return place
             found = ANCHOR(anchor.raw)
             if found is None:
                 continue
@@ -155,3 +181,9 @@ class _Salvor:
             return place + 1
         self.session.ended = False
         return len(self.records)
+
+    def _begins(self, place: int) -> bool:
+        """Whether a session begins with a record: the one behind it is chained to it."""
+        chain = Chain()
+        header, follower = self.records[place : place + 2]
+        return chain.pair(header.raw) == header.pair and chain.pair(follower.raw) == follower.pair
