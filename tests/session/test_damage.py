@@ -182,3 +182,23 @@ def test_json_lines_are_vouched_for_by_three_checks() -> None:
 def test_no_wrong_event_is_salvaged(seed: int) -> None:
     """Records dropped, moved, doubled, put behind the last one; characters changed; ends and beginnings cut."""
     assert damages(250, seed) == []
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        '={a#k,v:[["x",1],"yz"]}',  # a text is no row of a table
+        "={a#k,k:[[1,2],[3,4]]}",
+        "={a-:1 b:2}",
+        "b=a{c:{d-:1 e:2}}",
+    ],
+)
+def test_definitions_that_no_writer_makes_are_refused(record: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        session.decode(f"%1\na={{b:1}}\n{record}\n.2\n", sealed=False)
+    assert caught.value.reason == Reason.BAD_ENCODING and caught.value.line == 3
+
+
+def test_a_name_that_is_empty_has_a_path_like_any_other() -> None:
+    text = '%1\n{"":{"k":"one"},"k":"two"}\na={"":{k=.k} b=k}\n.2\n'
+    assert session.decode(text, sealed=False)[1] == {"": {"k": "one"}, "b": "two"}

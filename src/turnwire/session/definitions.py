@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from turnwire import _backend
-from turnwire._pure.session.drafts import Array, Given, Member, merged
+from turnwire._pure.session.drafts import REMOVED, Array, Given, Member, merged
 from turnwire._pure.session.fields import one_line
 from turnwire._pure.session.values import BEGIN, CLOSE, END, LEAF, OPEN, STRING, STYLES, Leaf, minified, quoted
 from turnwire.session import notation
@@ -155,8 +155,12 @@ class Leaves:
                 self._members(each)
             self.structure.append(END)
         else:
-            table = member.mark[:1] == "#"
-            self.structure.append(tuple(member.mark[1:].split(",")) if table else LEAF)
+            if member.mark == REMOVED:
+                raise ValueError("a member is removed that is not there")
+            columns = tuple(member.mark[1:].split(",")) if member.mark[:1] == "#" else None
+            if columns is not None and len(set(columns)) < len(columns):
+                raise ValueError("a key appears twice")
+            self.structure.append(LEAF if columns is None else columns)
             self.nodes.append(member.node)
             self.marks.append(member.mark)
 

@@ -51,7 +51,7 @@ class Shape:
         self.strings = False
         self.plain = True
         self._pieces: list[Any] = []
-        self._node = self._walk(root, "", 0)
+        self._node = self._members(root, "", 0)
         self.width = len(self.paths)
         self.places = {path: number for number, path in enumerate(self.paths)}
         self._text = tuple(_joined(self._pieces))
@@ -71,19 +71,19 @@ class Shape:
             self._pieces.append("]")
             return ("[", tuple(found))
         if node.style is None:
-            return self._members(node, path, depth)
+            return self._members(node, path + ".", depth)
         self.strings = True
         outer, self._pieces = self._pieces, []
-        self._members(node, path, depth)
+        self._members(node, path + ".", depth)
         inner = tuple(_joined(self._pieces))
         self._pieces = [*outer, (inner, node.style)]
         return ("$", inner, self.columns, node.style)
 
-    def _members(self, node: Members, path: str, depth: int) -> Any:
+    def _members(self, node: Members, before: str, depth: int) -> Any:
         found = []
         for number, (key, each) in enumerate(node.items):
             self._pieces.append(("," if number else "{") + quoted(key) + ":")
-            found.append(self._walk(each, f"{path}.{key}" if path else key, depth + 1))
+            found.append(self._walk(each, before + key, depth + 1))
         self._pieces.append("}" if node.items else "{}")
         keys = tuple([key for key, _ in node.items])
         self.plain &= depth < MOST_DEPTH and max(map(len, keys), default=0) < LONGEST_KEY

@@ -286,4 +286,7 @@ def of_table(rows: str, columns: tuple[str, ...]) -> str:
     """Rows of a table as an array of objects; anything else as it is. Raises ValueError for rows of other widths."""
     if rows[:2] != "[[":
         return rows
-    return minified([dict(zip(columns, row, strict=True)) for row in parsed(rows)])
+    found = parsed(rows)
+    if any(type(row) is not list for row in found):
+        raise ValueError("a row of a table is an array")
+    return minified([dict(zip(columns, row, strict=True)) for row in found])
