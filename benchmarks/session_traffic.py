@@ -124,6 +124,27 @@ def real_sstp(seed: int, count: int) -> list[Event]:
     return [json.loads(line) for line in (ROOT / "tests/data/sstp_real.jsonl").read_text("utf-8").split("\n") if line]
 
 
+def longer_sstp(seed: int, count: int) -> list[Event]:
+    """The real SSTP messages again and again: each time another session, the words of each text in another order."""
+    rnd = random.Random(seed)
+
+    def other(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: other(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [other(each) for each in value]
+        words = value.split(" ") if isinstance(value, str) else []
+        return " ".join(rnd.sample(words, len(words))) if len(words) > 3 else value
+
+    found: list[Event] = []
+    while len(found) < count:
+        for event in real_sstp(seed, count):
+            again = other(event)
+            again["header"]["session_id"] = f"{event['header']['session_id'][:-3]}{len(found) // 16 + 1:03}"
+            found.append(again)
+    return found[:count]
+
+
 def sap(seed: int, count: int) -> list[Event]:
     """Tasks and their results, one to four of a correlation."""
     source, found = Source(seed), []
