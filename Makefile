@@ -24,6 +24,8 @@ STUBBED = $(subst /,.,$(patsubst src/%.pyi,%,$(wildcard src/turnwire/_native/*/*
 TESTED := tests
 CODECS := tests/nslip tests/csp tests/kick tests/sstp tests/json_text
 MARKED := not packaging and not soak
+# Plugins of other packages' that no test uses and each test passes through.
+UNUSED := -p no:anyio -p no:benchmark
 EXAMPLES := 20000
 
 # Compiled modules are kept, whatever the surroundings say: the tests start hundreds of interpreters.
@@ -87,10 +89,10 @@ browser: ## see that a Chromium is there for the tests of the report; installs D
 	@sh .ci/axe
 
 test-native: $(VENV)/.extra-test build/.native-$(TAG) browser ## run the suite on the native core, and compare it with its twin
-	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "$(MARKED)" $(if $(CACHE),-p no:cacheprovider) $(ARGS)
+	TURNWIRE_PURE=0 $(PYTEST) $(TESTED) -m "$(MARKED)" $(UNUSED) $(if $(CACHE),-p no:cacheprovider) $(ARGS)
 
 test-pure: $(VENV)/.extra-test browser ## run the suite with the compiled modules left out
-	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "$(MARKED)" -p no:cacheprovider $(ARGS)
+	TURNWIRE_PURE=1 $(PYTEST) $(TESTED) -m "$(MARKED)" $(UNUSED) -p no:cacheprovider $(ARGS)
 
 setup-codecs: $(VENV)/.extra-codecs ## install what test-codecs needs, which is little
 
