@@ -213,3 +213,43 @@ def test_bits_of_masks_move() -> None:
             assert found == 1 << 40 | sum(1 << to for to in there)
         with pytest.raises(ValueError, match="do not match"):
             views.moved_bits(masks, moves, out[1:])
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 1500])
+def test_rows_of_lines_are_filled(count: int) -> None:
+    chance = np.random.default_rng(count)
+    offsets, lengths = chance.integers(100, 1 << 40, count), chance.integers(0, 1 << 40, count)
+    masks, codes = chance.integers(0, 1 << 32, count).astype(np.uint32), chance.integers(0, 3, count).astype(np.uint8)
+    kinds, moves = np.array([9, 200, 4], np.uint8), [(31, 0), (2, 40)]
+    wide, narrow = ("place", "size", "inner", "sequence", "time"), ("wire", "kind", "depth")
+    for views in modules("log.views"):
+        columns = {name: np.full(count + 1, 77, np.int64) for name in wide}
+        columns |= {name: np.full(count + 1, 77, np.uint8) for name in narrow}
+        columns["present"] = np.full(count + 1, 77, np.uint64)
+        columns["kind"][:count] = codes
+        found = (offsets, lengths, masks, columns["kind"][:count])
+        views.line_rows(columns, *found, 100, 3, kinds, 1 << 50, moves)
+        assert [int(column[-1]) for column in columns.values()] == [77] * len(columns)
+        assert (columns["place"][:count] == offsets - 100).all() and (columns["size"][:count] == lengths).all()
+        assert (columns["wire"][:count] == 3).all() and (columns["kind"][:count] == kinds[codes]).all()
+        assert not any(columns[name][:count].any() for name in ("inner", "sequence", "time", "depth"))
+        for mask, bits in zip(masks.tolist(), columns["present"].tolist(), strict=False):
+            assert bits == 1 << 50 | mask >> 31 | (mask >> 2 & 1) << 40
+        views.line_rows({}, offsets, lengths, masks, codes, 0, 3, kinds, 0, [])
+
+
+def test_rows_of_lines_that_do_not_fit_are_refused() -> None:
+    numbers, masks, codes, kinds = (
+        np.zeros(2, np.int64),
+        np.zeros(2, np.uint32),
+        np.ones(2, np.uint8),
+        np.zeros(2, "u1"),
+    )
+    for views in modules("log.views"):
+        for wrong, words in (
+            (({}, numbers[1:], numbers, masks, codes, 0, 0, kinds, 0, []), "do not match"),
+            (({"place": numbers[1:]}, numbers, numbers, masks, codes, 0, 0, kinds, 0, []), "fewer rows"),
+            (({"kind": codes}, numbers, numbers, masks, codes, 0, 0, kinds[1:], 0, []), "no kind"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                views.line_rows(*wrong)

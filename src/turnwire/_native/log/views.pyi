@@ -9,5 +9,17 @@ def escaped_views(
     buffer: Any, arena: Any, offsets: Any, lengths: Any, masks: Any, both: int, side: Any, number: int, out: Any
 ) -> int: ...
 def moved_bits(masks: Any, moves: list[tuple[int, int]], out: Any) -> None: ...
+def line_rows(
+    columns: dict[str, Any],
+    offsets: Any,
+    lengths: Any,
+    masks: Any,
+    codes: Any,
+    base: int,
+    wire: int,
+    kinds: Any,
+    known: int,
+    moves: list[tuple[int, int]],
+) -> None: ...
 def decimals(numbers: Any, out: Any, lengths: Any) -> None: ...
 def gathered(buffer: Any, arena: Any, places: Any, sizes: Any, moved: Any) -> bytes: ...

@@ -14,6 +14,7 @@ DECIMAL = 20
 INLINE = 12
 """Bytes of text that fit into a view itself."""
 _PART = 1 << 16
+_LINE_COLUMNS = ("place", "size", "present", "wire", "kind", "inner", "sequence", "time", "depth")
 
 
 def string_views(
@@ -62,6 +63,41 @@ def moved_bits(masks: Any, moves: list[tuple[int, int]], out: Any) -> None:
         raise ValueError("masks and out do not match")
     for bit, there in moves:
         out |= (masks >> np.uint32(bit) & np.uint32(1)).astype(np.uint64) << np.uint64(there)
+
+
+def line_rows(
+    columns: dict[str, NDArray[Any]],
+    offsets: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    masks: NDArray[np.uint32],
+    codes: NDArray[np.uint8],
+    base: int,
+    wire: int,
+    kinds: NDArray[np.uint8],
+    known: int,
+    moves: list[tuple[int, int]],
+) -> None:
+    """Fills common columns of the records of a wire of lines, one row for each of ``offsets``.
+
+    columns: name -> array with at least so many rows: place, size (i64; the former is the offset less ``base``),
+    present (u64: ``known`` and the bits of ``masks`` as in :func:`moved_bits`), wire and kind (u8; ``kinds`` has the
+    number for each of ``codes``, which may lie where kind does), and inner, sequence, time (i64) and depth (u8), which
+    become zero. What is not there is not written.
+    """
+    count = len(offsets)
+    if not count == len(lengths) == len(masks) == len(codes):
+        raise ValueError("offsets, lengths, masks and codes do not match")
+    if any(len(column) < count for column in columns.values()):
+        raise ValueError("a column has fewer rows than that")
+    if count and codes.max() >= len(kinds):
+        raise ValueError("a code has no kind")
+    present = np.full(count, known, np.uint64)
+    moved_bits(masks, moves, present)
+    values = dict.fromkeys(_LINE_COLUMNS, 0)
+    filled = {"place": offsets - base, "size": lengths, "present": present, "wire": wire, "kind": kinds[codes]}
+    for name, value in (values | filled).items():
+        if name in columns:
+            columns[name][:count] = value
 
 
 def escaped_size(masks: Any, both: int, lengths: Any) -> tuple[int, int]:

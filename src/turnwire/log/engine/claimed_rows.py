@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 
+LINE_COLUMNS = ("place", "size", "present", "wire", "kind", "inner", "sequence", "time", "depth")
+"""What the search says of a record of a wire of lines."""
 _heads = _backend.load("log.line_heads")
 _views = _backend.load("log.views")
 
@@ -35,26 +37,20 @@ def fill_records(search: Pass, values: Arrays, rows: NDArray[np.int64] | slice, 
     if not isinstance(rows, slice) and rows[-1] - rows[0] + 1 == count:
         into = slice(rows[0], rows[-1] + 1)
     known = sum(1 << valid[name] for name in ("wire", "kind") if name in valid and search.finder.code is None)
-    present = arrays["present"][into] if direct else np.empty(count, np.uint64)
-    present[:] = known
-    _views.moved_bits(values["present"], _moves(search), present)
-    plain = {
-        "place": values["offset"] - search.base,
-        "size": values["length"],
-        "present": present,
-        "wire": wire.code,
-        **dict.fromkeys(("inner", "sequence", "time", "depth"), 0),
+    names = [name for name in LINE_COLUMNS if name in arrays and (name != "kind" or search.finder.code is None)]
+    made = {
+        name: arrays[name][into] if isinstance(into, slice) else np.empty(count, arrays[name].dtype) for name in names
     }
-    if search.finder.code is None:
-        plain["kind"] = wire.kinds[values[wire.kind]]
-    for name, there in wire.claimed(arrays)[1].items():
-        if name in values and name != wire.kind and not direct:
-            plain[there] = values[name]
-    if direct:
-        del plain["present"]
-    for name, value in plain.items():
-        if name in arrays:
+    found = (values["offset"], values["length"], values["present"], values[wire.kind])
+    _views.line_rows(made, *found, search.base, wire.code, wire.kinds, known, _moves(search))
+    if not isinstance(into, slice):
+        for name, value in made.items():
             arrays[name][into] = value
+    if direct:
+        return
+    for name, there in wire.claimed(arrays)[1].items():
+        if name in values and name != wire.kind and there in arrays:
+            arrays[there][into] = values[name]
 
 
 def fill_directly(search: Pass, found: Claims) -> bool:
