@@ -151,3 +151,32 @@ def test_a_packed_file_that_is_cut_off(tmp_path: Path) -> None:
     done = turnwire("validate", "--mode", "lines", path)
     assert done.code == 1 and done.err.startswith("200 good records, 1 fault in ")
     assert b"gzip: cut_off: " in done.out and b"(a byte of the stream as stored)" in done.out
+
+
+@pytest.mark.parametrize("name", ["scan", "validate", "lines", "stats", "tokens", "report"])
+def test_what_holds_nothing_of_a_wire_says_what_it_holds(name: str, tmp_path: Path) -> None:
+    _, _, before, _ = COMMANDS[name]
+    words = [word for word in before if word not in ("-q", "--mode", "lines")]
+    empty, log = tmp_path / "empty.log", tmp_path / "a.log.gz"
+    empty.write_bytes(b"")
+    log.write_bytes(gzip.compress(NSLIP))
+    assert f"{empty}: is empty\n" in turnwire(*words, empty).err
+    assert f"{empty} and 1 more: are empty\n" in turnwire(*words, "--wire", "sap", empty, empty).err
+    done = turnwire(*words, "--wire", "csp", log)
+    assert f"{log}: there are records of other wires: nslip 2 (without --wire: all)\n" in done.err
+    assert "other wires" not in turnwire(*words, "--wire", "nslip", log).err
+
+
+@pytest.mark.parametrize("condition", ["sender!=x", "sender>x", "sender>=x", "sender<x", "sender~=x"])
+def test_a_condition_with_another_sign_is_told_what_there_is(condition: str, tmp_path: Path) -> None:
+    for name in ("scan", "stats"):
+        done = turnwire(name, "--where", condition, __file__)
+        assert done.code == 2 and "there is no 'not' and no comparison; COLUMN=A,B takes any" in done.err
+
+
+def test_how_fast_a_small_log_was_read_is_not_told(tmp_path: Path) -> None:
+    small, large = tmp_path / "a.log", tmp_path / "b.log"
+    small.write_bytes(NSLIP)
+    large.write_bytes(NSLIP * 20_000)
+    assert " s\n" in turnwire("scan", small).err and "MB/s" not in turnwire("scan", small).err
+    assert "MB/s" in turnwire("scan", large).err

@@ -16,6 +16,7 @@ import click
 from turnwire.cli.outcome import Refused
 from turnwire.cli.output import complain, named
 from turnwire.cli.text import file_name, printable
+from turnwire.errors import WireError
 
 if TYPE_CHECKING:
     Parameter = click.ParamType[str]
@@ -31,7 +32,9 @@ BEGINNING = 4096
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How such a text begins."""
 SHOWN_BINARY = 5
-"""Files that are named because they look binary."""
+"""Files that are named because they look binary, or hold something else."""
+LOOKED_AT = 4 << 20
+"""Bytes of a file in which other wires are looked for."""
 _PIECE = 1 << 20
 
 
@@ -216,6 +219,42 @@ def tell_binary(names: Sequence[str]) -> None:
         told += 1
         if told == SHOWN_BINARY:
             return
+
+
+def tell_nothing(names: Sequence[str], wire: str | None, read: bool) -> None:
+    """Says what is there where no record, and no damage, was found: nothing at all, another encoding, or records of
+    other wires than the one that was asked for. ``read``: whether any byte was read."""
+    if not read:
+        more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+        complain(printable(f"{shown(names[0])}{more}: {'are' if more else 'is'} empty"))
+        return
+    tell_binary(names)
+    if wire is None:
+        return
+    for name in [name for name in files(names) if name != STANDARD_INPUT][:SHOWN_BINARY]:
+        if found := _other_wires(name):
+            complain(printable(f"{shown(name)}: there are records of other wires: {found} (without --wire: all)"))
+
+
+def _other_wires(name: str) -> str:
+    """Which wires the beginning of a file has records of, and how many; "" where that cannot be told."""
+    import turnwire
+    from turnwire.cli.wires import told
+    from turnwire.finding.contents import unpacked
+
+    if os.path.exists(name) and not os.path.isfile(name):
+        return ""  # a pipe or a device, which is read once
+    with opened(name) as file:
+        try:
+            with unpacked(file) as reader:
+                beginning = reader.read(LOOKED_AT)
+        except WireError:  # the scan has told of a damaged compressed stream
+            return ""
+    found = turnwire.scan(beginning, columns=["wire"], errors="skip")
+    for _ in found:
+        pass
+    counts = told(found.counts.wires)
+    return f"{counts} in the first {LOOKED_AT >> 20} MiB" if counts and len(beginning) == LOOKED_AT else counts
 
 
 def opened(name: str) -> AbstractContextManager[Any]:

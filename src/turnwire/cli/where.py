@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import isnan, nan
 from typing import Any
@@ -11,6 +12,12 @@ import click
 from turnwire.contract import COMMON, Column
 
 NUMBERS = ("u64", "i64", "u8")
+ONLY = (
+    "there is no 'not' and no comparison; COLUMN=A,B takes any of these values, COLUMN=FROM..TO numbers and times of a "
+    "range, either end of which may be left out (..TO is below TO), text=... what contains this. "
+    "Anything else is a question for SQL: docs/jobs/parquet_and_sql.md"
+)
+_SIGN = re.compile(r"[!<>~]")
 TRUTHS = {"true": True, "false": False}
 
 
@@ -27,6 +34,8 @@ def parsed(conditions: Sequence[str], columns: Sequence[Column]) -> dict[str, An
     for condition in conditions:
         name, equals, value = condition.partition("=")
         name = name.strip()
+        if name[-1:] in ("!", "<", ">", "~") or (not equals and _SIGN.search(condition)):
+            raise click.UsageError(f"--where {condition!r}: {ONLY}")
         if not equals or not name:
             raise click.UsageError(f"--where is COLUMN=VALUE, not {condition!r}")
         found = _condition(name, kinds.get(name, "text"), value)

@@ -73,7 +73,7 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
     if not quiet:
         _summarize(made.data, output)
         if not made.data["totals"]["records"] and not made.data["reject_counts"]:
-            inputs.tell_binary(names)
+            inputs.tell_nothing(names, options["wire"], bool(made.data["totals"]["bytes"]["all"]))
     return BAD_RECORDS if made.data["reject_counts"] else GOOD
 
 

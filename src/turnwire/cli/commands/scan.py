@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 20
 SHOWN_REJECTS = 5
 SHOWN_BYTES = 60
+LEAST_MEASURED = 1_000_000
+"""Bytes of a log below which how fast it was read says nothing."""
 KEPT_EVERY = 1.0
 """Seconds between two writes of the position while a scan follows."""
 
@@ -121,7 +123,7 @@ def command(sources: tuple[str, ...], wire: str | None, columns: str | None, **s
     if not settings["quiet"]:
         _summarize(found, sink, time.monotonic() - started, settings["rejects"])
         if not sum(found.counts.wires.values()) + len(found.rejects):
-            inputs.tell_binary(names)
+            inputs.tell_nothing(names, wire, bool(found.counts.bytes or settings["resume"]))
     if found.gaps:
         return GAP
     return BAD_RECORDS if found.rejects.counts else GOOD
@@ -308,7 +310,9 @@ def _summarize(found: Scan, sink: Sink, seconds: float, rejects: str | None) -> 
     records = sum(counts.wires.values())
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(counts.reasons.items()))
     seconds = max(seconds, 1e-9)
-    rate = f"{seconds:.2f} s, {counts.bytes / seconds / 1e6:,.1f} MB/s, {records / seconds:,.0f} records/s"
+    rate = f"{seconds:.2f} s"
+    if counts.bytes >= LEAST_MEASURED:
+        rate += f", {counts.bytes / seconds / 1e6:,.1f} MB/s, {records / seconds:,.0f} records/s"
     if 0 < sink.shown < counts.selected and sink.shortens:
         complain(f"the first {sink.shown:,} of {counted(counts.selected, 'record')} are shown")
     _show_rejects(found, rejects)

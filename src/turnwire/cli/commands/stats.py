@@ -61,7 +61,7 @@ def command(sources: tuple[str, ...], wire: str | None, top: int, as_json: bool,
     output.write(b"".join(map(json_line, rows)) if as_json else "\n".join(_tables(rows)).encode())
     output.flush()
     if not rows[0]["records"] + rows[0]["rejects"]:
-        inputs.tell_binary(names)
+        inputs.tell_nothing(names, wire, bool(rows[0]["bytes"]))
     return BAD_RECORDS if found.counts.reasons else GOOD
 
 

@@ -85,7 +85,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     if advised and found.spent:
         _advise(found, counters, context, price, options)
     if not found.spent and not found.damaged and not options["quiet"]:
-        inputs.tell_binary(names)
+        inputs.tell_nothing(names, options["wire"], inputs.size(names) != 0)
     return _judged(found, options, names)
 
 

@@ -187,7 +187,7 @@ def command(sources: tuple[str, ...], wire: str | None, mode: str, **options: An
     if not options["quiet"]:
         _summarize(wire, tally, mode)
         if not tally.records + tally.count(ERROR):
-            inputs.tell_binary(names)
+            inputs.tell_nothing(names, wire, bool(tally.bytes))
     bad = tally.count(ERROR) + (tally.count("warning") if options["strict"] else 0)
     return BAD_RECORDS if bad else GOOD
 
