@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.log.rotating import BANNER, KINDS, Log, record
-from tests.log.test_follow import followed, soon
+from tests.log.test_follow import append, followed, soon
 from tests.log.test_scan import scan_nslip
 from turnwire.log.input import following
 
@@ -251,7 +251,8 @@ def test_a_cut_behind_a_long_banner_is_seen_by_the_copy(packed: bool, tmp_path: 
     assert (numbers_of(third), third.gaps) == ([], ())
 
 
-def test_a_copy_that_was_read_is_no_gap(tmp_path: Path) -> None:
+def test_a_copy_that_was_read_is_a_gap_of_unknown_size(tmp_path: Path) -> None:
+    """What was written between the copy and the cut is in neither file, and nothing shows whether there was any."""
     with Log(tmp_path, random.Random(1), False, 100) as log:
         log.write(3)
         first = scan_nslip(log.path, resume={})
@@ -260,7 +261,64 @@ def test_a_copy_that_was_read_is_no_gap(tmp_path: Path) -> None:
         log.copytruncate()
         log.write(1)
         second = scan_nslip(log.path, resume=first.position)
-        assert (numbers_of(second), second.gaps) == ([3, 4, 5], ())
+        assert (numbers_of(second), [gap.stop for gap in second.gaps]) == ([3, 4, 5], [None])
+
+
+def test_a_line_between_copy_and_cut_is_not_lost_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(record(0))
+    first = scan_nslip(path, resume={})
+    assert numbers_of(first) == [0]
+    (tmp_path / "app.log.1").write_bytes(record(0) + record(1))  # then record 2 was written, and the log was cut
+    path.write_bytes(record(3))
+    second = scan_nslip(path, resume=first.position)
+    assert (numbers_of(second), [gap.stop for gap in second.gaps]) == ([1, 3], [None])
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_a_compressed_backup_of_a_log_is_not_read(count: int, tmp_path: Path) -> None:
+    """The log was not cut: what the backup holds is in it."""
+    path = tmp_path / "app.log"
+    path.write_bytes(b"".join(map(record, range(count))))
+    first = scan_nslip(path, resume={})
+    assert len(numbers_of(first)) == count
+    append(path, record(count))
+    (tmp_path / "app.log-20260101.gz").write_bytes(gzip.compress(path.read_bytes()))
+    append(path, record(count + 1))
+    second = scan_nslip(path, resume=first.position)
+    assert (numbers_of(second), second.gaps) == ([count, count + 1], ())
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_following_sees_a_cut_behind_a_long_banner_by_the_copy(packed: bool, tmp_path: Path) -> None:
+    """Between two looks: the banner is longer than what is taken for one where nothing else says so."""
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    with followed(path) as reader:
+        assert soon(lambda: reader.scan.counts.bytes == len(LONG))
+        data = LONG + b"".join(map(record, range(5)))
+        part = tmp_path / "part"
+        part.write_bytes(gzip.compress(data) if packed else data)
+        with path.open("r+b") as file:
+            file.write(LONG + b"".join(map(record, range(5, 9))))
+            part.rename(tmp_path / f"app.log.1{'.gz' * packed}")
+        append(path, record(9))
+        numbers = sorted(number for number, _ in reader.next(10))
+    assert numbers == list(range(10))
+    assert reader.scan.gaps
+
+
+def test_following_tells_a_log_of_the_same_size_that_was_written_since(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_bytes(LONG)
+    with followed(path) as reader:
+        assert soon(lambda: reader.scan.counts.bytes == len(LONG))
+        assert reader.quiet()
+        os.utime(path)
+        assert soon(lambda: len(reader.scan.gaps) == 1)
+        append(path, record(0))
+        assert [number for number, _ in reader.next()] == [0]
+    assert len(reader.scan.gaps) == 1
 
 
 def test_a_copy_that_ends_within_a_line_is_a_gap(tmp_path: Path) -> None:

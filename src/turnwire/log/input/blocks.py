@@ -31,7 +31,6 @@ from turnwire.log.input.sources import Job, Reading, Source
 
 SETTLED = 5.0
 """Seconds after which nobody goes on writing to a file that was renamed."""
-_NEWLINE = 10
 _TRIES = 20
 _PAUSE = 0.01
 """Seconds between two looks at files that are rotated just now."""
@@ -181,14 +180,12 @@ def _bytes_of(block: Block) -> bytes:
 class Before(NamedTuple):
     """Files that had a name before, open, oldest first, each with the place to go on at. kept: whether the first of
     them holds what was read under that name last, and what follows it; told: what the gap behind them is told of, with
-    its start where nothing is kept, or None where nothing is missing; copied: what it is told of where the first of
-    them ends within a line: it was copied while somebody wrote; anew: whether the file that has the name was cut, and
-    is read from its start."""
+    its start where nothing is kept, or None where nothing is missing; anew: whether the file that has the name was cut,
+    and is read from its start."""
 
     pieces: list[tuple[Rotated, Any, Place]]
     kept: bool = False
     told: Gap | None = None
-    copied: Gap | None = None
     anew: bool = False
 
     def close(self) -> None:
@@ -200,7 +197,6 @@ class Before(NamedTuple):
         """What they hold; then the gap is told. From now on they are read."""
         told = self.told
         end = None if told is None else told.start
-        half = False
         job.bookmarks.done.update(one.file for one, _, _ in self.pieces)
         try:
             for number, piece in enumerate(self.pieces):
@@ -208,11 +204,8 @@ class Before(NamedTuple):
                     yield reading, block
                     if self.kept and not number:
                         end = block.base + block.size
-                        if block.size:
-                            half = block.data[block.size - 1] != _NEWLINE
         finally:
             self.close()
-        told = told or (self.copied if half else None)
         if told is not None and end is not None:
             job.tell(told._replace(start=end))
 
@@ -248,18 +241,19 @@ def _sight(name: str) -> list[tuple[str, tuple[int, int], int]]:
 
 def _missed(name: str, before: Bookmark, why: Reason, now: tuple[int, int], job: Job) -> Before:
     """What is left of a file that had a name (``before``) until another one took it, or it was cut (``why``), and what
-    came between: looked for beside it, oldest first. What cannot be had is told as a gap."""
+    came between: looked for beside it, oldest first. What cannot be had is told as a gap, and so is each cut: of what
+    was written between a copy and the cut nothing is left to see."""
     pieces: list[tuple[Rotated, Any, Place]] = []
     kept = _kept(name, before, why, now, job)
     if kept is not None:
         pieces.append((*kept, place_of(before, None if kept[0].packed else kept[1])))
     pieces += _between(name, before.written or (kept[0].written if kept else time.time_ns()), now, pieces, job)
+    gap = Gap(name, before.offset, None, why)
+    if why is not Reason.FILE_GONE:
+        return Before(pieces, kept is not None, gap)
     whole = kept is not None and _is_of_it(before, *kept, name)
     whole = whole and kept is not None and os.fstat(kept[1].fileno()).st_nlink > 0  # what came after goes after it
-    gap = Gap(name, before.offset, None, why)
-    if whole or (why is Reason.FILE_GONE and is_rotated(name)):
-        return Before(pieces, kept is not None, None, None if why is Reason.FILE_GONE else gap)
-    return Before(pieces, kept is not None, gap)
+    return Before(pieces, kept is not None, None if whole or is_rotated(name) else gap)
 
 
 def _is_of_it(before: Bookmark, one: Rotated, file: Any, name: str) -> bool:
@@ -276,6 +270,10 @@ def _unseen(name: str, own: Bookmark, now: tuple[int, int], job: Job) -> Before:
     """What was rotated of a file of which no more was read than what any file of its name may begin with: it may have
     been cut since then."""
     pieces = _between(name, own.written + 1, now, [], job)
+    for number, (one, file, place) in enumerate(pieces):
+        if not place.offset and is_copy(file, own):  # its copy: the others came after it
+            pieces[number] = (one, file, place_of(own, None if one.packed else file))
+            break
     return Before(pieces, False, Gap(name, 0, None, Reason.FILE_SHRUNK) if pieces else None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from turnwire.errors import Reason
@@ -45,6 +45,7 @@ class _Follower:
         self._renamed: list[Tail] = []
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
         self._old: set[int] = set()  # when files were written that were there at the beginning
+        self._judged: dict[tuple[int, int], tuple[int, int]] = {}  # files that show no cut, as they are
 
     def blocks(self) -> Iterator[tuple[Reading, Block] | Quiet]:
         """See :func:`follow`."""
@@ -111,9 +112,10 @@ class _Follower:
         tail = self._tails[name]
         renamed = tail.renamed()
         if not tail.rewritten():
-            if not renamed and tail.read <= BANNER:
-                yield from self._unseen(tail)
-            yield from tail.news()
+            if not renamed and tail.is_touched():
+                yield from self._cut_unseen(tail)
+            if tail.lost is None:
+                yield from tail.news()
         if tail.lost is not None:
             yield from self._after_a_cut(tail, tail.lost)
         elif renamed:
@@ -121,20 +123,49 @@ class _Follower:
         else:
             tail.looked()
 
-    def _unseen(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
-        """What was rotated of a file of which no more was read than what any file of its name may begin with: its bytes
-        do not show whether it was cut."""
+    def _cut_unseen(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
+        """Whether a file was cut that begins again with all that was read of it, by what :mod:`blocks` goes by: a copy
+        that goes on in another way, what was rotated where hardly anything was read, or its size and times."""
         folder, base = os.path.split(tail.name)
+        told = False
+        if base in self._job.bases(folder):
+            if tail.read <= BANNER:
+                told = yield from self._unseen(tail)
+            elif self._shows_a_cut(tail):
+                tail.lost = Reason.FILE_REPLACED
+        if tail.lost is None and not told and tail.is_written_over():
+            self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_REPLACED))
+
+    def _shows_a_cut(self, tail: Tail) -> bool:
+        """Whether a file beside one holds what was read of it and goes on in another way. What shows nothing is not
+        read again until it changes."""
+        mark = tail.mark()
+        found = [
+            one for one in self._copies(tail, tail.who[:2]) if self._judged.get(one.file) != (one.written, one.size)
+        ]
+        if copy_of(mark, lambda: found, cut=tail.name) is not None:
+            return True
+        self._judged.update({one.file: (one.written, one.size) for one in found if one.packed})
+        return False
+
+    def _unseen(self, tail: Tail) -> Generator[tuple[Reading, Block], None, bool]:
+        """What was rotated of a file of which no more was read than what any file of its name may begin with: its bytes
+        do not show whether it was cut. Whether there was any."""
         known = dict(self._known)
-        if base not in self._job.bases(folder) or not (between := self._between(tail, tail.written)):
-            return
+        if not (between := self._between(tail, tail.written)):
+            return False
         if not tail.is_named() or tail.rewritten():  # just now: that shows by itself
             for other in between:
                 other.file.close()
             self._known = known  # what is made from one of them was not read either
-            return
+            return False
+        mark = tail.mark()
+        copy = next((other for other in between if not other.reading.offset and is_copy(other.file, mark)), None)
+        if copy is not None:  # the others came after it
+            copy.begin(place_of(mark))
         yield from self._read_between(between)
         self._job.tell(Gap(tail.name, tail.read, None, Reason.FILE_SHRUNK))
+        return True
 
     def _look_behind(self, tail: Tail) -> Iterator[tuple[Reading, Block]]:
         """What was written to a file after it was renamed, until nobody has done so for a while."""
@@ -210,8 +241,27 @@ class _Follower:
             yield from new.news()
 
     def _copies(self, tail: Tail, cut: tuple[int, int]) -> list[Rotated]:
-        """Files that may be copies of one that was cut."""
-        return [one for one in beside(tail.name) if one.file != cut and self._is_unknown(one, tail.read_at)]
+        """Files that may be copies of one that was cut: not what is compressed of one that was read itself."""
+        found = [one for one in beside(tail.name) if one.file != cut and self._is_unknown(one, tail.read_at)]
+        return [one for one in found if not (one.packed and self._is_made_of_read(one))]
+
+    def _is_made_of_read(self, one: Rotated) -> bool:
+        """Whether a compressed file holds what was read of a file that is renamed or ended, and no more. That does not
+        change any more."""
+        try:
+            file = open(one.path, "rb", buffering=0)  # noqa: SIM115 (closed below)
+        except FileNotFoundError:
+            return False
+        with file:
+            marks = [tail.all() for tail in self._renamed]
+            marks += [
+                mark for mark in self._job.bookmarks.files.values() if mark.file not in self._job.bookmarks.present
+            ]
+            if not any(is_copy(file, mark, exact=True) for mark in marks):
+                return False
+            status = os.fstat(file.fileno())
+        self._known[status.st_dev, status.st_ino] = status.st_mtime_ns, status.st_size
+        return True
 
     # --- files beside those that are followed ---------------------------------------------------------------------
 

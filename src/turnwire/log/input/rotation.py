@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from turnwire.contract import LIMITS
+from turnwire.log.input.compression import LONGEST_MAGIC, format_of
 from turnwire.log.input.reading import Stop, opened
 from turnwire.log.input.resuming import TAIL, TICK, Bookmark, is_copy, take
 from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_like, plain_name
@@ -17,6 +18,7 @@ from turnwire.log.input.rotated_names import ADDED, COMPRESSED, is_like, plain_n
 _NUMBER = re.compile(r"\d+")
 _LOOKS = 20
 _STEP = 1 << 16
+_ENDLESS = 1 << 62
 
 
 class Rotated(NamedTuple):
@@ -114,10 +116,12 @@ def _listed(folder: str, base: str, shown: str) -> list[Rotated]:
 
 
 def is_beginning(copy: Any, name: str) -> bool:
-    """Whether an open file holds what the file of that name begins with, or nothing yet: a copy that is made before the
-    log is cut. What is in it is read from the log."""
+    """Whether an open file, compressed or not, holds what the file of that name begins with, or nothing: a copy made
+    before the log is cut. What is in it is read from the log."""
     try:
         with open(name, "rb", buffering=0) as log:
+            if _kind(copy) is not None and _kind(log) is None:
+                return _alike(copy, log, _ENDLESS) == (True, copy)
             size = os.fstat(copy.fileno()).st_size  # it may grow meanwhile
             count = min(TAIL, size)
             return size <= os.fstat(log.fileno()).st_size and all(
@@ -162,15 +166,20 @@ def begins_alone(copy: Any, count: int, name: str) -> bool | None:
                 alike, ended = _alike(copy, other, count)
         except FileNotFoundError:
             continue
-        if alike and not ended:  # count bytes in both
+        if alike and ended is None:  # count bytes in both
             return False
         differs = differs or not alike
     return differs or None
 
 
-def _alike(one: Any, other: Any, count: int) -> tuple[bool, bool]:
-    """Whether two open files begin with the same bytes, as far as both go, and whether one of them has fewer than
-    ``count``."""
+def _kind(file: Any) -> str | None:
+    """How an open file is compressed, by its first bytes."""
+    return format_of(os.pread(file.fileno(), LONGEST_MAGIC, 0))
+
+
+def _alike(one: Any, other: Any, count: int) -> tuple[bool, Any]:
+    """Whether two open files begin with the same bytes (as decompressed), as far as both go, and the one that has fewer
+    than ``count``: the shorter one, the first where they are equal; None where neither has."""
     one.seek(0)
     try:
         (_, first), (_, second) = opened(one, Stop(), LIMITS), opened(other, Stop(), LIMITS)
@@ -179,10 +188,10 @@ def _alike(one: Any, other: Any, count: int) -> tuple[bool, bool]:
             here, there = take(first, step), take(second, step)
             least = min(len(here), len(there))
             if here[:least] != there[:least]:
-                return False, False
+                return False, None
             if least < step:
-                return True, True
+                return True, one if len(here) == least else other
             count -= step
-        return True, False
+        return True, None
     finally:
         one.seek(0)

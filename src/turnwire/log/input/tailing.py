@@ -9,8 +9,22 @@ from typing import Any
 from turnwire.errors import Reason
 from turnwire.log.input.compression import Decompressed, format_of, undecided
 from turnwire.log.input.reading import Block, Cutter, Growing, Input
-from turnwire.log.input.resuming import TAIL, Bookmark, Identity, Place, Standing, bookmark, holds, identity, unwritten
+from turnwire.log.input.resuming import (
+    OPENING,
+    TAIL,
+    Bookmark,
+    Identity,
+    Place,
+    Standing,
+    bookmark,
+    holds,
+    identity,
+    unwritten,
+)
 from turnwire.log.input.sources import Job, Reading, Source
+
+_PAUSE = 0.01
+"""Seconds within which a write that changed the time of a file changes its size."""
 
 
 class Tail:
@@ -30,6 +44,7 @@ class Tail:
         assert who is not None
         self.reading.identity = self.who = who
         self.written = self.read_at = self._seen = who.written
+        self._size = self._last_size = 0
         self.lost: Reason | None = None
         self.idle = 0
         self.standing: Standing = job.bookmarks.stands(source.name, who, file)
@@ -111,15 +126,29 @@ class Tail:
 
     def renamed(self) -> bool:
         """Whether the name leads to another file by now; where it does not, ``written`` is as new as can be."""
-        written = self._changed_at()
+        status = os.fstat(self.file.fileno())
         try:
             there = os.stat(self.name)
         except FileNotFoundError:
             return False  # rotation is under way, or the file is gone: it may still be written to
         if (there.st_dev, there.st_ino) != self.who[:2]:
             return True
-        self._seen = written
+        self._seen, self._size = status.st_mtime_ns, status.st_size
         return False
+
+    def is_touched(self) -> bool:
+        """Whether somebody may have written to the file since the last look, or cut it."""
+        return self._seen > self.written or not unwritten(self.file)
+
+    def is_written_over(self) -> bool:
+        """Whether the file was written since the last look and has the size that it had then, as
+        :class:`Standing` says of a file that was read before; asked twice, as a write changes the time first."""
+        for pause in (_PAUSE, 0.0):
+            status = os.fstat(self.file.fileno())
+            if not (0 < self.written < status.st_mtime_ns and 0 < self._last_size == status.st_size):
+                return False
+            self._job.stop.sleep(pause)
+        return self.read <= OPENING and (self._cutter is None or self._cutter.kind is None)
 
     def is_named(self) -> bool:
         """Whether the name leads to this file just now."""
@@ -131,7 +160,7 @@ class Tail:
 
     def looked(self) -> None:
         """The look is over, and it was still the file of its name and held what was read."""
-        self.written = max(self.written, self._seen)
+        self.written, self._last_size = max(self.written, self._seen), self._size
         self.reading.identity = self.who = self.who._replace(written=self.written)
 
     def rewritten(self) -> bool:
