@@ -24,7 +24,7 @@ STUBBED = $(subst /,.,$(patsubst src/%.pyi,%,$(wildcard src/turnwire/_native/*/*
 TESTED := tests
 CODECS := tests/nslip tests/csp tests/kick tests/sstp tests/json_text
 MARKED := not packaging and not soak
-# Plugins of other packages' that no test uses and each test passes through.
+# Plugins of other packages that no test uses and each test passes through.
 UNUSED := -p no:anyio -p no:benchmark
 EXAMPLES := 20000
 

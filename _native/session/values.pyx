@@ -6,7 +6,8 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 
 from _native.session.leaves cimport is_digit
 
-from turnwire._pure.session.values import STYLES, Doubtful, columns, minified, of_table, opened, quoted, scalar
+from turnwire._pure.session.values import STYLES as _STYLES
+from turnwire._pure.session.values import Doubtful, columns, minified, of_table, opened, quoted, scalar
 from turnwire._pure.session.values import _styled as styled_pieces
 from turnwire._pure.session.values import string_of as pure_string_of
 
@@ -90,7 +91,7 @@ cdef int an_array(object value, list structure, list leaves) except -1:
     return 0
 
 
-cdef list in_ascii = [style.get("ensure_ascii", True) for style in STYLES]
+cdef list in_ascii = [style.get("ensure_ascii", True) for style in _STYLES]
 
 
 cdef list strings_of(const unsigned char* letters, Py_ssize_t size):
