@@ -347,6 +347,20 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         Ledger(tmp_path / "c", synchronous="OFF")
 
 
+def test_a_number_is_no_path_whatever_file_it_is_open_for(tmp_path: Path) -> None:
+    said = set()
+    with Ledger(tmp_path / "a"), open(tmp_path / "a", "rb") as file, open(tmp_path / "b", "wb") as empty:
+        folder = os.open(tmp_path, os.O_RDONLY)
+        try:
+            for number in (file.fileno(), empty.fileno(), folder, 9999):
+                with pytest.raises(TypeError) as caught:
+                    verify_file(number)  # type: ignore[arg-type]
+                said.add(str(caught.value))
+        finally:
+            os.close(folder)
+    assert said == {"expected str, bytes or os.PathLike object, not int"}
+
+
 def test_threads_share_commits(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "a")
     seqs: list[int] = []

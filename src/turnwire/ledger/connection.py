@@ -94,6 +94,7 @@ def open_to_read(path: str | os.PathLike[str], timeout: float) -> tuple[sqlite3.
     cannot write the ledger (its owner could not write it any more), the file itself is read: without them it is all
     there is, unless a log of it holds more.
     """
+    os.fspath(path)  # refuses a number: what follows takes it for a file that is open
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if in_memory(path) or not os.path.isfile(path):
