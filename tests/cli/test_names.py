@@ -21,6 +21,8 @@ DEEP = "[" * 200_000
         ["tokens", "{log}", "--html", ""],
         ["tokens", "{log}", "--context", ""],
         ["convert", "{log}", "--to", "csp", "--context", ""],
+        ["session", "pack", "{log}", "-o", ""],
+        ["session", "unpack", "{log}", "-o", ""],
         ["verify", ""],
         ["verify", "{log}", "--head", ""],
         ["replay", ""],

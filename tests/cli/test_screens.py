@@ -248,6 +248,9 @@ def test_only_what_prints_takes_the_bar_away(monkeypatch: pytest.MonkeyPatch, tm
     [
         (["scna", "x"], "there is no command 'scna'; did you mean 'scan'?"),
         (["frobnicate"], "there is no command 'frobnicate'; there are "),
+        (["session", "chekc", "x"], "there is no command 'chekc'; did you mean 'check'?"),
+        (["session", "show"], "there is no command 'show'; there are check, pack, quiz, unpack"),
+        (["ledger", "exprot", "x"], "there is no command 'exprot'; did you mean 'export'?"),
         (["scan", "--wire", "nslp", str(REAL)], "'nslp' is not a wire; did you mean 'nslip'?"),
         (["scan", "--wire", "nslip", "--columns", "con_id", str(REAL)], "did you mean 'conv_id'?"),
         (["scan", "--columns", "conv_id", str(REAL)], "with --wire nslip there is one"),

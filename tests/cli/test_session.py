@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import BAD_DIGIT, REAL, turnwire
+from tests.cli.running import BAD_DIGIT, GOOD, REAL, turnwire
 from turnwire import session
 
 pytestmark = pytest.mark.once
@@ -71,3 +71,84 @@ def test_damaged_records_of_a_log_are_left_out(tmp_path: Path) -> None:
 def test_what_cannot_be_packed(arguments: list[str], code: int) -> None:
     lines = b'{"a":1}\n' if arguments else b""
     assert turnwire("session", "pack", "--events", "-", *arguments, stdin=lines).code == code
+
+
+@pytest.mark.parametrize("command", [["check"], ["check", "--json"], ["unpack"], ["unpack", "--salvage"]])
+@pytest.mark.parametrize(
+    ("data", "code", "said"),
+    [
+        (b"", 4, "is empty"),
+        (b" \n\n", 4, "is empty"),
+        (b'[{"a":1},{"a":2}]\n', 1, "is no session: it is a JSON array; a session has an event on each line"),
+        (b'{\n  "a": 1\n}\n', 1, "is no session: it is a JSON object over several lines; a session has"),
+        (b"17\n", 1, "is no session: it is a JSON value; a session has"),
+        (BAD_DIGIT + b"\n" + GOOD + b"\n", 1, "is no session: it is a log with messages (nslip 1); 'turnwire session"),
+        (b"\x7fELF\0\0\xff\xfe\xfd\xfc\0" * 9, 1, "is no session: it looks binary"),
+        ('{"a":1}\n'.encode("utf-16"), 1, "is no session: it is UTF-16"),
+        (b"Dear all,\nsee you.\n", 1, "is no session: its lines are neither JSON objects or strings nor records"),
+    ],
+)
+def test_what_is_no_session_is_said_to_be_none(
+    command: list[str], data: bytes, code: int, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(data)
+    for name, stdin in ((str(file), b""), ("-", data)):
+        done = turnwire("session", *command, name, stdin=stdin)
+        assert (done.code, done.out) == (code, b"")
+        assert done.err.startswith(f"{'<stdin>' if name == '-' else file}: {said}")
+
+
+def test_what_is_damaged_is_still_a_session(packed: Path) -> None:
+    """Without its header, its anchors or its end, or with bytes that are not UTF-8."""
+    lines = packed.read_bytes().split(b"\n")
+    anchors = [number for number, line in enumerate(lines) if line[:1] == b"^"]
+    for kept in (lines[1:], lines[: anchors[0]], lines[1 : anchors[0]], lines[-2:], [b"\xff" + lines[0], *lines[1:]]):
+        packed.write_bytes(b"\n".join(kept))
+        done = turnwire("session", "check", packed, "--json")
+        assert done.code == 1 and not done.records[0]["complete"]
+    packed.write_bytes(b'{"a":1}\n{"a":\n')
+    assert turnwire("session", "unpack", packed).err.startswith("session: bad_json at byte 8, line 2")
+
+
+def test_what_cannot_be_read_is_told_as_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "two").mkdir()
+    for name in "ab":
+        (tmp_path / "two" / name).write_bytes(b'{"a":1}\n')
+    for name, said in (
+        ("none", "No such file or directory"),
+        ("empty", "there is no file in this directory"),
+        ("two", "there are 2 files; a session is one"),
+    ):
+        for command in (["check"], ["unpack"], *([["pack", "--events"]] if name != "two" else [])):
+            done = turnwire("session", *command, tmp_path / name)
+            assert (done.code, done.out, done.err) == (3, b"", f"turnwire: {tmp_path / name}: {said}\n")
+    assert len(turnwire("session", "pack", "--events", tmp_path / "two").out.splitlines()) == 2
+    done = turnwire("session", "pack", "--events", "-", stdin=b'{"a":1}\n{"a":"\xff"}\n')
+    assert (done.code, done.err) == (3, "turnwire: <stdin>: line 2 is not UTF-8\n")
+
+
+def test_a_file_is_written_whole_or_not_at_all(packed: Path, tmp_path: Path) -> None:
+    text, log, out = packed.read_bytes(), tmp_path / "some.log", tmp_path / "out"
+    done = turnwire("session", "pack", log, "--every", "30", "-o", out)
+    assert (done.code, done.out, out.read_bytes()) == (0, b"", text)
+    lines = turnwire("session", "unpack", packed).out
+    done = turnwire("session", "unpack", packed, "--output", out)
+    assert (done.code, done.out, out.read_bytes()) == (0, b"", lines)
+    assert turnwire("session", "unpack", packed, "-o", "-").out == lines
+    packed.write_bytes(text[:-9])
+    assert turnwire("session", "unpack", packed, "-o", out).code == 1 and out.read_bytes() == lines
+    for command, file in (("unpack", packed), ("pack", log)):
+        done = turnwire("session", command, file, "-o", file)
+        assert done.code == 2 and "is an input; writing it would destroy what is to be read" in done.err
+        done = turnwire("session", command, file, "-o", tmp_path / "none" / "x")
+        assert (done.code, done.err) == (3, f"turnwire: {tmp_path}/none/x: No such file or directory\n")
+
+
+def test_nothing_to_pack_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "x.log"
+    for data, said in ((b"", f"{file}: is empty\n"), (b"SQLite\0\xff\xfe\xfd\0" * 9, f"{file}: looks binary\n")):
+        file.write_bytes(data)
+        done = turnwire("session", "pack", file)
+        assert (done.code, done.out, done.err) == (4, b"", said)

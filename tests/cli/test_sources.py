@@ -19,6 +19,7 @@ zstandard: Any = pytest.importorskip("zstandard")
 
 NSLIP = GOOD + b"\n" + GOOD.replace(b"d1", b"d2") + b"\n"
 CSP = b"CSP/1\nFROM A\nTO B\nCTX C0\nINTENT FILE\n\nFILEOP F1 CREATE\nPATH b.txt\nCONTENT\n<<<\none\n>>>\n\n"
+LINES = b'{"a":1}\n{"a":2}\n'
 COMMANDS: dict[str, tuple[bytes, int, tuple[str, ...], tuple[str, ...]]] = {
     "scan": (NSLIP, 0, ("scan", "-q"), ()),
     "scan to a file": (NSLIP, 0, ("scan", "-q", "--format", "ndjson", "-o", "-"), ()),
@@ -30,6 +31,10 @@ COMMANDS: dict[str, tuple[bytes, int, tuple[str, ...], tuple[str, ...]]] = {
     "convert": (NSLIP, 0, ("convert", "--to", "nslip"), ()),
     "conform": (NSLIP, 0, ("conform", "nslip"), ()),
     "replay": (CSP, 0, ("replay",), ()),
+    "session pack": (NSLIP, 0, ("session", "pack"), ()),
+    "session pack --events": (LINES, 0, ("session", "pack", "--events"), ()),
+    "session check": (LINES, 0, ("session", "check"), ()),
+    "session unpack": (LINES, 0, ("session", "unpack"), ()),
     "apply": (CSP, 0, ("apply",), ("--root", ".", "--dry-run")),
 }
 KINDS = ("folder", "glob", "-", "gz", "zst", "- gz", "url", "url gz", "url zst", "url folder", "url glob")
@@ -107,6 +112,8 @@ def test_a_storage_that_needs_a_package_of_its_own(monkeypatch: pytest.MonkeyPat
         ("bench", "--data", "URL"),
         ("scan", "-o", "URL", "a.log"),
         ("report", "-o", "URL", "a.log"),
+        ("session", "pack", "-o", "URL", "a.log"),
+        ("session", "unpack", "-o", "URL", "a.log"),
     ],
 )
 def test_what_has_to_be_a_file_says_so(arguments: tuple[str, ...]) -> None:

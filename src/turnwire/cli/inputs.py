@@ -200,7 +200,12 @@ def looks_binary(name: str | None) -> bool:
         return False
     with open(name, "rb") as file:
         first = file.read(BEGINNING)
-    if b"\0" not in first or format_of(first) is not None:
+    return format_of(first) is None and is_binary(first)
+
+
+def is_binary(first: bytes) -> bool:
+    """Whether bytes that begin a file are those of no text, as :func:`looks_binary` judges them."""
+    if b"\0" not in first:
         return False
     cut = first.decode("utf-8", "ignore").encode()  # without what is not UTF-8; a character may be cut at the end
     return len(first) - len(cut) > 3 or first.count(0) > len(first) // 16
@@ -238,8 +243,6 @@ def tell_nothing(names: Sequence[str], wire: str | None, read: bool) -> None:
 
 def _other_wires(name: str) -> str:
     """Which wires the beginning of a file has records of, and how many; "" where that cannot be told."""
-    import turnwire
-    from turnwire.cli.wires import told
     from turnwire.finding.contents import unpacked
 
     if os.path.exists(name) and not os.path.isfile(name):
@@ -250,11 +253,19 @@ def _other_wires(name: str) -> str:
                 beginning = reader.read(LOOKED_AT)
         except WireError:  # the scan has told of a damaged compressed stream
             return ""
-    found = turnwire.scan(beginning, columns=["wire"], errors="skip")
+    counts = wires_in(beginning)
+    return f"{counts} in the first {LOOKED_AT >> 20} MiB" if counts and len(beginning) == LOOKED_AT else counts
+
+
+def wires_in(data: bytes) -> str:
+    """Which wires bytes of a log have records of, and how many; "" where they have none."""
+    import turnwire
+    from turnwire.cli.wires import told
+
+    found = turnwire.scan(data, columns=["wire"], errors="skip")
     for _ in found:
         pass
-    counts = told(found.counts.wires)
-    return f"{counts} in the first {LOOKED_AT >> 20} MiB" if counts and len(beginning) == LOOKED_AT else counts
+    return told(found.counts.wires)
 
 
 def opened(name: str) -> AbstractContextManager[Any]:

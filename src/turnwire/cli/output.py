@@ -98,6 +98,28 @@ def opened(path: str) -> Output:
     return Output(open(path, "ab"), path)
 
 
+def refuse_nowhere(path: str | None) -> None:
+    """Raises OSError where there is no folder for a file that will be written: before much is read, not after."""
+    if path is None or path == "-":
+        return
+    if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def write_whole(path: str | None, data: bytes) -> None:
+    """Writes text of a log to a file, which is there whole or not at all, or to standard output (None, "-"). Raises
+    OSError."""
+    if path is None or path == "-":
+        output = shown_output()
+        output.write(data)
+        output.flush()
+        return
+    from turnwire.atomic import AtomicFile
+
+    with AtomicFile(path) as file:
+        file.write(data)
+
+
 def flush() -> None:
     """Hands on what standard output still holds back. Raises OSError."""
     if sys.stdout is not None:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from turnwire.cli import commands
+from turnwire.cli.groups import Group
 from turnwire.cli.outcome import (
     BAD_RECORDS,
     GOOD,
@@ -27,11 +28,11 @@ from turnwire.cli.outcome import (
 from turnwire.cli.output import STANDARD_OUTPUT, abandon, complain, flush
 from turnwire.cli.stopping import Terminated, terminating, uninterrupted
 from turnwire.cli.text import printable
-from turnwire.errors import MissingDependency, UnknownName, WireError, nearest
+from turnwire.errors import MissingDependency, UnknownName, WireError
 from turnwire.progress import restore_cursor
 
 
-class Program(click.Group):
+class Program(Group):
     """A group whose commands are the modules of ``turnwire.cli.commands``; a command returns its exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -44,19 +45,6 @@ class Program(click.Group):
             return None
         command: click.Command = import_module(f"{commands.__name__}.{cmd_name}").command
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's own; the name of no command is told with the one that was probably meant."""
-        name = args[0]
-        if ctx.resilient_parsing:  # a shell completes what is written so far, and shows nothing else
-            return super().resolve_command(ctx, args)
-        if name[:1].isalnum() and name not in (there := self.list_commands(ctx)):
-            guess = nearest(name, there)
-            hint = f"there are {', '.join(there)}" if guess is None else f"did you mean {guess!r}?"
-            ctx.fail(f"there is no command {name!r}; {hint}")
-        return super().resolve_command(ctx, args)
 
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **options: Any

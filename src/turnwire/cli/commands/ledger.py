@@ -13,6 +13,7 @@ import click
 from turnwire.characters import escaped_json
 from turnwire.cli import inputs
 from turnwire.cli.commands.verify import read_head
+from turnwire.cli.groups import Group
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
 from turnwire.cli.output import standard_output
 
@@ -32,7 +33,7 @@ _AFTER = click.option(
 )
 
 
-@click.group("ledger", short_help="Copy a ledger, list its entries, give heads and proofs.")
+@click.group("ledger", cls=Group, short_help="Copy a ledger, list its entries, give heads and proofs.")
 def command() -> None:
     """Works on ledger files without adding entries. "turnwire verify" proves one."""
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from typing import Any
 
 import click
 
 from turnwire.cli import inputs, wires
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, misused
-from turnwire.cli.output import complain, standard_output
+from turnwire.cli.output import complain, refuse_nowhere, standard_output
 from turnwire.cli.text import printable
 from turnwire.errors import WireError
 from turnwire.phrases import counted
@@ -57,7 +55,7 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
 
     names = inputs.checked(sources)
     inputs.refuse_overwriting(output, names)
-    _refuse_nowhere(output)
+    refuse_nowhere(output)
     chosen = None if tokenizer == "none" else tokenizer
     with Progress(inputs.size(names), wanted=not quiet) as progress:
         try:
@@ -75,13 +73,6 @@ def command(sources: tuple[str, ...], output: str, tokenizer: str, quiet: bool, 
         if not made.data["totals"]["records"] and not made.data["reject_counts"]:
             inputs.tell_nothing(names, options["wire"], bool(made.data["totals"]["bytes"]["all"]))
     return BAD_RECORDS if made.data["reject_counts"] else GOOD
-
-
-def _refuse_nowhere(output: str) -> None:
-    """Raises OSError where there is no folder for the page: before a long log is read, not after."""
-    folder = os.path.dirname(os.path.realpath(output))
-    if output != "-" and not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), output)
 
 
 def _summarize(data: dict[str, Any], output: str) -> None:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from turnwire.characters import escaped_json
-from turnwire.cli import inputs
+from turnwire.cli import inputs, sessions
+from turnwire.cli.groups import Group
 from turnwire.cli.outcome import BAD_RECORDS, GOOD, INPUT_OUTPUT, NOTHING, misused
-from turnwire.cli.output import complain, shown_output, standard_output
+from turnwire.cli.output import complain, refuse_nowhere, standard_output, write_whole
 from turnwire.cli.text import printable
 from turnwire.errors import DecodeError
 
-_TEXT = click.argument("file", type=inputs.FILE)
+_TEXT = click.argument("file", type=inputs.SOURCE)
+_OUTPUT = click.option(
+    "-o",
+    "--output",
+    type=inputs.FILE,
+    metavar="FILE|-",
+    help="The file to write, whole or not at all; - for standard output, which is the default.",
+)
 
 
-@click.group("session", short_help="Pack events into few tokens for a model, unpack and check them.")
+@click.group("session", cls=Group, short_help="Pack events into few tokens for a model, unpack and check them.")
 def command() -> None:
     """Sessions: many events as one text that a model reads with few tokens, nothing lost and loss detected."""
 
@@ -43,6 +49,7 @@ def command() -> None:
 @click.option("--every", type=click.IntRange(min=1), default=200, show_default=True, help="Events between two anchors.")
 @click.option("--plain", is_flag=True, help="Nothing that models find hard: no counters, no omissions, no aliases.")
 @click.option("--no-checks", is_flag=True, help="Records without checks.")
+@_OUTPUT
 def pack(
     sources: tuple[str, ...],
     events: bool,
@@ -51,28 +58,43 @@ def pack(
     every: int,
     plain: bool,
     no_checks: bool,
+    output: str | None,
 ) -> int:
-    """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest."""
+    """Writes the messages in SOURCES as a session. Exits with 1 when a record is damaged, and then packs the rest.
+
+    SOURCES are files, directories, globs, URLs, or - for standard input.
+    """
     from turnwire.session import encode
 
-    found, failed = _events(inputs.checked(sources), events)
+    names = _prepared(sources, output)
+    found, failed = _events(names, events)
     options = dict.fromkeys(("counters", "before", "aliases"), False) if plain else {}
     try:
         text = encode(found, tokenizer, key or None, every=every, checks=not no_checks, **options)
     except ValueError as error:
         raise misused(error) from None
-    output = shown_output()
-    output.write((text.removesuffix("\n") + "\n").encode() if text else b"")
-    output.flush()
+    write_whole(output, (text.removesuffix("\n") + "\n").encode() if text else b"")
+    if not found and not failed:
+        inputs.tell_nothing(names, None, inputs.size(names) != 0)
     if failed:
         complain(f"{failed} damaged records were left out")
     return BAD_RECORDS if failed else GOOD if found else NOTHING
 
 
+def _prepared(sources: Sequence[str], output: str | None) -> tuple[str, ...]:
+    """The sources, once each is seen to be readable and the output to destroy none. Raises as ``checked`` does, and
+    UsageError, OSError."""
+    names = inputs.checked(sources)
+    if output is not None:
+        inputs.refuse_overwriting(output, names)
+        refuse_nowhere(output)
+    return names
+
+
 def _events(names: tuple[str, ...], as_lines: bool) -> tuple[list[Any], int]:
     """The events in files, and how many records were damaged."""
     if as_lines:
-        return list(_lines(names)), 0
+        return list(sessions.lines(names)), 0
     import turnwire
 
     scan = turnwire.scan(list(names), errors="skip")
@@ -80,29 +102,20 @@ def _events(names: tuple[str, ...], as_lines: bool) -> tuple[list[Any], int]:
     return found, sum(scan.counts.reasons.values())
 
 
-def _lines(names: tuple[str, ...]) -> Iterator[str]:
-    for name in names:
-        for line in _read(name).split("\n"):
-            if line.strip():
-                yield line
-
-
-def _read(name: str) -> str:
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    return data.decode("utf-8", "surrogateescape")
-
-
 @command.command("unpack", short_help="Write the events of a session as JSON lines.")
 @_TEXT
 @click.option("--salvage", is_flag=True, help="Of a damaged session all that is whole.")
 @click.option("--no-checks", is_flag=True, help="The records have no checks.")
-def unpack(file: str, salvage: bool, no_checks: bool) -> int:
-    """Writes the events of the session FILE (- for standard input) as JSON lines, numbers as they were written."""
+@_OUTPUT
+def unpack(file: str, salvage: bool, no_checks: bool, output: str | None) -> int:
+    """Writes the events of the session FILE as JSON lines, numbers as they were written.
+
+    FILE is a file, a URL, or - for standard input. What is no session, damaged or not, is refused, and said to be none.
+    """
     from turnwire.session import lines_of
     from turnwire.session import salvage as salvaged
 
-    text = _read(file)
-    output = standard_output()
+    text = sessions.session(*_prepared([file], output))
     if salvage:
         found = salvaged(text)
         lines = [json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in found.events]
@@ -118,8 +131,7 @@ def unpack(file: str, salvage: bool, no_checks: bool) -> int:
             complain(printable(str(error)))
             return BAD_RECORDS
         code = GOOD
-    output.write(escaped_json("".join(line + "\n" for line in lines).encode("utf-8", "replace")))
-    output.flush()
+    write_whole(output, escaped_json("".join(line + "\n" for line in lines).encode("utf-8", "replace")))
     return code
 
 
@@ -127,10 +139,13 @@ def unpack(file: str, salvage: bool, no_checks: bool) -> int:
 @_TEXT
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON.")
 def check(file: str, as_json: bool) -> int:
-    """Says whether the session FILE is whole, and what is missing. Exits with 1 when it is not."""
+    """Says whether the session FILE is whole, and what is missing. Exits with 1 when it is not, or is no session.
+
+    FILE is a file, a URL, or - for standard input.
+    """
     from turnwire.session import salvage
 
-    found = salvage(_read(file))
+    found = salvage(sessions.session(file))
     row = {
         "complete": found.complete,
         "events": len(found.events),
